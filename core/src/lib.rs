@@ -1,1 +1,55 @@
-//! Being laid.
+//! The vocabulary of Markov chain score ascent.
+//!
+//! Minimising the inclusive divergence `KL(p || q_lambda)` means climbing the score: the gradient of
+//! the objective is `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant
+//! supplies the expectation. This crate holds the words of that sentence and no algorithm:
+//!
+//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Named`];
+//! * what fits it: [`Family`], [`Reparameterised`];
+//! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] it may propose from;
+//! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
+//! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
+//! * what is told: [`Record`], [`Counted`], [`Error`];
+//! * how values are kept and computed: [`bits`], numeric, [`Ensemble`].
+//!
+//! # Conventions
+//!
+//! * A batch is a `d x N` column-major matrix; a column is a point, or a chain.
+//! * Papers descend `g = -E_p[score]`; every direction here ascends.
+//! * `-inf` is a log density outside the support. NaN is a fault of a model: kernels reject and count it.
+//! * The caller lends memory: a type says `work_len(columns)`, and takes `work: &mut [f64]`.
+//!
+//! Deliberately absent: algorithms, input and output, clocks, printing, global state, feature flags.
+
+pub mod bits;
+mod columns;
+mod counted;
+mod ensemble;
+mod error;
+mod estimator;
+mod family;
+mod guide;
+mod kernel;
+mod normal;
+mod normal_table;
+mod optimizer;
+mod record;
+mod script;
+mod seed;
+mod stream;
+mod target;
+
+pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
+pub use counted::{Counted, Counts};
+pub use ensemble::Ensemble;
+pub use error::{Error, all_finite, same_length};
+pub use estimator::Estimator;
+pub use family::{Family, Reparameterised};
+pub use guide::{At, Guide};
+pub use kernel::{Cloud, Kernel};
+pub use optimizer::Optimizer;
+pub use record::Record;
+pub use script::{Branch, Script, enumerate};
+pub use seed::{Address, Seed};
+pub use stream::Stream;
+pub use target::{Curvature, Gradient, LogDensity, Named, Separable};

@@ -1,0 +1,170 @@
+//! Numbers on file, bit for bit.
+//!
+//! Decimal text of a double may come back as its neighbour, and JSON has no infinities. Here a float
+//! is its bit pattern: sixteen hexadecimal digits, a vector being one string of them.
+//!
+//! ```
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! struct State {
+//!     #[serde(with = "mcsa::bits::vector")]
+//!     moments: Vec<f64>,
+//! }
+//! let text = serde_json::to_string(&State { moments: vec![0.1, f64::INFINITY] }).unwrap();
+//! assert_eq!(text, r#"{"moments":"3fb999999999999a7ff0000000000000"}"#);
+//! ```
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+fn encode(values: impl ExactSizeIterator<Item = f64>) -> String {
+    let mut text = String::with_capacity(16 * values.len());
+    for value in values {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{:016x}", value.to_bits());
+    }
+    text
+}
+
+fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<f64>, E> {
+    if !text.len().is_multiple_of(16) {
+        return Err(E::custom(format!("{} hexadecimal digits do not make whole floats of 16", text.len())));
+    }
+    let digits = text.as_bytes();
+    digits
+        .chunks_exact(16)
+        .enumerate()
+        .map(|(k, chunk)| {
+            let word = std::str::from_utf8(chunk).ok().and_then(|chunk| u64::from_str_radix(chunk, 16).ok());
+            word.map(f64::from_bits)
+                .ok_or_else(|| E::custom(format!("float {k} is not 16 hexadecimal digits")))
+        })
+        .collect()
+}
+
+/// One float; for `#[serde(with = "mcsa::bits::scalar")]`.
+pub mod scalar {
+    use super::*;
+
+    /// Writes sixteen hexadecimal digits.
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        encode([*value].into_iter()).serialize(serializer)
+    }
+
+    /// Reads sixteen hexadecimal digits.
+    ///
+    /// # Errors
+    /// If the text is anything else.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match decode::<D::Error>(&String::deserialize(deserializer)?)?[..] {
+            [value] => Ok(value),
+            ref values => Err(D::Error::custom(format!("one float expected, found {}", values.len()))),
+        }
+    }
+}
+
+/// A vector of floats; for `#[serde(with = "mcsa::bits::vector")]`.
+pub mod vector {
+    use super::*;
+
+    /// Writes one string of hexadecimal digits.
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+        encode(values.iter().copied()).serialize(serializer)
+    }
+
+    /// Reads one string of hexadecimal digits.
+    ///
+    /// # Errors
+    /// If the text is anything else.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+        decode(&String::deserialize(deserializer)?)
+    }
+}
+
+/// A matrix; for `#[serde(with = "mcsa::bits::matrix")]`.
+pub mod matrix {
+    use super::*;
+    use faer::Mat;
+
+    #[derive(Serialize, Deserialize)]
+    struct Stored {
+        rows: usize,
+        columns: usize,
+        values: String,
+    }
+
+    /// Writes the shape and the columns one after the other.
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<S: Serializer>(matrix: &Mat<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        let (rows, columns) = (matrix.nrows(), matrix.ncols());
+        let mut values = String::with_capacity(16 * rows * columns);
+        for j in 0..columns {
+            values.push_str(&encode(matrix.col_as_slice(j).iter().copied()));
+        }
+        Stored { rows, columns, values }.serialize(serializer)
+    }
+
+    /// Reads the shape and the columns.
+    ///
+    /// # Errors
+    /// If the values do not fill the shape.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mat<f64>, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let values: Vec<f64> = decode(&stored.values)?;
+        if stored.rows.checked_mul(stored.columns) != Some(values.len()) {
+            return Err(D::Error::custom(format!(
+                "{} values do not fill {} x {}",
+                values.len(),
+                stored.rows,
+                stored.columns
+            )));
+        }
+        Ok(Mat::from_fn(stored.rows, stored.columns, |i, j| values[i + j * stored.rows]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ensemble;
+    use faer::Mat;
+    use proptest::prelude::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct One(#[serde(with = "scalar")] f64);
+
+    proptest! {
+        #[test]
+        fn every_bit_comes_back(words: Vec<u64>, rows in 0..4_usize, columns in 0..4_usize) {
+            let at = |k: usize| words.get(k).copied().unwrap_or(k as u64);
+            let ensemble = Ensemble {
+                positions: Mat::from_fn(rows, columns, |i, j| f64::from_bits(at(i + 4 * j))),
+                log_p: words.iter().map(|&w| f64::from_bits(w)).collect(),
+            };
+            let back: Ensemble = serde_json::from_str(&serde_json::to_string(&ensemble).unwrap()).unwrap();
+            prop_assert_eq!((back.positions.nrows(), back.positions.ncols()), (rows, columns));
+            prop_assert!(back.log_p.iter().map(|x| x.to_bits()).eq(words.iter().copied()));
+            for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                prop_assert_eq!(back.positions[(i, j)].to_bits(), at(i + 4 * j));
+            }
+        }
+    }
+
+    #[test]
+    fn malformed_text_is_refused() {
+        for text in [r#""""#, r#""3fb""#, r#""3fb999999999999g""#, r#""é99999999999999""#, "1.5"] {
+            assert!(serde_json::from_str::<One>(text).is_err(), "{text}");
+        }
+        let short = r#"{"positions":{"rows":2,"columns":1,"values":"3fb999999999999a"},"log_p":""}"#;
+        let error = serde_json::from_str::<Ensemble>(short).unwrap_err().to_string();
+        assert!(error.starts_with("1 values do not fill 2 x 1"), "{error}");
+    }
+}

@@ -1,0 +1,232 @@
+//! Work, counted in evaluations.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use faer::{MatMut, MatRef};
+
+use crate::{Curvature, Error, Family, Gradient, LogDensity, Named, Reparameterised, Separable, Stream};
+
+/// A target or a family that counts what is asked of it, one per point.
+///
+/// Costs of estimators are compared in evaluations, never in seconds alone. Counting changes no value.
+///
+/// ```
+/// use mcsa::{Counted, LogDensity};
+/// struct Flat;
+/// impl LogDensity for Flat {
+///     fn dim(&self) -> usize { 1 }
+///     fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 { 0.0 }
+/// }
+/// let target = Counted::new(Flat);
+/// target.log_densities(mcsa::batch(&[0.0; 5], 1, 5), &mut [0.0; 5], &mut []);
+/// assert_eq!(target.counts().log_density, 5);
+/// ```
+#[derive(Debug, Default)]
+pub struct Counted<T> {
+    inner: T,
+    log_density: AtomicU64,
+    gradient: AtomicU64,
+    hessian_vector: AtomicU64,
+    log_prob: AtomicU64,
+    sample: AtomicU64,
+    score: AtomicU64,
+}
+
+/// How often each verb was asked for, in points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Evaluations of the target's log density alone.
+    pub log_density: u64,
+    /// Evaluations of its gradient, which bring the log density along.
+    pub gradient: u64,
+    /// Products of its Hessian with a vector.
+    pub hessian_vector: u64,
+    /// Evaluations of the family's log density.
+    pub log_prob: u64,
+    /// Draws from the family, or of its noise.
+    pub sample: u64,
+    /// Scores, pullbacks.
+    pub score: u64,
+}
+
+impl<T> Counted<T> {
+    /// Starts counting at zero.
+    pub fn new(inner: T) -> Self {
+        Self {
+            inner,
+            log_density: AtomicU64::new(0),
+            gradient: AtomicU64::new(0),
+            hessian_vector: AtomicU64::new(0),
+            log_prob: AtomicU64::new(0),
+            sample: AtomicU64::new(0),
+            score: AtomicU64::new(0),
+        }
+    }
+
+    /// What has been counted since the start or the last [`reset`](Self::reset).
+    pub fn counts(&self) -> Counts {
+        Counts {
+            log_density: self.log_density.load(Relaxed),
+            gradient: self.gradient.load(Relaxed),
+            hessian_vector: self.hessian_vector.load(Relaxed),
+            log_prob: self.log_prob.load(Relaxed),
+            sample: self.sample.load(Relaxed),
+            score: self.score.load(Relaxed),
+        }
+    }
+
+    /// Starts again at zero.
+    pub fn reset(&mut self) {
+        for count in [
+            &mut self.log_density,
+            &mut self.gradient,
+            &mut self.hessian_vector,
+            &mut self.log_prob,
+            &mut self.sample,
+            &mut self.score,
+        ] {
+            *count.get_mut() = 0;
+        }
+    }
+
+    /// What is being counted.
+    pub fn inner(&self) -> &T {
+        &self.inner
+    }
+}
+
+fn add(count: &AtomicU64, points: usize) {
+    count.fetch_add(points as u64, Relaxed);
+}
+
+impl<P: LogDensity> LogDensity for Counted<P> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.inner.work_len(columns)
+    }
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        add(&self.log_density, 1);
+        self.inner.log_density(z, work)
+    }
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        add(&self.log_density, z.ncols());
+        self.inner.log_densities(z, out, work);
+    }
+}
+
+impl<P: Gradient> Gradient for Counted<P> {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        add(&self.gradient, 1);
+        self.inner.gradient_into(z, gradient, work)
+    }
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        add(&self.gradient, z.ncols());
+        self.inner.gradients_into(z, out, gradients, work);
+    }
+}
+
+impl<P: Curvature> Curvature for Counted<P> {
+    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
+        add(&self.hessian_vector, 1);
+        self.inner.hessian_vector_into(z, v, out, work);
+    }
+}
+
+/// Terms of single data are not counted: only whole densities are.
+impl<P: Separable> Separable for Counted<P> {
+    fn num_data(&self) -> usize {
+        self.inner.num_data()
+    }
+    fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.inner.log_prior(z, work)
+    }
+    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
+        self.inner.log_likelihood_at(rows, z, work)
+    }
+}
+
+impl<P: Named> Named for Counted<P> {
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        self.inner.constrain(z, out);
+    }
+}
+
+impl<F: Family> Family for Counted<F> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+    fn num_params(&self) -> usize {
+        self.inner.num_params()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.inner.work_len(columns)
+    }
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        self.inner.check(params)
+    }
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+        add(&self.log_prob, z.ncols());
+        self.inner.log_probs(params, z, log_q, work);
+    }
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        add(&self.sample, z.ncols());
+        self.inner.sample_into(params, lanes, z, log_q, work);
+    }
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        add(&self.score, z.ncols());
+        self.inner.add_scores(params, z, weights, gradient, work);
+    }
+}
+
+impl<F: Reparameterised> Reparameterised for Counted<F> {
+    fn noise_dim(&self) -> usize {
+        self.inner.noise_dim()
+    }
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        add(&self.sample, noise.ncols());
+        self.inner.sample_noise_into(lanes, noise);
+    }
+    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]) {
+        self.inner.transport(params, noise, z, work);
+    }
+    fn add_pullbacks(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        add(&self.score, noise.ncols());
+        self.inner.add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+    fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
+        self.inner.entropy(params, work)
+    }
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
+        self.inner.add_entropy_gradient(params, weight, gradient, work);
+    }
+}

@@ -1,0 +1,58 @@
+//! All that a kernel may know of `q_lambda`.
+
+use faer::{MatMut, MatRef};
+
+use crate::{Error, Family, Stream, same_length};
+
+/// A distribution to propose from: evaluate it, draw from it, and nothing more.
+///
+/// A kernel meets a family only as `dyn Guide`; virtual calls happen once per batch.
+pub trait Guide {
+    /// The dimension of its points.
+    fn dim(&self) -> usize;
+
+    /// Log density of each column of `z`.
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]);
+
+    /// Draws every column of `z` and says its log density. With `c` columns and `l` lanes, lane `j`
+    /// draws columns `j c/l .. (j+1) c/l`, in that order.
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
+}
+
+/// A family held at one lambda.
+///
+/// Borrows the params, so that a guide older than the step that moved them cannot exist.
+pub struct At<'a, F: ?Sized> {
+    family: &'a F,
+    params: &'a [f64],
+    work: &'a mut [f64],
+}
+
+impl<'a, F: Family + ?Sized> At<'a, F> {
+    /// `family` at `params`, with memory for batches of `columns`.
+    ///
+    /// # Errors
+    /// If the family refuses the params, or `work` is shorter than `family.work_len(columns)`.
+    pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
+        family.check(params)?;
+        let needed = family.work_len(columns);
+        if work.len() < needed {
+            same_length("work", needed, work.len())?;
+        }
+        Ok(Self { family, params, work })
+    }
+}
+
+impl<F: Family + ?Sized> Guide for At<'_, F> {
+    fn dim(&self) -> usize {
+        self.family.dim()
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        self.family.log_probs(self.params, z, log_q, self.work);
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        self.family.sample_into(self.params, lanes, z, log_q, self.work);
+    }
+}

@@ -1,0 +1,65 @@
+//! What moves points and leaves the target invariant.
+
+use faer::{Mat, MatRef};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, Guide, LogDensity, Record, Stream};
+
+/// The points a kernel's state offers for averaging.
+pub trait Cloud {
+    /// Where the chains are: a chain per column, each distributed as the chain's law.
+    fn positions(&self) -> MatRef<'_, f64>;
+
+    /// Every point the last step offers: visited states, or candidates.
+    fn points(&self) -> MatRef<'_, f64> {
+        self.positions()
+    }
+
+    /// Non-negative weights of [`points`](Self::points), summing to one; `None` means equal weights.
+    fn weights(&self) -> Option<&[f64]> {
+        None
+    }
+}
+
+/// A Markov transition that leaves the target invariant, for `N` chains in lock step.
+///
+/// Lane `j` drives chain `j`. Every discrete decision goes through [`Stream::accept`] or
+/// [`Stream::choose`], so that [`enumerate`](crate::enumerate) can compute the transition matrix.
+/// The bound on `P` says what the kernel needs: `LogDensity` for `Imh`, `Gradient` for `Hmc`.
+pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
+    /// Chains, cached densities, adaptation: whatever moves.
+    type State: Cloud + Clone + Serialize + DeserializeOwned + Send;
+    /// What a step tells.
+    type Info: Record + Default + Send;
+
+    /// The widest batch a step asks of the guide, for so many chains.
+    fn columns(&self, chains: usize) -> usize;
+
+    /// Numbers of lent memory that a step needs, for so many chains.
+    fn work_len(&self, target: &P, chains: usize) -> usize;
+
+    /// Chains that start at the columns of `positions`.
+    ///
+    /// # Errors
+    /// If the points do not fit the target, are not finite, or the configuration is impossible.
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error>;
+
+    /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
+    ///
+    /// # Errors
+    /// If it does not: the message names what differs.
+    fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error>;
+
+    /// One transition of every chain.
+    ///
+    /// # Panics
+    /// If lanes and chains differ in number, or `work` is shorter than [`work_len`](Self::work_len).
+    fn step(
+        &self,
+        target: &P,
+        guide: &mut dyn Guide,
+        state: &mut Self::State,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> Self::Info;
+}

@@ -1,0 +1,20 @@
+//! What moves lambda.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A rule that turns a sequence of ascent directions into a path of lambda.
+///
+/// The config is `self`; what moves is the state, which goes to the checkpoint.
+pub trait Optimizer: Send + Sync {
+    /// Moments, counters: whatever the rule remembers.
+    type State: Clone + Serialize + DeserializeOwned + Send;
+
+    /// The state before the first step.
+    fn init(&self, num_params: usize) -> Self::State;
+
+    /// Moves `params` uphill along `direction`.
+    ///
+    /// # Panics
+    /// If the lengths differ from the `num_params` of [`init`](Self::init).
+    fn ascend(&self, state: &mut Self::State, params: &mut [f64], direction: &[f64]);
+}

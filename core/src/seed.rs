@@ -1,0 +1,216 @@
+//! Randomness is addressed, not consumed.
+
+use std::fmt;
+
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Stream};
+
+/// Bits of the block counter that one step owns: `2^28` blocks of 64 bytes, `2^31` 64-bit draws.
+const STEP_BLOCKS_LOG2: u32 = 28;
+
+/// The nonce that derives children. No lane may have it.
+const CHILDREN: u64 = u64::MAX;
+
+/// The root of all randomness: a key of ChaCha8.
+///
+/// [`stream`](Seed::stream) is a pure function of `(seed, lane, step)`: the lane is the nonce and the
+/// step fixes the high bits of the block counter, so two lanes or two steps cannot share a block.
+/// A checkpoint therefore stores no generator, results do not depend on the number of threads,
+/// and one step can be replayed alone.
+///
+/// Replicates take [`child`](Seed::child), never a shifted counter. Under one parent, different
+/// indices give different keys with certainty; across the tree, up to a collision of 256-bit keys.
+///
+/// ```
+/// use mcsa::Seed;
+/// let replicate = Seed::new(1).child(7);
+/// assert_eq!(replicate.stream(0, 3).uniform(), replicate.stream(0, 3).uniform());
+/// assert_ne!(replicate.stream(0, 3).uniform(), replicate.stream(1, 3).uniform());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Seed([u64; 4]);
+
+/// Where a stream reads: a nonce, and the blocks it owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// ChaCha's nonce: the lane.
+    pub nonce: u64,
+    /// The first 64-byte block.
+    pub first_block: u64,
+    /// How many blocks belong to the step.
+    pub blocks: u64,
+}
+
+impl Address {
+    /// The address of a lane at a step.
+    ///
+    /// # Panics
+    /// If `step >= 2^36`, or `lane` is `u64::MAX`, which derives children.
+    pub fn of(lane: u64, step: u64) -> Self {
+        assert!(step < 1 << (64 - STEP_BLOCKS_LOG2), "a step is less than 2^36");
+        assert!(lane != CHILDREN, "the last lane derives children");
+        Self { nonce: lane, first_block: step << STEP_BLOCKS_LOG2, blocks: 1 << STEP_BLOCKS_LOG2 }
+    }
+}
+
+impl Seed {
+    /// The seed of a number. Different numbers give different seeds.
+    pub const fn new(number: u64) -> Self {
+        Self([number, 0x6d63_7361_2053_6565, 0x6420_6f66_2061_2074, 0x7265_6520_6f66_206b])
+    }
+
+    /// The seed of replicate, job or part `index`.
+    ///
+    /// Three words are ChaCha8 of the parent's key at block `index`; the fourth is a bijection of
+    /// `index`, so that brothers always differ.
+    pub fn child(self, index: u64) -> Self {
+        let mut generator = self.generator();
+        generator.set_stream(CHILDREN);
+        generator.set_block_pos(index & (u64::MAX >> 1));
+        let mut word = || generator.next_u64();
+        let (a, b, c) = (word(), word(), word());
+        Self([a, b, c, scramble(index) ^ self.0[3].rotate_left(17)])
+    }
+
+    /// The seed of a named part.
+    pub fn named(self, name: &str) -> Self {
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        self.child(hash | 1 << 63)
+    }
+
+    /// The stream of a lane at a step.
+    ///
+    /// # Panics
+    /// As [`Address::of`].
+    pub fn stream(self, lane: u64, step: u64) -> Stream {
+        Stream::at(self.generator(), Address::of(lane, step))
+    }
+
+    /// The streams of lanes `0..lanes` at a step.
+    ///
+    /// # Panics
+    /// As [`Address::of`].
+    pub fn streams(self, lanes: usize, step: u64) -> Vec<Stream> {
+        (0..lanes as u64).map(|lane| self.stream(lane, step)).collect()
+    }
+
+    fn generator(self) -> ChaCha8Rng {
+        let mut key = [0; 32];
+        for (bytes, word) in key.chunks_exact_mut(8).zip(self.0) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        ChaCha8Rng::from_seed(key)
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014): a bijection of 64-bit words.
+const fn scramble(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl fmt::Display for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|word| write!(f, "{word:016x}"))
+    }
+}
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seed({self})")
+    }
+}
+
+impl std::str::FromStr for Seed {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refuse = || Error::invalid(format!("{text:?} is not a seed: 64 hexadecimal digits expected"));
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(refuse());
+        }
+        let mut words = [0; 4];
+        for (k, word) in words.iter_mut().enumerate() {
+            *word = u64::from_str_radix(&text[16 * k..16 * (k + 1)], 16).map_err(|_| refuse())?;
+        }
+        Ok(Self(words))
+    }
+}
+
+impl Serialize for Seed {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seed {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_two_addresses_share_a_block(a in 0..(1_u64 << 36), b in 0..(1_u64 << 36), lane in 0..u64::MAX, other in 0..u64::MAX) {
+            let (x, y) = (Address::of(lane, a), Address::of(other, b));
+            // The counter does not wrap, so a step is an interval; two intervals of one nonce meet only if equal.
+            prop_assert!(x.first_block.checked_add(x.blocks - 1).is_some());
+            let apart = x.first_block.abs_diff(y.first_block) >= x.blocks;
+            prop_assert_eq!(x.nonce != y.nonce || apart, (lane, a) != (other, b));
+        }
+
+        #[test]
+        fn a_stream_reads_exactly_its_address(lane in 0..u64::MAX, step in 0..(1_u64 << 36)) {
+            let seed = Seed::new(5);
+            let address = Address::of(lane, step);
+            let mut reference = seed.generator();
+            reference.set_stream(address.nonce);
+            reference.set_block_pos(address.first_block);
+            let mut stream = seed.stream(lane, step);
+            for _ in 0..40 {
+                prop_assert_eq!(stream.next_u64(), reference.next_u64());
+            }
+        }
+
+        #[test]
+        fn brothers_differ(a: u64, b: u64) {
+            prop_assert_eq!(a == b, Seed::new(1).child(a).0[3] == Seed::new(1).child(b).0[3]);
+        }
+
+        #[test]
+        fn a_seed_survives_text(number: u64, index: u64) {
+            let seed = Seed::new(number).child(index);
+            prop_assert_eq!(seed.to_string().parse::<Seed>().unwrap(), seed);
+        }
+    }
+
+    #[test]
+    fn the_last_step_ends_where_the_counter_ends() {
+        let last = Address::of(0, (1 << 36) - 1);
+        assert_eq!(last.first_block + (last.blocks - 1), u64::MAX);
+    }
+
+    #[test]
+    fn neighbouring_steps_touch_and_do_not_overlap() {
+        let (a, b) = (Address::of(3, 8), Address::of(3, 9));
+        assert_eq!(a.first_block + a.blocks, b.first_block);
+    }
+
+    #[test]
+    fn broken_text_is_refused() {
+        for text in ["", "12", &"g".repeat(64), &"é".repeat(32)] {
+            assert!(text.parse::<Seed>().is_err(), "{text}");
+        }
+    }
+}

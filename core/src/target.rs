@@ -1,0 +1,130 @@
+//! What is fitted: unnormalised log densities on unconstrained space.
+
+use std::borrow::Cow;
+
+use faer::{MatMut, MatRef};
+
+use crate::columns::{Columns, ColumnsMut};
+
+/// An unnormalised log density on `R^d`.
+///
+/// Constraints live inside the model: it maps `R^d` to its own space and adds the log-Jacobian.
+/// `-inf` means outside the support; NaN is a fault of the model, which kernels reject and count.
+///
+/// ```
+/// use mcsa::LogDensity;
+/// struct Standard(usize);
+/// impl LogDensity for Standard {
+///     fn dim(&self) -> usize { self.0 }
+///     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+///         -0.5 * z.iter().map(|x| x * x).sum::<f64>()
+///     }
+/// }
+/// assert_eq!(Standard(2).log_density(&[1.0, 1.0], &mut []), -1.0);
+/// ```
+pub trait LogDensity: Send + Sync {
+    /// The dimension `d`.
+    fn dim(&self) -> usize;
+
+    /// Numbers of lent memory that any method needs for a batch of so many columns.
+    fn work_len(&self, columns: usize) -> usize {
+        let _ = columns;
+        0
+    }
+
+    /// `log p(z)` up to a constant.
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64;
+
+    /// `log p` of each column. Override when a matrix product helps.
+    ///
+    /// # Panics
+    /// If `out` has another length than `z` has columns.
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        assert_eq!(z.ncols(), out.len(), "a density per column");
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = self.log_density(z.column(j), work);
+        }
+    }
+}
+
+/// A target whose gradient is known.
+pub trait Gradient: LogDensity {
+    /// Writes `d/dz log p(z)` and returns `log p(z)`.
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64;
+
+    /// The same for each column. Override when a matrix product helps.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        assert_eq!(z.ncols(), out.len(), "a density per column");
+        assert_eq!(z.ncols(), gradients.ncols(), "a gradient per column");
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = self.gradient_into(z.column(j), gradients.column_mut(j), work);
+        }
+    }
+}
+
+/// A target whose Hessian can be applied to a vector; the Hessian itself is never formed.
+pub trait Curvature: Gradient {
+    /// Writes `(d^2/dz^2 log p(z)) v`.
+    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
+}
+
+/// A target that is a prior times one likelihood term per datum:
+/// `log p(z) = log_prior(z) + sum_i log_likelihood_at([i], z)`.
+pub trait Separable: LogDensity {
+    /// The number of data.
+    fn num_data(&self) -> usize;
+
+    /// The term that depends on no datum.
+    fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64;
+
+    /// The sum of the terms of the data in `rows`; a row listed twice counts twice.
+    ///
+    /// # Panics
+    /// If a row is not less than [`num_data`](Self::num_data).
+    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
+}
+
+/// A target that knows what its coordinates mean to people.
+pub trait Named: LogDensity {
+    /// Appends each parameter, named and constrained: `("sigma", exp(z[0]))`.
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>);
+}
+
+impl<P: LogDensity + ?Sized> LogDensity for &P {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        (**self).work_len(columns)
+    }
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        (**self).log_density(z, work)
+    }
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        (**self).log_densities(z, out, work);
+    }
+}
+
+impl<P: Gradient + ?Sized> Gradient for &P {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        (**self).gradient_into(z, gradient, work)
+    }
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        (**self).gradients_into(z, out, gradients, work);
+    }
+}
