@@ -1,1 +1,1 @@
-//! Being laid.
+//! The papers. experiments, run, drawn and judged.

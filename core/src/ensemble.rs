@@ -36,6 +36,17 @@ impl Ensemble {
         Ok(Self { positions, log_p })
     }
 
+    /// Whether these are so many chains of this dimension, as a checkpoint should hold.
+    ///
+    /// # Errors
+    /// If not, or if a position is not finite.
+    pub fn check(&self, dim: usize, chains: usize) -> Result<(), Error> {
+        same_length("chains", chains, self.positions.ncols())?;
+        same_length("densities of chains", chains, self.log_p.len())?;
+        same_length("a chain", dim, self.positions.nrows())?;
+        (0..chains).try_for_each(|j| all_finite("a chain", self.positions.as_ref().column(j)))
+    }
+
     /// The number of chains.
     pub fn len(&self) -> usize {
         self.log_p.len()

@@ -41,6 +41,11 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
         }
         Ok(Self { family, params, work })
     }
+
+    /// Gives the lent memory back.
+    pub fn into_work(self) -> &'a mut [f64] {
+        self.work
+    }
 }
 
 impl<F: Family + ?Sized> Guide for At<'_, F> {
