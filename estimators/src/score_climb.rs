@@ -101,7 +101,7 @@ where
         let info = self.kernel.step(target, &mut guide, state, lanes, work);
 
         let (points, weights) = match self.average {
-            Average::Chains => (state.positions(), None),
+            Average::Chains => (state.chains().positions.as_ref(), None),
             Average::Cloud => (state.points(), state.weights()),
         };
         let weights = weights.unwrap_or_else(|| {

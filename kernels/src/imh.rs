@@ -80,12 +80,16 @@ impl Record for ImhInfo {
 }
 
 impl Cloud for ImhState {
-    fn positions(&self) -> MatRef<'_, f64> {
-        self.chains.positions.as_ref()
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
     }
 
     fn points(&self) -> MatRef<'_, f64> {
-        if self.visited.ncols() == 0 { self.positions() } else { self.visited.as_ref() }
+        if self.visited.ncols() == 0 { self.chains.positions.as_ref() } else { self.visited.as_ref() }
     }
 }
 
