@@ -39,13 +39,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
 }
 
 fn verb(name: &str) -> Result<&'static Verb, String> {
-    VERBS
-        .iter()
-        .find(|verb| verb.name == name)
-        .ok_or_else(|| match nearest(name) {
-            Some(verb) => format!("no verb `{name}`; did you mean `{}`?", verb.name),
-            None => format!("no verb `{name}`; `cargo xtask --help` lists them"),
-        })
+    VERBS.iter().find(|verb| verb.name == name).ok_or_else(|| match nearest(name) {
+        Some(verb) => format!("no verb `{name}`; did you mean `{}`?", verb.name),
+        None => format!("no verb `{name}`; `cargo xtask --help` lists them"),
+    })
 }
 
 /// The verb closest to `name`, unless all are further than half of its own letters.
@@ -119,13 +116,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for line in [
-            "",
-            "help ci tidy",
-            "tidy now",
-            "ci --keepgoing",
-            "help nothing",
-        ] {
+        for line in ["", "help ci tidy", "tidy now", "ci --keepgoing", "help nothing"] {
             assert!(parse(&words(line)).is_err(), "{line}");
         }
     }

@@ -15,10 +15,7 @@ pub(crate) struct Step {
 
 enum Work {
     Tidy,
-    Cargo {
-        arguments: Vec<String>,
-        environment: Option<(&'static str, &'static str)>,
-    },
+    Cargo { arguments: Vec<String>, environment: Option<(&'static str, &'static str)> },
 }
 
 /// How a step ended.
@@ -34,22 +31,11 @@ enum Outcome {
 impl Step {
     pub(crate) fn cargo(name: &'static str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().copied().map(String::from).collect();
-        Self {
-            name,
-            work: Work::Cargo {
-                arguments,
-                environment: None,
-            },
-            component: None,
-        }
+        Self { name, work: Work::Cargo { arguments, environment: None }, component: None }
     }
 
     pub(crate) fn tidy() -> Self {
-        Self {
-            name: "tidy",
-            work: Work::Tidy,
-            component: None,
-        }
+        Self { name: "tidy", work: Work::Tidy, component: None }
     }
 
     /// Further arguments.
@@ -80,9 +66,7 @@ impl Step {
             return Ok(run_tidy()?.into());
         };
         let code = command.status()?.code();
-        Ok(code
-            .and_then(|code| u8::try_from(code).ok())
-            .map_or(ExitCode::FAILURE, ExitCode::from))
+        Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
     }
 
     fn run(&self) -> io::Result<Outcome> {
@@ -94,11 +78,7 @@ impl Step {
         {
             return Ok(Outcome::Missing(component));
         }
-        Ok(if command.status()?.success() {
-            Outcome::Pass
-        } else {
-            Outcome::Fail
-        })
+        Ok(if command.status()?.success() { Outcome::Pass } else { Outcome::Fail })
     }
 
     /// Whether `cargo <subcommand> --version` answers.
@@ -108,19 +88,11 @@ impl Step {
         };
         let mut probe = cargo();
         probe.args(arguments.first()).arg("--version");
-        Ok(probe
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()?
-            .success())
+        Ok(probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success())
     }
 
     fn command(&self) -> Option<Command> {
-        let Work::Cargo {
-            arguments,
-            environment,
-        } = &self.work
-        else {
+        let Work::Cargo { arguments, environment } = &self.work else {
             return None;
         };
         let mut command = cargo();
@@ -138,20 +110,12 @@ impl Step {
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
-        if outcome == Outcome::Pass {
-            Self::SUCCESS
-        } else {
-            Self::FAILURE
-        }
+        if outcome == Outcome::Pass { Self::SUCCESS } else { Self::FAILURE }
     }
 }
 
 fn run_tidy() -> io::Result<Outcome> {
-    Ok(if tidy::check(&workspace::root())? {
-        Outcome::Pass
-    } else {
-        Outcome::Fail
-    })
+    Ok(if tidy::check(&workspace::root())? { Outcome::Pass } else { Outcome::Fail })
 }
 
 /// The cargo that started us, working at the root.
@@ -181,11 +145,7 @@ pub(crate) fn run(steps: &[Step], keep_going: bool) -> io::Result<ExitCode> {
     }
     io::stdout().write_all(table(&rows).as_bytes())?;
     let all_passed = rows.iter().all(|(_, _, outcome)| *outcome == Outcome::Pass);
-    Ok(if all_passed {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn table(rows: &[(&str, Duration, Outcome)]) -> String {
@@ -229,9 +189,7 @@ mod tests {
 
     #[test]
     fn arguments_and_environment_reach_the_command() {
-        let step = Step::cargo("doc", &["doc"])
-            .and(&["-v".into()])
-            .with("RUSTDOCFLAGS", "-D warnings");
+        let step = Step::cargo("doc", &["doc"]).and(&["-v".into()]).with("RUSTDOCFLAGS", "-D warnings");
         let command = step.command().expect("a cargo step");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "-v"]);
         assert_eq!(command.get_envs().count(), 1);
@@ -241,9 +199,6 @@ mod tests {
     #[test]
     fn a_subcommand_that_does_not_exist_is_missing() {
         let step = Step::cargo("odd", &["no-such-subcommand"]).needs("odd-component");
-        assert_eq!(
-            step.run().expect("cargo runs"),
-            Outcome::Missing("odd-component")
-        );
+        assert_eq!(step.run().expect("cargo runs"), Outcome::Missing("odd-component"));
     }
 }

@@ -29,23 +29,13 @@ struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, rule: &'static str, advice: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            line,
-            rule,
-            advice: advice.into(),
-        }
+        Self { path: path.into(), line, rule, advice: advice.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            rule,
-            advice,
-        } = self;
+        let Self { path, line, rule, advice } = self;
         write!(f, "{path}:{line}: {rule}: {advice}")
     }
 }
@@ -61,11 +51,7 @@ const RUST: [Rule; 5] = [
     rust_file::does_not_unwrap,
     rust_file::lib_is_a_table_of_contents,
 ];
-const MANIFEST: [Rule; 3] = [
-    manifest::inherits,
-    manifest::has_no_features,
-    arrows::point_down,
-];
+const MANIFEST: [Rule; 3] = [manifest::inherits, manifest::has_no_features, arrows::point_down];
 
 /// Checks every text file below `root`, prints the findings, and says whether there were none.
 pub(crate) fn check(root: &Path) -> io::Result<bool> {
@@ -107,9 +93,7 @@ fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usiz
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word)
         .map(|(at, _)| at)
-        .filter(move |at| {
-            !line[..*at].ends_with(part) && !line[at + word.len()..].starts_with(part)
-        })
+        .filter(move |at| !line[..*at].ends_with(part) && !line[at + word.len()..].starts_with(part))
 }
 
 fn has_word(line: &str, word: &str) -> bool {
@@ -121,10 +105,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.into(),
-            text: text.into(),
-        }
+        TextFile { path: path.into(), text: text.into() }
     }
 
     #[test]
@@ -132,15 +113,9 @@ mod tests {
         let files = [
             file("README.md", "## References\n\n* `MSC`: a paper\n"),
             file("core/Cargo.toml", "[package]\nname = \"mcsa\"\n"),
-            file(
-                "core/src/helpers.rs",
-                "/// As in (JSA, eq. 3).\nconst X: u8 = 1;\n",
-            ),
+            file("core/src/helpers.rs", "/// As in (JSA, eq. 3).\nconst X: u8 = 1;\n"),
         ];
-        let mut rules: Vec<&str> = findings(&files)
-            .iter()
-            .map(|finding| finding.rule)
-            .collect();
+        let mut rules: Vec<&str> = findings(&files).iter().map(|finding| finding.rule).collect();
         rules.sort_unstable();
         rules.dedup();
         assert_eq!(rules, ["citation", "file-name", "inherit"]);

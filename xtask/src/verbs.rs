@@ -19,13 +19,7 @@ pub(crate) struct Verb {
 
 impl Verb {
     pub(crate) fn help(&self) -> String {
-        let Self {
-            name,
-            summary,
-            usage,
-            details,
-            ..
-        } = self;
+        let Self { name, summary, usage, details, .. } = self;
         format!("{summary}\n\nUsage: cargo xtask {name}{usage}\n\n{details}\n")
     }
 }
@@ -85,9 +79,8 @@ pub(crate) const VERBS: [Verb; 5] = [
 
 /// The text of `cargo xtask --help`.
 pub(crate) fn overview() -> String {
-    let mut text = String::from(
-        "Chores of the mcsa workspace\n\nUsage: cargo xtask <VERB> [ARGS]...\n\nVerbs:\n",
-    );
+    let mut text =
+        String::from("Chores of the mcsa workspace\n\nUsage: cargo xtask <VERB> [ARGS]...\n\nVerbs:\n");
     for verb in &VERBS {
         text += &format!("  {:<9}{}\n", verb.name, verb.summary);
     }
@@ -106,10 +99,7 @@ fn nothing(arguments: &[String]) -> Result<(), String> {
 }
 
 fn only_keep_going(arguments: &[String]) -> Result<(), String> {
-    match arguments
-        .iter()
-        .find(|argument| *argument != "--keep-going")
-    {
+    match arguments.iter().find(|argument| *argument != "--keep-going") {
         None => Ok(()),
         Some(other) => Err(format!("`{other}`? the only option is --keep-going")),
     }
@@ -122,20 +112,9 @@ fn test(arguments: &[String]) -> io::Result<ExitCode> {
 fn ci(arguments: &[String]) -> io::Result<ExitCode> {
     let mut all = vec![
         Step::cargo("fmt", &["fmt", "--all", "--check"]).needs("rustfmt"),
-        Step::cargo(
-            "clippy",
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ],
-        )
-        .needs("clippy"),
-        Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"])
-            .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+            .needs("clippy"),
+        Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"]).with("RUSTDOCFLAGS", "-D warnings"),
     ];
     all.extend(test_steps(&[]));
     steps::run(&all, !arguments.is_empty())
@@ -148,11 +127,7 @@ fn test_steps(arguments: &[String]) -> Vec<Step> {
 
 fn tidy(_: &[String]) -> io::Result<ExitCode> {
     let clean = crate::tidy::check(&workspace::root())?;
-    Ok(if clean {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn bench(arguments: &[String]) -> io::Result<ExitCode> {
@@ -163,19 +138,8 @@ fn bench(arguments: &[String]) -> io::Result<ExitCode> {
 }
 
 fn figures(arguments: &[String]) -> io::Result<ExitCode> {
-    let start = [
-        "run",
-        "--release",
-        "-p",
-        "mcsa-bench-suite",
-        "--bin",
-        "mcsa-bench",
-        "--",
-        "figures",
-    ];
-    Step::cargo("figures", &start)
-        .and(after_dashes(arguments))
-        .hand_over()
+    let start = ["run", "--release", "-p", "mcsa-bench-suite", "--bin", "mcsa-bench", "--", "figures"];
+    Step::cargo("figures", &start).and(after_dashes(arguments)).hand_over()
 }
 
 /// The arguments without the `--` that may lead them.

@@ -13,8 +13,7 @@ pub(crate) struct TextFile {
 
 /// The directory of the workspace manifest.
 pub(crate) fn root() -> PathBuf {
-    let ours =
-        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let ours = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let ours = PathBuf::from(ours);
     ours.parent().map(Path::to_path_buf).unwrap_or(ours)
 }
@@ -41,18 +40,8 @@ pub(crate) fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
 
 fn listed_by_git(root: &Path) -> Option<Vec<String>> {
     let mut git = Command::new("git");
-    git.current_dir(root).args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
-    let listed = git
-        .stderr(Stdio::null())
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
+    git.current_dir(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let listed = git.stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
     let names = String::from_utf8(listed.stdout).ok()?;
     let names: Vec<String> = names.split_terminator('\0').map(String::from).collect();
     (!names.is_empty()).then_some(names) // empty: a copy inside somebody else's repository
@@ -63,11 +52,7 @@ fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if below.is_empty() {
-            name.clone()
-        } else {
-            format!("{below}/{name}")
-        };
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         let kind = entry.file_type()?;
         if kind.is_dir() && !BUILT.contains(&name.as_str()) {
             walk(root, &path, found)?;
@@ -88,10 +73,6 @@ mod tests {
         walk(&root(), "xtask/src", &mut walked).expect("readable");
         assert!(walked.iter().any(|path| path == "xtask/src/workspace.rs"));
         let files = text_files(&root()).expect("readable");
-        assert!(
-            files
-                .iter()
-                .any(|file| file.path == "xtask/src/workspace.rs")
-        );
+        assert!(files.iter().any(|file| file.path == "xtask/src/workspace.rs"));
     }
 }

@@ -39,9 +39,7 @@ pub(super) fn point_down(path: &str, text: &str) -> Vec<Finding> {
         return vec![Finding::new(path, 1, "arrow", "a manifest without `name`")];
     };
     let Some((_, allowed)) = ARROWS.iter().find(|(package, _)| *package == name) else {
-        let advice = format!(
-            "`{name}` has no place in the arrows; give it one in xtask and ARCHITECTURE.md"
-        );
+        let advice = format!("`{name}` has no place in the arrows; give it one in xtask and ARCHITECTURE.md");
         return vec![Finding::new(path, 1, "arrow", advice)];
     };
     let mut findings = Vec::new();
@@ -55,8 +53,7 @@ pub(super) fn point_down(path: &str, text: &str) -> Vec<Finding> {
             allowed.contains(&dependency.as_str())
         };
         if !is_right {
-            let advice =
-                format!("`{name}` must not know `{dependency}`; see the arrows in ARCHITECTURE.md");
+            let advice = format!("`{name}` must not know `{dependency}`; see the arrows in ARCHITECTURE.md");
             findings.push(Finding::new(path, entry.line, "arrow", advice));
         }
     }
@@ -67,14 +64,8 @@ pub(super) fn point_down(path: &str, text: &str) -> Vec<Finding> {
 fn our_dependency(entry: &Entry<'_>) -> Option<(String, bool)> {
     let (table, rest) = entry.key.split_once("dependencies.")?;
     let key = rest.split('.').next()?;
-    let renamed = entry
-        .value
-        .split_once("package = \"")
-        .and_then(|(_, rest)| rest.split('"').next());
-    let renamed = renamed.or_else(|| {
-        rest.ends_with(".package")
-            .then(|| entry.value.trim_matches('"'))
-    });
+    let renamed = entry.value.split_once("package = \"").and_then(|(_, rest)| rest.split('"').next());
+    let renamed = renamed.or_else(|| rest.ends_with(".package").then(|| entry.value.trim_matches('"')));
     let package = renamed.unwrap_or(key);
     let is_ours = ARROWS.iter().any(|(ours, _)| *ours == package);
     is_ours.then(|| (package.to_string(), table.ends_with("dev-")))
@@ -85,11 +76,7 @@ mod tests {
     use super::*;
 
     fn breaches(package: &str, lines: &str) -> usize {
-        point_down(
-            "x/Cargo.toml",
-            &format!("[package]\nname = \"{package}\"\n{lines}\n"),
-        )
-        .len()
+        point_down("x/Cargo.toml", &format!("[package]\nname = \"{package}\"\n{lines}\n")).len()
     }
 
     #[test]

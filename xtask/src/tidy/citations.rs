@@ -5,16 +5,13 @@ use super::code::Code;
 
 /// How the place in a paper begins. What stands before its comma is the key.
 const PLACES: [&str; 12] = [
-    "Alg. ", "App. ", "Def. ", "eq. ", "Eq. ", "Fig. ", "Lemma ", "Prop. ", "Sec. ", "Tab. ",
-    "Theorem ", "Thm. ",
+    "Alg. ", "App. ", "Def. ", "eq. ", "Eq. ", "Fig. ", "Lemma ", "Prop. ", "Sec. ", "Tab. ", "Theorem ",
+    "Thm. ",
 ];
 
 /// The keys of the section "References" of the README: the first word in backticks of each list item.
 pub(super) fn keys(readme: &str) -> Vec<String> {
-    let section = readme
-        .lines()
-        .skip_while(|line| *line != "## References")
-        .skip(1);
+    let section = readme.lines().skip_while(|line| *line != "## References").skip(1);
     section
         .take_while(|line| !line.starts_with("## "))
         .filter_map(|line| line.trim_start().strip_prefix("* `"))
@@ -28,9 +25,8 @@ pub(super) fn are_in_the_references(path: &str, text: &str, keys: &[String]) -> 
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(comments.lines()) {
         for key in cited(line).filter(|cited| !keys.iter().any(|key| key == cited)) {
-            let advice = format!(
-                "`{key}` is not in the References of README.md; add it there or use its key"
-            );
+            let advice =
+                format!("`{key}` is not in the References of README.md; add it there or use its key");
             findings.push(Finding::new(path, number, "citation", advice));
         }
     }
@@ -41,9 +37,7 @@ pub(super) fn are_in_the_references(path: &str, text: &str, keys: &[String]) -> 
 fn cited(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices(", ").filter_map(move |(comma, gap)| {
         let place = &line[comma + gap.len()..];
-        let word = line[..comma]
-            .rsplit(|c: char| !(c.is_alphanumeric() || c == '-'))
-            .next()?;
+        let word = line[..comma].rsplit(|c: char| !(c.is_alphanumeric() || c == '-')).next()?;
         let capitals = word.chars().filter(|c| c.is_uppercase()).count();
         (PLACES.iter().any(|begin| place.starts_with(begin)) && capitals >= 2).then_some(word)
     })
@@ -64,8 +58,7 @@ mod tests {
     #[test]
     fn a_cited_key_is_in_the_readme() {
         let check = |text: &str| are_in_the_references("core/src/seed.rs", text, &keys(README));
-        let findings =
-            check("/// Valid (MSC, Prop. 1; Alg. 2).\n/// As `PMCSA, Alg. 1` says.\nstruct S;\n");
+        let findings = check("/// Valid (MSC, Prop. 1; Alg. 2).\n/// As `PMCSA, Alg. 1` says.\nstruct S;\n");
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].line, 2);
         assert!(findings[0].advice.contains("`PMCSA`"));

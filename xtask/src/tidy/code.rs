@@ -10,12 +10,8 @@ pub(super) struct Code {
 
 impl Code {
     pub(super) fn of(text: &str) -> Self {
-        let mut reader = Reader {
-            text: text.chars().collect(),
-            at: 0,
-            code: String::new(),
-            comments: String::new(),
-        };
+        let mut reader =
+            Reader { text: text.chars().collect(), at: 0, code: String::new(), comments: String::new() };
         while let Some(c) = reader.peek(0) {
             match (c, reader.peek(1)) {
                 ('/', Some('/')) => reader.comment_until_end_of_line(),
@@ -26,10 +22,7 @@ impl Code {
                 _ => reader.code(1),
             }
         }
-        Self {
-            code: reader.code,
-            comments: reader.comments,
-        }
+        Self { code: reader.code, comments: reader.comments }
     }
 
     /// The code without the items under `#[cfg(test)]`.
@@ -148,16 +141,11 @@ impl Reader {
     /// An identifier, with the raw string it may introduce: `r"..."`, `br#"..."#`.
     fn word(&mut self) {
         let start = self.at;
-        while self
-            .peek(0)
-            .is_some_and(|c| c.is_alphanumeric() || c == '_')
-        {
+        while self.peek(0).is_some_and(|c| c.is_alphanumeric() || c == '_') {
             self.code(1);
         }
         let word: String = self.text[start..self.at].iter().collect();
-        let hashes = (0..)
-            .take_while(|ahead| self.peek(*ahead) == Some('#'))
-            .count();
+        let hashes = (0..).take_while(|ahead| self.peek(*ahead) == Some('#')).count();
         if matches!(word.as_str(), "r" | "br" | "cr") && self.peek(hashes) == Some('"') {
             self.hidden(hashes + 1);
             while let Some(c) = self.peek(0) {
@@ -178,22 +166,11 @@ mod tests {
 
     #[test]
     fn literals_are_in_neither_copy() {
-        for literal in [
-            r#""hidden""#,
-            r#""a \" hidden""#,
-            "r\"hidden\"",
-            "br#\"hidden \" \"#",
-            "b\"hidden\"",
-        ] {
+        for literal in [r#""hidden""#, r#""a \" hidden""#, "r\"hidden\"", "br#\"hidden \" \"#", "b\"hidden\""]
+        {
             let Code { code, comments } = Code::of(&format!("before({literal}).after()"));
-            assert!(
-                code.starts_with("before(") && code.ends_with(").after()"),
-                "{literal}: {code}"
-            );
-            assert!(
-                !code.contains("hidden") && comments.trim().is_empty(),
-                "{literal}"
-            );
+            assert!(code.starts_with("before(") && code.ends_with(").after()"), "{literal}: {code}");
+            assert!(!code.contains("hidden") && comments.trim().is_empty(), "{literal}");
         }
     }
 
@@ -208,10 +185,7 @@ mod tests {
     fn comments_are_kept_apart() {
         let Code { code, comments } = Code::of("a /* x /* y */ z */ b // \"c\nd");
         assert_eq!(code.split_whitespace().collect::<Vec<_>>(), ["a", "b", "d"]);
-        assert_eq!(
-            comments.trim_end().trim_start(),
-            "/* x /* y */ z */   // \"c"
-        );
+        assert_eq!(comments.trim_end().trim_start(), "/* x /* y */ z */   // \"c");
         assert_eq!(code.lines().count(), comments.lines().count());
     }
 
@@ -219,10 +193,7 @@ mod tests {
     fn items_for_tests_are_left_out() {
         let text = "one\n#[cfg(test)]\nmod tests {\n fn f() { '{'; }\n}\ntwo\n#[cfg(test)]\nuse three;\nfour";
         let kept = Code::of(text).outside_tests();
-        assert_eq!(
-            kept.split_whitespace().collect::<Vec<_>>(),
-            ["one", "two", "four"]
-        );
+        assert_eq!(kept.split_whitespace().collect::<Vec<_>>(), ["one", "two", "four"]);
         assert_eq!(kept.lines().count(), text.lines().count());
     }
 }

@@ -15,18 +15,11 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut table = String::new();
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
-        if let Some(name) = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.split(']').next())
-        {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             table = format!("{}.", name.trim_matches('['));
         } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
             let key = format!("{table}{}", key.trim()).replace('"', "");
-            entries.push(Entry {
-                line: number,
-                key,
-                value: value.trim(),
-            });
+            entries.push(Entry { line: number, key, value: value.trim() });
         }
     }
     entries
@@ -45,26 +38,19 @@ pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
     let entries = entries(text);
     let is_inherited = |decided: &str| {
         entries.iter().any(|entry| {
-            let dotted =
-                entry.key.strip_suffix(".workspace") == Some(decided) && entry.value == "true";
+            let dotted = entry.key.strip_suffix(".workspace") == Some(decided) && entry.value == "true";
             dotted || (entry.key == decided && entry.value.replace(' ', "") == "{workspace=true}")
         })
     };
     let missing = DECIDED.iter().filter(|(decided, _)| !is_inherited(decided));
-    missing
-        .map(|(_, write)| Finding::new(path, 1, "inherit", format!("say {write}")))
-        .collect()
+    missing.map(|(_, write)| Finding::new(path, 1, "inherit", format!("say {write}"))).collect()
 }
 
 /// One way to build it: what a feature would switch is either worth having or not.
 pub(super) fn has_no_features(path: &str, text: &str) -> Vec<Finding> {
-    let features = entries(text)
-        .into_iter()
-        .filter(|entry| entry.key.starts_with("features."));
+    let features = entries(text).into_iter().filter(|entry| entry.key.starts_with("features."));
     let advice = "no feature flags of our own; decide";
-    features
-        .map(|entry| Finding::new(path, entry.line, "feature", advice))
-        .collect()
+    features.map(|entry| Finding::new(path, entry.line, "feature", advice)).collect()
 }
 
 #[cfg(test)]
@@ -79,16 +65,8 @@ mod tests {
     #[test]
     fn entries_carry_their_table() {
         let text = "a.b = 1\n# c = 2\n[x]\nd = \"e = f\"\n[[bench]]\nname = \"g\"\n[target.'cfg(unix)'.dependencies]\nh = { path = \"i\" }\n";
-        let found: Vec<_> = entries(text)
-            .into_iter()
-            .map(|entry| (entry.line, entry.key))
-            .collect();
-        let wanted = [
-            (1, "a.b"),
-            (4, "x.d"),
-            (6, "bench.name"),
-            (8, "target.'cfg(unix)'.dependencies.h"),
-        ];
+        let found: Vec<_> = entries(text).into_iter().map(|entry| (entry.line, entry.key)).collect();
+        let wanted = [(1, "a.b"), (4, "x.d"), (6, "bench.name"), (8, "target.'cfg(unix)'.dependencies.h")];
         assert_eq!(found, wanted.map(|(line, key)| (line, key.to_string())));
     }
 
@@ -97,14 +75,8 @@ mod tests {
         assert!(inherits(PATH, GOOD).is_empty());
         for (from, to) in [
             ("[lints]\nworkspace = true", ""),
-            (
-                "[lints]\nworkspace = true",
-                "[lints.rust]\nunsafe_code = \"warn\"",
-            ),
-            (
-                "rust-version = { workspace = true }",
-                "rust-version = \"1.80\"",
-            ),
+            ("[lints]\nworkspace = true", "[lints.rust]\nunsafe_code = \"warn\""),
+            ("rust-version = { workspace = true }", "rust-version = \"1.80\""),
         ] {
             let findings = inherits(PATH, &GOOD.replace(from, to));
             assert_eq!(findings.len(), 1, "{to}");

@@ -6,18 +6,11 @@ use super::Finding;
 const EMPTY: [&str; 6] = ["util", "utils", "helper", "helpers", "manager", "managers"];
 
 pub(super) fn say_what_is_inside(path: &str, _: &str) -> Vec<Finding> {
-    let words = path
-        .split(|c: char| !c.is_alphanumeric())
-        .map(str::to_lowercase);
+    let words = path.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     let empty = words.filter(|word| EMPTY.contains(&word.as_str()));
     empty
         .map(|word| {
-            Finding::new(
-                path,
-                1,
-                "file-name",
-                format!("`{word}` says nothing; name the noun inside"),
-            )
+            Finding::new(path, 1, "file-name", format!("`{word}` says nothing; name the noun inside"))
         })
         .collect()
 }
@@ -28,11 +21,7 @@ mod tests {
 
     #[test]
     fn names_are_nouns() {
-        for bad in [
-            "core/src/utils.rs",
-            "core/src/helpers/sum.rs",
-            "xtask/src/step_manager.rs",
-        ] {
+        for bad in ["core/src/utils.rs", "core/src/helpers/sum.rs", "xtask/src/step_manager.rs"] {
             assert_eq!(say_what_is_inside(bad, "").len(), 1, "{bad}");
         }
         for good in ["core/src/stream.rs", "core/src/futility.rs"] {

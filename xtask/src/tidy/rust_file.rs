@@ -24,9 +24,7 @@ pub(super) fn silences_no_lint(path: &str, text: &str) -> Vec<Finding> {
     let is_breach = |line: &str| {
         let in_attribute = line.trim_start().starts_with('#') && line.contains('[');
         in_attribute
-            && line
-                .match_indices("allow(")
-                .any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
+            && line.match_indices("allow(").any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
     };
     lines_where(path, &Code::of(text).code, "allow", advice, is_breach)
 }
@@ -36,11 +34,8 @@ pub(super) fn is_finished(path: &str, text: &str) -> Vec<Finding> {
     const MARKS: [&str; 3] = ["TODO", "FIXME", "XXX"];
     let Code { code, comments } = Code::of(text);
     let advice = "finish it, or take it out and write it into CHANGELOG.md or a plan";
-    let calls = |line: &str| {
-        MACROS
-            .iter()
-            .any(|name| line.contains(&format!("{name}!")) && has_word(line, name))
-    };
+    let calls =
+        |line: &str| MACROS.iter().any(|name| line.contains(&format!("{name}!")) && has_word(line, name));
     let marks = |line: &str| MARKS.iter().any(|mark| has_word(line, mark));
     let mut findings = lines_where(path, &code, "unfinished", advice, calls);
     findings.extend(lines_where(path, &comments, "unfinished", advice, marks));
@@ -54,9 +49,7 @@ pub(super) fn does_not_unwrap(path: &str, text: &str) -> Vec<Finding> {
     }
     let advice = "return the error, or `expect(\"why it cannot happen\")`";
     let code = Code::of(text).outside_tests();
-    lines_where(path, &code, "unwrap", advice, |line| {
-        line.contains(".unwrap()")
-    })
+    lines_where(path, &code, "unwrap", advice, |line| line.contains(".unwrap()"))
 }
 
 pub(super) fn lib_is_a_table_of_contents(path: &str, text: &str) -> Vec<Finding> {
@@ -66,9 +59,7 @@ pub(super) fn lib_is_a_table_of_contents(path: &str, text: &str) -> Vec<Finding>
     }
     let advice = "lib.rs holds the essay, `mod` and `pub use`; give this a file of its own";
     let code = Code::of(text).outside_tests();
-    lines_where(path, &code, "contents", advice, |line| {
-        ITEMS.iter().any(|item| has_word(line, item))
-    })
+    lines_where(path, &code, "contents", advice, |line| ITEMS.iter().any(|item| has_word(line, item)))
 }
 
 fn lines_where(
@@ -79,9 +70,7 @@ fn lines_where(
     is_breach: impl Fn(&str) -> bool,
 ) -> Vec<Finding> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| is_breach(line));
-    lines
-        .map(|(number, _)| Finding::new(path, number, rule, advice))
-        .collect()
+    lines.map(|(number, _)| Finding::new(path, number, rule, advice)).collect()
 }
 
 #[cfg(test)]
@@ -103,19 +92,15 @@ mod tests {
     #[test]
     fn only_generated_tables_may_be_long() {
         let is_table = |path: &str| {
-            path.contains("/tests/data/")
-                || path.ends_with("_table.rs")
-                || path.ends_with("_tables.rs")
+            path.contains("/tests/data/") || path.ends_with("_table.rs") || path.ends_with("_tables.rs")
         };
-        assert!(
-            LONG.iter()
-                .all(|(path, reason)| is_table(path) && !reason.is_empty())
-        );
+        assert!(LONG.iter().all(|(path, reason)| is_table(path) && !reason.is_empty()));
     }
 
     #[test]
     fn lints_are_not_silenced() {
-        let bad = "#[allow(dead_code)]\nfn f() {}\n#![allow(missing_docs)]\n    #[cfg_attr(test, allow(unused))]\n";
+        let bad =
+            "#[allow(dead_code)]\nfn f() {}\n#![allow(missing_docs)]\n    #[cfg_attr(test, allow(unused))]\n";
         assert_eq!(lines(&silences_no_lint(PATH, bad)), [1, 3, 4]);
         let good = "// #[allow(dead_code)]\n#[expect(dead_code, reason = \"allow(x)\")]\nfn allow(x: u8) { allow(x) }\n#[disallow(x)]\n";
         assert!(silences_no_lint(PATH, good).is_empty());
@@ -123,11 +108,13 @@ mod tests {
 
     #[test]
     fn nothing_is_left_for_later() {
-        let bad = "fn f() { todo!() }\n// TODO: g\nfn h() { dbg!(1); }\n/// FIXME\n/* XXX */ unimplemented!()\n";
+        let bad =
+            "fn f() { todo!() }\n// TODO: g\nfn h() { dbg!(1); }\n/// FIXME\n/* XXX */ unimplemented!()\n";
         let mut found = lines(&is_finished(PATH, bad));
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3, 4, 5, 5]);
-        let good = "fn f() { say(\"TODO\") }\nlet todo = 1;\nif todo != 2 {}\n/// The `todo_list`.\nmy_dbg!(x);\n";
+        let good =
+            "fn f() { say(\"TODO\") }\nlet todo = 1;\nif todo != 2 {}\n/// The `todo_list`.\nmy_dbg!(x);\n";
         assert!(is_finished(PATH, good).is_empty());
     }
 

@@ -14,8 +14,7 @@ const INSIDE: [(&str, &str); 8] = [
     (concat!("the is", "sue"), STORY),
     (concat!("this is", "sue"), STORY),
 ];
-const PLACE: &str =
-    "this folder is not part of the project; say the thing itself or cite a reference";
+const PLACE: &str = "this folder is not part of the project; say the thing itself or cite a reference";
 const PATH: &str = "a path of one machine; write it relative to the root";
 const STORY: &str = "say what is true and why, not the story of the change";
 
@@ -24,12 +23,7 @@ pub(super) fn no_inside_words(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         for (word, advice) in INSIDE.iter().filter(|(word, _)| stands_in(line, word)) {
-            findings.push(Finding::new(
-                path,
-                number,
-                "inside-word",
-                format!("`{word}`: {advice}"),
-            ));
+            findings.push(Finding::new(path, number, "inside-word", format!("`{word}`: {advice}")));
         }
     }
     findings
@@ -41,8 +35,8 @@ fn stands_in(line: &str, word: &str) -> bool {
     let before = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '}');
     line.match_indices(&word).any(|(at, _)| {
         let longer_before = line[..at].ends_with(before);
-        let longer_after = word.ends_with(char::is_alphabetic)
-            && line[at + word.len()..].starts_with(char::is_alphanumeric);
+        let longer_after =
+            word.ends_with(char::is_alphabetic) && line[at + word.len()..].starts_with(char::is_alphanumeric);
         !longer_before && !longer_after
     })
 }
@@ -68,12 +62,7 @@ mod tests {
         let address = format!("https://example.org{}index.html", INSIDE[3].0);
         let relative = format!("bench-suite{}x", INSIDE[2].0);
         let longer = format!("{}d shares", INSIDE[6].0);
-        for good in [
-            address.as_str(),
-            &relative,
-            &longer,
-            "shared memory, issue tracking systems",
-        ] {
+        for good in [address.as_str(), &relative, &longer, "shared memory, issue tracking systems"] {
             assert!(no_inside_words("README.md", good).is_empty(), "{good}");
         }
     }
