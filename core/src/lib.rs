@@ -1,1 +1,3 @@
 //! Being laid.
+
+pub mod numeric;
