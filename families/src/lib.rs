@@ -1,4 +1,5 @@
 //! Families of distributions: maps `lambda -> q_lambda` with their scores.
+pub mod conformance;
 mod lanes;
 mod link;
 mod mean_field;
