@@ -1,10 +1,13 @@
 //! Families of distributions: maps `lambda -> q_lambda` with their scores.
 pub mod conformance;
+mod full_rank;
 mod lanes;
 mod link;
 mod mean_field;
 mod normal;
+mod packed;
 mod standard;
 
+pub use full_rank::FullRank;
 pub use link::Link;
 pub use mean_field::MeanField;
