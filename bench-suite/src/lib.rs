@@ -1,1 +1,3 @@
 //! The papers. experiments, run, drawn and judged.
+
+pub mod draw;
