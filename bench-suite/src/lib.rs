@@ -14,4 +14,5 @@ pub mod figures;
 pub mod job;
 pub mod plan;
 mod quantile;
+mod readme;
 pub mod store;
