@@ -248,6 +248,17 @@ fn special_values() {
     assert_eq!(scalar::digamma(0.0), -inf);
 }
 
+#[test]
+fn log_sigmoid_is_minus_the_softplus_of_minus_x() {
+    for backend in backends() {
+        let (mut a, mut b) = (numbers(300), numbers(300));
+        b.iter_mut().for_each(|x| *x = -*x);
+        backend.log_sigmoid(&mut a);
+        backend.ln_1p_exp(&mut b);
+        assert!(a.iter().zip(&b).all(|(&a, &b)| same(a, -b)), "{backend:?}");
+    }
+}
+
 /// Near `ln 2` the inverse softplus is `2 d - d^2 + d^3 - ...`, `d = x - ln 2`; what `x` rounds is put back.
 #[test]
 fn inverse_softplus_crosses_zero_within_its_absolute_error() {
