@@ -146,6 +146,27 @@ fn main() {
             vector: Backend::ndtr_hazard,
         },
         Row {
+            name: "log_sigmoid+slope",
+            low: -20.0,
+            high: 20.0,
+            scalar: |x| {
+                let e = (-x.abs()).exp();
+                let slope = if x < 0.0 { 1.0 } else { e } / (1.0 + e);
+                x.min(0.0) - e.ln_1p() + slope
+            },
+            vector: |b, x| b.log_sigmoid_with_slope(x, &mut [0.0; LENGTH]),
+        },
+        Row {
+            name: "log_ndtr+hazard",
+            low: -5.0,
+            high: 5.0,
+            scalar: |z| {
+                let phi = 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2);
+                phi.ln() + (-0.5 * z * z).exp() / phi
+            },
+            vector: |b, x| b.log_ndtr_with_hazard(x, &mut [0.0; LENGTH]),
+        },
+        Row {
             name: "sum",
             low: -1.0,
             high: 1.0,

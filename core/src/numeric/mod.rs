@@ -66,8 +66,9 @@ pub use gamma::{digamma, ln_gamma};
 pub use log_sum_exp::log_sum_exp;
 pub use logarithm::{ln, ln_1p, ln_1p_into, ln_expm1, ln_expm1_into, ln_into};
 pub use logistic_sum::sum_log_sigmoid;
-pub use normal::{log_ndtr, log_ndtr_into, ndtr_hazard, ndtr_hazard_into};
+pub use normal::{log_ndtr, log_ndtr_into, log_ndtr_with_hazard, ndtr_hazard, ndtr_hazard_into};
 pub use reduce::{axpy, dot, sum, sum_squares_scaled};
 pub use softplus::{
-    ln_1p_exp, ln_1p_exp_into, log_sigmoid, log_sigmoid_into, sigmoid, sigmoid_into,
+    ln_1p_exp, ln_1p_exp_into, log_sigmoid, log_sigmoid_into, log_sigmoid_with_slope, sigmoid,
+    sigmoid_into,
 };

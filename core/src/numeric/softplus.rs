@@ -1,4 +1,5 @@
-use super::elementwise::{Map, elementwise};
+use super::backend::Backend;
+use super::elementwise::{Map, MapTwo, elementwise, in_place_two};
 use super::exponential::nonpositive_exp_lanes;
 use super::lanes::Lanes;
 
@@ -29,13 +30,23 @@ fn ln_1p_of_unit_lanes<L: Lanes>(l: L, e: L::F) -> L::F {
 
 #[inline(always)]
 pub(crate) fn softplus_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let e = nonpositive_exp_lanes(l, l.nonpositive(x));
+    softplus_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))
+}
+
+/// The softplus of `x`, given `e = e^-|x|`.
+#[inline(always)]
+fn softplus_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
     l.add(l.at_least(l.num(0.0), x), ln_1p_of_unit_lanes(l, e))
 }
 
 #[inline(always)]
 pub(crate) fn sigmoid_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let e = nonpositive_exp_lanes(l, l.nonpositive(x));
+    sigmoid_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))
+}
+
+/// The logistic function of `x`, given `e = e^-|x|`.
+#[inline(always)]
+fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
     let numerator = l.choose(l.less(x, l.num(0.0)), e, l.num(1.0));
     l.div(numerator, l.add(l.num(1.0), e))
 }
@@ -64,6 +75,45 @@ impl Map for Sigmoid {
     #[inline(always)]
     fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         sigmoid_lanes(l, x)
+    }
+}
+
+struct LogSigmoidWithSlope;
+
+impl MapTwo for LogSigmoidWithSlope {
+    #[inline(always)]
+    fn apply<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+        let minus = l.negated(x);
+        let e = nonpositive_exp_lanes(l, l.nonpositive(x));
+        (l.negated(softplus_of(l, minus, e)), sigmoid_of(l, minus, e))
+    }
+}
+
+/// [`log_sigmoid`] of `x` in place, and its derivative `sigmoid(-x)` in `slope`, from one exponential.
+///
+/// The bits are those of the two functions apart.
+///
+/// # Panics
+/// When the lengths differ.
+///
+/// ```
+/// let (mut x, mut slope) = ([0.0], [0.0]);
+/// mcsa::numeric::log_sigmoid_with_slope(&mut x, &mut slope);
+/// assert_eq!((x, slope), ([-std::f64::consts::LN_2], [0.5]));
+/// ```
+#[inline]
+pub fn log_sigmoid_with_slope(x: &mut [f64], slope: &mut [f64]) {
+    Backend::best().log_sigmoid_with_slope(x, slope);
+}
+
+impl Backend {
+    /// [`log_sigmoid_with_slope`] on these instructions.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    #[inline]
+    pub fn log_sigmoid_with_slope(self, x: &mut [f64], slope: &mut [f64]) {
+        in_place_two(self, LogSigmoidWithSlope, x, slope);
     }
 }
 
