@@ -1,7 +1,7 @@
 //! Nanoseconds per element of every elementary function on every backend, and the ratio to the scalar `std` form.
 //!
-//! `cargo bench -p mcsa --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the
-//! time to refill them, about 0.05 ns each, is included on both sides.
+//! `cargo bench -p mcsa --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the time
+//! to refill them is included on both sides.
 #![expect(clippy::print_stdout, reason = "the table is the product")]
 
 use mcsa::numeric::Backend;
