@@ -33,11 +33,19 @@ impl Kernel for Largest<'_> {
         if !tail.is_empty() {
             look(l, &mut top, &mut poison, &padded(tail, f64::NEG_INFINITY));
         }
-        let top: [f64; BLOCK] = pulp::cast(top);
-        let largest = top
-            .into_iter()
-            .fold(f64::NEG_INFINITY, |a, b| if a < b { b } else { a });
-        largest + fold(poison)
+        let mut top: [f64; BLOCK] = pulp::cast(top);
+        let mut width = BLOCK / 2;
+        while width > 0 {
+            for i in 0..width {
+                top[i] = if top[i] < top[i + width] {
+                    top[i + width]
+                } else {
+                    top[i]
+                };
+            }
+            width /= 2;
+        }
+        top[0] + fold(poison)
     }
 }
 
