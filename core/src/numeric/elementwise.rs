@@ -106,8 +106,17 @@ impl<F: MapTwo> Kernel for InPlaceTwo<'_, F> {
     #[inline(always)]
     fn run<L: Register>(self, lanes: L) {
         let _ = self.map;
-        let (body, tail) = L::as_mut_simd_f64s(self.x);
-        let (second, second_tail) = L::as_mut_simd_f64s(self.second);
+        let (mut body, tail) = L::as_mut_simd_f64s(self.x);
+        let (mut second, second_tail) = L::as_mut_simd_f64s(self.second);
+        if L::WIDE {
+            let (quads, rest) = body.as_chunks_mut::<4>();
+            let (second_quads, second_rest) = second.as_chunks_mut::<4>();
+            for (v, w) in quads.iter_mut().zip(second_quads) {
+                let (x, y) = F::apply(Pair(Pair(lanes)), ((v[0], v[1]), (v[2], v[3])));
+                (*v, *w) = ([x.0.0, x.0.1, x.1.0, x.1.1], [y.0.0, y.0.1, y.1.0, y.1.1]);
+            }
+            (body, second) = (rest, second_rest);
+        }
         let (pairs, last) = body.as_chunks_mut::<2>();
         let (second_pairs, second_last) = second.as_chunks_mut::<2>();
         for (v, w) in pairs.iter_mut().zip(second_pairs) {
