@@ -1,4 +1,4 @@
-use super::lanes::Lanes;
+use super::lanes::Register;
 use pulp::{NullaryFnOnce, Scalar};
 
 /// The instruction set a vector function runs on.
@@ -12,9 +12,9 @@ use pulp::{NullaryFnOnce, Scalar};
 ///
 /// ```
 /// use mcsa::numeric::Backend;
-/// let mut x = [0.0, 1.0];
+/// let mut x = [0.0, f64::NEG_INFINITY];
 /// Backend::Portable.exp(&mut x);
-/// assert_eq!(x, [1.0, std::f64::consts::E]);
+/// assert_eq!(x, [1.0, 0.0]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
@@ -77,10 +77,10 @@ impl Backend {
     }
 }
 
-/// A computation written once over [`Lanes`].
+/// A computation written once over [`Register`].
 pub(crate) trait Kernel {
     type Output;
-    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
+    fn run<L: Register>(self, lanes: L) -> Self::Output;
 }
 
 struct Call<K, L> {
@@ -88,7 +88,7 @@ struct Call<K, L> {
     lanes: L,
 }
 
-impl<K: Kernel, L: Lanes> NullaryFnOnce for Call<K, L> {
+impl<K: Kernel, L: Register> NullaryFnOnce for Call<K, L> {
     type Output = K::Output;
 
     #[inline(always)]
