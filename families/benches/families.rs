@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Family, Seed};
+use mcsa::Seed;
 use mcsa_families::{FullRank, Gaussian, LowRank, MeanField, Start};
 
 const COLUMNS: usize = 10;
