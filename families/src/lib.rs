@@ -1,1 +1,7 @@
 //! Being laid.
+
+mod atoms;
+mod lanes;
+mod softmax;
+
+pub use atoms::Atoms;
