@@ -10,7 +10,7 @@
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
 //! * what is told: [`Record`], [`Counted`], [`Error`];
-//! * how values are kept and computed: [`bits`], numeric, [`Ensemble`].
+//! * how values are kept and computed: [`bits`], [`numeric`], [`Ensemble`].
 //!
 //! # Conventions
 //!
@@ -32,6 +32,7 @@ mod guide;
 mod kernel;
 mod normal;
 mod normal_table;
+pub mod numeric;
 mod optimizer;
 mod record;
 mod script;

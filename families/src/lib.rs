@@ -1,5 +1,6 @@
 //! Families of distributions: maps `lambda -> q_lambda` with their scores.
 mod atoms;
+pub mod conformance;
 mod lanes;
 mod link;
 mod mean_field;
