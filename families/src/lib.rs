@@ -1,13 +1,23 @@
 //! Families of distributions: maps `lambda -> q_lambda` with their scores.
 mod atoms;
 pub mod conformance;
+mod defensive;
+mod dof;
+mod gamma_ratio;
 mod lanes;
 mod link;
 mod mean_field;
 mod normal;
 mod softmax;
 mod standard;
+mod student;
+mod student_t;
+mod tail;
 
 pub use atoms::Atoms;
+pub use defensive::{Defence, Defensive};
+pub use dof::{Dof, Fixed, Learned};
 pub use link::Link;
 pub use mean_field::MeanField;
+pub use student_t::StudentT;
+pub use tail::Tail;
