@@ -1,6 +1,6 @@
 //! A positive scale from an unconstrained number.
 
-use mcsa::Error;
+use mcsa::{Error, numeric};
 
 /// How an unconstrained `rho` names a positive scale.
 ///
@@ -88,8 +88,9 @@ impl Link {
     /// If the lengths differ.
     pub fn scales_into(self, rho: &[f64], scales: &mut [f64]) {
         assert_eq!(rho.len(), scales.len(), "a scale per number");
-        for (scale, &rho) in scales.iter_mut().zip(rho) {
-            *scale = self.scale(rho);
+        match self {
+            Self::Softplus => numeric::ln_1p_exp_into(rho, scales),
+            Self::Exp => numeric::exp_into(rho, scales),
         }
     }
 
@@ -99,8 +100,9 @@ impl Link {
     /// If the lengths differ.
     pub fn derivatives_into(self, rho: &[f64], derivatives: &mut [f64]) {
         assert_eq!(rho.len(), derivatives.len(), "a derivative per number");
-        for (derivative, &rho) in derivatives.iter_mut().zip(rho) {
-            *derivative = self.derivative(rho);
+        match self {
+            Self::Softplus => numeric::sigmoid_into(rho, derivatives),
+            Self::Exp => numeric::exp_into(rho, derivatives),
         }
     }
 
