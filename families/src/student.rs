@@ -69,6 +69,12 @@ impl Student {
         total
     }
 
+    /// `(dof + n) / (dof + radius^2)`: what a point weighs beside one of a Gaussian.
+    pub(crate) fn weight(self, n: usize, radius: f64) -> f64 {
+        let t = radius / self.dof.sqrt();
+        (1.0 + n as f64 / self.dof) / (1.0 + t * t)
+    }
+
     /// `u / (dof + u^2)`: how strongly a point pulls at the location.
     pub(crate) fn pull(self, u: f64) -> f64 {
         let t = u / self.dof.sqrt();

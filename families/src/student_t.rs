@@ -1,11 +1,11 @@
 //! The Student t with independent coordinates.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+use mcsa::{Columns, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::lanes::each_column;
 use crate::student::Student;
-use crate::{Dof, Fixed, Learned, Link, dof, standard};
+use crate::{Dof, Fixed, Learned, Link, MeanField, dof, standard};
 
 /// The Student t with independent coordinates that share their degrees of freedom.
 ///
@@ -56,7 +56,7 @@ impl StudentT<Fixed> {
     /// # Errors
     /// If a length differs, the location is not finite, or a scale is not positive and finite.
     pub fn at(&self, location: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
-        self.located(location, scales)
+        self.frame().at(location, scales)
     }
 }
 
@@ -74,7 +74,7 @@ impl StudentT<Learned> {
     /// # Errors
     /// As [`StudentT::<Fixed>::at`], or if `dof` is not above the floor.
     pub fn at(&self, location: &[f64], scales: &[f64], dof: f64) -> Result<Vec<f64>, Error> {
-        let mut params = self.located(location, scales)?;
+        let mut params = self.frame().at(location, scales)?;
         params.push(self.dof.param(dof)?);
         Ok(params)
     }
@@ -99,6 +99,7 @@ impl<D: Dof> StudentT<D> {
     ///
     /// # Panics
     /// If a length is wrong.
+    #[must_use = "there may be no mean"]
     pub fn mean_into(&self, params: &[f64], mean: &mut [f64]) -> bool {
         let (location, _, student) = self.parts(params);
         if student.dof > 1.0 {
@@ -112,6 +113,7 @@ impl<D: Dof> StudentT<D> {
     ///
     /// # Panics
     /// If a length is wrong.
+    #[must_use = "there may be no variance"]
     pub fn variances_into(&self, params: &[f64], variances: &mut [f64]) -> bool {
         let (_, rho, student) = self.parts(params);
         if student.dof > 2.0 {
@@ -130,13 +132,9 @@ impl<D: Dof> StudentT<D> {
         self.dim as f64 * student.entropy(1) + standard::sum_of_logs(scales, borrow(&mut work, self.dim))
     }
 
-    fn located(&self, location: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
-        same_length("location", self.dim, location.len())?;
-        same_length("scales", self.dim, scales.len())?;
-        all_finite("location", location)?;
-        let mut params = [location, scales].concat();
-        self.link.inverses_into(scales, &mut params[self.dim..])?;
-        Ok(params)
+    /// The Gaussian with the same location and scales: noise enters both in the same way.
+    fn frame(&self) -> MeanField {
+        MeanField { dim: self.dim, link: self.link }
     }
 
     fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64], Student) {
@@ -250,24 +248,8 @@ impl Reparameterised for StudentT<Fixed> {
         each_column(lanes, noise, |lane, _, noise| noise.iter_mut().for_each(|u| *u = student.draw(lane)));
     }
 
-    fn transport(
-        &self,
-        params: &[f64],
-        noise: MatRef<'_, f64>,
-        mut z: MatMut<'_, f64>,
-        mut work: &mut [f64],
-    ) {
-        let (location, rho, _) = self.parts(params);
-        assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
-        assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
-        let scales = borrow(&mut work, self.dim);
-        self.link.scales_into(rho, scales);
-        for j in 0..z.ncols() {
-            let (z, noise) = (z.column_mut(j), noise.column(j));
-            for i in 0..self.dim {
-                z[i] = location[i] + scales[i] * noise[i];
-            }
-        }
+    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]) {
+        self.frame().transport(params, noise, z, work);
     }
 
     fn add_pullbacks(
@@ -276,36 +258,17 @@ impl Reparameterised for StudentT<Fixed> {
         noise: MatRef<'_, f64>,
         cotangents: MatRef<'_, f64>,
         gradient: &mut [f64],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) {
-        let (_, rho, _) = self.parts(params);
-        assert_eq!((noise.nrows(), noise.ncols()), (self.dim, cotangents.ncols()), "a noise per column");
-        assert_eq!(cotangents.nrows(), self.dim, "a cotangent has the dimension of z");
-        assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let slope = borrow(&mut work, self.dim);
-        self.link.derivatives_into(rho, slope);
-        let (d_location, d_rho) = gradient.split_at_mut(self.dim);
-        for j in 0..noise.ncols() {
-            let (noise, cotangent) = (noise.column(j), cotangents.column(j));
-            for i in 0..self.dim {
-                d_location[i] += cotangent[i];
-                d_rho[i] += cotangent[i] * (noise[i] * slope[i]);
-            }
-        }
+        self.frame().add_pullbacks(params, noise, cotangents, gradient, work);
     }
 
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
         StudentT::entropy(self, params, work)
     }
 
-    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
-        let (_, rho, _) = self.parts(params);
-        assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let (scales, slope) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
-        self.link.scales_into(rho, scales);
-        self.link.log_derivatives_into(rho, scales, slope);
-        for (gradient, slope) in gradient[self.dim..].iter_mut().zip(slope) {
-            *gradient += weight * *slope;
-        }
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
+        // Entropies of both differ by a number that does not depend on lambda.
+        self.frame().add_entropy_gradient(params, weight, gradient, work);
     }
 }
