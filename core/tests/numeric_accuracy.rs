@@ -32,7 +32,11 @@ fn parse(table: &str) -> Vec<Reference> {
 /// Distance to the exact value in units of the last place of its nearest double.
 fn ulps(got: f64, reference: &Reference) -> f64 {
     let want = reference.y;
-    if got.to_bits() == want.to_bits() {
+    if got == 0.0 && want == 0.0 && reference.x != 0.0 {
+        // Underflow or a zero of the function: its sign is not part of the claim.
+        return reference.remainder.abs();
+    }
+    if got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()) {
         return reference.remainder.abs();
     }
     if got.is_nan() || want.is_nan() || got.is_infinite() || want.is_infinite() || want == 0.0 {
@@ -83,12 +87,33 @@ fn check(name: &str, table: &str, bound: f64, apply: fn(Backend, &mut [f64])) {
     assert!(holds, "beyond {bound} ulp:\n{report}");
 }
 
+mod apply {
+    use super::Backend;
+
+    macro_rules! backend_methods {
+        ($($name:ident)*) => {
+            $(pub(super) fn $name(backend: Backend, x: &mut [f64]) {
+                backend.$name(x);
+            })*
+        };
+    }
+    backend_methods! { exp expm1 ln ln_1p ln_expm1 ln_1p_exp sigmoid erf erfc erfcx log_ndtr ndtr_hazard }
+
+    pub(super) fn ln_gamma(_: Backend, x: &mut [f64]) {
+        mcsa::numeric::ln_gamma(x);
+    }
+
+    pub(super) fn digamma(_: Backend, x: &mut [f64]) {
+        mcsa::numeric::digamma(x);
+    }
+}
+
 macro_rules! accuracy {
     ($($name:ident, $file:literal, $bound:literal;)*) => {
         $(
             #[test]
             fn $name() {
-                check(stringify!($name), include_str!(concat!("data/", $file, ".csv")), $bound, Backend::$name);
+                check(stringify!($name), include_str!(concat!("data/", $file, ".csv")), $bound, apply::$name);
             }
         )*
     };
@@ -96,9 +121,17 @@ macro_rules! accuracy {
 
 accuracy! {
     exp, "exp", 1.0;
-    expm1, "expm1", 2.0;
+    expm1, "expm1", 1.5;
     ln, "ln", 1.0;
-    ln_1p, "ln_1p", 2.0;
-    ln_1p_exp, "ln_1p_exp", 2.0;
+    ln_1p, "ln_1p", 1.0;
+    ln_1p_exp, "ln_1p_exp", 1.5;
     sigmoid, "sigmoid", 2.0;
+    ln_gamma, "ln_gamma", 5.0;
+    digamma, "digamma", 4.0;
+    erf, "erf", 2.0;
+    erfc, "erfc", 4.0;
+    erfcx, "erfcx", 2.5;
+    log_ndtr, "log_ndtr", 3.0;
+    ndtr_hazard, "ndtr_hazard", 3.5;
+    ln_expm1, "ln_expm1", 3.0;
 }

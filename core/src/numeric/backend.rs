@@ -1,4 +1,4 @@
-use super::lanes::Lanes;
+use super::lanes::Register;
 use pulp::{NullaryFnOnce, Scalar};
 
 /// The instruction set a vector function runs on.
@@ -77,10 +77,10 @@ impl Backend {
     }
 }
 
-/// A computation written once over [`Lanes`].
+/// A computation written once over [`Register`].
 pub(crate) trait Kernel {
     type Output;
-    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
+    fn run<L: Register>(self, lanes: L) -> Self::Output;
 }
 
 struct Call<K, L> {
@@ -88,7 +88,7 @@ struct Call<K, L> {
     lanes: L,
 }
 
-impl<K: Kernel, L: Lanes> NullaryFnOnce for Call<K, L> {
+impl<K: Kernel, L: Register> NullaryFnOnce for Call<K, L> {
     type Output = K::Output;
 
     #[inline(always)]

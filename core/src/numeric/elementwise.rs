@@ -1,9 +1,22 @@
 use super::backend::{Backend, Kernel};
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Register};
+use super::pair::Pair;
 
 /// A function of one number, written over lanes. No lane may depend on another.
 pub(crate) trait Map {
-    fn apply<L: Lanes>(lanes: L, x: L::f64s) -> L::f64s;
+    fn apply<L: Lanes>(lanes: L, x: L::F) -> L::F;
+}
+
+#[inline(always)]
+fn two<F: Map, L: Lanes>(lanes: L, [a, b]: [L::F; 2]) -> [L::F; 2] {
+    let (a, b) = F::apply(Pair(lanes), (a, b));
+    [a, b]
+}
+
+#[inline(always)]
+fn four<F: Map, L: Lanes>(lanes: L, [a, b, c, d]: [L::F; 4]) -> [L::F; 4] {
+    let ((a, b), (c, d)) = F::apply(Pair(Pair(lanes)), ((a, b), (c, d)));
+    [a, b, c, d]
 }
 
 struct InPlace<'a, F> {
@@ -15,13 +28,19 @@ impl<F: Map> Kernel for InPlace<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
+    fn run<L: Register>(self, lanes: L) {
         let _ = self.map;
-        let (body, tail) = L::as_mut_simd_f64s(self.x);
+        let (mut body, tail) = L::as_mut_simd_f64s(self.x);
+        if L::WIDE {
+            let (quads, rest) = body.as_chunks_mut::<4>();
+            for v in quads {
+                *v = four::<F, L>(lanes, *v);
+            }
+            body = rest;
+        }
         let (pairs, last) = body.as_chunks_mut::<2>();
-        for [a, b] in pairs {
-            *a = F::apply(lanes, *a);
-            *b = F::apply(lanes, *b);
+        for v in pairs {
+            *v = two::<F, L>(lanes, *v);
         }
         for v in last {
             *v = F::apply(lanes, *v);
@@ -43,11 +62,24 @@ impl<F: Map> Kernel for Into<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
+    fn run<L: Register>(self, lanes: L) {
         let _ = self.map;
-        let (body, tail) = L::as_simd_f64s(self.x);
-        let (out_body, out_tail) = L::as_mut_simd_f64s(self.out);
-        for (o, &v) in out_body.iter_mut().zip(body) {
+        let (mut body, tail) = L::as_simd_f64s(self.x);
+        let (mut out, out_tail) = L::as_mut_simd_f64s(self.out);
+        if L::WIDE {
+            let (quads, rest) = body.as_chunks::<4>();
+            let (out_quads, out_rest) = out.as_chunks_mut::<4>();
+            for (o, &v) in out_quads.iter_mut().zip(quads) {
+                *o = four::<F, L>(lanes, v);
+            }
+            (body, out) = (rest, out_rest);
+        }
+        let (pairs, last) = body.as_chunks::<2>();
+        let (out_pairs, out_last) = out.as_chunks_mut::<2>();
+        for (o, &v) in out_pairs.iter_mut().zip(pairs) {
+            *o = two::<F, L>(lanes, v);
+        }
+        for (o, &v) in out_last.iter_mut().zip(last) {
             *o = F::apply(lanes, v);
         }
         if !tail.is_empty() {
@@ -66,7 +98,7 @@ impl<F: Map> Kernel for Single<F> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) -> f64 {
+    fn run<L: Register>(self, lanes: L) -> f64 {
         let _ = self.map;
         let y = F::apply(lanes, lanes.num(self.x));
         bytemuck::cast_slice::<L::f64s, f64>(core::slice::from_ref(&y))[0]
@@ -85,8 +117,8 @@ pub(crate) fn into<F: Map>(backend: Backend, map: F, x: &[f64], out: &mut [f64])
 }
 
 #[inline]
-pub(crate) fn single<F: Map>(map: F, x: f64) -> f64 {
-    Backend::best().run(Single { x, map })
+pub(crate) fn single<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
+    backend.run(Single { x, map })
 }
 
 /// Declares `name(&mut [f64])`, `name_into(&[f64], &mut [f64])` and `Backend::name` from one [`Map`].

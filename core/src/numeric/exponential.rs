@@ -28,20 +28,20 @@ const SERIES: [f64; 10] = [
 /// `e^x = 2^k (1 + q)`: the parts shared by `exp`, `expm1` and the logistic functions.
 pub(crate) struct Split<L: Lanes> {
     /// `k + ROUND`.
-    pub(crate) shifted: L::f64s,
-    pub(crate) k: L::f64s,
+    pub(crate) shifted: L::F,
+    pub(crate) k: L::F,
     /// `e^r - 1`, `|r| <= ln(2)/2`.
-    pub(crate) q: L::f64s,
+    pub(crate) q: L::F,
 }
 
 /// `x` within `[LOWEST, HIGHEST]` or NaN.
 #[inline(always)]
-pub(crate) fn split<L: Lanes>(l: L, x: L::f64s) -> Split<L> {
+pub(crate) fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
     let shifted = l.fma(x, l.num(LOG2_E), l.num(ROUND));
-    let k = l.sub_f64s(shifted, l.num(ROUND));
+    let k = l.sub(shifted, l.num(ROUND));
     let r = l.fnma(k, l.num(LN_2_HIGH), x);
     let r = l.fnma(k, l.num(LN_2_LOW), r);
-    let tail = l.mul_f64s(l.horner(r, &SERIES), r);
+    let tail = l.mul(l.polynomial(r, &SERIES), r);
     Split {
         shifted,
         k,
@@ -50,33 +50,33 @@ pub(crate) fn split<L: Lanes>(l: L, x: L::f64s) -> Split<L> {
 }
 
 #[inline(always)]
-pub(crate) fn exp_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
-    nonpositive_exp_lanes(l, l.at_most(HIGHEST, x))
+pub(crate) fn exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x))
 }
 
 /// `e^x` for `x <= HIGHEST`.
 #[inline(always)]
-pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
-    let s = split(l, l.at_least(LOWEST, x));
-    l.scale(l.add_f64s(l.num(1.0), s.q), s.shifted, s.k)
+pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let s = split(l, l.at_least(l.num(LOWEST), x));
+    l.scale(l.add(l.num(1.0), s.q), s.shifted, s.k)
 }
 
 #[inline(always)]
-pub(crate) fn expm1_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
-    let s = split(l, l.at_least(-60.0, l.at_most(HIGHEST, x)));
+pub(crate) fn expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let s = split(l, l.at_least(l.num(-60.0), l.at_most(l.num(HIGHEST), x)));
     // 2^(k-1), so that k = 1024 stays finite until the last doubling.
-    let half = l.power_of_two(l.sub_f64s(s.shifted, l.num(1.0)));
-    let y = l.fma(half, s.q, l.sub_f64s(half, l.num(0.5)));
-    let y = l.add_f64s(y, y);
+    let half = l.power_of_two(l.sub(s.shifted, l.num(1.0)));
+    let y = l.fma(half, s.q, l.sub(half, l.num(0.5)));
+    let y = l.add(y, y);
     // -0 and the subnormals, where r^2 would still be right but the sign of zero would not.
-    l.choose(l.equal_f64s(x, l.num(0.0)), x, y)
+    l.choose(l.equal(x, l.num(0.0)), x, y)
 }
 
 pub(crate) struct Exp;
 
 impl Map for Exp {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         exp_lanes(l, x)
     }
 }
@@ -85,7 +85,7 @@ pub(crate) struct Expm1;
 
 impl Map for Expm1 {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         expm1_lanes(l, x)
     }
 }

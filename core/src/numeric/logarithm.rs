@@ -24,98 +24,91 @@ const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 /// `x = 2^k (1 + f)` for positive, finite, normal `x`.
 #[inline(always)]
-pub(crate) fn decompose<L: Lanes>(l: L, x: L::f64s) -> (L::f64s, L::f64s) {
-    let bits = l.add_u64s(l.bits(x), l.splat_u64s(ONE_BITS - ROOT_HALF_BITS));
-    let exponent = l.or_u64s(l.shr_52(bits), l.splat_u64s(TWO_52.to_bits()));
-    let k = l.sub_f64s(l.from_bits(exponent), l.num(TWO_52 + 1023.0));
-    let mantissa = l.add_u64s(
-        l.and_u64s(bits, l.splat_u64s(MANTISSA_BITS)),
-        l.splat_u64s(ROOT_HALF_BITS),
-    );
-    (k, l.sub_f64s(l.from_bits(mantissa), l.num(1.0)))
+pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+    let bits = l.add_bits(l.bits(x), l.int(ONE_BITS - ROOT_HALF_BITS));
+    let exponent = l.or(l.shr_52(bits), l.int(TWO_52.to_bits()));
+    let k = l.sub(l.float(exponent), l.num(TWO_52 + 1023.0));
+    let mantissa = l.add_bits(l.and(bits, l.int(MANTISSA_BITS)), l.int(ROOT_HALF_BITS));
+    (k, l.sub(l.float(mantissa), l.num(1.0)))
 }
 
 /// `k ln 2 + ln(1 + f) + correction`, smallest parts first.
 #[inline(always)]
-pub(crate) fn compose<L: Lanes>(l: L, k: L::f64s, f: L::f64s, correction: L::f64s) -> L::f64s {
-    let s = l.div_f64s(f, l.add_f64s(l.num(2.0), f));
-    let w = l.mul_f64s(s, s);
-    let half_square = l.mul_f64s(l.mul_f64s(f, l.num(0.5)), f);
-    let bracket = l.fma(l.horner(w, &SERIES), w, half_square);
+pub(crate) fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::F {
+    let s = l.div(f, l.add(l.num(2.0), f));
+    let w = l.mul(s, s);
+    let half_square = l.mul(l.mul(f, l.num(0.5)), f);
+    let bracket = l.fma(l.polynomial(w, &SERIES), w, half_square);
     let low = l.fma(k, l.num(LN_2_LOW), correction);
-    let low = l.sub_f64s(l.fma(s, bracket, low), half_square);
-    l.fma(k, l.num(LN_2_HIGH), l.add_f64s(low, f))
+    let low = l.sub(l.fma(s, bracket, low), half_square);
+    l.fma(k, l.num(LN_2_HIGH), l.add(low, f))
 }
 
 /// Restores what the bit manipulation cannot know: 0, infinity, negative numbers, NaN.
 #[inline(always)]
-fn restore<L: Lanes>(l: L, x: L::f64s, y: L::f64s) -> L::f64s {
-    let y = l.choose(l.less_than_f64s(x, l.num(f64::INFINITY)), y, x);
-    let y = l.choose(l.equal_f64s(x, l.num(0.0)), l.num(f64::NEG_INFINITY), y);
-    l.choose(l.less_than_f64s(x, l.num(0.0)), l.num(f64::NAN), y)
+fn restore<L: Lanes>(l: L, x: L::F, y: L::F) -> L::F {
+    let y = l.choose(l.less(x, l.num(f64::INFINITY)), y, x);
+    let y = l.choose(l.equal(x, l.num(0.0)), l.num(f64::NEG_INFINITY), y);
+    l.choose(l.less(x, l.num(0.0)), l.num(f64::NAN), y)
+}
+
+/// `x` with subnormals lifted into the normal range, and the exponent to subtract for it.
+#[inline(always)]
+pub(crate) fn lift<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+    let subnormal = l.less(x, l.num(f64::MIN_POSITIVE));
+    let lifted = l.choose(subnormal, l.mul(x, l.num(TWO_52)), x);
+    (lifted, l.choose(subnormal, l.num(52.0), l.num(0.0)))
 }
 
 #[inline(always)]
-pub(crate) fn ln_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
-    let subnormal = l.less_than_f64s(x, l.num(f64::MIN_POSITIVE));
-    let lifted = l.choose(subnormal, l.mul_f64s(x, l.num(TWO_52)), x);
+pub(crate) fn ln_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let (lifted, shift) = lift(l, x);
     let (k, f) = decompose(l, lifted);
-    let k = l.choose(subnormal, l.sub_f64s(k, l.num(52.0)), k);
-    restore(l, x, compose(l, k, f, l.num(0.0)))
+    restore(l, x, compose(l, l.sub(k, shift), f, l.num(0.0)))
 }
 
 #[inline(always)]
-pub(crate) fn ln_1p_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+pub(crate) fn ln_1p_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let one = l.num(1.0);
-    let u = l.add_f64s(one, x);
+    let u = l.add(one, x);
     // The part of 1 + x that u lost, exact by Fast2Sum in the order of magnitude of the operands.
-    let small = l.less_than_f64s(l.magnitude(x), one);
-    let lost = l.choose(
-        small,
-        l.sub_f64s(x, l.sub_f64s(u, one)),
-        l.sub_f64s(one, l.sub_f64s(u, x)),
-    );
+    let small = l.less(l.magnitude(x), one);
+    let lost = l.choose(small, l.sub(x, l.sub(u, one)), l.sub(one, l.sub(u, x)));
     let (k, f) = decompose(l, u);
-    let y = compose(l, k, f, l.div_f64s(lost, u));
+    let y = compose(l, k, f, l.div(lost, u));
     let y = restore(l, u, y);
     // Below 2^-54 the answer is x itself, signed zero included.
-    l.choose(
-        l.less_than_f64s(l.magnitude(x), l.num(f64::EPSILON / 4.0)),
-        x,
-        y,
-    )
+    l.choose(l.less(l.magnitude(x), l.num(f64::EPSILON / 4.0)), x, y)
 }
 
 /// `ln(e^x - 1) = ln(expm1(x))`, as `x + ln(1 - e^-x)` where `e^x` would overflow or the 1 is lost.
 #[inline(always)]
-pub(crate) fn ln_expm1_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
-    let Split { shifted, k: _, q } = split(l, l.at_most(64.0, x));
+pub(crate) fn ln_expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let Split { shifted, k: _, q } = split(l, l.at_most(l.num(64.0), x));
     // expm1 as an unevaluated sum high + low, so that its logarithm keeps its digits near ln 2, where it crosses 0.
     let power = l.power_of_two(shifted_floor(l, shifted));
-    let a = l.mul_f64s(power, q);
-    let b = l.sub_f64s(power, l.num(1.0));
-    let high = l.add_f64s(a, b);
-    let from_b = l.sub_f64s(high, a);
-    let low = l.add_f64s(
-        l.sub_f64s(b, from_b),
-        l.sub_f64s(a, l.sub_f64s(high, from_b)),
-    );
-    let (k, f) = decompose(l, high);
-    let near = restore(l, x, compose(l, k, f, l.div_f64s(low, high)));
-    l.choose(l.less_than_f64s(x, l.num(40.0)), near, x)
+    let a = l.mul(power, q);
+    let b = l.sub(power, l.num(1.0));
+    let high = l.add(a, b);
+    let from_b = l.sub(high, a);
+    let low = l.add(l.sub(b, from_b), l.sub(a, l.sub(high, from_b)));
+    let (u, shift) = lift(l, high);
+    let (k, f) = decompose(l, u);
+    let near = restore(l, x, compose(l, l.sub(k, shift), f, l.div(low, high)));
+    l.choose(l.less(x, l.num(40.0)), near, x)
 }
 
 /// `t` with `k >= -1022` for the power of two; only NaN and negative arguments get there, and `restore` answers them.
 #[inline(always)]
-fn shifted_floor<L: Lanes>(l: L, t: L::f64s) -> L::f64s {
-    l.at_least(super::lanes::ROUND - 1000.0, t)
+fn shifted_floor<L: Lanes>(l: L, t: L::F) -> L::F {
+    l.at_least(l.num(super::lanes::ROUND - 1000.0), t)
 }
 
 pub(crate) struct Ln;
 
 impl Map for Ln {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         ln_lanes(l, x)
     }
 }
@@ -124,7 +117,7 @@ pub(crate) struct Ln1p;
 
 impl Map for Ln1p {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         ln_1p_lanes(l, x)
     }
 }
@@ -133,7 +126,7 @@ pub(crate) struct LnExpm1;
 
 impl Map for LnExpm1 {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         ln_expm1_lanes(l, x)
     }
 }

@@ -1,5 +1,5 @@
 use super::backend::{Backend, Kernel};
-use super::lanes::{BLOCK, Lanes};
+use super::lanes::{BLOCK, Register};
 use bytemuck::Zeroable;
 
 /// Adds the 32 accumulators in a fixed tree: halves onto halves.
@@ -26,7 +26,7 @@ pub(crate) fn padded(tail: &[f64], pad: f64) -> [f64; BLOCK] {
 
 /// Accumulates `step(acc, x)` over the 32 accumulators.
 #[inline(always)]
-fn accumulate<L: Lanes>(
+fn accumulate<L: Register>(
     l: L,
     acc: &mut L::Block,
     x: &[f64],
@@ -53,7 +53,7 @@ fn accumulate<L: Lanes>(
 
 /// As [`accumulate`], over pairs.
 #[inline(always)]
-fn accumulate_pairs<L: Lanes>(
+fn accumulate_pairs<L: Register>(
     l: L,
     acc: &mut L::Block,
     x: &[f64],
@@ -93,9 +93,9 @@ impl Kernel for Sum<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> f64 {
+    fn run<L: Register>(self, l: L) -> f64 {
         let mut acc = L::Block::zeroed();
-        accumulate(l, &mut acc, self.0, |a, v| l.add_f64s(a, v));
+        accumulate(l, &mut acc, self.0, |a, v| l.add(a, v));
         fold(acc)
     }
 }
@@ -106,7 +106,7 @@ impl Kernel for Dot<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> f64 {
+    fn run<L: Register>(self, l: L) -> f64 {
         let mut acc = L::Block::zeroed();
         accumulate_pairs(l, &mut acc, self.0, self.1, |a, v, w| l.fma(v, w, a));
         fold(acc)
@@ -119,7 +119,7 @@ impl Kernel for Axpy<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) {
+    fn run<L: Register>(self, l: L) {
         let a = l.num(self.0);
         let (x_body, x_tail) = L::as_simd_f64s(self.1);
         let (y_body, y_tail) = L::as_mut_simd_f64s(self.2);
@@ -143,11 +143,11 @@ impl Kernel for SumSquaresScaled<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<L: Lanes>(self, l: L) -> f64 {
+    fn run<L: Register>(self, l: L) -> f64 {
         let mut acc = L::Block::zeroed();
         let (mean, scale) = (&self.mean[..self.z.len()], &self.scale[..self.z.len()]);
         let step = |a: L::f64s, z, m, s| {
-            let t = l.mul_f64s(l.sub_f64s(z, m), s);
+            let t = l.mul(l.sub(z, m), s);
             l.fma(t, t, a)
         };
         let (z, z_tail) = self.z.as_chunks::<BLOCK>();

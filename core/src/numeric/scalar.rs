@@ -2,8 +2,15 @@
 //!
 //! A call costs a dispatch and a whole vector: for one number now and then, not for a loop.
 
-use super::elementwise::single;
-use super::{exponential, logarithm, softplus};
+use super::backend::Backend;
+use super::elementwise::{Map, single};
+use super::{error_function, exponential, logarithm, normal, softplus};
+
+pub use super::gamma::scalar::{digamma, ln_gamma};
+
+pub(crate) fn on<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
+    single(backend, map, x)
+}
 
 macro_rules! scalar {
     ($($name:ident = $map:path),* $(,)?) => {
@@ -11,7 +18,7 @@ macro_rules! scalar {
             #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), "()) of one number.")]
             #[inline]
             pub fn $name(x: f64) -> f64 {
-                single($map, x)
+                single(Backend::best(), $map, x)
             }
         )*
     };
@@ -26,4 +33,9 @@ scalar! {
     ln_1p_exp = softplus::Softplus,
     log_sigmoid = softplus::LogSigmoid,
     sigmoid = softplus::Sigmoid,
+    erf = error_function::Erf,
+    erfc = error_function::Erfc,
+    erfcx = error_function::Erfcx,
+    log_ndtr = normal::LogNdtr,
+    ndtr_hazard = normal::NdtrHazard,
 }

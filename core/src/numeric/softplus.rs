@@ -18,38 +18,38 @@ const SERIES: [f64; 10] = [
 
 /// `ln(1 + e)` for `0 <= e <= 1`: with `s = e / (2 + e)`, `ln(1 + e) = 2 atanh(s) = e - (e^2/2 - s (e^2/2 + R(s^2)))`.
 #[inline(always)]
-pub(crate) fn ln_1p_of_unit_lanes<L: Lanes>(l: L, e: L::f64s) -> L::f64s {
-    l.add_f64s(e, ln_1p_tail_lanes(l, e))
+pub(crate) fn ln_1p_of_unit_lanes<L: Lanes>(l: L, e: L::F) -> L::F {
+    l.add(e, ln_1p_tail_lanes(l, e))
 }
 
 /// `ln(1 + e) - e` for `0 <= e <= 1`.
 #[inline(always)]
-fn ln_1p_tail_lanes<L: Lanes>(l: L, e: L::f64s) -> L::f64s {
-    let s = l.div_f64s(e, l.add_f64s(l.num(2.0), e));
-    let w = l.mul_f64s(s, s);
-    let half_square = l.mul_f64s(l.mul_f64s(e, l.num(0.5)), e);
-    let bracket = l.fma(l.horner(w, &SERIES), w, half_square);
-    l.sub_f64s(l.mul_f64s(s, bracket), half_square)
+fn ln_1p_tail_lanes<L: Lanes>(l: L, e: L::F) -> L::F {
+    let s = l.div(e, l.add(l.num(2.0), e));
+    let w = l.mul(s, s);
+    let half_square = l.mul(l.mul(e, l.num(0.5)), e);
+    let bracket = l.fma(l.polynomial(w, &SERIES), w, half_square);
+    l.sub(l.mul(s, bracket), half_square)
 }
 
 #[inline(always)]
-pub(crate) fn softplus_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+pub(crate) fn softplus_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let e = nonpositive_exp_lanes(l, l.nonpositive(x));
-    l.add_f64s(l.at_least(0.0, x), ln_1p_of_unit_lanes(l, e))
+    l.add(l.at_least(l.num(0.0), x), ln_1p_of_unit_lanes(l, e))
 }
 
 #[inline(always)]
-pub(crate) fn sigmoid_lanes<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+pub(crate) fn sigmoid_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let e = nonpositive_exp_lanes(l, l.nonpositive(x));
-    let numerator = l.choose(l.less_than_f64s(x, l.num(0.0)), e, l.num(1.0));
-    l.div_f64s(numerator, l.add_f64s(l.num(1.0), e))
+    let numerator = l.choose(l.less(x, l.num(0.0)), e, l.num(1.0));
+    l.div(numerator, l.add(l.num(1.0), e))
 }
 
 pub(crate) struct Softplus;
 
 impl Map for Softplus {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         softplus_lanes(l, x)
     }
 }
@@ -58,7 +58,7 @@ pub(crate) struct LogSigmoid;
 
 impl Map for LogSigmoid {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         l.negated(softplus_lanes(l, l.negated(x)))
     }
 }
@@ -67,7 +67,7 @@ pub(crate) struct Sigmoid;
 
 impl Map for Sigmoid {
     #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::f64s) -> L::f64s {
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
         sigmoid_lanes(l, x)
     }
 }
