@@ -119,7 +119,7 @@ impl<D: Dof> StudentT<D> {
         if student.dof > 2.0 {
             self.link.scales_into(rho, variances);
             let factor = student.dof / (student.dof - 2.0);
-            variances.iter_mut().for_each(|scale| *scale *= *scale * factor);
+            variances.iter_mut().for_each(|scale| *scale = factor * scale.powi(2));
         }
         student.dof > 2.0
     }
