@@ -1,12 +1,12 @@
 //! A mixture of Gaussians.
 
-use faer::{MatMut, MatRef};
+use faer::{Mat, MatMut, MatRef};
 use mcsa::{Columns, Error, Family, Stream, all_finite, borrow, numeric, same_length};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::softmax::Softmax;
-use crate::{Link, standard};
+use crate::{Link, MeanField, Start, standard};
 
 /// A mixture of Gaussians with independent coordinates.
 ///
@@ -134,48 +134,51 @@ impl GaussianMixture {
         Ok(params)
     }
 
-    /// Writes the mean `sum_k w_k m_k`.
+    /// Equal weights, and every component drawn from the same beginning: spread the means.
     ///
-    /// # Panics
-    /// If a length is wrong.
-    pub fn mean_into(&self, params: &[f64], mean: &mut [f64]) {
-        assert_eq!(mean.len(), self.dim, "a mean per coordinate");
-        let weights = Softmax::of(self.logits(params));
-        mean.fill(0.0);
-        for k in 0..self.components {
-            let weight = weights.log(params[k]).exp();
-            mean.iter_mut().zip(self.component(params, k).0).for_each(|(mean, m)| *mean += weight * m);
+    /// # Errors
+    /// As [`Start::draw`].
+    pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+        let mut params = vec![0.0; self.components];
+        for _ in 0..self.components {
+            params.extend(start.draw(&MeanField { dim: self.dim, link: self.link }, stream)?);
         }
+        Ok(params)
     }
 
-    /// Writes the covariance `sum_k w_k (diag(sigma_k^2) + (m_k - mean) (m_k - mean)^T)`.
+    /// The mean `sum_k w_k m_k`.
     ///
-    /// # Panics
-    /// If a length is wrong.
-    pub fn covariance_into(&self, params: &[f64], mut covariance: MatMut<'_, f64>) {
-        assert_eq!(
-            (covariance.nrows(), covariance.ncols()),
-            (self.dim, self.dim),
-            "a square of the dimension"
-        );
+    /// # Errors
+    /// If the family refuses the params.
+    pub fn mean(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
+        self.check(params)?;
         let softmax = Softmax::of(self.logits(params));
-        let over = |f: &dyn Fn(&[f64], &[f64]) -> f64| -> f64 {
-            let part = |k: usize| {
-                let (mean, rho) = self.component(params, k);
-                softmax.log(params[k]).exp() * f(mean, rho)
-            };
-            (0..self.components).map(part).sum()
-        };
-        for i in 0..self.dim {
-            let mean_i = over(&|mean, _| mean[i]);
-            for j in 0..=i {
-                let mean_j = over(&|mean, _| mean[j]);
-                let within = |rho: &[f64]| if i == j { self.link.scale(rho[i]).powi(2) } else { 0.0 };
-                let value = over(&|mean, rho| (mean[i] - mean_i) * (mean[j] - mean_j) + within(rho));
-                covariance[(i, j)] = value;
-                covariance[(j, i)] = value;
+        let mut mean = vec![0.0; self.dim];
+        for k in 0..self.components {
+            numeric::axpy(softmax.log(params[k]).exp(), self.component(params, k).0, &mut mean);
+        }
+        Ok(mean)
+    }
+
+    /// The covariance `sum_k w_k (diag(sigma_k^2) + (m_k - mean) (m_k - mean)^T)`.
+    ///
+    /// # Errors
+    /// If the family refuses the params.
+    pub fn covariance(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
+        let mean = self.mean(params)?;
+        let softmax = Softmax::of(self.logits(params));
+        let mut covariance = Mat::zeros(self.dim, self.dim);
+        for k in 0..self.components {
+            let (centre, rho) = self.component(params, k);
+            let weight = softmax.log(params[k]).exp();
+            for j in 0..self.dim {
+                for i in 0..self.dim {
+                    covariance[(i, j)] += weight * (centre[i] - mean[i]) * (centre[j] - mean[j]);
+                }
+                covariance[(j, j)] += weight * self.link.scale(rho[j]).powi(2);
             }
         }
+        Ok(covariance)
     }
 
     fn logits<'a>(&self, params: &'a [f64]) -> &'a [f64] {

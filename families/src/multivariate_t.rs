@@ -1,13 +1,13 @@
 //! The Student t with any scale matrix.
 
-use faer::{MatMut, MatRef};
+use faer::{Mat, MatMut, MatRef};
 use mcsa::{Error, Family, Reparameterised, Stream, borrow};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
 use crate::packed::{self, AddOuters, SolveTransposed};
 use crate::student::Student;
-use crate::{Dof, Fixed, FullRank, Learned, Link, dof, standard};
+use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard};
 
 /// The Student t with any scale matrix, by its Cholesky factor; one `nu` for all directions.
 ///
@@ -62,6 +62,14 @@ impl MultivariateT<Fixed> {
     pub fn at(&self, location: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
         self.frame().at(location, factor)
     }
+
+    /// Params to begin with: those of a Gaussian.
+    ///
+    /// # Errors
+    /// As [`Start::draw`].
+    pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+        start.draw(&self.frame(), stream)
+    }
 }
 
 impl MultivariateT<Learned> {
@@ -82,6 +90,16 @@ impl MultivariateT<Learned> {
         params.push(self.dof.param(dof)?);
         Ok(params)
     }
+
+    /// Params to begin with: those of a Gaussian, and these degrees of freedom.
+    ///
+    /// # Errors
+    /// As [`Start::draw`], or if `dof` is not above the floor.
+    pub fn start(&self, start: &Start, dof: f64, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+        let mut params = start.draw(&self.frame(), stream)?;
+        params.push(self.dof.param(dof)?);
+        Ok(params)
+    }
 }
 
 impl<D: Dof> MultivariateT<D> {
@@ -99,47 +117,28 @@ impl<D: Dof> MultivariateT<D> {
         self.parts(params).1.dof
     }
 
-    /// Writes the mean; `false`, and nothing is written, if `nu <= 1` and there is none.
+    /// The mean; `None` if `nu <= 1` and there is none.
     ///
-    /// # Panics
-    /// If a length is wrong.
-    #[must_use = "there may be no mean"]
-    pub fn mean_into(&self, params: &[f64], mean: &mut [f64]) -> bool {
+    /// # Errors
+    /// If the family refuses the params.
+    pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
+        self.check(params)?;
         let (frame, student) = self.parts(params);
-        if student.dof > 1.0 {
-            mean.copy_from_slice(&frame[..self.dim]);
-        }
-        student.dof > 1.0
+        Ok((student.dof > 1.0).then(|| frame[..self.dim].to_vec()))
     }
 
-    /// Writes the covariance `L L^T nu / (nu - 2)`; `false`, and nothing is written, if `nu <= 2` and there is
-    /// none.
+    /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2` and there is none.
     ///
-    /// # Panics
-    /// If a length is wrong.
-    #[must_use = "there may be no covariance"]
-    pub fn covariance_into(&self, params: &[f64], mut covariance: MatMut<'_, f64>) -> bool {
+    /// # Errors
+    /// If the family refuses the params.
+    pub fn covariance(&self, params: &[f64]) -> Result<Option<Mat<f64>>, Error> {
+        self.check(params)?;
         let (frame, student) = self.parts(params);
-        assert_eq!(
-            (covariance.nrows(), covariance.ncols()),
-            (self.dim, self.dim),
-            "a square of the dimension"
-        );
         if student.dof <= 2.0 {
-            return false;
+            return Ok(None);
         }
-        let triangle = &frame[self.dim..];
-        let factor = |i: usize, k: usize| {
-            let entry = triangle[packed::start(self.dim, k) + i - k];
-            if i == k { self.link.scale(entry) } else { entry }
-        };
         let stretch = student.dof / (student.dof - 2.0);
-        for (j, i) in (0..self.dim).flat_map(|j| (j..self.dim).map(move |i| (j, i))) {
-            let product: f64 = (0..=j).map(|k| factor(i, k) * factor(j, k)).sum();
-            covariance[(i, j)] = stretch * product;
-            covariance[(j, i)] = stretch * product;
-        }
-        true
+        Ok(Some(self.frame().moments(frame)?.covariance() * faer::Scale(stretch)))
     }
 
     /// The entropy, in closed form: `sum_k ln L_kk` and that of the standard t in so many dimensions.

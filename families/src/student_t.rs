@@ -5,7 +5,7 @@ use mcsa::{Columns, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::lanes::each_column;
 use crate::student::Student;
-use crate::{Dof, Fixed, Learned, Link, MeanField, dof, standard};
+use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
 
 /// The Student t with independent coordinates that share their degrees of freedom.
 ///
@@ -58,6 +58,14 @@ impl StudentT<Fixed> {
     pub fn at(&self, location: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
         self.frame().at(location, scales)
     }
+
+    /// Params to begin with: those of a Gaussian.
+    ///
+    /// # Errors
+    /// As [`Start::draw`].
+    pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+        start.draw(&self.frame(), stream)
+    }
 }
 
 impl StudentT<Learned> {
@@ -78,6 +86,16 @@ impl StudentT<Learned> {
         params.push(self.dof.param(dof)?);
         Ok(params)
     }
+
+    /// Params to begin with: those of a Gaussian, and these degrees of freedom.
+    ///
+    /// # Errors
+    /// As [`Start::draw`], or if `dof` is not above the floor.
+    pub fn start(&self, start: &Start, dof: f64, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+        let mut params = start.draw(&self.frame(), stream)?;
+        params.push(self.dof.param(dof)?);
+        Ok(params)
+    }
 }
 
 impl<D: Dof> StudentT<D> {
@@ -95,33 +113,25 @@ impl<D: Dof> StudentT<D> {
         self.parts(params).2.dof
     }
 
-    /// Writes the mean; `false`, and nothing is written, if `nu <= 1` and there is none.
+    /// The mean; `None` if `nu <= 1` and there is none.
     ///
-    /// # Panics
-    /// If a length is wrong.
-    #[must_use = "there may be no mean"]
-    pub fn mean_into(&self, params: &[f64], mean: &mut [f64]) -> bool {
+    /// # Errors
+    /// If the family refuses the params.
+    pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
+        self.check(params)?;
         let (location, _, student) = self.parts(params);
-        if student.dof > 1.0 {
-            mean.copy_from_slice(location);
-        }
-        student.dof > 1.0
+        Ok((student.dof > 1.0).then(|| location.to_vec()))
     }
 
-    /// Writes the variances `sigma_i^2 nu / (nu - 2)`; `false`, and nothing is written, if `nu <= 2` and there
-    /// are none.
+    /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2` and there are none.
     ///
-    /// # Panics
-    /// If a length is wrong.
-    #[must_use = "there may be no variance"]
-    pub fn variances_into(&self, params: &[f64], variances: &mut [f64]) -> bool {
+    /// # Errors
+    /// If the family refuses the params.
+    pub fn variances(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
+        self.check(params)?;
         let (_, rho, student) = self.parts(params);
-        if student.dof > 2.0 {
-            self.link.scales_into(rho, variances);
-            let factor = student.dof / (student.dof - 2.0);
-            variances.iter_mut().for_each(|scale| *scale = factor * scale.powi(2));
-        }
-        student.dof > 2.0
+        let variance = |&rho: &f64| self.link.scale(rho).powi(2) * student.dof / (student.dof - 2.0);
+        Ok((student.dof > 2.0).then(|| rho.iter().map(variance).collect()))
     }
 
     /// The entropy, in closed form: `sum_i ln sigma_i` and that of the standard t, `dim` times.

@@ -3,7 +3,7 @@
 use faer::{Mat, mat};
 use mcsa::{Family, Seed};
 use mcsa_families::conformance::Case;
-use mcsa_families::{GaussianMixture, Link, MeanField, suite};
+use mcsa_families::{GaussianMixture, Link, MeanField, Start, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -43,9 +43,7 @@ fn a_weighted_sum_of_densities() {
         let sum = 0.25 * log_prob(&gaussian, &a, &[z]).exp() + 0.75 * log_prob(&gaussian, &b, &[z]).exp();
         assert!((log_prob(&q, &params, &[z]) - sum.ln()).abs() < 1e-14);
     }
-    let (mut mean, mut covariance) = ([0.0], Mat::zeros(1, 1));
-    q.mean_into(&params, &mut mean);
-    q.covariance_into(&params, covariance.as_mut());
+    let (mean, covariance) = (q.mean(&params).unwrap(), q.covariance(&params).unwrap());
     // 0.25 (-1) + 0.75 2;  0.25 (0.25 + 2.25^2) + 0.75 (4 + 0.75^2).
     assert!((mean[0] - 1.25).abs() < 1e-14 && (covariance[(0, 0)] - 4.75).abs() < 1e-13, "{covariance:?}");
 }
@@ -55,9 +53,7 @@ fn covariances_between_coordinates_come_from_the_means() {
     let q = GaussianMixture::new(2, 2).unwrap();
     let params =
         q.at(&[0.5, 0.5], mat![[-1.0, 1.0], [-2.0, 2.0]].as_ref(), Mat::ones(2, 2).as_ref()).unwrap();
-    let mut covariance = Mat::zeros(2, 2);
-    q.covariance_into(&params, covariance.as_mut());
-    assert!((covariance - mat![[2.0, 2.0], [2.0, 5.0]]).norm_max() < 1e-14);
+    assert!((q.covariance(&params).unwrap() - mat![[2.0, 2.0], [2.0, 5.0]]).norm_max() < 1e-14);
 }
 
 #[test]
@@ -79,6 +75,8 @@ fn far_points_have_no_score_and_scattered_components_differ() {
     let q = GaussianMixture::new(2, 3).unwrap();
     let params = q.scattered(&[5.0, 0.0], &[2.0, 1.0], &mut Seed::new(4).stream(0, 0)).unwrap();
     assert!(q.check(&params).is_ok() && params[3] != params[7] && params[5] == params[9]);
+    let started = q.start(&Start::jittered(), &mut Seed::new(4).stream(0, 0)).unwrap();
+    assert!(q.check(&started).is_ok() && started[..3] == [0.0; 3] && started[3] != started[7]);
     let mut gradient = vec![0.0; q.num_params()];
     let mut work = vec![0.0; q.work_len(1)];
     assert_eq!(q.log_prob(&params, &[1e300, 0.0], &mut work), f64::NEG_INFINITY);
