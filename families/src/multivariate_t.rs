@@ -264,7 +264,8 @@ impl<D: Dof> Family for MultivariateT<D> {
             let radius = radius(eps);
             let pull = student.weight(dim, radius);
             if let [d_dof] = d_dof {
-                let rise = 0.5 * (1.0 + dim as f64 / student.dof) * student.claim(radius);
+                let (_, claim) = student.pull_and_claim(radius);
+                let rise = 0.5 * (1.0 + dim as f64 / student.dof) * claim;
                 *d_dof += weight * ((peak_slope - 0.5 * student.log_fall(radius) + rise) * dof_slope);
             }
             for k in 0..dim {

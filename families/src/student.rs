@@ -75,16 +75,12 @@ impl Student {
         (1.0 + n as f64 / self.dof) / (1.0 + t * t)
     }
 
-    /// `u / (dof + u^2)`: how strongly a point pulls at the location.
-    pub(crate) fn pull(self, u: f64) -> f64 {
-        let t = u / self.dof.sqrt();
-        if t.abs() < 1e8 { u / (self.dof * (1.0 + t * t)) } else { 1.0 / u }
-    }
-
-    /// `u^2 / (dof + u^2)`: what a point claims of the scale; at most 1.
-    pub(crate) fn claim(self, u: f64) -> f64 {
-        let t = u / self.dof.sqrt();
-        if t.abs() < 1e8 { t * t / (1.0 + t * t) } else { 1.0 }
+    /// `u / (dof + u^2)`, how strongly a point pulls at the location, and `u^2 / (dof + u^2)`, what it claims of
+    /// the scale: at most 1, also where the square overflows.
+    pub(crate) fn pull_and_claim(self, u: f64) -> (f64, f64) {
+        let square = u * u;
+        let shrink = 1.0 / (self.dof + square);
+        (u * shrink, if square < f64::INFINITY { square * shrink } else { 1.0 })
     }
 
     /// `E[ln(1 + square / dof)]` in `n` dimensions: `digamma((dof + n)/2) - digamma(dof/2)`.

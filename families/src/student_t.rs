@@ -236,7 +236,7 @@ impl<D: Dof> Family for StudentT<D> {
             let mut claims = 0.0;
             for i in 0..self.dim {
                 let u = (z[i] - location[i]) * inverse[i];
-                let (pull, claim) = (student.pull(u), student.claim(u));
+                let (pull, claim) = student.pull_and_claim(u);
                 claims += claim;
                 d_location[i] += weight * ((student.dof + 1.0) * pull * inverse[i]);
                 d_rho[i] += weight * (((student.dof + 1.0) * claim - 1.0) * slope[i]);
