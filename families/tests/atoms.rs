@@ -9,10 +9,10 @@ use proptest::prelude::*;
 fn cases() -> Vec<Case<Atoms>> {
     let plane = mat![[0.0, 1.0, 0.0, -2.0], [0.0, 0.5, 3.0, 1.0]];
     vec![
-        Case::new(Atoms::on_line(1).unwrap(), vec![3.0]),
-        Case::new(Atoms::on_line(4).unwrap(), vec![0.0, 1.0, -1.0, 0.5]),
-        Case::new(Atoms::new(plane).unwrap(), vec![0.0, 1.0, -1.0, 0.5]),
-        Case::new(Atoms::new(Mat::zeros(0, 1)).unwrap(), vec![0.0]),
+        Case::new(Atoms::on_line(1).expect("distinct points"), vec![3.0]),
+        Case::new(Atoms::on_line(4).expect("distinct points"), vec![0.0, 1.0, -1.0, 0.5]),
+        Case::new(Atoms::new(plane).expect("distinct points"), vec![0.0, 1.0, -1.0, 0.5]),
+        Case::new(Atoms::new(Mat::zeros(0, 1)).expect("one point"), vec![0.0]),
     ]
 }
 
@@ -43,17 +43,18 @@ fn imh(log_p: &[f64], guide: &mut dyn Guide, z: f64, lanes: &mut [Stream], power
 
 /// The largest difference between `p` and `p K`, with `K` computed branch by branch.
 fn invariance_gap(log_p: &[f64], params: &[f64], power: f64) -> f64 {
-    let atoms = Atoms::on_line(log_p.len()).unwrap();
+    let atoms = Atoms::on_line(log_p.len()).expect("atoms");
     let mut work = vec![0.0; atoms.work_len(1)];
     let mut moved = vec![0.0; log_p.len()];
     for z in 0..log_p.len() {
         let point = atoms.points().column(z)[0];
         let branches = enumerate(1, 1000, |lanes| {
-            let mut guide = At::new(&atoms, params, 1, &mut work).unwrap();
+            let mut guide = At::new(&atoms, params, 1, &mut work).expect("params of the atoms");
             imh(log_p, &mut guide, point, lanes, power)
         });
-        for branch in branches.unwrap() {
-            moved[atoms.index_of(&[branch.outcome]).unwrap()] += log_p[z].exp() * branch.probability;
+        for branch in branches.expect("every draw is discrete") {
+            moved[atoms.index_of(&[branch.outcome]).expect("a proposal or the state")] +=
+                log_p[z].exp() * branch.probability;
         }
     }
     moved.iter().zip(log_p).map(|(moved, log_p)| (moved - log_p.exp()).abs()).fold(0.0, f64::max)

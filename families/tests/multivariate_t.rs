@@ -17,14 +17,15 @@ fn case<D: Dof>(family: MultivariateT<D>) -> Case<MultivariateT<D>> {
 
 fn fixed() -> Vec<Case<MultivariateT<Fixed>>> {
     let dofs = [(0, 3.0), (1, 1.0), (1, 0.6), (2, 3.0), (3, 5.0), (4, 1.0), (21, 4.0)];
-    let mut cases: Vec<_> = dofs.map(|(dim, dof)| case(MultivariateT::fixed(dim, dof).unwrap())).into();
-    cases.push(case(MultivariateT::fixed(5, 30.0).unwrap().with_link(Link::Exp)));
+    let mut cases: Vec<_> =
+        dofs.map(|(dim, dof)| case(MultivariateT::fixed(dim, dof).expect("some degrees"))).into();
+    cases.push(case(MultivariateT::fixed(5, 30.0).expect("some degrees").with_link(Link::Exp)));
     cases
 }
 
 fn learned() -> Vec<Case<MultivariateT<Learned>>> {
     let floors = [(0, 1.0), (1, 0.5), (2, 2.0), (3, 1.0), (21, 4.0)];
-    floors.map(|(dim, floor)| case(MultivariateT::learned(dim, floor).unwrap())).into()
+    floors.map(|(dim, floor)| case(MultivariateT::learned(dim, floor).expect("some degrees"))).into()
 }
 
 suite!(fixed_laws, fixed(), meter, reparameterised);

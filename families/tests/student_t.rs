@@ -15,15 +15,17 @@ fn params(count: usize) -> Vec<f64> {
 
 fn fixed() -> Vec<Case<StudentT<Fixed>>> {
     let dofs = [(0, 3.0), (1, 1.0), (1, 0.6), (1, 30.0), (2, 2.5), (3, 5.0), (70, 4.0)];
-    let mut cases: Vec<_> =
-        dofs.map(|(dim, dof)| Case::new(StudentT::fixed(dim, dof).unwrap(), params(2 * dim))).into();
-    cases.push(Case::new(StudentT::fixed(2, 4.0).unwrap().with_link(Link::Exp), params(4)));
+    let mut cases: Vec<_> = dofs
+        .map(|(dim, dof)| Case::new(StudentT::fixed(dim, dof).expect("some degrees"), params(2 * dim)))
+        .into();
+    cases.push(Case::new(StudentT::fixed(2, 4.0).expect("some degrees").with_link(Link::Exp), params(4)));
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
 fn learned() -> Vec<Case<StudentT<Learned>>> {
     let floors = [(0, 1.0), (1, 0.5), (1, 1.0), (2, 2.0), (3, 1.0), (70, 4.0)];
-    let case = |(dim, floor)| Case::new(StudentT::learned(dim, floor).unwrap(), params(2 * dim + 1));
+    let case =
+        |(dim, floor)| Case::new(StudentT::learned(dim, floor).expect("some degrees"), params(2 * dim + 1));
     floors.map(case).into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
