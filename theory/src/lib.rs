@@ -1,1 +1,20 @@
-//! Being laid.
+//! The judge: is it a Markov kernel for this target, and how fast does it forget?
+//!
+//! * On finitely many points nothing is sampled. [`transition_matrix`] leads the production code along every
+//!   branch of its decisions and adds up probabilities; a [`Transition`] then answers with exact laws,
+//!   [`closed`] forms and a [`Spectrum`]. There are no false alarms.
+//!
+//! Every check returns a [`Verdict`] or a [`Report`], which print as one line per law.
+//!
+//! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.
+
+pub mod closed;
+mod finite;
+mod spectrum;
+mod transition;
+mod verdict;
+
+pub use finite::{Finite, FiniteGuide};
+pub use spectrum::{Spectrum, decay, mixing_time, total_variation};
+pub use transition::{Transition, transition_matrix, transition_matrix_along};
+pub use verdict::{Evidence, Report, Verdict};
