@@ -3,18 +3,30 @@
 //! * On finitely many points nothing is sampled. [`transition_matrix`] leads the production code along every
 //!   branch of its decisions and adds up probabilities; a [`Transition`] then answers with exact laws,
 //!   [`closed`] forms and a [`Spectrum`]. There are no false alarms.
+//! * On continuous targets that can be drawn from exactly ([`exact`]), [`Invariance`] tests what a kernel makes
+//!   of exact draws, with a false-alarm probability for the whole suite ([`judge`]).
 //!
 //! Every check returns a [`Verdict`] or a [`Report`], which print as one line per law.
 //!
 //! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.
 
 pub mod closed;
+mod draws;
+pub mod exact;
 mod finite;
+mod invariance;
+mod p_value;
+mod sequential;
 mod spectrum;
+mod spread;
+mod statistic;
 mod transition;
 mod verdict;
 
 pub use finite::{Finite, FiniteGuide};
+pub use invariance::{Invariance, judge};
+pub use sequential::{Sequential, Smallest};
 pub use spectrum::{Spectrum, decay, mixing_time, total_variation};
+pub use spread::Spread;
 pub use transition::{Transition, transition_matrix, transition_matrix_along};
 pub use verdict::{Evidence, Report, Verdict};
