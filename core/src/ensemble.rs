@@ -57,6 +57,16 @@ impl Ensemble {
         self.log_p.is_empty()
     }
 
+    /// Moves every chain to that of `other`, without allocating.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn copy_from(&mut self, other: &Self) {
+        assert_eq!(self.positions.nrows(), other.positions.nrows(), "one dimension");
+        self.log_p.copy_from_slice(&other.log_p);
+        self.positions.as_mut().copy_from(other.positions.as_ref());
+    }
+
     /// Moves chain `j` to a point whose density is known.
     ///
     /// # Panics

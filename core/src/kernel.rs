@@ -36,7 +36,7 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// What a step tells.
     type Info: Record + Default + Send;
 
-    /// The widest batch a step asks of the guide, for so many chains.
+    /// The widest batch of a step, for so many chains: asked of the guide, or offered as a cloud.
     fn columns(&self, chains: usize) -> usize;
 
     /// Numbers of lent memory that a step needs, for so many chains.

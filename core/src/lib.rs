@@ -4,13 +4,13 @@
 //! the objective is `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant
 //! supplies the expectation. This crate holds the words of that sentence and no algorithm:
 //!
-//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Named`];
+//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`Named`];
 //! * what fits it: [`Family`], [`Reparameterised`];
-//! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] it may propose from;
+//! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
 //! * what is told: [`Record`], [`Counted`], [`Error`];
-//! * how values are kept and computed: [`bits`], numeric, [`Ensemble`].
+//! * how values are kept and computed: [`bits`], [`numeric`], [`Ensemble`].
 //!
 //! # Conventions
 //!
@@ -32,6 +32,7 @@ mod guide;
 mod kernel;
 mod normal;
 mod normal_table;
+pub mod numeric;
 mod optimizer;
 mod record;
 mod script;
@@ -45,11 +46,11 @@ pub use ensemble::Ensemble;
 pub use error::{Error, all_finite, same_length};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
-pub use guide::{At, Guide};
+pub use guide::{At, BlockGuide, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use optimizer::Optimizer;
 pub use record::Record;
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use stream::Stream;
-pub use target::{Curvature, Gradient, LogDensity, Named, Separable};
+pub use target::{Blocks, Curvature, Gradient, LogDensity, Named, Separable};

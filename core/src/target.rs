@@ -93,6 +93,30 @@ pub trait Separable: LogDensity {
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
 }
 
+/// A target that factorises into independent blocks, one latent point per datum:
+/// `log p(z) = sum_i log p_i(z_i)`.
+///
+/// The setting of joint stochastic approximation: each datum has its own latent variables and its own chain.
+pub trait Blocks: Send + Sync {
+    /// The number of blocks: of data.
+    fn num_blocks(&self) -> usize;
+
+    /// The dimension of a block.
+    fn block_dim(&self) -> usize;
+
+    /// Numbers of lent memory for a batch of so many columns.
+    fn work_len(&self, columns: usize) -> usize {
+        let _ = columns;
+        0
+    }
+
+    /// `log p_i(z)` for each column, where `i` is the entry of `rows` beside it.
+    ///
+    /// # Panics
+    /// If the shapes differ, or a row is not less than [`num_blocks`](Self::num_blocks).
+    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
+}
+
 /// A target that knows what its coordinates mean to people.
 pub trait Named: LogDensity {
     /// Appends each parameter, named and constrained: `("sigma", exp(z[0]))`.

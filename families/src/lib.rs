@@ -1,1 +1,38 @@
-//! Being laid.
+//! Families of distributions: maps `lambda -> q_lambda`, with the scores that Markov chain score ascent averages.
+//!
+//! A family is a config value (a dimension, a [`Link`]); lambda is one flat slice of unconstrained numbers. It can
+//! evaluate a batch, draw one, and add weighted scores; Gaussians are also reparameterised, with their entropy. All
+//! memory is lent, and what does not depend on the point (scales, logarithms, small factorisations) is computed once
+//! per batch.
+//!
+//! | family | params | a score costs | its inclusive optimum |
+//! |---|---|---|---|
+//! | [`MeanField`] | `2 d` | `d` | the target's means and variances |
+//! | [`LowRank`] | `(2 + r) d` | `r d` | no closed form |
+//! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
+//!
+//! [`Start`] says where a fit begins; [`Normal`] and [`kl_gaussian`] are the closed forms against which it is judged;
+//! [`conformance`] holds the laws, for your families too.
+//!
+//! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
+//! optimiser's business), normalising flows.
+
+pub mod conformance;
+mod full_rank;
+mod gaussian;
+mod lanes;
+mod link;
+mod low_rank;
+mod mean_field;
+mod normal;
+mod packed;
+mod standard;
+mod start;
+mod woodbury;
+
+pub use full_rank::FullRank;
+pub use link::Link;
+pub use low_rank::LowRank;
+pub use mean_field::MeanField;
+pub use normal::{Gaussian, Normal, kl_gaussian};
+pub use start::{Rho, Start};

@@ -7,6 +7,8 @@ use mcsa::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::weights::{log_weight, normalise};
+
 /// The probability of moving, as a function of the ratio `r = w(z') / w(z)` of importance weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,19 +64,25 @@ pub struct ImhState {
 }
 
 /// What a step of [`Imh`] tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ImhInfo {
     /// Transitions tried.
     pub tried: u64,
     /// Transitions that moved.
     pub accepted: u64,
-    /// Proposals at which a density was NaN or `+inf`; all were rejected.
+    /// The largest normalised weight among the proposals of the step.
+    pub max_weight: f64,
+    /// The effective sample size of the proposals of the step; 0 if none has weight.
+    pub ess: f64,
+    /// Proposals at which a density was NaN or p infinite; all were rejected.
     pub non_finite: u64,
 }
 
 impl Record for ImhInfo {
     fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("acceptance", self.accepted as f64 / self.tried as f64);
+        sink("acceptance", self.accepted as f64 / self.tried.max(1) as f64);
+        sink("max_weight", self.max_weight);
+        sink("ess", self.ess);
         sink("non_finite", self.non_finite as f64);
     }
 }
@@ -94,11 +102,16 @@ impl Cloud for ImhState {
 }
 
 impl Acceptance {
-    /// Log of the acceptance probability, up to the cut at 0, from two log weights. NaN means: stay.
-    fn log_alpha(self, from: f64, to: f64) -> f64 {
-        // A weight of -inf is a point outside the support of p: leave it for any other.
-        let ratio =
-            if from.is_nan() || from == f64::NEG_INFINITY && to > from { f64::INFINITY } else { to - from };
+    /// Log of the acceptance probability, up to the cut at 0, from two log weights.
+    pub(crate) fn log_alpha(self, from: f64, to: f64) -> f64 {
+        let ratio = match from {
+            // Outside the support of p: leave for any point inside.
+            f64::NEG_INFINITY if to > from => f64::INFINITY,
+            f64::NEG_INFINITY => return f64::NEG_INFINITY,
+            // Where q vanishes, or p is infinite, a chain cannot be left.
+            f64::INFINITY => return f64::NEG_INFINITY,
+            _ => to - from,
+        };
         match self {
             Self::Metropolis => ratio,
             Self::Barker if ratio > 0.0 => -(-ratio).exp().ln_1p(),
@@ -159,25 +172,31 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         guide.log_probs(state.chains.positions.as_ref(), log_q_here);
 
         let mut info = ImhInfo { tried: columns as u64, ..ImhInfo::default() };
+        let log_w = log_q;
+        for (log_w, &log_p) in log_w.iter_mut().zip(log_p.iter()) {
+            *log_w = log_weight(log_p, *log_w).unwrap_or_else(|| {
+                info.non_finite += 1;
+                f64::NEG_INFINITY
+            });
+        }
+        let log_w_here = log_q_here;
+        for (log_w, &log_p) in log_w_here.iter_mut().zip(&state.chains.log_p) {
+            *log_w = log_weight(log_p, *log_w).unwrap_or(f64::NEG_INFINITY);
+        }
         for (j, lane) in lanes.iter_mut().enumerate() {
             for k in j * sweeps..(j + 1) * sweeps {
-                let broken = log_p[k].is_nan() || log_q[k].is_nan() || log_p[k] == f64::INFINITY;
-                info.non_finite += u64::from(broken);
-                let log_alpha = match broken {
-                    true => f64::NAN,
-                    false => {
-                        self.acceptance.log_alpha(state.chains.log_p[j] - log_q_here[j], log_p[k] - log_q[k])
-                    }
-                };
-                if lane.accept(log_alpha) {
+                if lane.accept(self.acceptance.log_alpha(log_w_here[j], log_w[k])) {
                     state.chains.place(j, points.column(k), log_p[k]);
-                    log_q_here[j] = log_q[k];
+                    log_w_here[j] = log_w[k];
                     info.accepted += 1;
                 }
                 if sweeps > 1 {
                     state.visited.col_as_slice_mut(k).copy_from_slice(state.chains.positions.col_as_slice(j));
                 }
             }
+        }
+        if let Some(evenness) = normalise(log_w) {
+            (info.max_weight, info.ess) = (evenness.largest, evenness.effective);
         }
         info
     }

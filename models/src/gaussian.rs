@@ -75,6 +75,11 @@ impl Gaussian {
         self.covariance.as_ref()
     }
 
+    /// The entropy `-E_p[log p]`.
+    pub fn entropy(&self) -> f64 {
+        0.5 * self.mean.len() as f64 - self.log_normaliser
+    }
+
     /// `y <- L^-1 y`, column by column of `L`.
     fn whiten(&self, y: &mut [f64]) {
         for k in 0..y.len() {

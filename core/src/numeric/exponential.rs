@@ -1,0 +1,114 @@
+use super::elementwise::{Map, elementwise};
+use super::lanes::{Lanes, ROUND};
+use core::f64::consts::LOG2_E;
+
+/// `ln 2` in two parts: the first has 32 significant bits, so that its product with an exponent is exact (Cody & Waite).
+pub(crate) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+/// `ln 2 - LN_2_HIGH`, rounded (60 digits of ln 2).
+pub(crate) const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
+
+/// Beyond these `exp` is 0 or infinite; between them the exponent fits [`Lanes::scale`].
+const LOWEST: f64 = -746.0;
+const HIGHEST: f64 = 710.0;
+
+/// `(e^r - 1 - r) / r^2` on `|r| <= 1.0001 ln(2)/2`, degree 9, near-minimax (Chebyshev fit, 60 digits), error 1.1e-16.
+const SERIES: [f64; 10] = [
+    0.5000000000000001,
+    0.16666666666666669,
+    0.04166666666662413,
+    0.008333333333330062,
+    0.0013888888917213717,
+    0.00019841269863053618,
+    2.4801521295954376e-05,
+    2.7557268459997064e-06,
+    2.7620088445409746e-07,
+    2.510038549551032e-08,
+];
+
+/// `e^x = 2^k (1 + q)`: the parts shared by `exp`, `expm1` and the logistic functions.
+pub(crate) struct Split<L: Lanes> {
+    /// `k + ROUND`.
+    pub(crate) shifted: L::F,
+    pub(crate) k: L::F,
+    /// `e^r - 1`, `|r| <= ln(2)/2`.
+    pub(crate) q: L::F,
+}
+
+/// `x` within `[LOWEST, HIGHEST]` or NaN.
+#[inline(always)]
+pub(crate) fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
+    let shifted = l.fma(x, l.num(LOG2_E), l.num(ROUND));
+    let k = l.sub(shifted, l.num(ROUND));
+    let r = l.fnma(k, l.num(LN_2_HIGH), x);
+    let r = l.fnma(k, l.num(LN_2_LOW), r);
+    let tail = l.mul(l.polynomial(r, &SERIES), r);
+    Split { shifted, k, q: l.fma(tail, r, r) }
+}
+
+#[inline(always)]
+pub(crate) fn exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x))
+}
+
+/// `e^x` for `x <= HIGHEST`.
+#[inline(always)]
+pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let s = split(l, l.at_least(l.num(LOWEST), x));
+    l.scale(l.add(l.num(1.0), s.q), s.shifted, s.k)
+}
+
+#[inline(always)]
+pub(crate) fn expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let s = split(l, l.at_least(l.num(-60.0), l.at_most(l.num(HIGHEST), x)));
+    // 2^(k-1), so that k = 1024 stays finite until the last doubling.
+    let half = l.power_of_two(l.sub(s.shifted, l.num(1.0)));
+    let y = l.fma(half, s.q, l.sub(half, l.num(0.5)));
+    let y = l.add(y, y);
+    // -0 and the subnormals, where r^2 would still be right but the sign of zero would not.
+    l.choose(l.equal(x, l.num(0.0)), x, y)
+}
+
+pub(crate) struct Exp;
+
+impl Map for Exp {
+    #[inline(always)]
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
+        exp_lanes(l, x)
+    }
+}
+
+pub(crate) struct Expm1;
+
+impl Map for Expm1 {
+    #[inline(always)]
+    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
+        expm1_lanes(l, x)
+    }
+}
+
+elementwise! {
+    /// `e^x`, in place.
+    ///
+    /// ```text
+    /// e^x = 2^k (1 + r + r^2 P(r)),   k = round(x / ln 2),   r = x - k ln 2
+    /// ```
+    /// Error at most 1 ulp over the whole range, subnormal results included (one rounding at the end). `e^-inf = 0`,
+    /// overflow is `+inf`, NaN stays NaN.
+    ///
+    /// ```
+    /// let mut x = [0.0, f64::NEG_INFINITY];
+    /// mcsa::numeric::exp(&mut x);
+    /// assert_eq!(x, [1.0, 0.0]);
+    /// ```
+    exp, exp_into, Exp
+}
+
+elementwise! {
+    /// `e^x - 1`, in place, without cancellation near 0.
+    ///
+    /// ```text
+    /// e^x - 1 = 2 (2^(k-1) q + 2^(k-1) - 1/2),   q = e^r - 1
+    /// ```
+    /// Error at most 2 ulp. `-inf` gives -1, NaN stays NaN, `-0` stays `-0`.
+    expm1, expm1_into, Expm1
+}

@@ -1,0 +1,252 @@
+use super::backend::{Backend, Kernel};
+use super::lanes::{BLOCK, Register};
+use bytemuck::Zeroable;
+
+/// Adds the 32 accumulators in a fixed tree: halves onto halves.
+#[inline(always)]
+pub(crate) fn fold<B: bytemuck::Pod>(block: B) -> f64 {
+    let mut a: [f64; BLOCK] = pulp::cast(block);
+    let mut width = BLOCK / 2;
+    while width > 0 {
+        for i in 0..width {
+            a[i] += a[i + width];
+        }
+        width /= 2;
+    }
+    a[0]
+}
+
+/// The slice as full blocks and a last one padded with `pad`.
+#[inline(always)]
+pub(crate) fn padded(tail: &[f64], pad: f64) -> [f64; BLOCK] {
+    let mut block = [pad; BLOCK];
+    block[..tail.len()].copy_from_slice(tail);
+    block
+}
+
+/// Accumulates `step(acc, x)` over the 32 accumulators.
+#[inline(always)]
+fn accumulate<L: Register>(l: L, acc: &mut L::Block, x: &[f64], step: impl Fn(L::f64s, L::f64s) -> L::f64s) {
+    let (blocks, tail) = x.as_chunks::<BLOCK>();
+    let mut sum = *acc;
+    for block in blocks {
+        for (a, &v) in sum.as_mut().iter_mut().zip(L::as_simd_f64s(block).0) {
+            *a = step(*a, v);
+        }
+    }
+    let (body, tail) = L::as_simd_f64s(tail);
+    let rows = sum.as_mut();
+    for (a, &v) in rows.iter_mut().zip(body) {
+        *a = step(*a, v);
+    }
+    if !tail.is_empty() {
+        let row = &mut rows[body.len()];
+        *row = step(*row, l.partial_load_f64s(tail));
+    }
+    *acc = sum;
+}
+
+/// As [`accumulate`], over pairs.
+#[inline(always)]
+fn accumulate_pairs<L: Register>(
+    l: L,
+    acc: &mut L::Block,
+    x: &[f64],
+    y: &[f64],
+    step: impl Fn(L::f64s, L::f64s, L::f64s) -> L::f64s,
+) {
+    let y = &y[..x.len()];
+    let (x_blocks, x_tail) = x.as_chunks::<BLOCK>();
+    let (y_blocks, y_tail) = y.as_chunks::<BLOCK>();
+    let mut sum = *acc;
+    for (bx, by) in x_blocks.iter().zip(y_blocks) {
+        let pairs = L::as_simd_f64s(bx).0.iter().zip(L::as_simd_f64s(by).0);
+        for (a, (&v, &w)) in sum.as_mut().iter_mut().zip(pairs) {
+            *a = step(*a, v, w);
+        }
+    }
+    let (x_body, x_tail) = L::as_simd_f64s(x_tail);
+    let (y_body, y_tail) = L::as_simd_f64s(y_tail);
+    let rows = sum.as_mut();
+    for (a, (&v, &w)) in rows.iter_mut().zip(x_body.iter().zip(y_body)) {
+        *a = step(*a, v, w);
+    }
+    if !x_tail.is_empty() {
+        let row = &mut rows[x_body.len()];
+        *row = step(*row, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
+    }
+    *acc = sum;
+}
+
+struct Sum<'a>(&'a [f64]);
+
+impl Kernel for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        let mut acc = L::Block::zeroed();
+        accumulate(l, &mut acc, self.0, |a, v| l.add(a, v));
+        fold(acc)
+    }
+}
+
+struct Dot<'a>(&'a [f64], &'a [f64]);
+
+impl Kernel for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        let mut acc = L::Block::zeroed();
+        accumulate_pairs(l, &mut acc, self.0, self.1, |a, v, w| l.fma(v, w, a));
+        fold(acc)
+    }
+}
+
+struct Axpy<'a>(f64, &'a [f64], &'a mut [f64]);
+
+impl Kernel for Axpy<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        let a = l.num(self.0);
+        let (x_body, x_tail) = L::as_simd_f64s(self.1);
+        let (y_body, y_tail) = L::as_mut_simd_f64s(self.2);
+        for (y, &x) in y_body.iter_mut().zip(x_body) {
+            *y = l.fma(a, x, *y);
+        }
+        if !x_tail.is_empty() {
+            let y = l.fma(a, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
+            l.partial_store_f64s(y_tail, y);
+        }
+    }
+}
+
+struct SumSquaresScaled<'a> {
+    z: &'a [f64],
+    mean: &'a [f64],
+    scale: &'a [f64],
+}
+
+impl Kernel for SumSquaresScaled<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        let mut acc = L::Block::zeroed();
+        let (mean, scale) = (&self.mean[..self.z.len()], &self.scale[..self.z.len()]);
+        let step = |a: L::f64s, z, m, s| {
+            let t = l.mul(l.sub(z, m), s);
+            l.fma(t, t, a)
+        };
+        let (z, z_tail) = self.z.as_chunks::<BLOCK>();
+        let (m, m_tail) = mean.as_chunks::<BLOCK>();
+        let (s, s_tail) = scale.as_chunks::<BLOCK>();
+        for ((bz, bm), bs) in z.iter().zip(m).zip(s) {
+            let rows = L::as_simd_f64s(bz).0.iter().zip(L::as_simd_f64s(bm).0).zip(L::as_simd_f64s(bs).0);
+            for (a, ((&z, &m), &s)) in acc.as_mut().iter_mut().zip(rows) {
+                *a = step(*a, z, m, s);
+            }
+        }
+        let (z, z_tail) = L::as_simd_f64s(z_tail);
+        let (m, m_tail) = L::as_simd_f64s(m_tail);
+        let (s, s_tail) = L::as_simd_f64s(s_tail);
+        let rows = acc.as_mut();
+        for (a, ((&z, &m), &s)) in rows.iter_mut().zip(z.iter().zip(m).zip(s)) {
+            *a = step(*a, z, m, s);
+        }
+        if !z_tail.is_empty() {
+            let row = &mut rows[z.len()];
+            *row = step(
+                *row,
+                l.partial_load_f64s(z_tail),
+                l.partial_load_f64s(m_tail),
+                l.partial_load_f64s(s_tail),
+            );
+        }
+        fold(acc)
+    }
+}
+
+/// `sum_i x_i`.
+///
+/// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and folds them in
+/// a fixed tree. The bits depend on the numbers and the length, not on alignment; here, where nothing is multiplied, not
+/// on the backend either. Error at most `n/32 + 5` roundings. Empty gives 0.
+#[inline]
+pub fn sum(x: &[f64]) -> f64 {
+    Backend::best().sum(x)
+}
+
+/// `sum_i x_i y_i`, in the order of [`sum`], fused where the backend fuses.
+///
+/// # Panics
+/// When the lengths differ.
+///
+/// ```
+/// assert_eq!(mcsa::numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+#[inline]
+pub fn dot(x: &[f64], y: &[f64]) -> f64 {
+    Backend::best().dot(x, y)
+}
+
+/// `y_i += a x_i`, fused where the backend fuses.
+///
+/// # Panics
+/// When the lengths differ.
+#[inline]
+pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    Backend::best().axpy(a, x, y);
+}
+
+/// `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]: the quadratic form of a mean-field Gaussian, with `scale`
+/// the reciprocals of the standard deviations.
+///
+/// # Panics
+/// When the lengths differ.
+#[inline]
+pub fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+    Backend::best().sum_squares_scaled(z, mean, scale)
+}
+
+impl Backend {
+    /// [`sum`] on these instructions.
+    #[inline]
+    pub fn sum(self, x: &[f64]) -> f64 {
+        self.run(Sum(x))
+    }
+
+    /// [`dot`] on these instructions.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    #[inline]
+    pub fn dot(self, x: &[f64], y: &[f64]) -> f64 {
+        assert_eq!(x.len(), y.len(), "factors differ in length");
+        self.run(Dot(x, y))
+    }
+
+    /// [`axpy`] on these instructions.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    #[inline]
+    pub fn axpy(self, a: f64, x: &[f64], y: &mut [f64]) {
+        assert_eq!(x.len(), y.len(), "operands differ in length");
+        self.run(Axpy(a, x, y));
+    }
+
+    /// [`sum_squares_scaled`] on these instructions.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    #[inline]
+    pub fn sum_squares_scaled(self, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+        assert_eq!(z.len(), mean.len(), "point and mean differ in length");
+        assert_eq!(z.len(), scale.len(), "point and scale differ in length");
+        self.run(SumSquaresScaled { z, mean, scale })
+    }
+}

@@ -1,0 +1,41 @@
+//! The elementwise functions of one number, with the bits the slice functions give on this machine.
+//!
+//! A call costs a dispatch and a whole vector: for one number now and then, not for a loop.
+
+use super::backend::Backend;
+use super::elementwise::{Map, single};
+use super::{error_function, exponential, logarithm, normal, softplus};
+
+pub use super::gamma::scalar::{digamma, ln_gamma};
+
+pub(crate) fn on<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
+    single(backend, map, x)
+}
+
+macro_rules! scalar {
+    ($($name:ident = $map:path),* $(,)?) => {
+        $(
+            #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), "()) of one number.")]
+            #[inline]
+            pub fn $name(x: f64) -> f64 {
+                single(Backend::best(), $map, x)
+            }
+        )*
+    };
+}
+
+scalar! {
+    exp = exponential::Exp,
+    expm1 = exponential::Expm1,
+    ln = logarithm::Ln,
+    ln_1p = logarithm::Ln1p,
+    ln_expm1 = logarithm::LnExpm1,
+    ln_1p_exp = softplus::Softplus,
+    log_sigmoid = softplus::LogSigmoid,
+    sigmoid = softplus::Sigmoid,
+    erf = error_function::Erf,
+    erfc = error_function::Erfc,
+    erfcx = error_function::Erfcx,
+    log_ndtr = normal::LogNdtr,
+    ndtr_hazard = normal::NdtrHazard,
+}

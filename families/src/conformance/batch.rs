@@ -1,0 +1,76 @@
+//! A column has the same bits alone and in company.
+
+use faer::Mat;
+use mcsa::{Columns, Family, Reparameterised};
+
+use super::case::normals;
+use super::failure::same_bits;
+use super::{Case, Verdict};
+
+const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
+
+/// `log_probs` and `add_scores` of a batch have the bits of one column after the other, for 0 to 13 columns
+/// with padding between them, a weight of zero among the weights, and a gradient that is not empty before.
+///
+/// # Errors
+/// With the batch size and the column or param.
+pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "batch_equals_columns";
+    let (family, params) = (&case.family, &case.params);
+    let mut stream = case.stream("batch");
+    for columns in SIZES {
+        let z = case.points(columns);
+        let together = case.log_probs(params, z.as_ref());
+        let alone: Vec<f64> =
+            (0..columns).map(|j| family.log_prob(params, z.as_ref().column(j), &mut case.work(1))).collect();
+        same_bits(LAW, |j| format!("log_probs, column {j} of {columns}"), &together, &alone)?;
+
+        let mut weights: Vec<f64> = (0..columns).map(|_| stream.normal()).collect();
+        weights.iter_mut().skip(1).step_by(3).for_each(|weight| *weight = 0.0);
+        let mut together: Vec<f64> = (0..params.len()).map(|_| stream.normal()).collect();
+        let mut alone = together.clone();
+        family.add_scores(params, z.as_ref(), &weights, &mut together, &mut case.work(columns));
+        for (j, &weight) in weights.iter().enumerate() {
+            family.add_score(params, z.as_ref().column(j), weight, &mut alone, &mut case.work(1));
+        }
+        same_bits(LAW, |k| format!("add_scores, param {k}, {columns} columns"), &together, &alone)?;
+    }
+    Ok(())
+}
+
+/// The same of `transport` and `add_pullbacks`.
+///
+/// # Errors
+/// With the batch size and the coordinate or param.
+pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "transport_batch_equals_columns";
+    let (family, params) = (&case.family, &case.params);
+    let mut stream = case.stream("transport");
+    for columns in SIZES {
+        let mut noise = Mat::zeros(family.noise_dim(), columns);
+        family.sample_noise_into(std::slice::from_mut(&mut stream), noise.as_mut());
+        let mut together = Mat::full(family.dim(), columns, f64::NAN);
+        family.transport(params, noise.as_ref(), together.as_mut(), &mut case.work(columns));
+        let mut alone = Mat::full(family.dim(), columns, f64::NAN);
+        for j in 0..columns {
+            let point = alone.as_mut().subcols_mut(j, 1);
+            family.transport(params, noise.as_ref().subcols(j, 1), point, &mut case.work(1));
+        }
+        for j in 0..columns {
+            let place = |i| format!("transport, coordinate {i}, column {j} of {columns}");
+            same_bits(LAW, place, together.as_ref().column(j), alone.as_ref().column(j))?;
+        }
+
+        let cotangents = normals(family.dim(), columns, &mut stream);
+        let mut together: Vec<f64> = (0..params.len()).map(|_| stream.normal()).collect();
+        let mut alone = together.clone();
+        let (noise, cotangents) = (noise.as_ref(), cotangents.as_ref());
+        family.add_pullbacks(params, noise, cotangents, &mut together, &mut case.work(columns));
+        for j in 0..columns {
+            let (noise, cotangent) = (noise.subcols(j, 1), cotangents.subcols(j, 1));
+            family.add_pullbacks(params, noise, cotangent, &mut alone, &mut case.work(1));
+        }
+        same_bits(LAW, |k| format!("add_pullbacks, param {k}, {columns} columns"), &together, &alone)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Derivatives, against differences.
+
+use faer::Mat;
+use mcsa::{Columns, Family, Reparameterised, Stream};
+
+use super::case::normals;
+use super::{Case, Failure, Verdict};
+
+const ROWS: usize = 12;
+const DEGREE: usize = 6;
+
+/// `f'(0)` and an estimate of its error: central differences at steps `h, h/2, ..`, extrapolated to zero
+/// (Ridders 1982). The entry that differs least from its two parents wins.
+fn slope(differences: &[f64; ROWS]) -> (f64, f64) {
+    let mut parents = [0.0; DEGREE];
+    let (mut best, mut error) = (f64::NAN, f64::INFINITY);
+    for (row, &difference) in differences.iter().enumerate() {
+        let mut current = [0.0; DEGREE];
+        current[0] = difference;
+        let mut factor = 4.0;
+        for k in 1..DEGREE.min(row + 1) {
+            current[k] = (factor * current[k - 1] - parents[k - 1]) / (factor - 1.0);
+            factor *= 4.0;
+            let change = (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs());
+            if change < error {
+                (best, error) = (current[k], change);
+            }
+        }
+        parents = current;
+    }
+    (best, error)
+}
+
+/// A direction in the space of params, with its name.
+struct Direction {
+    name: String,
+    v: Vec<f64>,
+}
+
+/// Every coordinate if there are few, else some; and a few directions that mix all.
+fn directions(num_params: usize, stream: &mut Stream) -> Vec<Direction> {
+    let chosen: Vec<usize> = if num_params <= 48 {
+        (0..num_params).collect()
+    } else {
+        (0..16).map(|_| (stream.uniform() * num_params as f64) as usize).collect()
+    };
+    let coordinate = |k: usize| {
+        let mut v = vec![0.0; num_params];
+        v[k] = 1.0;
+        Direction { name: format!("param {k}"), v }
+    };
+    let mut all: Vec<_> = chosen.into_iter().map(coordinate).collect();
+    for k in 0..if num_params == 0 { 0 } else { 3 } {
+        let v = (0..num_params).map(|_| stream.normal() / (num_params as f64).sqrt()).collect();
+        all.push(Direction { name: format!("mixed direction {k}"), v });
+    }
+    all
+}
+
+/// Compares `gradients[j] . v` with the slope of `values(params + t v)[j]` at `t = 0`.
+fn compare<F: Family>(
+    law: &'static str,
+    case: &Case<F>,
+    gradients: &[Vec<f64>],
+    mut values: impl FnMut(&[f64]) -> Vec<f64>,
+) -> Verdict {
+    let params = &case.params;
+    let mut moved = params.clone();
+    for Direction { name, v } in directions(params.len(), &mut case.stream("directions")) {
+        let mut shifted = |t: f64| {
+            for ((moved, param), v) in moved.iter_mut().zip(params).zip(&v) {
+                *moved = param + t * v;
+            }
+            case.family.check(&moved).is_ok().then(|| values(&moved))
+        };
+        let mut step = 0.125;
+        let mut tables = vec![[f64::NAN; ROWS]; gradients.len()];
+        let mut row = 0;
+        while row < ROWS && step > 1e-9 {
+            if let (Some(right), Some(left)) = (shifted(step), shifted(-step)) {
+                for (table, (right, left)) in tables.iter_mut().zip(right.iter().zip(&left)) {
+                    table[row] = (right - left) / (2.0 * step);
+                }
+                row += 1;
+            }
+            step *= 0.5;
+        }
+        for (j, (table, gradient)) in tables.iter().zip(gradients).enumerate() {
+            let found: f64 = gradient.iter().zip(&v).map(|(g, v)| g * v).sum();
+            let (expected, error) = slope(table);
+            let size = 1.0 + expected.abs();
+            let tolerance = 10.0 * error + 1e-9 * size;
+            // Written so that NaN is refused.
+            if !(error <= 1e-6 * size && (found - expected).abs() <= tolerance) {
+                let place = format!("{name}, column {j}");
+                let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+                return Err(Failure::new(law, place, expected, format!("{found:e}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `add_score` is the gradient of `log_prob` in lambda, at five points.
+///
+/// Central differences with steps 1/8, 1/16, .., 2^-14, extrapolated; the tolerance is ten times the
+/// extrapolation's own estimate of its error plus 1e-9, relative to a slope above one. Of more than 48 params,
+/// 16 are tried alone and all together in 3 mixed directions.
+///
+/// # Errors
+/// With the param, and the slope found by differences.
+pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Verdict {
+    let z = case.points(5);
+    compare("score_is_gradient", case, &case.scores(z.as_ref()), |params| case.log_probs(params, z.as_ref()))
+}
+
+/// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five noises; as
+/// [`score_is_gradient`].
+///
+/// # Errors
+/// With the param, and the slope found by differences.
+pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
+    let family = &case.family;
+    let mut stream = case.stream("pullback");
+    let mut noise = Mat::zeros(family.noise_dim(), 5);
+    family.sample_noise_into(std::slice::from_mut(&mut stream), noise.as_mut());
+    let cotangents = normals(family.dim(), 5, &mut stream);
+    let gradient = |j: usize| {
+        let mut gradient = vec![0.0; family.num_params()];
+        let (noise, cotangent) = (noise.as_ref().subcols(j, 1), cotangents.as_ref().subcols(j, 1));
+        family.add_pullbacks(&case.params, noise, cotangent, &mut gradient, &mut case.work(1));
+        gradient
+    };
+    let gradients: Vec<_> = (0..5).map(gradient).collect();
+    compare("pullback_is_gradient", case, &gradients, |params| {
+        let mut z = Mat::full(family.dim(), 5, f64::NAN);
+        family.transport(params, noise.as_ref(), z.as_mut(), &mut case.work(5));
+        let product =
+            |j: usize| z.as_ref().column(j).iter().zip(cotangents.as_ref().column(j)).map(|(a, b)| a * b);
+        (0..5).map(|j| product(j).sum()).collect()
+    })
+}
+
+/// `add_entropy_gradient` is the gradient of `entropy`; as [`score_is_gradient`]. Weight and what was there
+/// before are respected.
+///
+/// # Errors
+/// With the param, and the slope found by differences.
+pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
+    let family = &case.family;
+    let mut gradient = vec![1.0; family.num_params()];
+    family.add_entropy_gradient(&case.params, 2.0, &mut gradient, &mut case.work(1));
+    gradient.iter_mut().for_each(|g| *g = 0.5 * (*g - 1.0));
+    compare("entropy_gradient_is_gradient", case, &[gradient], |params| {
+        vec![family.entropy(params, &mut case.work(1))]
+    })
+}

@@ -1,0 +1,37 @@
+//! What does not come in.
+
+use mcsa::Family;
+
+use super::{Case, Failure, Verdict};
+
+/// `check` admits the params of the case and refuses others: too short, too long, or with a NaN or an infinity
+/// anywhere (of more than 64 positions, 64 are tried).
+///
+/// # Errors
+/// With what was let in.
+pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "bad_params_are_refused";
+    let mut params = case.params.clone();
+    if let Err(error) = case.family.check(&params) {
+        return Err(Failure::new(LAW, "the params of the case", "admitted", error.to_string()));
+    }
+    let admitted = |place: String| Err(Failure::new(LAW, place, "refused", "admitted"));
+    params.push(0.0);
+    if case.family.check(&params).is_ok() {
+        return admitted(format!("length {}", params.len()));
+    }
+    params.pop();
+    if params.split_last().is_some_and(|(_, shorter)| case.family.check(shorter).is_ok()) {
+        return admitted(format!("length {}", params.len() - 1));
+    }
+    for k in (0..params.len()).step_by(params.len().div_ceil(64).max(1)) {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let good = std::mem::replace(&mut params[k], bad);
+            if case.family.check(&params).is_ok() {
+                return admitted(format!("params[{k}] = {bad}"));
+            }
+            params[k] = good;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! No allocation once warm.
+
+use faer::Mat;
+use mcsa::{Family, Reparameterised};
+
+use super::{Case, Failure, Verdict};
+
+/// Runs a closure and says how often it allocated.
+///
+/// Only a binary can install an allocator, so the caller brings one; the crate `allocation-counter` has it:
+/// `|call| allocation_counter::measure(call).count_total`.
+pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
+
+fn silent(law: &'static str, verb: &'static str, meter: Meter<'_>, call: &mut dyn FnMut()) -> Verdict {
+    call();
+    match meter(call) {
+        0 => Ok(()),
+        count => Err(Failure::new(law, verb, "no allocation", format!("{count}"))),
+    }
+}
+
+/// The verbs of a family, on lent memory, allocate nothing; nor does `check`.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
+    const LAW: &str = "allocates_nothing";
+    let (family, params, columns) = (&case.family, &case.params, 4);
+    let mut work = case.work(columns);
+    let mut z = case.points(columns);
+    let mut log_q = vec![0.0; columns];
+    let mut gradient = vec![0.0; params.len()];
+    let mut lanes = case.seed.streams(columns, 2);
+    silent(LAW, "check", meter, &mut || assert!(family.check(params).is_ok(), "the params are good"))?;
+    silent(LAW, "log_probs", meter, &mut || family.log_probs(params, z.as_ref(), &mut log_q, &mut work))?;
+    let weights = [0.5; 4];
+    silent(LAW, "add_scores", meter, &mut || {
+        family.add_scores(params, z.as_ref(), &weights, &mut gradient, &mut work);
+    })?;
+    silent(LAW, "sample_into", meter, &mut || {
+        family.sample_into(params, &mut lanes, z.as_mut(), &mut log_q, &mut work);
+    })
+}
+
+/// The same of the verbs of a reparameterised family.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn transport_allocates_nothing<F: Reparameterised>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
+    const LAW: &str = "transport_allocates_nothing";
+    let (family, params, columns) = (&case.family, &case.params, 4);
+    let mut work = case.work(columns);
+    let mut noise = Mat::zeros(family.noise_dim(), columns);
+    let mut z = Mat::zeros(family.dim(), columns);
+    let mut gradient = vec![0.0; params.len()];
+    let mut lanes = case.seed.streams(columns, 2);
+    silent(LAW, "sample_noise_into", meter, &mut || family.sample_noise_into(&mut lanes, noise.as_mut()))?;
+    silent(LAW, "transport", meter, &mut || {
+        family.transport(params, noise.as_ref(), z.as_mut(), &mut work);
+    })?;
+    silent(LAW, "add_pullbacks", meter, &mut || {
+        family.add_pullbacks(params, noise.as_ref(), z.as_ref(), &mut gradient, &mut work);
+    })?;
+    let mut entropy = 0.0;
+    silent(LAW, "entropy", meter, &mut || entropy += family.entropy(params, &mut work))?;
+    silent(LAW, "add_entropy_gradient", meter, &mut || {
+        family.add_entropy_gradient(params, 1.0, &mut gradient, &mut work);
+    })
+}

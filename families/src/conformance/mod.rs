@@ -1,0 +1,54 @@
+//! The laws every family keeps, as functions that say where one is broken.
+//!
+//! A [`Family`](mcsa::Family) of yours is checked like ours: put it at some params into a [`Case`] and call
+//! [`check`], or let [`suite!`](crate::suite) write one test per law. A law returns [`Failure`] instead of
+//! panicking, so that a test can also demand that a wrong family fails.
+//!
+//! ```
+//! use mcsa_families::{MeanField, conformance};
+//! let q = MeanField::new(2);
+//! let case = conformance::Case::new(q, q.at(&[0.5, -1.0], &[1.0, 0.3])?);
+//! assert_eq!(conformance::check(&case), Ok(()));
+//! # Ok::<(), mcsa::Error>(())
+//! ```
+//!
+//! | law | how | tolerance |
+//! |---|---|---|
+//! | [`density_integrates_to_one`], [`scores_have_mean_zero`] | quadrature, d = 1, 2 | 1e-9 |
+//! | [`score_is_gradient`] | extrapolated differences | ten times their own error estimate, + 1e-9 |
+//! | [`draws_know_their_density`] | `log_probs` of what was drawn | 1e-10 |
+//! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per param |
+//! | [`lanes_draw_their_columns`], [`batch_equals_columns`] | one column at a time | bit for bit |
+//! | [`bad_params_are_refused`] | length, NaN, infinities | - |
+//! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
+//!
+//! Those of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`],
+//! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`],
+//! [`transport_batch_equals_columns`] and [`transport_allocates_nothing`].
+//!
+//! Lent memory is filled with NaN before every call: a family that reads what it did not write is found out.
+
+mod batch;
+mod case;
+mod differences;
+mod door;
+mod draws;
+mod failure;
+mod memory;
+mod moments;
+mod quadrature;
+mod suite;
+
+pub use batch::{batch_equals_columns, transport_batch_equals_columns};
+pub use case::Case;
+pub use differences::{entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient};
+pub use door::bad_params_are_refused;
+pub use draws::{
+    draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
+    transport_follows_the_density,
+};
+pub use failure::{Failure, Verdict};
+pub use memory::{Meter, allocates_nothing, transport_allocates_nothing};
+pub use moments::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
+pub use quadrature::Map;
+pub use suite::{check, check_reparameterised};

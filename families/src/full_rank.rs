@@ -1,0 +1,285 @@
+//! The Gaussian with any covariance.
+
+use faer::{MatMut, MatRef};
+use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+
+use crate::lanes::each_column;
+use crate::normal::LN_SQRT_2PI;
+use crate::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
+use crate::{Link, standard};
+
+/// The Gaussian with any covariance, by its Cholesky factor.
+///
+/// ```text
+/// q(z) = N(z; m, L L^T),   L lower triangular, L_kk = link(rho_k),   eps = L^-1 (z - m),   y = L^-T eps
+/// d/dm     log q = y
+/// d/dL_ik  log q = y_i eps_k                      (i > k)
+/// d/drho_k log q = (y_k eps_k - 1/L_kk) link'(rho_k)
+/// ```
+/// Packing: `[m; L column by column]`, column `k` being `rho_k, L_{k+1,k}, .., L_{d-1,k}`. In three dimensions:
+/// `m_0 m_1 m_2 | rho_0 L_10 L_20 | rho_1 L_21 | rho_2`.
+///
+/// Its inclusive divergence is least at the target's mean and covariance. A triangle costs `d (d + 1) / 2` params;
+/// one column of it is read once for all points of a batch, so a batch costs little more than a point once the
+/// triangle leaves the cache.
+///
+/// `check` refuses a `rho` whose scale is no positive normal number. A factor of hopeless condition may still
+/// overflow on the way; the log density is then `-inf` or NaN. Dimension 0 is the point mass on the empty vector.
+///
+/// ```
+/// use mcsa::Family;
+/// use mcsa_families::FullRank;
+/// let q = FullRank::new(2);
+/// let params = q.at(&[0.0, 0.0], faer::mat![[1.0, 0.0], [0.5, 1.0]].as_ref())?;
+/// assert_eq!((params.len(), params[3]), (5, 0.5));
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullRank {
+    /// The dimension.
+    pub dim: usize,
+    /// From `rho` to the diagonal of the factor.
+    pub link: Link,
+}
+
+/// The diagonal: scales, and room for two vectors of their size.
+struct Diagonal<'a> {
+    scales: &'a mut [f64],
+    rho: &'a mut [f64],
+    room: &'a mut [f64],
+}
+
+impl FullRank {
+    /// In `dim` dimensions, with the softplus link.
+    pub const fn new(dim: usize) -> Self {
+        Self { dim, link: Link::Softplus }
+    }
+
+    /// The same with another link.
+    #[must_use]
+    pub const fn with_link(self, link: Link) -> Self {
+        Self { link, ..self }
+    }
+
+    /// The params with this mean and this Cholesky factor, whose part above the diagonal is not read.
+    ///
+    /// # Errors
+    /// If a shape differs, a number is not finite, or the diagonal is not positive.
+    pub fn at(&self, mean: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
+        same_length("mean", self.dim, mean.len())?;
+        same_length("rows of the factor", self.dim, factor.nrows())?;
+        same_length("columns of the factor", self.dim, factor.ncols())?;
+        let mut params = Vec::with_capacity(self.num_params());
+        params.extend_from_slice(mean);
+        for k in 0..self.dim {
+            let rho = self.link.inverse(factor[(k, k)]);
+            params.push(rho.map_err(|error| error.within(format!("diagonal {k} of the factor")))?);
+            params.extend((k + 1..self.dim).map(|i| factor[(i, k)]));
+        }
+        all_finite("params", &params)?;
+        Ok(params)
+    }
+
+    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64]) {
+        assert_eq!(params.len(), self.num_params(), "mean and triangle");
+        params.split_at(self.dim)
+    }
+
+    fn diagonal<'a>(&self, triangle: &[f64], work: &mut &'a mut [f64]) -> Diagonal<'a> {
+        let [scales, rho, room] = [(); 3].map(|()| borrow(work, self.dim));
+        for (k, rho) in rho.iter_mut().enumerate() {
+            *rho = triangle[packed::start(self.dim, k)];
+        }
+        self.link.scales_into(rho, scales);
+        Diagonal { scales, rho, room }
+    }
+
+    fn peak(&self, scales: &[f64], logs: &mut [f64]) -> f64 {
+        -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)
+    }
+
+    /// `eps = L^-1 (z - m)` of each column.
+    fn whiten(&self, params: &[f64], inverse: &[f64], z: MatRef<'_, f64>, eps: &mut [f64]) {
+        let (mean, triangle) = self.parts(params);
+        for j in 0..z.ncols() {
+            let eps = &mut eps[j * self.dim..][..self.dim];
+            for ((eps, z), mean) in eps.iter_mut().zip(z.column(j)).zip(mean) {
+                *eps = z - mean;
+            }
+        }
+        if self.dim > 0 {
+            Solve { triangle, inverse, points: eps }.run();
+        }
+    }
+
+    /// `z = m + L eps` of each column.
+    fn place(&self, params: &[f64], scales: &[f64], eps: &[f64], room: &mut [f64], mut z: MatMut<'_, f64>) {
+        let (mean, triangle) = self.parts(params);
+        if self.dim > 0 {
+            room.chunks_exact_mut(self.dim).for_each(|out| out.copy_from_slice(mean));
+            MultiplyAdd { triangle, diagonal: scales, points: eps, out: room }.run();
+        }
+        for j in 0..z.ncols() {
+            z.column_mut(j).copy_from_slice(&room[j * self.dim..][..self.dim]);
+        }
+    }
+}
+
+fn invert(scales: &mut [f64]) {
+    scales.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+}
+
+impl Family for FullRank {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn num_params(&self) -> usize {
+        self.dim + packed::len(self.dim)
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.dim * (3 + 2 * columns)
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        same_length("params", self.num_params(), params.len())?;
+        all_finite("params", params)?;
+        for k in 0..self.dim {
+            let rho = params[self.dim + packed::start(self.dim, k)];
+            self.link.check(&[rho]).map_err(|error| error.within(format!("column {k} of the factor")))?;
+        }
+        Ok(())
+    }
+
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
+        let peak = self.peak(scales, room);
+        invert(scales);
+        let eps = borrow(&mut work, self.dim * z.ncols());
+        self.whiten(params, scales, z, eps);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let eps = &eps[j * self.dim..][..self.dim];
+            *log_q = peak - 0.5 * standard::dot(eps, eps);
+        }
+    }
+
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
+        let peak = self.peak(scales, room);
+        let (noise, room) =
+            (borrow(&mut work, self.dim * z.ncols()), borrow(&mut work, self.dim * z.ncols()));
+        each_column(lanes, z.as_mut(), |lane, j, z| {
+            lane.normals_into(z);
+            log_q[j] = peak - 0.5 * standard::dot(z, z);
+            noise[j * self.dim..][..self.dim].copy_from_slice(z);
+        });
+        self.place(params, scales, noise, room, z);
+    }
+
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        assert_eq!((z.nrows(), z.ncols()), (dim, weights.len()), "a weight per column");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        if dim == 0 {
+            return;
+        }
+        let (_, triangle) = self.parts(params);
+        let Diagonal { scales: inverse, rho, room: slope } = self.diagonal(triangle, &mut work);
+        self.link.derivatives_into(rho, slope);
+        invert(inverse);
+        let (eps, y) = (borrow(&mut work, dim * z.ncols()), borrow(&mut work, dim * z.ncols()));
+        self.whiten(params, inverse, z, eps);
+        y.copy_from_slice(eps);
+        SolveTransposed { triangle, inverse, points: y }.run();
+
+        let (d_mean, d_triangle) = gradient.split_at_mut(dim);
+        for ((eps, y), &weight) in eps.chunks_exact_mut(dim).zip(y.chunks_exact(dim)).zip(weights) {
+            for k in 0..dim {
+                d_mean[k] += weight * y[k];
+                d_triangle[packed::start(dim, k)] += weight * ((y[k] * eps[k] - inverse[k]) * slope[k]);
+                eps[k] *= weight;
+            }
+        }
+        AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
+    }
+}
+
+impl Reparameterised for FullRank {
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
+        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
+    }
+
+    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, mut work: &mut [f64]) {
+        assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
+        assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
+        let Diagonal { scales, .. } = self.diagonal(self.parts(params).1, &mut work);
+        let (eps, room) = (borrow(&mut work, self.dim * z.ncols()), borrow(&mut work, self.dim * z.ncols()));
+        for j in 0..noise.ncols() {
+            eps[j * self.dim..][..self.dim].copy_from_slice(noise.column(j));
+        }
+        self.place(params, scales, eps, room, z);
+    }
+
+    fn add_pullbacks(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        assert_eq!((noise.nrows(), noise.ncols()), (dim, cotangents.ncols()), "a noise per column");
+        assert_eq!(cotangents.nrows(), dim, "a cotangent has the dimension of z");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        if dim == 0 {
+            return;
+        }
+        let Diagonal { rho, room: slope, .. } = self.diagonal(self.parts(params).1, &mut work);
+        self.link.derivatives_into(rho, slope);
+        let (eps, rows) = (borrow(&mut work, dim * noise.ncols()), borrow(&mut work, dim * noise.ncols()));
+        let (d_mean, d_triangle) = gradient.split_at_mut(dim);
+        for j in 0..noise.ncols() {
+            let (noise, cotangent) = (noise.column(j), cotangents.column(j));
+            eps[j * dim..][..dim].copy_from_slice(noise);
+            rows[j * dim..][..dim].copy_from_slice(cotangent);
+            for k in 0..dim {
+                d_mean[k] += cotangent[k];
+                d_triangle[packed::start(dim, k)] += cotangent[k] * (noise[k] * slope[k]);
+            }
+        }
+        AddOuters { dim, rows, columns: eps, triangle: d_triangle }.run();
+    }
+
+    fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
+        let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
+        0.5 * self.dim as f64 - self.peak(scales, room)
+    }
+
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let Diagonal { scales, rho, room: slope } = self.diagonal(self.parts(params).1, &mut work);
+        self.link.log_derivatives_into(rho, scales, slope);
+        for (k, slope) in slope.iter().enumerate() {
+            gradient[self.dim + packed::start(self.dim, k)] += weight * slope;
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A positive scale from an unconstrained number.
+
+use mcsa::{Error, numeric};
+use serde::{Deserialize, Serialize};
+
+/// How an unconstrained `rho` names a positive scale.
+///
+/// ```text
+/// Softplus: sigma = ln(1 + e^rho)      Exp: sigma = e^rho
+/// ```
+/// Softplus is linear to the right, so that a step of the optimiser cannot multiply a scale by e; exp
+/// makes the scale's relative change the step. Both are `e^rho` far to the left.
+///
+/// Numerics: [`check`](Link::check) admits `rho` whose scale is a normal number: at least
+/// [`LEAST`](Link::LEAST), and for `Exp` at most [`GREATEST`](Link::GREATEST). Within these bounds nothing
+/// here is zero, infinite or NaN; families refuse other params at the door.
+///
+/// ```
+/// use mcsa_families::Link;
+/// let rho = Link::Softplus.inverse(1.0)?;
+/// assert!((Link::Softplus.scale(rho) - 1.0).abs() < 1e-15);
+/// assert!(Link::Exp.check(&[0.0, -800.0]).is_err());
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// `ln(1 + e^rho)`.
+    #[default]
+    Softplus,
+    /// `e^rho`.
+    Exp,
+}
+
+impl Link {
+    /// The least `rho` that [`check`](Link::check) admits: `e^-708` is the last such power that is normal.
+    pub const LEAST: f64 = -708.0;
+    /// The greatest `rho` that [`check`](Link::check) admits under [`Link::Exp`]: `e^709` is finite, `e^710` is not.
+    pub const GREATEST: f64 = 709.0;
+
+    /// The scale.
+    pub fn scale(self, rho: f64) -> f64 {
+        match self {
+            Self::Softplus => rho.max(0.0) + (-rho.abs()).exp().ln_1p(),
+            Self::Exp => rho.exp(),
+        }
+    }
+
+    /// `d sigma / d rho`: the logistic function for softplus.
+    pub fn derivative(self, rho: f64) -> f64 {
+        match self {
+            Self::Softplus => logistic(rho),
+            Self::Exp => rho.exp(),
+        }
+    }
+
+    /// `d ln sigma / d rho`, which is between 0 and 1: what scores are multiplied with.
+    pub fn log_derivative(self, rho: f64) -> f64 {
+        match self {
+            Self::Softplus => logistic(rho) / self.scale(rho),
+            Self::Exp => 1.0,
+        }
+    }
+
+    /// The `rho` of a scale.
+    ///
+    /// Softplus: `ln(e^sigma - 1)`, computed as `sigma + ln(1 - e^-sigma)` above ln 2, so that both ends keep
+    /// their digits.
+    ///
+    /// # Errors
+    /// If the scale is not positive and finite, or so small that [`check`](Link::check) would refuse its `rho`.
+    pub fn inverse(self, scale: f64) -> Result<f64, Error> {
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(Error::parameter("scale", scale, "positive and finite"));
+        }
+        let rho = match self {
+            Self::Softplus if scale > std::f64::consts::LN_2 => scale + (-(-scale).exp()).ln_1p(),
+            Self::Softplus => scale.exp_m1().ln(),
+            Self::Exp => scale.ln(),
+        };
+        if !self.admits(rho) {
+            return Err(Error::parameter("scale", scale, "between e^-708 and e^709"));
+        }
+        Ok(rho)
+    }
+
+    /// The scale of each `rho`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn scales_into(self, rho: &[f64], scales: &mut [f64]) {
+        assert_eq!(rho.len(), scales.len(), "a scale per number");
+        match self {
+            Self::Softplus => numeric::ln_1p_exp_into(rho, scales),
+            Self::Exp => numeric::exp_into(rho, scales),
+        }
+    }
+
+    /// `d sigma / d rho` at each `rho`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn derivatives_into(self, rho: &[f64], derivatives: &mut [f64]) {
+        assert_eq!(rho.len(), derivatives.len(), "a derivative per number");
+        match self {
+            Self::Softplus => numeric::sigmoid_into(rho, derivatives),
+            Self::Exp => numeric::exp_into(rho, derivatives),
+        }
+    }
+
+    /// `d ln sigma / d rho` at each `rho`, whose scales are known.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn log_derivatives_into(self, rho: &[f64], scales: &[f64], derivatives: &mut [f64]) {
+        assert_eq!(rho.len(), scales.len(), "a scale per number");
+        match self {
+            Self::Softplus => {
+                self.derivatives_into(rho, derivatives);
+                for (derivative, &scale) in derivatives.iter_mut().zip(scales) {
+                    *derivative /= scale;
+                }
+            }
+            Self::Exp => derivatives.fill(1.0),
+        }
+    }
+
+    /// The `rho` of each scale.
+    ///
+    /// # Errors
+    /// As [`inverse`](Link::inverse), with the index; or if the lengths differ.
+    pub fn inverses_into(self, scales: &[f64], rho: &mut [f64]) -> Result<(), Error> {
+        mcsa::same_length("rho", scales.len(), rho.len())?;
+        for (i, (rho, &scale)) in rho.iter_mut().zip(scales).enumerate() {
+            *rho = self.inverse(scale).map_err(|error| error.within(format!("coordinate {i}")))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses numbers whose scale is not a positive normal number: underflow, overflow, NaN.
+    ///
+    /// # Errors
+    /// Says which, and its scale.
+    pub fn check(self, rho: &[f64]) -> Result<(), Error> {
+        match rho.iter().position(|&rho| !self.admits(rho)) {
+            None => Ok(()),
+            Some(index) => Err(Error::invalid(format!(
+                "rho[{index}] is {}: its scale {:e} under {self:?} is not a positive normal number",
+                rho[index],
+                self.scale(rho[index])
+            ))),
+        }
+    }
+
+    fn admits(self, rho: f64) -> bool {
+        let greatest = match self {
+            Self::Softplus => f64::MAX,
+            Self::Exp => Self::GREATEST,
+        };
+        (Self::LEAST..=greatest).contains(&rho)
+    }
+}
+
+fn logistic(rho: f64) -> f64 {
+    let small = (-rho.abs()).exp();
+    if rho < 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LINKS: [Link; 2] = [Link::Softplus, Link::Exp];
+
+    proptest! {
+        /// `rho -> sigma` multiplies an absolute error of `rho` by `d ln sigma / d rho <= 1`, relative.
+        #[test]
+        fn the_inverse_is_the_inverse(rho in -708.0..709.0f64) {
+            for link in LINKS {
+                let scale = link.scale(rho);
+                let back = link.inverse(scale).unwrap();
+                let ulp = f64::EPSILON * (rho.abs() + 1.0) / link.log_derivative(rho).max(1e-3);
+                prop_assert!((back - rho).abs() <= 4.0 * ulp.max(f64::EPSILON * rho.abs()), "{link:?} {rho} {back}");
+                prop_assert!((link.scale(back) / scale - 1.0).abs() < 4.0 * f64::EPSILON * (1.0 + rho.abs()));
+            }
+        }
+
+        /// Central differences with step h: truncation h^2/6, rounding eps/h, relative to the scale.
+        #[test]
+        fn derivatives_are_slopes(rho in -30.0..30.0f64) {
+            for link in LINKS {
+                let h = 1e-5;
+                let slope = (link.scale(rho + h) - link.scale(rho - h)) / (2.0 * h);
+                prop_assert!((link.derivative(rho) - slope).abs() < 1e-9 * (link.scale(rho) + 1e-30) + 1e-10 * slope);
+                let log_slope = link.derivative(rho) / link.scale(rho);
+                prop_assert!((link.log_derivative(rho) / log_slope - 1.0).abs() < 1e-14);
+            }
+        }
+
+        #[test]
+        fn what_check_admits_gives_positive_finite_numbers(rho in prop_oneof![any::<f64>(), -720.0..720.0f64]) {
+            for link in LINKS {
+                let good = link.check(&[rho]).is_ok();
+                let (scale, slope) = (link.scale(rho), link.log_derivative(rho));
+                if good {
+                    prop_assert!(scale.is_normal() && scale > 0.0 && (1.0 / scale).is_finite());
+                    prop_assert!((0.0..=1.0).contains(&slope));
+                }
+                prop_assert!(good || !(-708.0..=709.0).contains(&rho));
+            }
+        }
+
+        #[test]
+        fn slices_are_numbers_one_after_the_other(rho in proptest::collection::vec(-40.0..40.0f64, 0..40)) {
+            for link in LINKS {
+                let (mut scales, mut slopes) = (rho.clone(), rho.clone());
+                link.scales_into(&rho, &mut scales);
+                link.log_derivatives_into(&rho, &scales, &mut slopes);
+                for (i, &rho) in rho.iter().enumerate() {
+                    prop_assert!((scales[i] / link.scale(rho) - 1.0).abs() < 1e-15);
+                    prop_assert!((slopes[i] / link.log_derivative(rho) - 1.0).abs() < 2e-15);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_are_exact() {
+        assert_eq!(Link::Softplus.scale(800.0), 800.0);
+        assert_eq!(Link::Softplus.inverse(800.0), Ok(800.0));
+        assert_eq!(Link::Softplus.scale(-700.0), (-700.0_f64).exp());
+        assert_eq!(Link::Softplus.inverse(1e-300), Ok(1e-300_f64.ln()));
+        assert!((Link::Softplus.inverse(1.0).unwrap() - 0.541_324_854_612_918_1).abs() < 1e-15);
+    }
+
+    #[test]
+    fn scales_that_are_none_are_refused() {
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-310] {
+            for link in LINKS {
+                assert!(link.inverse(scale).is_err(), "{link:?} {scale}");
+                assert!(link.inverses_into(&[1.0, scale], &mut [0.0; 2]).is_err());
+            }
+        }
+        let error = Link::Softplus.check(&[0.0, -800.0]).unwrap_err().to_string();
+        assert_eq!(error, "rho[1] is -800: its scale 0e0 under Softplus is not a positive normal number");
+    }
+}

@@ -1,0 +1,298 @@
+//! The Gaussian with a diagonal and a few directions.
+
+use faer::{MatMut, MatRef};
+use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+
+use crate::lanes::each_column;
+use crate::normal::LN_SQRT_2PI;
+use crate::woodbury::Woodbury;
+use crate::{Link, standard};
+
+/// The Gaussian whose covariance is a diagonal plus few directions (factor analysis; Ong, Nott & Smith 2018).
+///
+/// ```text
+/// q(z) = N(z; m, S),   S = diag(sigma^2) + B B^T,   B of rank r,   sigma = link(rho)
+/// y = S^-1 (z - m)
+/// d/dm     log q = y
+/// d/dB     log q = y (B^T y)^T - S^-1 B
+/// d/drho_i log q = (y_i^2 - (S^-1)_ii) sigma_i link'(rho_i)
+/// ```
+/// Packing: `[m; rho; B column by column]`. Draws take `d + r` noises: `z = m + sigma eps + B eta`.
+///
+/// Only matrices of `d x r` and `r x r` are formed: with `U = B / sigma`, `C = I + U^T U`, `x = (z - m) / sigma`
+/// and `t = C^-1 U^T x`, the quadratic form is `|x - U t|^2 + |t|^2`, a sum of squares that cancels nothing
+/// (Woodbury), and `ln det S = 2 sum ln sigma + ln det C`. A batch costs `d r^2` once and `d r` per point.
+///
+/// B enters by `B B^T`: turning its columns changes nothing, and at `B = 0` the gradient in B is zero, a saddle.
+/// Start elsewhere: [`Start`](crate::Start) does.
+///
+/// `check` refuses a `rho` whose scale is no positive normal number, and a B that overflows in `C`. Dimension 0 is
+/// the point mass on the empty vector; rank 0 is [`MeanField`](crate::MeanField).
+///
+/// ```
+/// use mcsa::Family;
+/// use mcsa_families::LowRank;
+/// let q = LowRank::new(3, 1);
+/// let params = q.at(&[0.0; 3], &[1.0; 3], faer::mat![[1.0], [0.5], [0.0]].as_ref())?;
+/// assert_eq!((q.num_params(), params[6]), (9, 1.0));
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LowRank {
+    /// The dimension.
+    pub dim: usize,
+    /// The number of columns of B.
+    pub rank: usize,
+    /// From `rho` to the scale.
+    pub link: Link,
+}
+
+/// Params, taken apart.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    mean: &'a [f64],
+    rho: &'a [f64],
+    factor: &'a [f64],
+}
+
+impl LowRank {
+    /// In `dim` dimensions with `rank` directions, with the softplus link.
+    pub const fn new(dim: usize, rank: usize) -> Self {
+        Self { dim, rank, link: Link::Softplus }
+    }
+
+    /// The same with another link.
+    #[must_use]
+    pub const fn with_link(self, link: Link) -> Self {
+        Self { link, ..self }
+    }
+
+    /// The params with this mean, these scales of the diagonal and this factor B.
+    ///
+    /// # Errors
+    /// If a shape differs, a number is not finite, or a scale is not positive.
+    pub fn at(&self, mean: &[f64], scales: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
+        same_length("mean", self.dim, mean.len())?;
+        same_length("scales", self.dim, scales.len())?;
+        same_length("rows of the factor", self.dim, factor.nrows())?;
+        same_length("columns of the factor", self.rank, factor.ncols())?;
+        let mut params = [mean, scales].concat();
+        self.link.inverses_into(scales, &mut params[self.dim..])?;
+        params.extend((0..self.rank).flat_map(|k| (0..self.dim).map(move |i| factor[(i, k)])));
+        self.check(&params)?;
+        Ok(params)
+    }
+
+    fn parts<'a>(&self, params: &'a [f64]) -> Parts<'a> {
+        assert_eq!(params.len(), self.num_params(), "mean, rho and factor");
+        let (mean, rest) = params.split_at(self.dim);
+        let (rho, factor) = rest.split_at(self.dim);
+        Parts { mean, rho, factor }
+    }
+
+    fn woodbury<'a>(&self, parts: Parts<'_>, work: &mut &'a mut [f64]) -> Woodbury<'a> {
+        let scales = borrow(work, self.dim);
+        self.link.scales_into(parts.rho, scales);
+        Woodbury::new(scales, parts.factor, self.rank, work)
+    }
+
+    /// The log density at the mean; `room` is memory of the size of the scales.
+    fn peak(&self, scales: &[f64], log_det: f64, room: &mut [f64]) -> f64 {
+        -(standard::sum_of_logs(scales, room) + 0.5 * log_det + self.dim as f64 * LN_SQRT_2PI)
+    }
+
+    /// `z = m + sigma eps + B eta`, of one column.
+    fn place(&self, Parts { mean, factor, .. }: Parts<'_>, scales: &[f64], noise: &[f64], z: &mut [f64]) {
+        let (eps, eta) = noise.split_at(self.dim);
+        for i in 0..self.dim {
+            z[i] = mean[i] + scales[i] * eps[i];
+        }
+        for (k, &eta) in eta.iter().enumerate() {
+            mcsa::numeric::axpy(eta, &factor[k * self.dim..][..self.dim], z);
+        }
+    }
+}
+
+impl Family for LowRank {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn num_params(&self) -> usize {
+        self.dim * (2 + self.rank)
+    }
+
+    fn work_len(&self, _columns: usize) -> usize {
+        // Scales, slopes, x and a vector to spare; U and S^-1 B; C; t and the noise of one point.
+        4 * self.dim + 2 * self.dim * self.rank + self.rank * (self.rank + 1) + self.dim + self.rank
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        same_length("params", self.num_params(), params.len())?;
+        all_finite("params", params)?;
+        let Parts { rho, factor, .. } = self.parts(params);
+        self.link.check(rho)?;
+        for k in 0..self.rank {
+            let column = factor[k * self.dim..][..self.dim].iter().zip(rho);
+            let square: f64 = column.map(|(b, &rho)| (b / self.link.scale(rho)).powi(2)).sum();
+            if !square.is_finite() {
+                return Err(Error::invalid(format!(
+                    "column {k} of the factor, divided by the scales, has a squared length that overflows"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        let parts = self.parts(params);
+        let woodbury = self.woodbury(parts, &mut work);
+        let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
+        let peak = self.peak(woodbury.scales, woodbury.log_det, x);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = peak - 0.5 * woodbury.apply(z.column(j), parts.mean, x, t);
+        }
+    }
+
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        let parts = self.parts(params);
+        let woodbury = self.woodbury(parts, &mut work);
+        let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
+        let noise = borrow(&mut work, self.dim + self.rank);
+        let peak = self.peak(woodbury.scales, woodbury.log_det, x);
+        each_column(lanes, z, |lane, j, z| {
+            lane.normals_into(noise);
+            self.place(parts, woodbury.scales, noise, z);
+            log_q[j] = peak - 0.5 * woodbury.apply(z, parts.mean, x, t);
+        });
+    }
+
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        assert_eq!((z.nrows(), z.ncols()), (dim, weights.len()), "a weight per column");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let parts = self.parts(params);
+        let woodbury = self.woodbury(parts, &mut work);
+        let (slope, precision) = (borrow(&mut work, dim), borrow(&mut work, dim));
+        let (solved, t) = (borrow(&mut work, dim * self.rank), borrow(&mut work, self.rank));
+        self.link.log_derivatives_into(parts.rho, woodbury.scales, slope);
+        woodbury.inverse_into(solved, precision);
+        let y = borrow(&mut work, dim);
+        let (d_mean, rest) = gradient.split_at_mut(dim);
+        let (d_rho, d_factor) = rest.split_at_mut(dim);
+        for (j, &weight) in weights.iter().enumerate() {
+            woodbury.apply(z.column(j), parts.mean, y, t);
+            for i in 0..dim {
+                // Here y is still (I + U U^T)^-1 x, and S^-1 (z - m) is that over the scales.
+                d_rho[i] += weight * ((y[i] * y[i] - precision[i]) * slope[i]);
+                y[i] /= woodbury.scales[i];
+                d_mean[i] += weight * y[i];
+            }
+            for (k, &t) in t.iter().enumerate() {
+                let column = k * dim..(k + 1) * dim;
+                for ((d, y), solved) in d_factor[column.clone()].iter_mut().zip(&*y).zip(&solved[column]) {
+                    *d += weight * (y * t - solved);
+                }
+            }
+        }
+    }
+}
+
+impl Reparameterised for LowRank {
+    fn noise_dim(&self) -> usize {
+        self.dim + self.rank
+    }
+
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.noise_dim(), "a noise per coordinate and per direction");
+        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
+    }
+
+    fn transport(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        mut z: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), z.ncols()), "a noise per column");
+        assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
+        let parts = self.parts(params);
+        let scales = borrow(&mut work, self.dim);
+        self.link.scales_into(parts.rho, scales);
+        for j in 0..z.ncols() {
+            self.place(parts, scales, noise.column(j), z.column_mut(j));
+        }
+    }
+
+    fn add_pullbacks(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        assert_eq!(
+            (noise.nrows(), noise.ncols()),
+            (self.noise_dim(), cotangents.ncols()),
+            "a noise per column"
+        );
+        assert_eq!(cotangents.nrows(), dim, "a cotangent has the dimension of z");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let slope = borrow(&mut work, dim);
+        self.link.derivatives_into(self.parts(params).rho, slope);
+        let (d_mean, rest) = gradient.split_at_mut(dim);
+        let (d_rho, d_factor) = rest.split_at_mut(dim);
+        for j in 0..noise.ncols() {
+            let cotangent = cotangents.column(j);
+            let (eps, eta) = noise.column(j).split_at(dim);
+            for i in 0..dim {
+                d_mean[i] += cotangent[i];
+                d_rho[i] += cotangent[i] * (eps[i] * slope[i]);
+            }
+            for (k, &eta) in eta.iter().enumerate() {
+                mcsa::numeric::axpy(eta, cotangent, &mut d_factor[k * dim..(k + 1) * dim]);
+            }
+        }
+    }
+
+    fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
+        let woodbury = self.woodbury(self.parts(params), &mut work);
+        0.5 * self.dim as f64 - self.peak(woodbury.scales, woodbury.log_det, borrow(&mut work, self.dim))
+    }
+
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
+        let dim = self.dim;
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let parts = self.parts(params);
+        let woodbury = self.woodbury(parts, &mut work);
+        let (slope, precision) = (borrow(&mut work, dim), borrow(&mut work, dim));
+        let solved = borrow(&mut work, dim * self.rank);
+        self.link.log_derivatives_into(parts.rho, woodbury.scales, slope);
+        woodbury.inverse_into(solved, precision);
+        for i in 0..dim {
+            gradient[dim + i] += weight * (precision[i] * slope[i]);
+        }
+        for (gradient, solved) in gradient[2 * dim..].iter_mut().zip(solved) {
+            *gradient += weight * *solved;
+        }
+    }
+}

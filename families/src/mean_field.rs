@@ -1,0 +1,223 @@
+//! The Gaussian with independent coordinates.
+
+use faer::{MatMut, MatRef};
+use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+
+use crate::lanes::each_column;
+use crate::normal::LN_SQRT_2PI;
+use crate::{Link, standard};
+
+/// The Gaussian with independent coordinates, the family of all published score climbing experiments.
+///
+/// ```text
+/// q(z) = prod_i N(z_i; m_i, sigma_i^2),   sigma = link(rho),   lambda = [m; rho]
+/// d/dm_i   log q = (z_i - m_i) / sigma_i^2
+/// d/drho_i log q = ((z_i - m_i)^2 / sigma_i^2 - 1) / sigma_i * link'(rho_i)
+/// ```
+/// Its inclusive divergence is least at the target's means and marginal variances, whatever the target's
+/// correlations. Where the target's tails are heavier, importance weights are unbounded.
+///
+/// `check` refuses a `rho` whose scale is no positive normal number. In dimension 0 it is the point mass on
+/// the empty vector: log density 0, entropy 0.
+///
+/// ```
+/// use mcsa::Family;
+/// use mcsa_families::MeanField;
+/// let q = MeanField::new(2);
+/// let params = q.at(&[1.0, 2.0], &[1.0, 1.0])?;
+/// let mut work = vec![0.0; q.work_len(1)];
+/// let log_q = q.log_prob(&params, &[1.0, 2.0], &mut work);
+/// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeanField {
+    /// The dimension.
+    pub dim: usize,
+    /// From `rho` to the scale.
+    pub link: Link,
+}
+
+impl MeanField {
+    /// In `dim` dimensions, with the softplus link.
+    pub const fn new(dim: usize) -> Self {
+        Self { dim, link: Link::Softplus }
+    }
+
+    /// The same with another link.
+    #[must_use]
+    pub const fn with_link(self, link: Link) -> Self {
+        Self { link, ..self }
+    }
+
+    /// The params with this mean and these scales.
+    ///
+    /// # Errors
+    /// If a length differs, the mean is not finite, or a scale is not positive and finite.
+    pub fn at(&self, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
+        same_length("mean", self.dim, mean.len())?;
+        same_length("scales", self.dim, scales.len())?;
+        all_finite("mean", mean)?;
+        let mut params = [mean, scales].concat();
+        self.link.inverses_into(scales, &mut params[self.dim..])?;
+        Ok(params)
+    }
+
+    /// The part of the params that is the mean, and the part that is `rho`.
+    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64]) {
+        assert_eq!(params.len(), 2 * self.dim, "mean and rho");
+        params.split_at(self.dim)
+    }
+
+    /// Writes the scales, and returns the log density at the mean.
+    fn peak(&self, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
+        self.link.scales_into(rho, scales);
+        -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)
+    }
+}
+
+impl Family for MeanField {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn num_params(&self) -> usize {
+        2 * self.dim
+    }
+
+    fn work_len(&self, _columns: usize) -> usize {
+        2 * self.dim
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        same_length("params", self.num_params(), params.len())?;
+        all_finite("params", params)?;
+        self.link.check(&params[self.dim..])
+    }
+
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
+        let (mean, rho) = self.parts(params);
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        let inverse = borrow(&mut work, self.dim);
+        let peak = self.peak(rho, inverse, borrow(&mut work, self.dim));
+        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = peak - 0.5 * standard::sum_squares_scaled(z.column(j), mean, inverse);
+        }
+    }
+
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (mean, rho) = self.parts(params);
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        let scales = borrow(&mut work, self.dim);
+        let peak = self.peak(rho, scales, borrow(&mut work, self.dim));
+        each_column(lanes, z, |lane, j, z| {
+            lane.normals_into(z);
+            log_q[j] = peak - 0.5 * standard::dot(z, z);
+            for ((z, mean), scale) in z.iter_mut().zip(mean).zip(&*scales) {
+                *z = mean + scale * *z;
+            }
+        });
+    }
+
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (mean, rho) = self.parts(params);
+        assert_eq!((z.nrows(), z.ncols()), (self.dim, weights.len()), "a weight per column");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let (inverse, slope) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
+        self.link.scales_into(rho, inverse);
+        self.link.log_derivatives_into(rho, inverse, slope);
+        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        let (d_mean, d_rho) = gradient.split_at_mut(self.dim);
+        for (j, &weight) in weights.iter().enumerate() {
+            let z = z.column(j);
+            for i in 0..self.dim {
+                let eps = (z[i] - mean[i]) * inverse[i];
+                d_mean[i] += weight * (eps * inverse[i]);
+                d_rho[i] += weight * ((eps * eps - 1.0) * slope[i]);
+            }
+        }
+    }
+}
+
+impl Reparameterised for MeanField {
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
+        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
+    }
+
+    fn transport(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        mut z: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let (mean, rho) = self.parts(params);
+        assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
+        assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
+        let scales = borrow(&mut work, self.dim);
+        self.link.scales_into(rho, scales);
+        for j in 0..z.ncols() {
+            let (z, noise) = (z.column_mut(j), noise.column(j));
+            for i in 0..self.dim {
+                z[i] = mean[i] + scales[i] * noise[i];
+            }
+        }
+    }
+
+    fn add_pullbacks(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (_, rho) = self.parts(params);
+        assert_eq!((noise.nrows(), noise.ncols()), (self.dim, cotangents.ncols()), "a noise per column");
+        assert_eq!(cotangents.nrows(), self.dim, "a cotangent has the dimension of z");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let slope = borrow(&mut work, self.dim);
+        self.link.derivatives_into(rho, slope);
+        let (d_mean, d_rho) = gradient.split_at_mut(self.dim);
+        for j in 0..noise.ncols() {
+            let (noise, cotangent) = (noise.column(j), cotangents.column(j));
+            for i in 0..self.dim {
+                d_mean[i] += cotangent[i];
+                d_rho[i] += cotangent[i] * (noise[i] * slope[i]);
+            }
+        }
+    }
+
+    fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
+        let (_, rho) = self.parts(params);
+        let scales = borrow(&mut work, self.dim);
+        0.5 * self.dim as f64 - self.peak(rho, scales, borrow(&mut work, self.dim))
+    }
+
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
+        let (_, rho) = self.parts(params);
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let (scales, slope) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
+        self.link.scales_into(rho, scales);
+        self.link.log_derivatives_into(rho, scales, slope);
+        for (gradient, slope) in gradient[self.dim..].iter_mut().zip(slope) {
+            *gradient += weight * *slope;
+        }
+    }
+}

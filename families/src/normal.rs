@@ -1,0 +1,156 @@
+//! A Gaussian as mean and Cholesky factor: what targets and families have in common.
+
+use faer::linalg::solvers::LltError;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Mat, MatRef, Par, Side};
+use mcsa::{Error, Reparameterised, all_finite, numeric, same_length};
+
+/// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
+pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+
+/// A Gaussian as mean and Cholesky factor, away from any parametrisation.
+///
+/// ```
+/// use mcsa_families::{MeanField, Normal, kl_gaussian, Gaussian};
+/// let target = Normal::new(vec![0.0, 0.0], faer::mat![[1.0, 0.6], [0.6, 1.0]].as_ref())?;
+/// let q = MeanField::new(2);
+/// let best = q.moments(&q.moment_match(&target)?)?;
+/// assert!((kl_gaussian(&target, &best)? + 0.8_f64.ln()).abs() < 1e-12);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Normal {
+    mean: Vec<f64>,
+    factor: Mat<f64>,
+}
+
+impl Normal {
+    /// With this mean and this covariance, of which the lower triangle is read.
+    ///
+    /// # Errors
+    /// If a shape differs, a number is not finite, or the covariance is not positive definite.
+    pub fn new(mean: Vec<f64>, covariance: MatRef<'_, f64>) -> Result<Self, Error> {
+        same_length("rows of the covariance", mean.len(), covariance.nrows())?;
+        same_length("columns of the covariance", mean.len(), covariance.ncols())?;
+        for j in 0..mean.len() {
+            for i in j..mean.len() {
+                all_finite("covariance", &[covariance[(i, j)]])?;
+            }
+        }
+        let factor = match covariance.llt(Side::Lower) {
+            Ok(llt) => llt.L().to_owned(),
+            Err(LltError::NonPositivePivot { index }) => {
+                return Err(Error::NotPositiveDefinite { what: "covariance", pivot: index });
+            }
+        };
+        Self::from_factor(mean, factor)
+    }
+
+    /// With this mean and this lower Cholesky factor, whose part above the diagonal is set to zero.
+    ///
+    /// # Errors
+    /// If a shape differs, a number is not finite, or the diagonal is not positive.
+    pub fn from_factor(mean: Vec<f64>, mut factor: Mat<f64>) -> Result<Self, Error> {
+        same_length("rows of the factor", mean.len(), factor.nrows())?;
+        same_length("columns of the factor", mean.len(), factor.ncols())?;
+        all_finite("mean", &mean)?;
+        for k in 0..mean.len() {
+            let (above, below) = factor.col_as_slice_mut(k).split_at_mut(k);
+            above.fill(0.0);
+            all_finite("factor", below)?;
+            if !(below[0] > 0.0) {
+                return Err(Error::parameter("diagonal of the factor", below[0], "positive"));
+            }
+        }
+        Ok(Self { mean, factor })
+    }
+
+    /// The dimension.
+    pub fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The lower Cholesky factor of the covariance.
+    pub fn factor(&self) -> MatRef<'_, f64> {
+        self.factor.as_ref()
+    }
+
+    /// The covariance.
+    pub fn covariance(&self) -> Mat<f64> {
+        &self.factor * self.factor.transpose()
+    }
+
+    /// The marginal variances.
+    pub fn variances(&self) -> Vec<f64> {
+        (0..self.dim()).map(|i| (0..=i).map(|k| self.factor[(i, k)].powi(2)).sum()).collect()
+    }
+
+    /// The entropy `d/2 (1 + ln 2 pi) + ln det L`.
+    pub fn entropy(&self) -> f64 {
+        let dim = self.dim() as f64;
+        dim * (0.5 + LN_SQRT_2PI) + (0..self.dim()).map(|k| self.factor[(k, k)].ln()).sum::<f64>()
+    }
+}
+
+/// `KL(p || q)` of two Gaussians.
+///
+/// ```text
+/// M = L_q^-1 L_p,  delta = L_q^-1 (m_q - m_p)
+/// KL = ( |delta|^2 + sum_{i>k} M_ik^2 + sum_k (M_kk^2 - 1 - 2 ln M_kk) ) / 2
+/// ```
+/// Each term is nonnegative, and the last is computed from `M_kk - 1`: close Gaussians keep their digits.
+///
+/// # Errors
+/// If the dimensions differ.
+pub fn kl_gaussian(p: &Normal, q: &Normal) -> Result<f64, Error> {
+    same_length("q", p.dim(), q.dim())?;
+    let dim = p.dim();
+    // The last column is the difference of means.
+    let mut ratio =
+        Mat::from_fn(dim, dim + 1, |i, k| if k < dim { p.factor[(i, k)] } else { q.mean[i] - p.mean[i] });
+    solve_lower_triangular_in_place(q.factor(), ratio.as_mut(), Par::Seq);
+    let mut twice = 0.0;
+    for k in 0..dim {
+        let excess = (p.factor[(k, k)] - q.factor[(k, k)]) / q.factor[(k, k)];
+        let below = &ratio.col_as_slice(k)[k + 1..];
+        twice += excess * (2.0 + excess) - 2.0 * excess.ln_1p() + numeric::dot(below, below);
+    }
+    let delta = ratio.col_as_slice(dim);
+    Ok(0.5 * (twice + numeric::dot(delta, delta)))
+}
+
+/// A family of Gaussians: what can be said of each of them in closed form.
+pub trait Gaussian: Reparameterised {
+    /// The mean, which is the first `d` params.
+    fn mean<'p>(&self, params: &'p [f64]) -> &'p [f64] {
+        &params[..self.dim()]
+    }
+
+    /// The marginal variances.
+    ///
+    /// # Errors
+    /// If the family refuses the params.
+    fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error>;
+
+    /// Mean and covariance: `d (d + 1) / 2` numbers, whatever the family.
+    ///
+    /// # Errors
+    /// If the family refuses the params, or the covariance is singular in double precision.
+    fn moments(&self, params: &[f64]) -> Result<Normal, Error>;
+
+    /// Params of this mean and this `rho`, a number per coordinate that the link turns into a scale, without
+    /// correlations; where the family has a factor at which zero would be a saddle, `factor` says its entries.
+    ///
+    /// # Errors
+    /// If a length differs, or the family refuses the result.
+    fn assemble(&self, mean: &[f64], rho: &[f64], factor: &mut dyn FnMut() -> f64)
+    -> Result<Vec<f64>, Error>;
+
+    /// From `rho` to the scale.
+    fn link(&self) -> crate::Link;
+}

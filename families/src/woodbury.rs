@@ -1,0 +1,125 @@
+//! Diagonal plus few directions, inverted.
+
+use mcsa::{borrow, numeric};
+
+/// `S = diag(sigma)(I + U U^T) diag(sigma)` with the Cholesky factor of `C = I + U^T U`.
+pub(crate) struct Woodbury<'a> {
+    pub(crate) scales: &'a [f64],
+    /// `U = B / sigma`, column by column.
+    directions: &'a [f64],
+    /// The lower Cholesky factor of `C`, column by column, a full square.
+    factor: &'a [f64],
+    rank: usize,
+    /// `ln det C`.
+    pub(crate) log_det: f64,
+}
+
+impl<'a> Woodbury<'a> {
+    /// Takes `d r + r r` of the work.
+    pub(crate) fn new(scales: &'a [f64], b: &[f64], rank: usize, work: &mut &'a mut [f64]) -> Self {
+        let dim = scales.len();
+        let directions = borrow(work, dim * rank);
+        let factor = borrow(work, rank * rank);
+        for (i, (u, b)) in directions.iter_mut().zip(b).enumerate() {
+            *u = b / scales[i % dim];
+        }
+        for k in 0..rank {
+            for i in k..rank {
+                let product = numeric::dot(column(directions, dim, i), column(directions, dim, k));
+                factor[i + k * rank] = product + f64::from(u8::from(i == k));
+            }
+        }
+        let log_det = cholesky(factor, rank);
+        Self { scales, directions, factor, rank, log_det }
+    }
+
+    /// Writes `x = (I + U U^T)^-1 (z - m) / sigma` and `t = U^T x`; returns `(z - m)^T S^-1 (z - m)`.
+    pub(crate) fn apply(&self, z: &[f64], mean: &[f64], x: &mut [f64], t: &mut [f64]) -> f64 {
+        for i in 0..x.len() {
+            x[i] = (z[i] - mean[i]) / self.scales[i];
+        }
+        for (k, t) in t.iter_mut().enumerate() {
+            *t = numeric::dot(column(self.directions, x.len(), k), x);
+        }
+        self.solve(t);
+        for (k, t) in t.iter().enumerate() {
+            numeric::axpy(-t, column(self.directions, x.len(), k), x);
+        }
+        numeric::dot(x, x) + numeric::dot(t, t)
+    }
+
+    /// Writes `S^-1 B`, column by column, and the diagonal of `(I + U U^T)^-1`.
+    pub(crate) fn inverse_into(&self, solved: &mut [f64], precision: &mut [f64]) {
+        let (dim, rank) = (self.scales.len(), self.rank);
+        solved.copy_from_slice(self.directions);
+        precision.fill(1.0);
+        // Rows of U, one after the other: first R^-1 u, whose length is what the precision lacks; then C^-1 u.
+        for k in 0..rank {
+            let inverse = 1.0 / self.factor[k + k * rank];
+            for i in 0..k {
+                let (head, tail) = solved.split_at_mut(k * dim);
+                numeric::axpy(-self.factor[k + i * rank], column(head, dim, i), &mut tail[..dim]);
+            }
+            for (solved, precision) in solved[k * dim..][..dim].iter_mut().zip(&mut *precision) {
+                *solved *= inverse;
+                *precision -= *solved * *solved;
+            }
+        }
+        for k in (0..rank).rev() {
+            let inverse = 1.0 / self.factor[k + k * rank];
+            for i in k + 1..rank {
+                let (head, tail) = solved.split_at_mut(i * dim);
+                numeric::axpy(-self.factor[i + k * rank], &tail[..dim], &mut head[k * dim..][..dim]);
+            }
+            solved[k * dim..][..dim].iter_mut().for_each(|solved| *solved *= inverse);
+        }
+        for k in 0..rank {
+            for (solved, scale) in solved[k * dim..][..dim].iter_mut().zip(self.scales) {
+                *solved /= scale;
+            }
+        }
+    }
+
+    /// `t <- C^-1 t`.
+    fn solve(&self, t: &mut [f64]) {
+        let (rank, factor) = (self.rank, self.factor);
+        for k in 0..rank {
+            t[k] /= factor[k + k * rank];
+            for i in k + 1..rank {
+                t[i] -= factor[i + k * rank] * t[k];
+            }
+        }
+        for k in (0..rank).rev() {
+            for i in k + 1..rank {
+                t[k] -= factor[i + k * rank] * t[i];
+            }
+            t[k] /= factor[k + k * rank];
+        }
+    }
+}
+
+fn column(matrix: &[f64], dim: usize, k: usize) -> &[f64] {
+    &matrix[k * dim..][..dim]
+}
+
+/// Factors in place and returns the log determinant.
+///
+/// C is at least the identity, so every pivot is at least one: a smaller one is rounding, and is raised.
+fn cholesky(matrix: &mut [f64], rank: usize) -> f64 {
+    let mut log_det = 0.0;
+    for k in 0..rank {
+        let pivot = matrix[k + k * rank].max(1.0);
+        log_det += pivot.ln();
+        let root = pivot.sqrt();
+        matrix[k + k * rank] = root;
+        for i in k + 1..rank {
+            matrix[i + k * rank] /= root;
+        }
+        for c in k + 1..rank {
+            for i in c..rank {
+                matrix[i + c * rank] -= matrix[i + k * rank] * matrix[c + k * rank];
+            }
+        }
+    }
+    log_det
+}

@@ -1,0 +1,20 @@
+//! The laws of the mean-field Gaussian.
+
+use mcsa_families::conformance::Case;
+use mcsa_families::{Link, MeanField, suite};
+
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}
+
+fn cases() -> Vec<Case<MeanField>> {
+    let spread = |dim: usize, link| {
+        let params = (0..2 * dim).map(|k| (k as f64 * 1.3).sin()).collect();
+        Case::new(MeanField::new(dim).with_link(link), params)
+    };
+    let mut cases: Vec<_> = [0, 1, 2, 3, 17, 100].map(|dim| spread(dim, Link::Softplus)).into();
+    cases.extend([1, 2, 5].map(|dim| spread(dim, Link::Exp)));
+    cases
+}
+
+suite!(laws, cases(), meter, reparameterised);
