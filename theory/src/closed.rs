@@ -48,7 +48,7 @@ fn metropolis(from: f64, to: f64) -> f64 {
 fn barker_accepts(from: f64, to: f64) -> f64 {
     if from == f64::INFINITY {
         0.0
-    } else if from == 0.0 {
+    } else if from == 0.0 || to == f64::INFINITY {
         f64::from(u8::from(to > 0.0))
     } else {
         to / (from + to)
@@ -156,7 +156,10 @@ fn for_counts(q: &[f64], draws: usize, visit: &mut impl FnMut(&[usize], f64)) {
     ) {
         if k + 1 == q.len() {
             counts[k] = left;
-            visit(counts, p * q[k].powi(left as i32));
+            let probability = p * q[k].powi(left as i32);
+            if probability > 0.0 {
+                visit(counts, probability);
+            }
             return;
         }
         let mut choose = 1.0;

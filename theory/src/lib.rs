@@ -19,6 +19,7 @@ mod draws;
 pub mod exact;
 mod finite;
 mod invariance;
+mod laws;
 mod matrix;
 mod p_value;
 mod sequential;

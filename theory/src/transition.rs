@@ -1,13 +1,9 @@
 //! The exact transition matrix of production code.
 
 use faer::{Mat, MatRef};
-use mcsa::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, same_length};
+use mcsa::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, Stream, same_length};
 
 use crate::finite::{normalised, position};
-use crate::{Report, Verdict};
-
-/// What rounding may do to a sum of branch probabilities.
-const ROUNDING: f64 = 1e-12;
 
 /// What a kernel does on finitely many points, computed and not sampled.
 ///
@@ -32,7 +28,7 @@ pub struct Transition {
     /// Branches that were run, over all joint states.
     pub branches: usize,
     /// The largest difference between a remembered and a recomputed log density of a chain.
-    stale: f64,
+    pub(crate) stale: f64,
     records: Vec<(&'static str, Vec<f64>)>,
 }
 
@@ -114,21 +110,18 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
         let places: Vec<usize> = digits(from).collect();
         let starts = Mat::from_fn(target.dim(), chains, |i, j| atoms[(i, places[j])]);
         let start = kernel.init(target, starts)?;
-        let mut script = Script::new();
-        let mut lanes = script.streams(chains);
         let mut moments = Mat::<f64>::zeros(n, n);
-        for branch in 1.. {
+        let run = |lanes: &mut [Stream]| {
             let mut state = start.clone();
             let mut info = K::Info::default();
             for guide in guides.iter_mut() {
                 work.fill(f64::NAN);
-                info = kernel.step(target, *guide, &mut state, &mut lanes, &mut work);
+                info = kernel.step(target, *guide, &mut state, lanes, &mut work);
             }
-            let probability = script.probability();
-            // A fault of the script is told before what the faulty run returned.
-            let more = script.advance()?;
-            let to = joint_state(&state, atoms)?;
-            found.matrix[(from, to)] += probability;
+            (state, info)
+        };
+        found.branches += each_branch(chains, limit, run, |probability, (state, info)| {
+            found.matrix[(from, joint_state(&state, atoms)?)] += probability;
             found.stale = found.stale.max(staleness(target, &state, &mut target_work));
             cloud_weights(&state, atoms, &mut weights)?;
             for a in 0..n {
@@ -137,20 +130,38 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
                     moments[(a, b)] += probability * weights[a] * weights[b];
                 }
             }
-            info.record(&mut |name, value| {
-                add_record(&mut found.records, name, states, from, probability * value)
-            });
-            found.branches += 1;
-            if !more {
-                break;
-            }
-            if branch == limit {
-                return Err(Error::Script { reason: "more branches than the limit" });
-            }
-        }
+            let records = &mut found.records;
+            info.record(&mut |name, value| add_record(records, name, states, from, probability * value));
+            Ok(())
+        })?;
         found.cloud_moments.push(moments);
     }
     Ok(found)
+}
+
+/// Calls `take` with the probability and the outcome of every branch; returns how many there were.
+fn each_branch<T>(
+    lanes: usize,
+    limit: usize,
+    mut run: impl FnMut(&mut [Stream]) -> T,
+    mut take: impl FnMut(f64, T) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    let mut script = Script::new();
+    let mut streams = script.streams(lanes);
+    for branch in 1.. {
+        let outcome = run(&mut streams);
+        let probability = script.probability();
+        // A fault of the script is told before what the faulty run returned.
+        let more = script.advance()?;
+        take(probability, outcome)?;
+        if !more {
+            return Ok(branch);
+        }
+        if branch == limit {
+            break;
+        }
+    }
+    Err(Error::Script { reason: "more branches than the limit" })
 }
 
 fn joint_state<S: Cloud>(state: &S, atoms: MatRef<'_, f64>) -> Result<usize, Error> {
@@ -204,76 +215,63 @@ fn add_record(
 }
 
 impl Transition {
-    /// `K 1 = 1`: every start leads somewhere.
-    pub fn rows_sum_to_one(&self) -> Verdict {
-        let error = |z: usize| (self.row(z).sum::<f64>() - 1.0).abs();
-        worst("rows sum to 1", (0..self.states()).map(|z| (error(z), state(z))))
-    }
-
-    /// `pi K = pi`, for several chains with the product of the targets.
-    pub fn keeps_target(&self) -> Verdict {
-        worst("pi K = pi", (0..self.states()).map(|y| (self.drift(y).abs(), state(y))))
-    }
-
-    /// `(pi K - pi)(y)`.
-    pub fn drift(&self, y: usize) -> f64 {
-        (0..self.states()).map(|z| self.target[z] * self.matrix[(z, y)]).sum::<f64>() - self.target[y]
-    }
-
-    /// `pi(z) K(z, y) = pi(y) K(y, z)`: detailed balance.
-    pub fn is_reversible(&self) -> Verdict {
-        let flow = |z: usize, y: usize| self.target[z] * self.matrix[(z, y)];
-        let pairs = (0..self.states()).flat_map(|z| (0..z).map(move |y| (z, y)));
-        worst(
-            "detailed balance",
-            pairs.map(|(z, y)| ((flow(z, y) - flow(y, z)).abs(), format!("states {y}, {z}"))),
-        )
-    }
-
-    /// Started from the target, the weighted cloud has the target as its mean: what is averaged over it is
-    /// unbiased in stationarity. For a cloud of weighted candidates this is the Rao-Blackwell property.
-    pub fn cloud_keeps_target(&self) -> Verdict {
-        let mean = |a: usize| (0..self.states()).map(|z| self.target[z] * self.cloud[(z, a)]).sum::<f64>();
-        worst("pi C = pi", (0..self.atoms).map(|a| ((mean(a) - self.marginal[a]).abs(), format!("atom {a}"))))
-    }
-
-    /// What the state remembers of the target's density is what the target says.
-    pub fn remembers_density(&self) -> Verdict {
-        Verdict::exact("remembered log p", self.stale, ROUNDING, "")
-    }
-
-    /// Equality with a closed form, in the rows of states that the target can visit.
+    /// The transition of anything that decides through streams and is not a [`Kernel`]: `run` goes from a state,
+    /// numbered below `target.len()`, to another. The states are the atoms of one chain, and the cloud is the
+    /// state itself.
     ///
-    /// # Panics
-    /// If the shapes differ.
-    pub fn equals(&self, closed: &Mat<f64>) -> Verdict {
-        assert_eq!(
-            (closed.nrows(), closed.ncols()),
-            (self.states(), self.states()),
-            "a matrix on joint states"
-        );
-        let support = (0..self.states()).filter(|&z| self.target[z] > 0.0);
-        let cells = support.flat_map(|z| (0..self.states()).map(move |y| (z, y)));
-        worst(
-            "closed form",
-            cells.map(|(z, y)| ((self.matrix[(z, y)] - closed[(z, y)]).abs(), format!("{z} -> {y}"))),
-        )
+    /// ```
+    /// use mcsa_theory::Transition;
+    /// let flip = Transition::of_states(&[0.5, 0.5], 1, 10, |z, lanes| {
+    ///     if lanes[0].accept(0.25_f64.ln()) { 1 - z } else { z }
+    /// });
+    /// assert!(flip.unwrap().keeps_target().holds());
+    /// ```
+    ///
+    /// # Errors
+    /// As [`transition_matrix`].
+    pub fn of_states(
+        target: &[f64],
+        lanes: usize,
+        limit: usize,
+        mut run: impl FnMut(usize, &mut [Stream]) -> usize,
+    ) -> Result<Self, Error> {
+        let n = target.len();
+        let mut matrix = Mat::<f64>::zeros(n, n);
+        let mut branches = 0;
+        for from in 0..n {
+            branches += each_branch(
+                lanes,
+                limit,
+                |lanes| run(from, lanes),
+                |probability, to| {
+                    if to >= n {
+                        return Err(left());
+                    }
+                    matrix[(from, to)] += probability;
+                    Ok(())
+                },
+            )?;
+        }
+        let total: f64 = target.iter().sum();
+        let target: Vec<f64> = target.iter().map(|p| p / total).collect();
+        let moment = |z: usize| Mat::from_fn(n, n, |a, b| if a == b { matrix[(z, a)] } else { 0.0 });
+        Ok(Self {
+            atoms: n,
+            chains: 1,
+            cloud: matrix.clone(),
+            cloud_moments: (0..n).map(moment).collect(),
+            matrix,
+            marginal: target.clone(),
+            target,
+            branches,
+            stale: 0.0,
+            records: Vec::new(),
+        })
     }
 
     /// The mean, in the last step and for each start, of a number that the kernel records.
     pub fn mean_record(&self, name: &str) -> Option<&[f64]> {
         self.records.iter().find(|(known, _)| *known == name).map(|(_, values)| &values[..])
-    }
-
-    /// Equality of a recorded number's mean with its closed form, at starts that the target can visit.
-    pub fn record_equals(&self, name: &str, closed: &[f64]) -> Verdict {
-        match self.mean_record(name) {
-            None => Verdict::refused("record", Error::invalid(format!("nothing is recorded as {name:?}"))),
-            Some(found) => {
-                let starts = (0..self.states()).filter(|&z| self.target[z] > 0.0);
-                worst("record", starts.map(|z| ((found[z] - closed[z]).abs(), format!("{name} from {z}"))))
-            }
-        }
     }
 
     /// For each start, the exact mean of a statistic averaged over the cloud, `E[sum_j w_j s(z_j) | z]`; its
@@ -299,34 +297,8 @@ impl Transition {
         means.iter().zip(&self.cloud_moments).map(|(mean, moments)| square(moments) - mean * mean).collect()
     }
 
-    /// The laws every kernel obeys: rows, invariance, the cloud and the remembered densities.
-    pub fn report(&self, title: &str) -> Report {
-        let laws = [
-            self.rows_sum_to_one(),
-            self.keeps_target(),
-            self.cloud_keeps_target(),
-            self.remembers_density(),
-        ];
-        Report::new(format!("{title}, {} branches", self.branches), laws.into())
-    }
-
     /// The number of joint states.
     pub fn states(&self) -> usize {
         self.target.len()
     }
-
-    fn row(&self, z: usize) -> impl Iterator<Item = f64> {
-        (0..self.states()).map(move |y| self.matrix[(z, y)])
-    }
-}
-
-fn state(z: usize) -> String {
-    format!("state {z}")
-}
-
-fn worst(law: &'static str, errors: impl Iterator<Item = (f64, String)>) -> Verdict {
-    let larger = |a: &(f64, String), b: &(f64, String)| a.0.is_nan() || a.0 >= b.0;
-    let found = errors.reduce(|a, b| if larger(&a, &b) { a } else { b });
-    let (error, place) = found.unwrap_or_default();
-    Verdict::exact(law, error, ROUNDING, place)
 }
