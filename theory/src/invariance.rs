@@ -7,7 +7,7 @@ use crate::exact::ExactDraws;
 use crate::p_value::{place, sorted, two_sample, uniform_counts, zero_mean};
 use crate::sequential::{Sequential, Smallest};
 use crate::statistic::Statistics;
-use crate::{Report, Spread, Verdict};
+use crate::{Evidence, Report, Spread, Verdict};
 
 /// The least draws for which the bound on the two-sample distance is proved.
 const LEAST_DRAWS: usize = 458;
@@ -154,23 +154,25 @@ impl Invariance {
         }
         let mut statistics = Statistics::new(target, &mut self.seed.named("projection").stream(0, 0));
         let sequential = Sequential::at(self.level / if ranks { 3.0 } else { 2.0 });
-        let mut still = Verdict::exact("moves", 1.0, 0.0, "");
+        let mut moved = 0;
         let mut push = |seed: Seed, draws: usize| {
             let mut walk = Walk::new(kernel, target, guides, self.chains)?;
             Draws::new(&mut walk, &mut statistics, seed, draws, self.steps)
         };
         let one_step = sequential.run("one step", self.draws, |stage, draws| {
             let found = push(self.seed.named("one step").child(stage.into()), draws)?;
-            if found.moved > 0 {
-                still = Verdict::exact("moves", 0.0, 0.0, format!("{} of {draws} draws", found.moved));
-            }
+            moved += found.moved;
             Ok(Smallest::of(found.fresh.iter().zip(&found.after).enumerate().map(named(two_sample))))
         });
         let paired = sequential.run("paired", self.draws, |stage, draws| {
             let found = push(self.seed.named("paired").child(stage.into()), draws)?;
             Ok(differences(&found))
         });
-        let mut verdicts = vec![still, one_step, paired];
+        let moves = match &one_step.evidence {
+            Evidence::Refused(error) => Verdict::refused("moves", error.clone()),
+            _ => Verdict::exact("moves", f64::from(u8::from(moved == 0)), 0.0, ""),
+        };
+        let mut verdicts = vec![moves, one_step, paired];
         if ranks {
             verdicts.push(sequential.run("rank", self.draws, |stage, draws| {
                 let seed = self.seed.named("rank").child(stage.into());

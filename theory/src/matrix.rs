@@ -69,7 +69,12 @@ impl Matrix {
 
     /// Whether any check caught `mutant`.
     pub fn caught(&self, mutant: &str) -> bool {
-        self.checks.iter().any(|check| self.catches(mutant, check))
+        self.count(mutant, Cell::Caught) > 0
+    }
+
+    /// How many checks said so of `mutant`.
+    pub fn count(&self, mutant: &str, cell: Cell) -> usize {
+        self.checks.iter().filter(|check| self.cell(mutant, check) == cell).count()
     }
 
     /// The mutants, in the order in which they came.
