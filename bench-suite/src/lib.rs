@@ -8,7 +8,11 @@
 //! The only crate that reads, writes, prints or knows the time.
 
 pub mod catalog;
+pub mod draw;
 pub mod experiment;
+pub mod figures;
 pub mod job;
 pub mod plan;
+mod quantile;
+mod readme;
 pub mod store;

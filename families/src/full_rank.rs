@@ -23,8 +23,8 @@ use crate::{Link, standard};
 /// one column of it is read once for all points of a batch, so a batch costs little more than a point once the
 /// triangle leaves the cache.
 ///
-/// `check` refuses a `rho` whose scale is no positive normal number. A factor of hopeless condition may still
-/// overflow on the way; the log density is then `-inf` or NaN. Dimension 0 is the point mass on the empty vector.
+/// `check` refuses a `rho` whose scale is no positive normal number. Where `L^-1 (z - m)`
+/// overflows, on the way or at the end, the log density is `-inf`. Dimension 0 is the point mass on the empty vector.
 ///
 /// ```
 /// use mcsa::Family;
@@ -161,7 +161,7 @@ impl Family for FullRank {
         self.whiten(params, scales, z, eps);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let eps = &eps[j * self.dim..][..self.dim];
-            *log_q = peak - 0.5 * standard::dot(eps, eps);
+            *log_q = standard::log_density(peak, standard::dot(eps, eps), z.column(j));
         }
     }
 

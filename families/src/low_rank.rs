@@ -5,7 +5,7 @@ use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_fini
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
-use crate::woodbury::Woodbury;
+use crate::woodbury::{AddScore, Woodbury};
 use crate::{Link, standard};
 
 /// The Gaussian whose covariance is a diagonal plus few directions (factor analysis; Ong, Nott & Smith 2018).
@@ -26,7 +26,8 @@ use crate::{Link, standard};
 /// B enters by `B B^T`: turning its columns changes nothing, and at `B = 0` the gradient in B is zero, a saddle.
 /// Start elsewhere: [`Start`](crate::Start) does.
 ///
-/// `check` refuses a `rho` whose scale is no positive normal number, and a B that overflows in `C`. Dimension 0 is
+/// `check` refuses a `rho` whose scale is no positive normal number, and a B that overflows in `C`. A point
+/// whose distance in scales overflows has log density `-inf`. Dimension 0 is
 /// the point mass on the empty vector; rank 0 is [`MeanField`](crate::MeanField).
 ///
 /// ```
@@ -151,7 +152,8 @@ impl Family for LowRank {
         let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
         let peak = self.peak(woodbury.scales, woodbury.log_det, x);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            *log_q = peak - 0.5 * woodbury.apply(z.column(j), parts.mean, x, t);
+            let z = z.column(j);
+            *log_q = standard::log_density(peak, woodbury.apply(z, parts.mean, x, t), z);
         }
     }
 
@@ -172,7 +174,7 @@ impl Family for LowRank {
         each_column(lanes, z, |lane, j, z| {
             lane.normals_into(noise);
             self.place(parts, woodbury.scales, noise, z);
-            log_q[j] = peak - 0.5 * woodbury.apply(z, parts.mean, x, t);
+            log_q[j] = standard::log_density(peak, woodbury.apply(z, parts.mean, x, t), z);
         });
     }
 
@@ -198,18 +200,8 @@ impl Family for LowRank {
         let (d_rho, d_factor) = rest.split_at_mut(dim);
         for (j, &weight) in weights.iter().enumerate() {
             woodbury.apply(z.column(j), parts.mean, y, t);
-            for i in 0..dim {
-                // Here y is still (I + U U^T)^-1 x, and S^-1 (z - m) is that over the scales.
-                d_rho[i] += weight * ((y[i] * y[i] - precision[i]) * slope[i]);
-                y[i] /= woodbury.scales[i];
-                d_mean[i] += weight * y[i];
-            }
-            for (k, &t) in t.iter().enumerate() {
-                let column = k * dim..(k + 1) * dim;
-                for ((d, y), solved) in d_factor[column.clone()].iter_mut().zip(&*y).zip(&solved[column]) {
-                    *d += weight * (y * t - solved);
-                }
-            }
+            AddScore { woodbury: &woodbury, slope, precision, solved, t, y, weight, d_mean, d_rho, d_factor }
+                .run();
         }
     }
 }

@@ -5,6 +5,7 @@ use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_fini
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
+use crate::standard::AddScore;
 use crate::{Link, standard};
 
 /// The Gaussian with independent coordinates, the family of all published score climbing experiments.
@@ -145,11 +146,7 @@ impl Family for MeanField {
         let (d_mean, d_rho) = gradient.split_at_mut(self.dim);
         for (j, &weight) in weights.iter().enumerate() {
             let z = z.column(j);
-            for i in 0..self.dim {
-                let eps = (z[i] - mean[i]) * inverse[i];
-                d_mean[i] += weight * (eps * inverse[i]);
-                d_rho[i] += weight * ((eps * eps - 1.0) * slope[i]);
-            }
+            AddScore { z, mean, inverse, slope, weight, d_mean, d_rho }.run();
         }
     }
 }

@@ -58,7 +58,7 @@ impl Normal {
             let (above, below) = factor.col_as_slice_mut(k).split_at_mut(k);
             above.fill(0.0);
             all_finite("factor", below)?;
-            if !(below[0] > 0.0) {
+            if below[0] <= 0.0 {
                 return Err(Error::parameter("diagonal of the factor", below[0], "positive"));
             }
         }

@@ -55,8 +55,9 @@ impl NullaryFnOnce for Solve<'_> {
                     let value = x[c] * self.inverse[c];
                     x[c] = value;
                     let column = start(dim, c);
-                    for i in c + 1..end {
-                        x[i] -= self.triangle[column + i - c] * value;
+                    let below = &self.triangle[column + 1..column + end - c];
+                    for (x, entry) in x[c + 1..end].iter_mut().zip(below) {
+                        *x -= entry * value;
                     }
                 }
                 if end < dim {
@@ -102,8 +103,9 @@ impl NullaryFnOnce for SolveTransposed<'_> {
                 }
                 for c in (k..end).rev() {
                     let column = start(dim, c);
-                    for i in c + 1..end {
-                        sums[c - k] += self.triangle[column + i - c] * x[i];
+                    let below = &self.triangle[column + 1..column + end - c];
+                    for (entry, x) in below.iter().zip(&x[c + 1..end]) {
+                        sums[c - k] += entry * x;
                     }
                     x[c] = (x[c] - sums[c - k]) * self.inverse[c];
                 }
@@ -160,8 +162,9 @@ impl NullaryFnOnce for MultiplyAdd<'_> {
                 for c in k..end {
                     out[c] += self.diagonal[c] * x[c];
                     let column = start(dim, c);
-                    for i in c + 1..end {
-                        out[i] += self.triangle[column + i - c] * x[c];
+                    let below = &self.triangle[column + 1..column + end - c];
+                    for (out, entry) in out[c + 1..end].iter_mut().zip(below) {
+                        *out += entry * x[c];
                     }
                 }
                 if end < dim {
@@ -199,25 +202,63 @@ impl NullaryFnOnce for AddOuters<'_> {
     #[inline(always)]
     fn call(self) {
         let dim = self.dim;
-        let group = PANEL * dim;
-        for k in 0..dim.saturating_sub(1) {
-            let out = &mut self.triangle[start(dim, k) + 1..start(dim, k + 1)];
-            let n = out.len();
+        for k in (0..dim).step_by(PANEL) {
+            let end = (k + PANEL).min(dim);
+            for (y, x) in self.rows.chunks_exact(dim).zip(self.columns.chunks_exact(dim)) {
+                for c in k..end {
+                    let column = start(dim, c);
+                    let below = &mut self.triangle[column + 1..column + end - c];
+                    for (entry, y) in below.iter_mut().zip(&y[c + 1..end]) {
+                        *entry += y * x[c];
+                    }
+                }
+            }
+            if end == dim {
+                continue;
+            }
+            let mut tails = panel_mut(self.triangle, dim, k);
+            let group = PANEL * dim;
             let (rows, columns) = (self.rows.chunks_exact(group), self.columns.chunks_exact(group));
             let rest = rows.remainder().chunks_exact(dim).zip(columns.remainder().chunks_exact(dim));
             for (y, x) in rows.zip(columns) {
-                let [a, b, c, d]: [&[f64]; PANEL] =
-                    std::array::from_fn(|p| &y[(p + 1) * dim - n..(p + 1) * dim]);
-                let [xa, xb, xc, xd] = std::array::from_fn(|p| x[p * dim + k]);
-                for i in 0..n {
-                    out[i] = (((out[i] + a[i] * xa) + b[i] * xb) + c[i] * xc) + d[i] * xd;
-                }
+                let y = std::array::from_fn(|p| &y[p * dim + end..(p + 1) * dim]);
+                add_square(&mut tails, y, |c, p| x[p * dim + k + c]);
             }
             for (y, x) in rest {
-                for (out, y) in out.iter_mut().zip(&y[dim - n..]) {
-                    *out += y * x[k];
+                for (tail, x) in tails.iter_mut().zip(&x[k..end]) {
+                    for (entry, y) in tail.iter_mut().zip(&y[end..]) {
+                        *entry += y * x;
+                    }
                 }
             }
         }
+    }
+}
+
+/// As [`panel`], from the row after the panel's last column.
+#[inline(always)]
+fn panel_mut(triangle: &mut [f64], dim: usize, k: usize) -> [&mut [f64]; PANEL] {
+    let mut rest = &mut triangle[start(dim, k)..start(dim, k + PANEL)];
+    std::array::from_fn(|p| {
+        let (column, tail) = std::mem::take(&mut rest).split_at_mut(dim - (k + p));
+        rest = tail;
+        &mut column[PANEL - p..]
+    })
+}
+
+/// Four points into four columns: `tails[c] += sum_p y[p] * x(c, p)`, in the order of `p`.
+#[inline(always)]
+fn add_square(tails: &mut [&mut [f64]; PANEL], y: [&[f64]; PANEL], x: impl Fn(usize, usize) -> f64) {
+    let n = y[0].len();
+    let [ya, yb, yc, yd] = y.map(|y| &y[..n]);
+    let [ta, tb, tc, td] = tails.each_mut().map(|tail| &mut tail[..n]);
+    let x: [[f64; PANEL]; PANEL] = std::array::from_fn(|c| std::array::from_fn(|p| x(c, p)));
+    for i in 0..n {
+        let (a, b, c, d) = (ya[i], yb[i], yc[i], yd[i]);
+        let sum = |entry: f64, x: [f64; PANEL]| (((entry + a * x[0]) + b * x[1]) + c * x[2]) + d * x[3];
+        ta[i] = sum(ta[i], x[0]);
+        tb[i] = sum(tb[i], x[1]);
+        tc[i] = sum(tc[i], x[2]);
+        td[i] = sum(td[i], x[3]);
     }
 }

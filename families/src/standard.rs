@@ -1,6 +1,7 @@
 //! Sums whose order depends on their length alone, so that a column has the same bits in any company.
 
 use mcsa::numeric;
+use pulp::{Arch, NullaryFnOnce};
 
 pub(crate) use numeric::{dot, sum_squares_scaled};
 
@@ -8,4 +9,48 @@ pub(crate) use numeric::{dot, sum_squares_scaled};
 pub(crate) fn sum_of_logs(x: &[f64], logs: &mut [f64]) -> f64 {
     numeric::ln_into(x, logs);
     numeric::sum(logs)
+}
+
+/// `peak - quadratic / 2`, where a point so far away that the form overflowed on its way has density zero, not NaN.
+pub(crate) fn log_density(peak: f64, quadratic: f64, z: &[f64]) -> f64 {
+    if quadratic.is_nan() && !z.iter().any(|z| z.is_nan()) {
+        return f64::NEG_INFINITY;
+    }
+    peak - 0.5 * quadratic
+}
+
+/// The score of independent coordinates at one point, times a weight, added to a gradient.
+///
+/// No product is fused with a sum: the same bits on every machine.
+pub(crate) struct AddScore<'a> {
+    pub(crate) z: &'a [f64],
+    pub(crate) mean: &'a [f64],
+    pub(crate) inverse: &'a [f64],
+    /// `d ln sigma / d rho`.
+    pub(crate) slope: &'a [f64],
+    pub(crate) weight: f64,
+    pub(crate) d_mean: &'a mut [f64],
+    pub(crate) d_rho: &'a mut [f64],
+}
+
+impl AddScore<'_> {
+    pub(crate) fn run(self) {
+        Arch::new().dispatch(self);
+    }
+}
+
+impl NullaryFnOnce for AddScore<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let n = self.z.len();
+        let (z, mean, inverse, slope) = (&self.z[..n], &self.mean[..n], &self.inverse[..n], &self.slope[..n]);
+        let (d_mean, d_rho) = (&mut self.d_mean[..n], &mut self.d_rho[..n]);
+        for i in 0..n {
+            let eps = (z[i] - mean[i]) * inverse[i];
+            d_mean[i] += self.weight * (eps * inverse[i]);
+            d_rho[i] += self.weight * ((eps * eps - 1.0) * slope[i]);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Diagonal plus few directions, inverted.
 
 use mcsa::{borrow, numeric};
+use pulp::{Arch, NullaryFnOnce};
 
 /// `S = diag(sigma)(I + U U^T) diag(sigma)` with the Cholesky factor of `C = I + U^T U`.
 pub(crate) struct Woodbury<'a> {
@@ -35,9 +36,11 @@ impl<'a> Woodbury<'a> {
 
     /// Writes `x = (I + U U^T)^-1 (z - m) / sigma` and `t = U^T x`; returns `(z - m)^T S^-1 (z - m)`.
     pub(crate) fn apply(&self, z: &[f64], mean: &[f64], x: &mut [f64], t: &mut [f64]) -> f64 {
-        for i in 0..x.len() {
-            x[i] = (z[i] - mean[i]) / self.scales[i];
-        }
+        Arch::new().dispatch(|| {
+            for (((x, z), mean), scale) in x.iter_mut().zip(z).zip(mean).zip(self.scales) {
+                *x = (z - mean) / scale;
+            }
+        });
         for (k, t) in t.iter_mut().enumerate() {
             *t = numeric::dot(column(self.directions, x.len(), k), x);
         }
@@ -94,6 +97,53 @@ impl<'a> Woodbury<'a> {
                 t[k] -= factor[i + k * rank] * t[i];
             }
             t[k] /= factor[k + k * rank];
+        }
+    }
+}
+
+/// The score at one point, times a weight, added to a gradient.
+pub(crate) struct AddScore<'a> {
+    pub(crate) woodbury: &'a Woodbury<'a>,
+    /// `d ln sigma / d rho`.
+    pub(crate) slope: &'a [f64],
+    /// As written by [`Woodbury::inverse_into`].
+    pub(crate) precision: &'a [f64],
+    pub(crate) solved: &'a [f64],
+    /// As written by [`Woodbury::apply`]; `y` is overwritten.
+    pub(crate) t: &'a [f64],
+    pub(crate) y: &'a mut [f64],
+    pub(crate) weight: f64,
+    pub(crate) d_mean: &'a mut [f64],
+    pub(crate) d_rho: &'a mut [f64],
+    pub(crate) d_factor: &'a mut [f64],
+}
+
+impl AddScore<'_> {
+    pub(crate) fn run(self) {
+        Arch::new().dispatch(self);
+    }
+}
+
+impl NullaryFnOnce for AddScore<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { t, weight, .. } = self;
+        let n = self.y.len();
+        let (slope, precision, scales) = (&self.slope[..n], &self.precision[..n], &self.woodbury.scales[..n]);
+        let (y, d_mean, d_rho) = (&mut self.y[..n], &mut self.d_mean[..n], &mut self.d_rho[..n]);
+        for i in 0..n {
+            // Here y is still (I + U U^T)^-1 x; S^-1 (z - m) is that over the scales.
+            d_rho[i] += weight * ((y[i] * y[i] - precision[i]) * slope[i]);
+            y[i] /= scales[i];
+            d_mean[i] += weight * y[i];
+        }
+        for (k, &t) in t.iter().enumerate() {
+            let (d_factor, solved) = (&mut self.d_factor[k * n..][..n], &self.solved[k * n..][..n]);
+            for i in 0..n {
+                d_factor[i] += weight * (y[i] * t - solved[i]);
+            }
         }
     }
 }

@@ -1,14 +1,23 @@
 use super::backend::{Backend, Kernel};
+use super::elementwise::single;
 use super::exponential::nonpositive_exp_lanes;
 use super::lanes::{BLOCK, Lanes, Register};
 use super::logarithm::Ln1p;
 use super::pair::Pair;
 use super::reduce::{fold, padded};
-use super::scalar;
 use bytemuck::Zeroable;
 
 /// The largest element; NaN if there is one.
 struct Largest<'a>(&'a [f64]);
+
+#[inline(always)]
+fn look<L: Register>(l: L, top: &mut L::Block, poison: &mut L::Block, x: &[f64; BLOCK]) {
+    let rows = top.as_mut().iter_mut().zip(poison.as_mut());
+    for ((t, p), &x) in rows.zip(L::as_simd_f64s(x).0) {
+        *t = l.choose(l.less(*t, x), x, *t);
+        *p = l.choose(l.equal(x, x), *p, x);
+    }
+}
 
 impl Kernel for Largest<'_> {
     type Output = f64;
@@ -17,21 +26,22 @@ impl Kernel for Largest<'_> {
     fn run<L: Register>(self, l: L) -> f64 {
         let mut top: L::Block = pulp::cast([f64::NEG_INFINITY; BLOCK]);
         let mut poison = L::Block::zeroed();
-        let mut look = |x: &[f64; BLOCK]| {
-            let rows = top.as_mut().iter_mut().zip(poison.as_mut());
-            for ((t, p), &x) in rows.zip(L::as_simd_f64s(x).0) {
-                *t = l.choose(l.less(*t, x), x, *t);
-                *p = l.choose(l.equal(x, x), *p, x);
-            }
-        };
         let (blocks, tail) = self.0.as_chunks::<BLOCK>();
-        blocks.iter().for_each(&mut look);
-        if !tail.is_empty() {
-            look(&padded(tail, f64::NEG_INFINITY));
+        for x in blocks {
+            look(l, &mut top, &mut poison, x);
         }
-        let top: [f64; BLOCK] = pulp::cast(top);
-        let largest = top.into_iter().fold(f64::NEG_INFINITY, |a, b| if a < b { b } else { a });
-        largest + fold(poison)
+        if !tail.is_empty() {
+            look(l, &mut top, &mut poison, &padded(tail, f64::NEG_INFINITY));
+        }
+        let mut top: [f64; BLOCK] = pulp::cast(top);
+        let mut width = BLOCK / 2;
+        while width > 0 {
+            for i in 0..width {
+                top[i] = if top[i] < top[i + width] { top[i + width] } else { top[i] };
+            }
+            width /= 2;
+        }
+        top[0] + fold(poison)
     }
 }
 
@@ -49,25 +59,29 @@ fn rest_step<L: Lanes>(l: L, top: f64, sum: L::F, count: L::F, x: L::F) -> (L::F
     (l.add(sum, l.choose(below, e, zero)), l.add(count, l.choose(below, zero, one)))
 }
 
+#[inline(always)]
+fn rest_block<L: Register>(l: L, top: f64, sum: &mut L::Block, count: &mut L::Block, x: &[f64; BLOCK]) {
+    let (s, _) = sum.as_mut().as_chunks_mut::<2>();
+    let (c, _) = count.as_mut().as_chunks_mut::<2>();
+    let (x, _) = L::as_simd_f64s(x).0.as_chunks::<2>();
+    for ((s, c), x) in s.iter_mut().zip(c).zip(x) {
+        let (e, n) = rest_step(Pair(l), top, (s[0], s[1]), (c[0], c[1]), (x[0], x[1]));
+        (*s, *c) = ([e.0, e.1], [n.0, n.1]);
+    }
+}
+
 impl Kernel for Rest<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]
     fn run<L: Register>(self, l: L) -> (f64, f64) {
         let (mut sum, mut count) = (L::Block::zeroed(), L::Block::zeroed());
-        let mut take = |x: &[f64; BLOCK]| {
-            let (s, _) = sum.as_mut().as_chunks_mut::<2>();
-            let (c, _) = count.as_mut().as_chunks_mut::<2>();
-            let (x, _) = L::as_simd_f64s(x).0.as_chunks::<2>();
-            for ((s, c), x) in s.iter_mut().zip(c).zip(x) {
-                let (e, n) = rest_step(Pair(l), self.top, (s[0], s[1]), (c[0], c[1]), (x[0], x[1]));
-                (*s, *c) = ([e.0, e.1], [n.0, n.1]);
-            }
-        };
         let (blocks, tail) = self.x.as_chunks::<BLOCK>();
-        blocks.iter().for_each(&mut take);
+        for x in blocks {
+            rest_block(l, self.top, &mut sum, &mut count, x);
+        }
         if !tail.is_empty() {
-            take(&padded(tail, f64::NEG_INFINITY));
+            rest_block(l, self.top, &mut sum, &mut count, &padded(tail, f64::NEG_INFINITY));
         }
         (fold(sum), fold(count))
     }
@@ -100,6 +114,6 @@ impl Backend {
         }
         let (sum, count) = self.run(Rest { x, top });
         // The padding counts as below the top.
-        top + scalar::on(self, Ln1p, sum + (count - 1.0))
+        top + single(self, Ln1p, sum + (count - 1.0))
     }
 }

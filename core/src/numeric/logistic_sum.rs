@@ -1,9 +1,10 @@
 use super::backend::{Backend, Kernel};
+use super::elementwise::single;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, nonpositive_exp_lanes};
 use super::lanes::{BLOCK, Lanes, Register};
+use super::logarithm::Ln1p;
 use super::pair::Pair;
 use super::reduce::{fold, padded};
-use super::scalar;
 use bytemuck::Zeroable;
 
 /// Factors an accumulator takes before it is renormalised: each is at most 2, and `2^900 < f64::MAX`.
@@ -115,7 +116,7 @@ impl Backend {
     /// [`sum_log_sigmoid`] on these instructions.
     pub fn sum_log_sigmoid(self, x: &[f64]) -> f64 {
         let (linear, exponent, q) = self.run(SumLogSigmoid(x));
-        let log = exponent * LN_2_HIGH + (exponent * LN_2_LOW + scalar::on(self, super::logarithm::Ln1p, q));
+        let log = exponent * LN_2_HIGH + (exponent * LN_2_LOW + single(self, Ln1p, q));
         linear - log
     }
 }

@@ -1,4 +1,5 @@
-use super::elementwise::{Map, elementwise};
+use super::backend::Backend;
+use super::elementwise::{Map, MapTwo, elementwise, in_place_two};
 use super::lanes::Lanes;
 use super::logarithm::{compose, decompose, lift};
 use super::scaled_erfc::{exp_minus_half_square_lanes, mills_lanes};
@@ -25,8 +26,7 @@ fn tail<L: Lanes>(l: L, z: L::F) -> Tail<L> {
 }
 
 #[inline(always)]
-pub(crate) fn log_ndtr_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    let t = tail(l, z);
+fn log_ndtr_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
     // ln(erfcx/2) on the left, ln(1 - Q) on the right: one logarithm of u, with what the subtraction lost put back;
     // 2 - u stands for 1/u, exact enough for a correction below 2^-54.
     let one = l.num(1.0);
@@ -45,8 +45,7 @@ pub(crate) fn log_ndtr_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
 }
 
 #[inline(always)]
-pub(crate) fn ndtr_hazard_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    let t = tail(l, z);
+fn ndtr_hazard_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
     let scale = l.num(INVERSE_ROOT_2_PI);
     let over = l.choose(t.left, scale, l.mul(t.density, scale));
     let under = l.choose(t.left, t.mills, l.sub(l.num(1.0), t.tail));
@@ -59,7 +58,7 @@ pub(crate) struct LogNdtr;
 impl Map for LogNdtr {
     #[inline(always)]
     fn apply<L: Lanes>(l: L, z: L::F) -> L::F {
-        log_ndtr_lanes(l, z)
+        log_ndtr_of(l, z, &tail(l, z))
     }
 }
 
@@ -68,7 +67,39 @@ pub(crate) struct NdtrHazard;
 impl Map for NdtrHazard {
     #[inline(always)]
     fn apply<L: Lanes>(l: L, z: L::F) -> L::F {
-        ndtr_hazard_lanes(l, z)
+        ndtr_hazard_of(l, z, &tail(l, z))
+    }
+}
+
+struct LogNdtrWithHazard;
+
+impl MapTwo for LogNdtrWithHazard {
+    #[inline(always)]
+    fn apply<L: Lanes>(l: L, z: L::F) -> (L::F, L::F) {
+        let t = tail(l, z);
+        (log_ndtr_of(l, z, &t), ndtr_hazard_of(l, z, &t))
+    }
+}
+
+/// [`log_ndtr`] of `z` in place, and its derivative [`ndtr_hazard`] in `hazard`, from one tail.
+///
+/// The bits are those of the two functions apart.
+///
+/// # Panics
+/// When the lengths differ.
+#[inline]
+pub fn log_ndtr_with_hazard(z: &mut [f64], hazard: &mut [f64]) {
+    Backend::best().log_ndtr_with_hazard(z, hazard);
+}
+
+impl Backend {
+    /// [`log_ndtr_with_hazard`] on these instructions.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    #[inline]
+    pub fn log_ndtr_with_hazard(self, z: &mut [f64], hazard: &mut [f64]) {
+        in_place_two(self, LogNdtrWithHazard, z, hazard);
     }
 }
 

@@ -3,14 +3,10 @@
 //! A call costs a dispatch and a whole vector: for one number now and then, not for a loop.
 
 use super::backend::Backend;
-use super::elementwise::{Map, single};
+use super::elementwise::single;
 use super::{error_function, exponential, logarithm, normal, softplus};
 
 pub use super::gamma::scalar::{digamma, ln_gamma};
-
-pub(crate) fn on<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
-    single(backend, map, x)
-}
 
 macro_rules! scalar {
     ($($name:ident = $map:path),* $(,)?) => {

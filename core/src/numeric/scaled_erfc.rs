@@ -1,4 +1,4 @@
-use super::exponential::{exp_lanes, nonpositive_exp_lanes};
+use super::exponential::{HIGHEST, exp_of_sum_lanes};
 use super::lanes::Lanes;
 
 /// `erfcx(t) (1/2 + t)` in `y = (t - 15/4)/(t + 15/4)` on `[-1, 1]`, that is `t >= 0`; degree 24, near-minimax (Chebyshev
@@ -98,31 +98,29 @@ pub(crate) fn mills_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
 /// `e^(-t^2)` with the square taken to twice the working precision: the rounding of `t^2` alone would cost `t^2` ulp.
 #[inline(always)]
 pub(crate) fn exp_minus_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    let t = l.at_most(l.num(1e3), l.magnitude(t));
-    let square = l.mul(t, t);
-    let low = l.exact_fma(t, t, l.negated(square));
-    let e = nonpositive_exp_lanes(l, l.negated(square));
-    l.fnma(e, low, e)
+    exp_minus_product(l, l.at_most(l.num(1e3), l.magnitude(t)), 1.0)
 }
 
 /// `e^(-z^2/2)`, as [`exp_minus_square_lanes`].
 #[inline(always)]
 pub(crate) fn exp_minus_half_square_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    let z = l.at_most(l.num(1e3), l.magnitude(z));
-    let half = l.mul(z, l.num(0.5));
-    let square = l.mul(z, half);
-    let low = l.exact_fma(z, half, l.negated(square));
-    let e = nonpositive_exp_lanes(l, l.negated(square));
-    l.fnma(e, low, e)
+    exp_minus_product(l, l.at_most(l.num(1e3), l.magnitude(z)), 0.5)
+}
+
+/// `e^(-factor t^2)` for `0 <= t <= 1000` and a power of two.
+#[inline(always)]
+fn exp_minus_product<L: Lanes>(l: L, t: L::F, factor: f64) -> L::F {
+    let scaled = l.mul(t, l.num(-factor));
+    let product = l.mul(t, scaled);
+    exp_of_sum_lanes(l, product, l.exact_fma(t, scaled, l.negated(product)))
 }
 
 /// `e^(t^2)`, as [`exp_minus_square_lanes`].
 #[inline(always)]
 pub(crate) fn exp_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    let t = l.at_most(l.num(27.0), l.magnitude(t));
+    // Beyond 26.7 the square is over 709.8.
+    let t = l.at_most(l.num(26.7), l.magnitude(t));
     let square = l.mul(t, t);
     let low = l.exact_fma(t, t, l.negated(square));
-    let e = exp_lanes(l, square);
-    // An infinite e times a negative remainder is not a number; scaled first, it stays infinite.
-    l.mul(e, l.add(l.num(1.0), low))
+    exp_of_sum_lanes(l, l.at_most(l.num(HIGHEST), square), low)
 }
