@@ -253,5 +253,5 @@ fn degenerate() -> Figure {
         panel("1e−300 to 1e300").with(Layer::line([0.0, 1.0], [1e-300, 1e300])),
         categories.with(Layer::boxes([0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0].map(|at| Summary::of(&[at, at + 1.0])))),
     ])
-    .titled("What a program may hand over: a title so long that it must be broken into two lines somewhere about here")
+    .titled("What a program may hand over: a title so long that it does not fit on one line and must be broken somewhere about here")
 }

@@ -21,11 +21,13 @@ pub(super) struct Pen {
     pub(super) opacity: f64,
     pub(super) width: i32,
     pub(super) dash: Dash,
+    /// What the lengths of the dash are multiples of.
+    pub(super) unit: f64,
 }
 
 impl Pen {
     pub(super) fn thin(color: Color, width: i32) -> Self {
-        Self { color, opacity: 1.0, width, dash: Dash::Solid }
+        Self { color, opacity: 1.0, width, dash: Dash::Solid, unit: f64::from(width) }
     }
 }
 
@@ -77,7 +79,7 @@ impl Canvas {
         let pattern = pen.dash.pattern();
         if !pattern.is_empty() {
             let lengths: Vec<String> =
-                pattern.iter().map(|length| format!("{:.0}", length * f64::from(pen.width))).collect();
+                pattern.iter().map(|length| format!("{:.0}", length * pen.unit)).collect();
             let _ = writeln!(self.body, "<g stroke-dasharray=\"{}\">", lengths.join(" "));
         }
         let style = ink(pen.color, pen.opacity).stroke_width(pen.width.unsigned_abs());
@@ -103,8 +105,10 @@ impl Canvas {
     ///
     /// Writing to a string cannot fail; were it to, the element would be missing and nothing else.
     fn shape(&mut self, draw: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> bool) {
+        /// Larger than any page: plotters moves what lies beyond to the border.
+        const SHEET: (u32, u32) = (1 << 30, 1 << 30);
         let mut document = String::new();
-        let area = SVGBackend::with_string(&mut document, (1, 1)).into_drawing_area();
+        let area = SVGBackend::with_string(&mut document, SHEET).into_drawing_area();
         let is_drawn = draw(&area);
         drop(area);
         let inside = document.split_once('\n').and_then(|(_, rest)| rest.rsplit_once("</svg>"));

@@ -84,21 +84,23 @@ fn linear_scale(low: f64, high: f64, pad: f64, is_standing: bool) -> Scale {
     let room = pad * (bare.high / 2.0 - bare.low / 2.0) * 2.0;
     let free = |at: f64, room: f64| if is_standing && at == 0.0 { at } else { at + room };
     let (low, high) = (free(bare.low, -room), free(bare.high, room));
-    Scale::linear(low.max(-f64::MAX / 2.0), high.min(f64::MAX / 2.0))
+    Scale::linear(low.max(-f64::MAX), high.min(f64::MAX))
 }
 
 /// Padded in logarithms; an end just short of a power of ten goes there, where it can be read.
 fn log_scale(low: f64, high: f64, pad: f64) -> Scale {
     const SHORT: f64 = 0.12;
     let scale = Scale::log(low, high);
+    let (least, greatest) = (scale.low, scale.high);
     if pad == 0.0 {
         return scale;
     }
     let room = pad * scale.span();
     let (low, high) = (scale.low - room, scale.high + room);
-    let snap = |end: f64, to: f64| if (end - to).abs() < SHORT { to } else { end };
-    let is_wide = scale.span() > 0.8;
-    let (low, high) = if is_wide { (snap(low, low.floor()), snap(high, high.ceil())) } else { (low, high) };
+    // Towards the data too, as long as these stay within.
+    let is_near = |end: f64| scale.span() > 0.8 && (end - end.round()).abs() < SHORT;
+    let low = if is_near(low) && low.round() <= least { low.round() } else { low };
+    let high = if is_near(high) && high.round() >= greatest { high.round() } else { high };
     Scale { low, high, ..scale }
 }
 

@@ -13,7 +13,7 @@ use super::panel::Panel;
 ///     .with(Layer::line([1.0, 10.0, 100.0], [2.0, 0.5, 0.0]).named("pMCSA"));
 /// let drawing = Figure::new(vec![panel]).captioned("Median of 100 replicates.").draw()?;
 /// assert!(drawing.svg.starts_with("<svg"));
-/// assert_eq!(drawing.notes[0].to_string(), "pMCSA: 1 not positive on a log axis");
+/// assert_eq!(drawing.notes[0].to_string(), "1 not positive on a log axis (pMCSA)");
 /// # Ok::<(), mcsa_bench_suite::draw::DrawError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Figure {
     pub shares_x: bool,
     /// Whether all panels span the same y; labels then stand left of the first column alone.
     pub shares_y: bool,
-    /// Whether one legend above the panels serves them all.
+    /// Whether one legend above the panels serves them all; it does so unasked where all would be alike.
     pub shares_legend: bool,
     /// Below everything, marked up: replicates, kind of interval, preset. What could not be drawn is added to it.
     pub caption: String,

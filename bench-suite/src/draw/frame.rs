@@ -7,7 +7,7 @@ use super::panel::Panel;
 use super::plot::{Plot, Rect};
 use super::scale::Scale;
 use super::style::Color;
-use super::ticks::Ticks;
+use super::ticks::{Tick, Ticks, is_on_axis};
 use super::typesetter::Typesetter;
 
 const TICK_SIZE: f64 = 680.0;
@@ -92,7 +92,7 @@ impl<'a> Frame<'a> {
         };
         let fits = |ticks: &Ticks, least: i32| {
             let widths: Vec<f64> = parsed(ticks).iter().map(|label| setter.width(label, TICK_SIZE)).collect();
-            let is_free = |(pair, widths): (&[super::ticks::Tick], &[f64])| {
+            let is_free = |(pair, widths): (&[Tick], &[f64])| {
                 let step = (pair[1].fraction - pair[0].fraction) * f64::from(width);
                 step >= (widths[0] + widths[1]) / 2.0 + 600.0 && step >= f64::from(least)
             };
@@ -163,8 +163,11 @@ impl<'a> Frame<'a> {
                 canvas.stroke(&[(x, bottom), (x, top)], &pen);
             }
         }
-        for tick in &self.y_ticks.major {
-            let y = plot.down(tick.fraction);
+        // Names are set apart by lines between them: several series share the place of one.
+        let step = if self.panel.y.names().is_some() { 1.0 / self.y.span() } else { 0.0 };
+        let lines = self.y_ticks.major.iter().map(|tick| tick.fraction - step / 2.0);
+        for fraction in lines.filter(|fraction| is_on_axis(*fraction) && (step == 0.0 || *fraction > 1e-9)) {
+            let y = plot.down(fraction);
             canvas.stroke(&[(left, y), (right, y)], &pen);
         }
         canvas.close();
@@ -261,7 +264,7 @@ impl<'a> Frame<'a> {
 
 /// Whether neighbouring labels of a vertical axis stand apart.
 fn is_apart(ticks: &Ticks, length: i32, least: i32) -> bool {
-    let step = |pair: &[super::ticks::Tick]| (pair[1].fraction - pair[0].fraction) * f64::from(length);
+    let step = |pair: &[Tick]| (pair[1].fraction - pair[0].fraction) * f64::from(length);
     ticks.major.windows(2).all(|pair| step(pair) >= f64::from(least))
 }
 

@@ -12,7 +12,7 @@ use super::typesetter::Typesetter;
 
 /// The margin of the page, and the air between columns and between rows.
 pub(super) const MARGIN: i32 = 200;
-const BETWEEN_COLUMNS: i32 = 900;
+const BETWEEN_COLUMNS: i32 = 1200;
 const BETWEEN_ROWS: i32 = 500;
 /// The height of a plot in widths of its cell, unless the figure says otherwise.
 const ASPECT: f64 = 0.56;

@@ -10,7 +10,7 @@ use super::typesetter::Typesetter;
 
 const SIZE: f64 = 680.0;
 const LINE: i32 = 1020;
-const SWATCH: i32 = 1450;
+const SWATCH: i32 = 1400;
 const GAP: i32 = 420;
 const BETWEEN: i32 = 1300;
 
@@ -26,6 +26,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Whether two entries read the same.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.name == other.name && self.style == other.style
+    }
+
     fn add(&mut self, layer: &Layer) {
         match layer.shape {
             Shape::Line { .. } | Shape::Rule { .. } => self.has_line = true,
@@ -47,8 +52,9 @@ impl Entry {
         let pen = Pen {
             color: style.color,
             opacity: style.opacity.max(0.6),
-            width: units(style.width * 1.3),
+            width: units(style.width * 1.25),
             dash: style.dash,
+            unit: swatch_unit(style.dash, style.width * 100.0),
         };
         let side = |half: i32| {
             [(x, middle - half), (x + SWATCH, middle - half), (x + SWATCH, middle + half), (x, middle + half)]
@@ -71,6 +77,15 @@ impl Entry {
             draw_glyph(canvas, (x + SWATCH / 2, middle), &style);
         }
     }
+}
+
+/// The unit of a dash nearest to `unit` at which a swatch begins and ends with a stroke.
+fn swatch_unit(dash: Dash, unit: f64) -> f64 {
+    let pattern = dash.pattern();
+    let (period, gap) = (pattern.iter().sum::<f64>(), pattern.last().copied().unwrap_or(0.0));
+    let swatch = f64::from(SWATCH);
+    let periods = ((swatch / unit + gap) / period).round().max(1.0);
+    swatch / (periods * period - gap)
 }
 
 /// The entries of some layers in order of appearance, one per name.
@@ -161,8 +176,7 @@ impl Block {
             entry.draw_swatch(canvas, (x, middle));
             for (at, line) in (0..).zip(lines) {
                 let baseline = middle + (0.355 * SIZE) as i32 + at * LINE;
-                let kind = Type { has_halo: true, ..Type::new(SIZE, Anchor::Start) };
-                canvas.text((x + SWATCH + GAP, baseline), line, &kind);
+                canvas.text((x + SWATCH + GAP, baseline), line, &Type::new(SIZE, Anchor::Start));
             }
         }
         canvas.close();

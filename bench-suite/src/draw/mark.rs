@@ -114,21 +114,30 @@ impl Pencil<'_> {
 
     /// Where a point stands, or a note of why it cannot stand anywhere.
     fn place(&mut self, x: f64, y: f64) -> Option<Fractions> {
+        match self.lack(x, y) {
+            Some(reason) => {
+                self.tally.add(reason);
+                None
+            }
+            None => Some(self.plot.fractions(x, y)),
+        }
+    }
+
+    /// Why a point cannot stand anywhere, if it cannot.
+    fn lack(&self, x: f64, y: f64) -> Option<Reason> {
         let Plot { x: across, y: up, .. } = self.plot;
         if !(x.is_finite() && y.is_finite()) {
-            self.tally.add(Reason::NotFinite);
-            None
+            Some(Reason::NotFinite)
         } else if (across.is_log && x <= 0.0) || (up.is_log && y <= 0.0) {
-            self.tally.add(Reason::NotPositive);
-            None
+            Some(Reason::NotPositive)
         } else {
-            Some(self.plot.fractions(x, y))
+            None
         }
     }
 
     fn pen(&self, width: f64) -> Pen {
         let Style { color, opacity, .. } = self.style;
-        Pen { color, opacity, width: units(width), dash: self.layer.stroke_dash() }
+        Pen { color, opacity, width: units(width), dash: self.layer.stroke_dash(), unit: width * 100.0 }
     }
 
     /// The visible parts of a line; a part of one point is a dot as thick as the line.
@@ -276,18 +285,21 @@ impl Pencil<'_> {
         let foot = if self.plot.y.is_log { 0.0 } else { self.plot.y.fraction(0.0) };
         let mut outline: Vec<Fractions> = Vec::new();
         for (pair, height) in edges.windows(2).zip(heights) {
+            let (left, right) = (pair[0], pair[1]);
             let is_empty = *height == 0.0; // a bar of no height is no loss, even on a log axis
-            let height = if is_empty { f64::NAN } else { *height };
-            let mut top = |edge: f64| match is_empty {
-                true => self.place(edge, 1.0).map(|(across, _)| (across, foot)),
-                false => self.place_or_foot(Direction::Vertical, edge, height),
+            let top = match [left, right].map(|edge| self.lack(edge, 1.0)) {
+                [Some(reason), _] | [_, Some(reason)] => {
+                    self.tally.add(reason);
+                    None
+                }
+                _ if is_empty => Some(foot),
+                _ => self.place_or_foot(Direction::Vertical, left, *height).map(|(_, top)| top),
             };
-            let Some(left) = top(pair[0]) else {
+            let Some(top) = top else {
                 self.outline(&mut outline);
                 continue;
             };
-            let right = if pair[1].is_finite() { (self.plot.x.fraction(pair[1]), left.1) } else { left };
-            self.fill(vec![(left.0, foot), left, right, (right.0, foot)], BOX);
+            let [left, right] = [left, right].map(|edge| (self.plot.x.fraction(edge), top));
             if outline.is_empty() {
                 outline.push((left.0, foot));
             }
@@ -296,10 +308,11 @@ impl Pencil<'_> {
         self.outline(&mut outline);
     }
 
-    /// Draws the skyline of the bars gathered so far, down to the foot at its end.
+    /// Draws the bars gathered so far as one area, without seams, and its skyline.
     fn outline(&mut self, outline: &mut Vec<Fractions>) {
         if let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) {
             outline.push((last.0, first.1));
+            self.fill(outline.clone(), BOX);
             self.stroke(outline, 0.8);
         }
         outline.clear();

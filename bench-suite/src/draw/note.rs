@@ -37,7 +37,7 @@ impl fmt::Display for Note {
             Reason::CutAtAxis => "edges not positive, cut at the axis",
             Reason::Outside => "outside the axes",
         };
-        write!(f, "{layer}: {count} {what}")
+        write!(f, "{count} {what} ({layer})")
     }
 }
 

@@ -7,7 +7,7 @@ use super::figure::Figure;
 use super::label::Label;
 use super::layer::Anchor;
 use super::layout::{Layout, MARGIN};
-use super::legend::{self, Block};
+use super::legend::{self, Block, Entry};
 use super::mark::{self, Mark};
 use super::note::Note;
 use super::panel::{Legend, Panel, Place};
@@ -86,7 +86,7 @@ fn draw_head(figure: &Figure, setter: &Typesetter, canvas: &mut Canvas, width: i
         }
         canvas.close();
     }
-    if figure.shares_legend {
+    if shares_legend(figure) {
         let entries = legend::entries(figure.panels.iter().flat_map(|panel| &panel.layers));
         if !entries.is_empty() {
             let block = Block::flowing(setter, &entries, width - 2 * MARGIN);
@@ -95,6 +95,19 @@ fn draw_head(figure: &Figure, setter: &Typesetter, canvas: &mut Canvas, width: i
         }
     }
     y
+}
+
+/// Whether one legend serves all panels: when asked for, or when several panels would repeat the same.
+fn shares_legend(figure: &Figure) -> bool {
+    let is_repeated = || {
+        let mut legends = figure.panels.iter().map(|panel| legend::entries(&panel.layers));
+        let first = legends.next().unwrap_or_default();
+        let like = |other: Vec<Entry>| {
+            other.len() == first.len() && other.iter().zip(&first).all(|(a, b)| a.is_like(b))
+        };
+        figure.panels.len() > 1 && legends.all(like)
+    };
+    figure.shares_legend || (figure.panels.iter().all(|panel| panel.legend == Legend::Auto) && is_repeated())
 }
 
 /// The ink of every panel, and the notes of all.
@@ -120,7 +133,7 @@ enum Found {
 }
 
 fn place(figure: &Figure, panel: &Panel, setter: &Typesetter, plot: &Plot, ink: &Ink) -> Found {
-    if figure.shares_legend || matches!(panel.legend, Legend::Hidden | Legend::Below) {
+    if shares_legend(figure) || matches!(panel.legend, Legend::Hidden | Legend::Below) {
         return Found::NotWanted;
     }
     let entries = legend::entries(&panel.layers);
@@ -175,13 +188,22 @@ fn draw_foot(
     y + MARGIN
 }
 
-/// The notes of all panels in one sentence, those of one layer name and reason together.
+/// The notes of all panels in one sentence. Layers of one name and panel are one series, a line and its markers,
+/// and miss the same values; the panels are added up.
 fn missing(notes: &[Note]) -> String {
-    let mut merged: Vec<Note> = Vec::new();
+    let mut series: Vec<Note> = Vec::new();
     for note in notes {
+        let is_same = |known: &&mut Note| Note { count: note.count, ..(*known).clone() } == *note;
+        match series.iter_mut().find(is_same) {
+            Some(known) => known.count = known.count.max(note.count),
+            None => series.push(note.clone()),
+        }
+    }
+    let mut merged: Vec<Note> = Vec::new();
+    for note in series {
         match merged.iter_mut().find(|known| known.layer == note.layer && known.reason == note.reason) {
             Some(known) => known.count += note.count,
-            None => merged.push(note.clone()),
+            None => merged.push(note),
         }
     }
     if merged.is_empty() {
@@ -191,4 +213,19 @@ fn missing(notes: &[Note]) -> String {
     let more = merged.len().saturating_sub(MOST_NOTES);
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("Not drawn: {}{rest}.", spelt.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::note::Reason;
+
+    #[test]
+    fn the_caption_counts_a_series_once_and_adds_up_panels() {
+        let note = |panel, count| Note { panel, layer: "JSA".into(), reason: Reason::Outside, count };
+        assert_eq!(missing(&[note(0, 2), note(0, 3), note(1, 4)]), "Not drawn: 7 outside the axes (JSA).");
+        assert_eq!(missing(&[]), "");
+        let many: Vec<Note> = (0..9).map(|at| Note { layer: at.to_string(), ..note(0, 1) }).collect();
+        assert!(missing(&many).ends_with("; and 3 more."));
+    }
 }

@@ -30,7 +30,7 @@ impl Scale {
             let half = if magnitude < 1e-290 { 1.0 } else { magnitude * 0.1 };
             (low, high) = (middle - half, middle + half);
         }
-        let (low, high) = (low.max(-f64::MAX / 2.0), high.min(f64::MAX / 2.0));
+        let (low, high) = (low.max(-f64::MAX), high.min(f64::MAX));
         Self { low, high, is_log: false, is_reversed: false }
     }
 

@@ -117,7 +117,7 @@ pub struct Style {
 }
 
 impl Style {
-    const WIDTH: f64 = 1.25;
+    const WIDTH: f64 = 1.15;
     const SIZE: f64 = 4.0;
 
     /// The style of series `index`: no two of the first 35 agree, and dash and marker alone tell the first 35

@@ -110,7 +110,7 @@ impl Grid {
         let mut grid = Self { mantissa: 1.0, exponent: start, first: 0.0, last: 0.0 };
         for step in 0..12 {
             grid.mantissa = [1.0, 2.0, 5.0][step % 3];
-            grid.exponent = (start + (step / 3) as i32).min(307);
+            grid.exponent = (start + (step / 3) as i32).min(308);
             let position = |value: f64| times_power(value, -grid.exponent) / grid.mantissa;
             grid.first = (position(low) - 1e-6).ceil();
             grid.last = (position(high) + 1e-6).floor();
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn steps_are_one_two_five() {
         assert_eq!(labels(0.0, 1.0, 6).0, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(labels(-0.31, 0.72, 5).0, ["0.0", "0.5"]);
-        assert_eq!(labels(-0.31, 0.72, 6).0, ["−0.2", "0.0", "0.2", "0.4", "0.6"]);
+        assert_eq!(labels(-0.31, 0.72, 4).0, ["0.0", "0.5"]);
+        assert_eq!(labels(-0.31, 0.72, 5).0, ["−0.2", "0.0", "0.2", "0.4", "0.6"]);
         assert_eq!(labels(0.0, 3000.0, 4).0, ["0", "1000", "2000", "3000"]);
     }
 
