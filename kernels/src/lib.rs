@@ -11,3 +11,29 @@
 mod imh;
 
 pub use imh::{Acceptance, Imh, ImhInfo, ImhState};
+
+mod adaptation;
+mod elliptical;
+mod gaussian_prior;
+mod gradient_ensemble;
+mod hmc;
+mod leapfrog;
+mod mala;
+mod mass;
+mod nuts;
+mod rwm;
+mod unguided;
+
+pub use adaptation::{
+    Accepts, Adaptation, DiagonalMass, DualAveraging, StepSize, Tunable, WindowAdaptation, warm_up,
+};
+pub use elliptical::{Elliptical, EllipticalInfo, EllipticalState};
+pub use gaussian_prior::GaussianPrior;
+pub use gradient_ensemble::GradientEnsemble;
+pub use hmc::{Hmc, HmcInfo, Selection};
+pub use leapfrog::Leapfrog;
+pub use mala::Mala;
+pub use mass::Mass;
+pub use nuts::{Nuts, NutsInfo};
+pub use rwm::{Rwm, RwmInfo, RwmState};
+pub use unguided::Unguided;
