@@ -161,9 +161,11 @@ fn nuts_keeps_the_weights_of_an_orbit() {
 #[test]
 fn a_divergence_is_the_same_from_all_states() {
     for depth in [999.9, 1000.0, 1000.1] {
-        let pit = Pit { place: 1.0, depth };
-        assert!(nuts_imbalance(&pit, 0.9, 3) < 1e-11);
-        assert!(hmc_imbalance(&pit, 0.9, 4, Selection::Multinomial) < 1e-11);
+        let pit = Pit { place: 0.9, half_width: 0.2, depth };
+        for eps in [0.2, 0.3, 0.45] {
+            assert!(nuts_imbalance(&pit, eps, 3) < 1e-11);
+            assert!(hmc_imbalance(&pit, eps, 6, Selection::Multinomial) < 1e-11);
+        }
     }
 }
 

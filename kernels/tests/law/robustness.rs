@@ -101,6 +101,10 @@ fn absurd_steps_are_counted_and_rejected() {
         assert!(total(&totals, "divergences") + total(&totals, "non_finite") >= 30.0, "{name}: {totals:?}");
         assert!(total(&totals, "divergences") > 0.0, "{name}: {totals:?}");
     }
+    let target = Edge { edge: 9.0, beyond: f64::NEG_INFINITY };
+    let rwm = Rwm::new(f64::MAX).unwrap();
+    let totals = steps(&rwm, &target, &mut rwm.init(&target, start(2)).unwrap(), 0, 0..20);
+    assert!(total(&totals, "moved") == 0.0 && total(&totals, "non_finite") > 10.0, "{totals:?}");
     check("Mala", &Mala::new(40.0).unwrap());
     check("Hmc", &hmc(40.0, 5, Selection::EndPoint));
     check("Hmc", &hmc(40.0, 5, Selection::Multinomial));

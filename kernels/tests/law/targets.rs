@@ -120,6 +120,7 @@ impl Gradient for Edge {
 /// A standard Gaussian on the line, lowered by `depth` near `place`; the gradient ignores that, which a leapfrog may.
 pub(crate) struct Pit {
     pub(crate) place: f64,
+    pub(crate) half_width: f64,
     pub(crate) depth: f64,
 }
 
@@ -128,7 +129,7 @@ impl LogDensity for Pit {
         1
     }
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        let inside = (z[0] - self.place).abs() < 0.1;
+        let inside = (z[0] - self.place).abs() < self.half_width;
         -0.5 * z[0] * z[0] - if inside { self.depth } else { 0.0 }
     }
 }
