@@ -17,7 +17,7 @@ use crate::{Accepts, Mass, Tunable};
 /// Invariant for p because the proposal is symmetric (Metropolis et al. 1953). The best scale in high dimension is `2.38 / sqrt(d)`
 /// standard deviations, with acceptance 0.234 (Roberts, Gelman & Gilks 1997). The proposals of all chains are one batch.
 ///
-/// Numerics: a proposal whose density is NaN or `+inf` is rejected and counted; a chain outside the support
+/// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain outside the support
 /// accepts the first proposal inside.
 ///
 /// ```
@@ -56,7 +56,7 @@ pub struct RwmInfo {
     pub acceptance: f64,
     /// Chains that moved.
     pub moved: u64,
-    /// Proposals whose density was NaN or `+inf`; all were rejected.
+    /// Proposals that overflowed or whose density was NaN or `+inf`; all were rejected.
     pub non_finite: u64,
 }
 
@@ -168,7 +168,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
     }
 
     fn work_len(&self, target: &P, chains: usize) -> usize {
-        (target.dim() + 1) * chains + target.work_len(chains)
+        (target.dim() + 2) * chains + target.work_len(chains)
     }
 
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<RwmState, Error> {
@@ -193,19 +193,25 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let proposals = borrow(&mut work, dim * chains);
         let log_p = borrow(&mut work, chains);
+        let overflows = borrow(&mut work, chains);
         for (j, lane) in lanes.iter_mut().enumerate() {
             let z = &mut proposals[j * dim..][..dim];
             lane.normals_into(z);
             z.iter_mut().zip(&self.0.shape).for_each(|(z, shape)| *z *= shape);
             let here = state.chains.positions.col_as_slice(j);
             z.iter_mut().zip(here).for_each(|(z, here)| *z = here + scale * *z);
+            overflows[j] = 0.0;
+            if all_finite("a proposal", z).is_err() {
+                overflows[j] = 1.0;
+                z.copy_from_slice(here); // a target is asked about points only
+            }
         }
         target.log_densities(batch(proposals, dim, chains), log_p, work);
         let mut info = RwmInfo::default();
         for (j, lane) in lanes.iter_mut().enumerate() {
             let z = &proposals[j * dim..][..dim];
-            let overflow = all_finite("a proposal", z).is_err();
-            let log_alpha = if overflow { f64::NAN } else { log_ratio(state.chains.log_p[j], log_p[j]) };
+            let log_alpha =
+                if overflows[j] == 1.0 { f64::NAN } else { log_ratio(state.chains.log_p[j], log_p[j]) };
             info.non_finite += u64::from(log_alpha.is_nan());
             info.acceptance +=
                 if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() } / chains as f64;
