@@ -24,9 +24,7 @@ const REDUCTIONS: [Reduction; 4] = [
 ];
 
 fn points(length: usize) -> Vec<f64> {
-    (0..length)
-        .map(|i| 0.01 + ((i * 389) % 1024) as f64 * 0.004)
-        .collect()
+    (0..length).map(|i| 0.01 + ((i * 389) % 1024) as f64 * 0.004).collect()
 }
 
 fn elementary(criterion: &mut Criterion) {

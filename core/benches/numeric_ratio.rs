@@ -1,7 +1,7 @@
 //! Nanoseconds per element of every elementary function on every backend, and the ratio to the scalar `std` form.
 //!
-//! `cargo bench -p mcsa --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the
-//! time to refill them, about 0.05 ns each, is included on both sides.
+//! `cargo bench -p mcsa --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the time
+//! to refill them is included on both sides.
 #![expect(clippy::print_stdout, reason = "the table is the product")]
 
 use mcsa::numeric::Backend;
@@ -41,20 +41,8 @@ struct Row {
 
 fn main() {
     let rows = [
-        Row {
-            name: "exp",
-            low: -20.0,
-            high: 20.0,
-            scalar: f64::exp,
-            vector: Backend::exp,
-        },
-        Row {
-            name: "ln",
-            low: 1e-3,
-            high: 1e3,
-            scalar: f64::ln,
-            vector: Backend::ln,
-        },
+        Row { name: "exp", low: -20.0, high: 20.0, scalar: f64::exp, vector: Backend::exp },
+        Row { name: "ln", low: 1e-3, high: 1e3, scalar: f64::ln, vector: Backend::ln },
         Row {
             name: "ln_1p_exp",
             low: -20.0,
@@ -94,20 +82,8 @@ fn main() {
                 black_box(b.log_sum_exp(x));
             },
         },
-        Row {
-            name: "expm1",
-            low: -2.0,
-            high: 2.0,
-            scalar: f64::exp_m1,
-            vector: Backend::expm1,
-        },
-        Row {
-            name: "ln_1p",
-            low: -0.5,
-            high: 2.0,
-            scalar: f64::ln_1p,
-            vector: Backend::ln_1p,
-        },
+        Row { name: "expm1", low: -2.0, high: 2.0, scalar: f64::exp_m1, vector: Backend::expm1 },
+        Row { name: "ln_1p", low: -0.5, high: 2.0, scalar: f64::ln_1p, vector: Backend::ln_1p },
         Row {
             name: "ln_expm1",
             low: 0.01,
@@ -115,20 +91,8 @@ fn main() {
             scalar: |x| x.exp_m1().ln(),
             vector: Backend::ln_expm1,
         },
-        Row {
-            name: "erf",
-            low: -3.0,
-            high: 3.0,
-            scalar: libm::erf,
-            vector: Backend::erf,
-        },
-        Row {
-            name: "erfc",
-            low: -3.0,
-            high: 3.0,
-            scalar: libm::erfc,
-            vector: Backend::erfc,
-        },
+        Row { name: "erf", low: -3.0, high: 3.0, scalar: libm::erf, vector: Backend::erf },
+        Row { name: "erfc", low: -3.0, high: 3.0, scalar: libm::erfc, vector: Backend::erfc },
         Row {
             name: "log_ndtr",
             low: -5.0,
@@ -140,9 +104,7 @@ fn main() {
             name: "ndtr_hazard",
             low: -5.0,
             high: 5.0,
-            scalar: |z| {
-                (-0.5 * z * z).exp() / (0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2))
-            },
+            scalar: |z| (-0.5 * z * z).exp() / (0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)),
             vector: Backend::ndtr_hazard,
         },
         Row {
@@ -185,15 +147,10 @@ fn main() {
             },
         },
     ];
-    println!(
-        "{:<18}{:>9}{:>22}{:>22}{:>22}",
-        "ns per element", "std", "Portable", "Avx2", "Avx512"
-    );
+    println!("{:<18}{:>9}{:>22}{:>22}{:>22}", "ns per element", "std", "Portable", "Avx2", "Avx512");
     for row in rows {
         let step = (row.high - row.low) / LENGTH as f64;
-        let input: Vec<f64> = (0..LENGTH)
-            .map(|i| row.low + ((i * 389) % LENGTH) as f64 * step)
-            .collect();
+        let input: Vec<f64> = (0..LENGTH).map(|i| row.low + ((i * 389) % LENGTH) as f64 * step).collect();
         let scalar = time(&input, &mut |x| {
             for v in x {
                 *v = black_box((row.scalar)(*v));

@@ -36,6 +36,17 @@ impl Ensemble {
         Ok(Self { positions, log_p })
     }
 
+    /// Whether these are so many chains of this dimension, as a checkpoint should hold.
+    ///
+    /// # Errors
+    /// If not, or if a position is not finite.
+    pub fn check(&self, dim: usize, chains: usize) -> Result<(), Error> {
+        same_length("chains", chains, self.positions.ncols())?;
+        same_length("densities of chains", chains, self.log_p.len())?;
+        same_length("a chain", dim, self.positions.nrows())?;
+        (0..chains).try_for_each(|j| all_finite("a chain", self.positions.as_ref().column(j)))
+    }
+
     /// The number of chains.
     pub fn len(&self) -> usize {
         self.log_p.len()
@@ -44,6 +55,16 @@ impl Ensemble {
     /// Whether there is no chain.
     pub fn is_empty(&self) -> bool {
         self.log_p.is_empty()
+    }
+
+    /// Moves every chain to that of `other`, without allocating.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn copy_from(&mut self, other: &Self) {
+        assert_eq!(self.positions.nrows(), other.positions.nrows(), "one dimension");
+        self.log_p.copy_from_slice(&other.log_p);
+        self.positions.as_mut().copy_from(other.positions.as_ref());
     }
 
     /// Moves chain `j` to a point whose density is known.

@@ -19,6 +19,24 @@ pub trait Guide {
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
 }
 
+/// A guide per block: an amortised `q_lambda(z_i | x_i)`, asked about many data at once.
+pub trait BlockGuide {
+    /// The dimension of a block.
+    fn block_dim(&self) -> usize;
+
+    /// Log density of each column under the guide of the row beside it.
+    fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]);
+
+    /// Draws each column from the guide of the row beside it, with the lane beside it, and says its log density.
+    fn sample_blocks_into(
+        &mut self,
+        rows: &[usize],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+    );
+}
+
 /// A family held at one lambda.
 ///
 /// Borrows the params, so that a guide older than the step that moved them cannot exist.
@@ -40,6 +58,11 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
             same_length("work", needed, work.len())?;
         }
         Ok(Self { family, params, work })
+    }
+
+    /// Gives the lent memory back.
+    pub fn into_work(self) -> &'a mut [f64] {
+        self.work
     }
 }
 

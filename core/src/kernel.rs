@@ -3,16 +3,20 @@
 use faer::{Mat, MatRef};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, Guide, LogDensity, Record, Stream};
+use crate::{Ensemble, Error, Guide, LogDensity, Record, Stream};
 
 /// The points a kernel's state offers for averaging.
 pub trait Cloud {
-    /// Where the chains are: a chain per column, each distributed as the chain's law.
-    fn positions(&self) -> MatRef<'_, f64>;
+    /// The chains: where they are, each distributed as the chain's law, and the target's density there.
+    fn chains(&self) -> &Ensemble;
+
+    /// The chains, to be placed elsewhere by a kernel that composes this one. What else the state remembers
+    /// of the old places, such as gradients, must be forgotten here.
+    fn chains_mut(&mut self) -> &mut Ensemble;
 
     /// Every point the last step offers: visited states, or candidates.
     fn points(&self) -> MatRef<'_, f64> {
-        self.positions()
+        self.chains().positions.as_ref()
     }
 
     /// Non-negative weights of [`points`](Self::points), summing to one; `None` means equal weights.
@@ -32,7 +36,7 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// What a step tells.
     type Info: Record + Default + Send;
 
-    /// The widest batch a step asks of the guide, for so many chains.
+    /// The widest batch of a step, for so many chains: asked of the guide, or offered as a cloud.
     fn columns(&self, chains: usize) -> usize;
 
     /// Numbers of lent memory that a step needs, for so many chains.

@@ -4,9 +4,9 @@
 //! the objective is `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant
 //! supplies the expectation. This crate holds the words of that sentence and no algorithm:
 //!
-//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Named`];
+//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`];
 //! * what fits it: [`Family`], [`Reparameterised`];
-//! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] it may propose from;
+//! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
 //! * what is told: [`Record`], [`Counted`], [`Error`];
@@ -46,11 +46,11 @@ pub use ensemble::Ensemble;
 pub use error::{Error, all_finite, same_length};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
-pub use guide::{At, Guide};
+pub use guide::{At, BlockGuide, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use optimizer::Optimizer;
 pub use record::Record;
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use stream::Stream;
-pub use target::{Curvature, Gradient, LogDensity, Named, Separable};
+pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};

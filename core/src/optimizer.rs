@@ -2,6 +2,8 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::Error;
+
 /// A rule that turns a sequence of ascent directions into a path of lambda.
 ///
 /// The config is `self`; what moves is the state, which goes to the checkpoint.
@@ -11,6 +13,12 @@ pub trait Optimizer: Send + Sync {
 
     /// The state before the first step.
     fn init(&self, num_params: usize) -> Self::State;
+
+    /// Whether a state, as read from a checkpoint, belongs to so many params.
+    ///
+    /// # Errors
+    /// If it does not: the message names what differs.
+    fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error>;
 
     /// Moves `params` uphill along `direction`.
     ///

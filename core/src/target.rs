@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use faer::{MatMut, MatRef};
 
+use crate::Stream;
 use crate::columns::{Columns, ColumnsMut};
 
 /// An unnormalised log density on `R^d`.
@@ -91,6 +92,42 @@ pub trait Separable: LogDensity {
     /// # Panics
     /// If a row is not less than [`num_data`](Self::num_data).
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
+}
+
+/// A target that factorises into independent blocks, one latent point per datum:
+/// `log p(z) = sum_i log p_i(z_i)`.
+///
+/// The setting of joint stochastic approximation: each datum has its own latent variables and its own chain.
+pub trait Blocks: Send + Sync {
+    /// The number of blocks: of data.
+    fn num_blocks(&self) -> usize;
+
+    /// The dimension of a block.
+    fn block_dim(&self) -> usize;
+
+    /// Numbers of lent memory for a batch of so many columns.
+    fn work_len(&self, columns: usize) -> usize {
+        let _ = columns;
+        0
+    }
+
+    /// `log p_i(z)` for each column, where `i` is the entry of `rows` beside it.
+    ///
+    /// # Panics
+    /// If the shapes differ, or a row is not less than [`num_blocks`](Self::num_blocks).
+    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
+}
+
+/// A target whose law can be drawn from, independently of any Markov chain: ground truth.
+pub trait ExactDraws: LogDensity {
+    /// Draws a point from the target itself.
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]);
+}
+
+impl<P: ExactDraws + ?Sized> ExactDraws for &P {
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+        (**self).draw_into(stream, z);
+    }
 }
 
 /// A target that knows what its coordinates mean to people.

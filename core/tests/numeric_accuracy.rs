@@ -12,9 +12,8 @@ struct Reference {
 }
 
 fn parse(table: &str) -> Vec<Reference> {
-    let bits = |field: &str| {
-        f64::from_bits(u64::from_str_radix(field, 16).expect("sixteen hexadecimal digits"))
-    };
+    let bits =
+        |field: &str| f64::from_bits(u64::from_str_radix(field, 16).expect("sixteen hexadecimal digits"));
     table
         .lines()
         .map(|line| {
@@ -43,11 +42,7 @@ fn ulps(got: f64, reference: &Reference) -> f64 {
         // A signed zero of the wrong sign, or one side special: not close at all, unless just across the overflow or
         // underflow threshold.
         let steps = (got.to_bits() as i64).abs_diff(want.to_bits() as i64);
-        return if steps <= 4 {
-            steps as f64
-        } else {
-            f64::INFINITY
-        };
+        return if steps <= 4 { steps as f64 } else { f64::INFINITY };
     }
     let magnitude = want.abs();
     let ulp = f64::from_bits(magnitude.to_bits() + 1) - magnitude;
@@ -75,14 +70,8 @@ fn check(name: &str, table: &str, bound: f64, apply: fn(Backend, &mut [f64])) {
         report += &format!("{name} on {backend:?}: {error:.3} ulp at {x:e}\n");
         // The twin: the same values three bounds away must be refused.
         let shift = 3 + bound as u64;
-        let wrong: Vec<f64> = y
-            .iter()
-            .map(|v| f64::from_bits(v.to_bits().wrapping_add(shift)))
-            .collect();
-        assert!(
-            !within(&table, &wrong, bound),
-            "{name} on {backend:?}: a shift of {shift} ulp passes"
-        );
+        let wrong: Vec<f64> = y.iter().map(|v| f64::from_bits(v.to_bits().wrapping_add(shift))).collect();
+        assert!(!within(&table, &wrong, bound), "{name} on {backend:?}: a shift of {shift} ulp passes");
     }
     assert!(holds, "beyond {bound} ulp:\n{report}");
 }

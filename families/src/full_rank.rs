@@ -43,10 +43,10 @@ pub struct FullRank {
 }
 
 /// The diagonal: scales, and room for two vectors of their size.
-struct Diagonal<'a> {
-    scales: &'a mut [f64],
-    rho: &'a mut [f64],
-    room: &'a mut [f64],
+pub(crate) struct Diagonal<'a> {
+    pub(crate) scales: &'a mut [f64],
+    pub(crate) rho: &'a mut [f64],
+    pub(crate) room: &'a mut [f64],
 }
 
 impl FullRank {
@@ -85,7 +85,7 @@ impl FullRank {
         params.split_at(self.dim)
     }
 
-    fn diagonal<'a>(&self, triangle: &[f64], work: &mut &'a mut [f64]) -> Diagonal<'a> {
+    pub(crate) fn diagonal<'a>(&self, triangle: &[f64], work: &mut &'a mut [f64]) -> Diagonal<'a> {
         let [scales, rho, room] = [(); 3].map(|()| borrow(work, self.dim));
         for (k, rho) in rho.iter_mut().enumerate() {
             *rho = triangle[packed::start(self.dim, k)];
@@ -99,7 +99,7 @@ impl FullRank {
     }
 
     /// `eps = L^-1 (z - m)` of each column.
-    fn whiten(&self, params: &[f64], inverse: &[f64], z: MatRef<'_, f64>, eps: &mut [f64]) {
+    pub(crate) fn whiten(&self, params: &[f64], inverse: &[f64], z: MatRef<'_, f64>, eps: &mut [f64]) {
         let (mean, triangle) = self.parts(params);
         for j in 0..z.ncols() {
             let eps = &mut eps[j * self.dim..][..self.dim];
@@ -113,7 +113,14 @@ impl FullRank {
     }
 
     /// `z = m + L eps` of each column.
-    fn place(&self, params: &[f64], scales: &[f64], eps: &[f64], room: &mut [f64], mut z: MatMut<'_, f64>) {
+    pub(crate) fn place(
+        &self,
+        params: &[f64],
+        scales: &[f64],
+        eps: &[f64],
+        room: &mut [f64],
+        mut z: MatMut<'_, f64>,
+    ) {
         let (mean, triangle) = self.parts(params);
         if self.dim > 0 {
             room.chunks_exact_mut(self.dim).for_each(|out| out.copy_from_slice(mean));
@@ -125,7 +132,7 @@ impl FullRank {
     }
 }
 
-fn invert(scales: &mut [f64]) {
+pub(crate) fn invert(scales: &mut [f64]) {
     scales.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
 }
 

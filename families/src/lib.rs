@@ -17,22 +17,39 @@
 //! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
 //! optimiser's business), normalising flows.
 
+mod atoms;
 pub mod conformance;
+mod defensive;
+mod dof;
 mod full_rank;
+mod gamma_ratio;
 mod gaussian;
+mod gaussian_mixture;
 mod lanes;
 mod link;
 mod low_rank;
 mod mean_field;
+mod multivariate_t;
 mod normal;
 mod packed;
+mod softmax;
 mod standard;
 mod start;
+mod student;
+mod student_t;
+mod tail;
 mod woodbury;
 
+pub use atoms::Atoms;
+pub use defensive::{Defence, Defensive};
+pub use dof::{Dof, Fixed, Learned};
 pub use full_rank::FullRank;
+pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
 pub use low_rank::LowRank;
 pub use mean_field::MeanField;
+pub use multivariate_t::MultivariateT;
 pub use normal::{Gaussian, Normal, kl_gaussian};
 pub use start::{Rho, Start};
+pub use student_t::StudentT;
+pub use tail::Tail;

@@ -1,6 +1,7 @@
 //! A positive scale from an unconstrained number.
 
 use mcsa::{Error, numeric};
+use serde::{Deserialize, Serialize};
 
 /// How an unconstrained `rho` names a positive scale.
 ///
@@ -21,7 +22,8 @@ use mcsa::{Error, numeric};
 /// assert!(Link::Exp.check(&[0.0, -800.0]).is_err());
 /// # Ok::<(), mcsa::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// `ln(1 + e^rho)`.
     #[default]

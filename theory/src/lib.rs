@@ -1,1 +1,42 @@
-//! Being laid.
+//! The judge: is it a Markov kernel for this target, and how fast does it forget?
+//!
+//! * On finitely many points nothing is sampled. [`transition_matrix`] leads the production code along every
+//!   branch of its decisions and adds up probabilities; a [`Transition`] then answers with exact laws,
+//!   [`closed`] forms and a [`Spectrum`]. There are no false alarms.
+//! * On continuous targets that can be drawn from exactly ([`exact`]), [`Invariance`] tests what a kernel makes
+//!   of exact draws, with a false-alarm probability for the whole suite ([`judge`]).
+//! * A [`Trial`] runs a kernel twice with one thing changed that must not matter: a constant, labels, coordinates,
+//!   an interruption.
+//! * A [`Matrix`] shows which of these checks catches which mistake.
+//!
+//! Every check returns a [`Verdict`] or a [`Report`], which print as one line per law.
+//!
+//! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.
+
+pub mod closed;
+mod disguise;
+mod draws;
+pub mod exact;
+mod finite;
+mod invariance;
+mod laws;
+mod matrix;
+mod p_value;
+mod sequential;
+mod spectrum;
+mod spread;
+mod statistic;
+mod transition;
+mod trial;
+mod verdict;
+
+pub use disguise::{Affine, Moved, Shifted};
+pub use finite::{Finite, FiniteGuide};
+pub use invariance::{Invariance, judge};
+pub use matrix::{Cell, Matrix};
+pub use sequential::{Sequential, Smallest};
+pub use spectrum::{Spectrum, decay, mixing_time, total_variation};
+pub use spread::Spread;
+pub use transition::{Transition, transition_matrix, transition_matrix_along};
+pub use trial::Trial;
+pub use verdict::{Evidence, Report, Verdict};

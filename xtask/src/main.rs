@@ -1,2 +1,42 @@
-//! Workspace chores.
-fn main() {}
+//! Chores of the workspace, as verbs: `cargo xtask <verb>`.
+//!
+//! Every verb either spawns cargo or reads the text of the repository. The crate depends on nothing,
+//! neither on a crate of ours nor on one from outside, so that a fresh clone builds it in seconds and
+//! a broken library cannot take the tool that reports it down.
+//!
+//! Exit codes: 0 all is well, 1 a check failed, 2 the command line was not understood. `bench` and
+//! `figures` hand on the code of the program they start.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+mod command_line;
+mod steps;
+mod tidy;
+mod verbs;
+mod workspace;
+
+use command_line::Request;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match command_line::parse(&arguments) {
+        Ok(Request::Overview) => say(&verbs::overview()),
+        Ok(Request::Help(verb)) => say(&verb.help()),
+        Ok(Request::Run(verb, rest)) => (verb.run)(rest),
+        Err(complaint) => complain(&complaint).map(|()| ExitCode::from(2)),
+    };
+    outcome.unwrap_or_else(|error| {
+        let _ = complain(&error.to_string()); // nothing is left to do when stderr is gone too
+        ExitCode::FAILURE
+    })
+}
+
+fn say(text: &str) -> io::Result<ExitCode> {
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn complain(text: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "xtask: {text}")
+}

@@ -33,11 +33,15 @@ impl Kernel for Largest<'_> {
         if !tail.is_empty() {
             look(l, &mut top, &mut poison, &padded(tail, f64::NEG_INFINITY));
         }
-        let top: [f64; BLOCK] = pulp::cast(top);
-        let largest = top
-            .into_iter()
-            .fold(f64::NEG_INFINITY, |a, b| if a < b { b } else { a });
-        largest + fold(poison)
+        let mut top: [f64; BLOCK] = pulp::cast(top);
+        let mut width = BLOCK / 2;
+        while width > 0 {
+            for i in 0..width {
+                top[i] = if top[i] < top[i + width] { top[i + width] } else { top[i] };
+            }
+            width /= 2;
+        }
+        top[0] + fold(poison)
     }
 }
 
@@ -52,20 +56,11 @@ fn rest_step<L: Lanes>(l: L, top: f64, sum: L::F, count: L::F, x: L::F) -> (L::F
     let below = l.less(x, l.num(top));
     let e = nonpositive_exp_lanes(l, l.sub(x, l.num(top)));
     let (zero, one) = (l.num(0.0), l.num(1.0));
-    (
-        l.add(sum, l.choose(below, e, zero)),
-        l.add(count, l.choose(below, zero, one)),
-    )
+    (l.add(sum, l.choose(below, e, zero)), l.add(count, l.choose(below, zero, one)))
 }
 
 #[inline(always)]
-fn rest_block<L: Register>(
-    l: L,
-    top: f64,
-    sum: &mut L::Block,
-    count: &mut L::Block,
-    x: &[f64; BLOCK],
-) {
+fn rest_block<L: Register>(l: L, top: f64, sum: &mut L::Block, count: &mut L::Block, x: &[f64; BLOCK]) {
     let (s, _) = sum.as_mut().as_chunks_mut::<2>();
     let (c, _) = count.as_mut().as_chunks_mut::<2>();
     let (x, _) = L::as_simd_f64s(x).0.as_chunks::<2>();
@@ -86,13 +81,7 @@ impl Kernel for Rest<'_> {
             rest_block(l, self.top, &mut sum, &mut count, x);
         }
         if !tail.is_empty() {
-            rest_block(
-                l,
-                self.top,
-                &mut sum,
-                &mut count,
-                &padded(tail, f64::NEG_INFINITY),
-            );
+            rest_block(l, self.top, &mut sum, &mut count, &padded(tail, f64::NEG_INFINITY));
         }
         (fold(sum), fold(count))
     }

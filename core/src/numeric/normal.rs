@@ -22,12 +22,7 @@ struct Tail<L: Lanes> {
 fn tail<L: Lanes>(l: L, z: L::F) -> Tail<L> {
     let mills = mills_lanes(l, l.magnitude(z));
     let density = exp_minus_half_square_lanes(l, z);
-    Tail {
-        left: l.less(z, l.num(0.0)),
-        mills,
-        density,
-        tail: l.mul(density, mills),
-    }
+    Tail { left: l.less(z, l.num(0.0)), mills, density, tail: l.mul(density, mills) }
 }
 
 #[inline(always)]

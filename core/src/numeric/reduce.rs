@@ -26,12 +26,7 @@ pub(crate) fn padded(tail: &[f64], pad: f64) -> [f64; BLOCK] {
 
 /// Accumulates `step(acc, x)` over the 32 accumulators.
 #[inline(always)]
-fn accumulate<L: Register>(
-    l: L,
-    acc: &mut L::Block,
-    x: &[f64],
-    step: impl Fn(L::f64s, L::f64s) -> L::f64s,
-) {
+fn accumulate<L: Register>(l: L, acc: &mut L::Block, x: &[f64], step: impl Fn(L::f64s, L::f64s) -> L::f64s) {
     let (blocks, tail) = x.as_chunks::<BLOCK>();
     let mut sum = *acc;
     for block in blocks {
@@ -78,11 +73,7 @@ fn accumulate_pairs<L: Register>(
     }
     if !x_tail.is_empty() {
         let row = &mut rows[x_body.len()];
-        *row = step(
-            *row,
-            l.partial_load_f64s(x_tail),
-            l.partial_load_f64s(y_tail),
-        );
+        *row = step(*row, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
     }
     *acc = sum;
 }
@@ -154,11 +145,7 @@ impl Kernel for SumSquaresScaled<'_> {
         let (m, m_tail) = mean.as_chunks::<BLOCK>();
         let (s, s_tail) = scale.as_chunks::<BLOCK>();
         for ((bz, bm), bs) in z.iter().zip(m).zip(s) {
-            let rows = L::as_simd_f64s(bz)
-                .0
-                .iter()
-                .zip(L::as_simd_f64s(bm).0)
-                .zip(L::as_simd_f64s(bs).0);
+            let rows = L::as_simd_f64s(bz).0.iter().zip(L::as_simd_f64s(bm).0).zip(L::as_simd_f64s(bs).0);
             for (a, ((&z, &m), &s)) in acc.as_mut().iter_mut().zip(rows) {
                 *a = step(*a, z, m, s);
             }

@@ -69,14 +69,7 @@ const NORMAL_LOW: f64 = -2.092751729118671e-17;
 
 /// `P((t - centre)/(t + centre)) / (offset + t)` for `t >= 0`.
 #[inline(always)]
-fn half_line<L: Lanes>(
-    l: L,
-    t: L::F,
-    centre: f64,
-    offset: f64,
-    series: &[f64; 25],
-    low: f64,
-) -> L::F {
+fn half_line<L: Lanes>(l: L, t: L::F, centre: f64, offset: f64, series: &[f64; 25], low: f64) -> L::F {
     // Beyond 2^60 the variable is 1; the bound keeps infinity out of the quotient.
     let near = l.at_most(l.num(1.2e18), t);
     let one = l.num(1.0);
@@ -86,10 +79,7 @@ fn half_line<L: Lanes>(
     let residual = l.exact_fma(l.add(y, one), l.num(-centre), near);
     let residual = l.exact_fma(l.negated(y), near, residual);
     let y = l.fma(residual, inverse, y);
-    let p = l.add(
-        l.fma(l.polynomial(y, &series[1..]), y, l.num(low)),
-        l.num(series[0]),
-    );
+    let p = l.add(l.fma(l.polynomial(y, &series[1..]), y, l.num(low)), l.num(series[0]));
     l.div(p, l.add(l.num(offset), t))
 }
 

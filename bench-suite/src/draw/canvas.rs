@@ -1,0 +1,211 @@
+//! The sheet: SVG text under the hand.
+
+use std::fmt::Write as _;
+
+use plotters::coord::Shift;
+use plotters::prelude::{
+    Circle, Color as _, DrawingArea, IntoDrawingArea, PathElement, Polygon, RGBAColor, RGBColor, SVGBackend,
+    ShapeStyle,
+};
+
+use super::clip::Point;
+use super::label::{Label, Level};
+use super::layer::Anchor;
+use super::style::{Color, Dash};
+use super::typesetter::{FAMILY, scale};
+
+/// How a line is drawn, measures in units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pen {
+    pub(super) color: Color,
+    pub(super) opacity: f64,
+    pub(super) width: i32,
+    pub(super) dash: Dash,
+    /// What the lengths of the dash are multiples of.
+    pub(super) unit: f64,
+}
+
+impl Pen {
+    pub(super) fn thin(color: Color, width: i32) -> Self {
+        Self { color, opacity: 1.0, width, dash: Dash::Solid, unit: f64::from(width) }
+    }
+}
+
+/// How a line of text is set, measures in units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Type {
+    pub(super) size: f64,
+    pub(super) anchor: Anchor,
+    pub(super) color: Color,
+    /// In degrees, clockwise about its place.
+    pub(super) turn: i32,
+    /// Whether the paper around the letters is kept free.
+    pub(super) has_halo: bool,
+}
+
+impl Type {
+    pub(super) fn new(size: f64, anchor: Anchor) -> Self {
+        Self { size, anchor, color: Color::BLACK, turn: 0, has_halo: false }
+    }
+}
+
+/// SVG in the making. A unit is a hundredth of a point, so that whole numbers are fine enough for every stroke.
+#[derive(Debug)]
+pub(super) struct Canvas {
+    body: String,
+    width: i32,
+}
+
+impl Canvas {
+    /// Units to a millimetre.
+    pub(super) const UNITS_PER_MM: f64 = 7200.0 / 25.4;
+
+    pub(super) fn new(width: i32) -> Self {
+        Self { body: String::new(), width }
+    }
+
+    /// Opens a group; its class says what it holds.
+    pub(super) fn open(&mut self, class: &str) {
+        let _ = writeln!(self.body, "<g class=\"{class}\">");
+    }
+
+    /// Closes the group.
+    pub(super) fn close(&mut self) {
+        self.body.push_str("</g>\n");
+    }
+
+    /// A line through points.
+    pub(super) fn stroke(&mut self, points: &[Point], pen: &Pen) {
+        let pattern = pen.dash.pattern();
+        if !pattern.is_empty() {
+            let lengths: Vec<String> =
+                pattern.iter().map(|length| format!("{:.0}", length * pen.unit)).collect();
+            let _ = writeln!(self.body, "<g stroke-dasharray=\"{}\">", lengths.join(" "));
+        }
+        let style = ink(pen.color, pen.opacity).stroke_width(pen.width.unsigned_abs());
+        self.shape(|area| area.draw(&PathElement::new(points, style)).is_ok());
+        if !pattern.is_empty() {
+            self.close();
+        }
+    }
+
+    /// A filled polygon.
+    pub(super) fn fill(&mut self, points: &[Point], color: Color, opacity: f64) {
+        let style = ink(color, opacity).filled();
+        self.shape(|area| area.draw(&Polygon::new(points, style)).is_ok());
+    }
+
+    /// A disc.
+    pub(super) fn disc(&mut self, at: Point, radius: i32, color: Color, opacity: f64) {
+        let style = ink(color, opacity).filled();
+        self.shape(|area| area.draw(&Circle::new(at, radius, style)).is_ok());
+    }
+
+    /// Lets plotters draw one element and takes its line out of the document around it.
+    ///
+    /// Writing to a string cannot fail; were it to, the element would be missing and nothing else.
+    fn shape(&mut self, draw: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> bool) {
+        /// Larger than any page: plotters moves what lies beyond to the border.
+        const SHEET: (u32, u32) = (1 << 30, 1 << 30);
+        let mut document = String::new();
+        let area = SVGBackend::with_string(&mut document, SHEET).into_drawing_area();
+        let is_drawn = draw(&area);
+        drop(area);
+        let inside = document.split_once('\n').and_then(|(_, rest)| rest.rsplit_once("</svg>"));
+        if let Some((element, _)) = inside.filter(|_| is_drawn) {
+            self.body.push_str(element);
+        }
+    }
+
+    /// A line of text on a baseline.
+    pub(super) fn text(&mut self, (x, y): Point, label: &Label, kind: &Type) {
+        if label.is_empty() {
+            return;
+        }
+        let anchor = match kind.anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let Type { size, turn, .. } = kind;
+        let color = kind.color.hex();
+        let _ = write!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size:.0}\" text-anchor=\"{anchor}\" fill=\"{color}\""
+        );
+        if *turn != 0 {
+            let _ = write!(self.body, " transform=\"rotate({turn} {x} {y})\"");
+        }
+        if kind.has_halo {
+            let paper = Color::WHITE.hex();
+            let width = size * 0.35;
+            let _ = write!(
+                self.body,
+                " paint-order=\"stroke\" stroke=\"{paper}\" stroke-width=\"{width:.0}\" stroke-opacity=\"0.85\""
+            );
+        }
+        self.body.push_str(" xml:space=\"preserve\">");
+        let mut level = Level::Base;
+        for run in &label.runs {
+            let drop = drop_of(run.level, *size) - drop_of(level, *size);
+            level = run.level;
+            self.body.push_str("<tspan");
+            if drop != 0 {
+                let _ = write!(self.body, " dy=\"{drop}\"");
+            }
+            if run.level != Level::Base {
+                let _ = write!(self.body, " font-size=\"{:.0}\"", size * scale(run.level));
+            }
+            if run.italic {
+                self.body.push_str(" font-style=\"italic\"");
+            }
+            self.body.push('>');
+            escape_into(&mut self.body, &run.text);
+            self.body.push_str("</tspan>");
+        }
+        self.body.push_str("</text>\n");
+    }
+
+    /// The document, so many units high.
+    pub(super) fn finish(self, height: i32) -> String {
+        let Self { body, width } = self;
+        let millimetres = |units: i32| f64::from(units) / Self::UNITS_PER_MM;
+        let (wide, high) = (millimetres(width), millimetres(height));
+        let paper = Color::WHITE.hex();
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide:.3}mm\" height=\"{high:.3}mm\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"{FAMILY}\" stroke-linejoin=\"round\">\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n{body}</svg>\n"
+        )
+    }
+}
+
+/// Text as XML holds it.
+pub(super) fn escape_into(xml: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
+            c => xml.push(c),
+        }
+    }
+}
+
+/// How far below the baseline a level stands, in units.
+fn drop_of(level: Level, size: f64) -> i32 {
+    let ems = match level {
+        Level::Base => 0.0,
+        Level::Super => -0.38,
+        Level::Sub => 0.16,
+    };
+    (ems * size).round() as i32
+}
+
+fn ink(color: Color, opacity: f64) -> ShapeStyle {
+    let Color(red, green, blue) = color;
+    let rounded = (opacity * 1000.0).round() / 1000.0;
+    let ink: RGBAColor = RGBColor(red, green, blue).mix(rounded);
+    ink.into()
+}

@@ -1,0 +1,3 @@
+//! The examples of the README, run as doc tests.
+#![cfg(doctest)]
+#![doc = include_str!("../../README.md")]

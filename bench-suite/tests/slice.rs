@@ -1,0 +1,234 @@
+//! One thin slice through the house: Gaussian, MeanField, Imh, pmcsa, Adam, Ascent.
+
+use std::ops::ControlFlow;
+
+use mcsa::{Cloud, Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream};
+use mcsa_bench_suite::catalog::gaussian;
+use mcsa_estimators::{Ascent, Average, Ended, Fit, ScoreClimb, Stop, View, jsa, pmcsa};
+use mcsa_families::MeanField;
+use mcsa_kernels::{Cis, Imh, ImhState};
+use mcsa_models::Gaussian;
+use mcsa_optim::{Adam, AdamState};
+
+const DIM: usize = 10;
+
+type Climb<E> = Fit<<E as Estimator<Gaussian, MeanField>>::State, AdamState>;
+
+/// A fit before its first step, and how to make more steps at a rate.
+fn start<E: Estimator<Gaussian, MeanField> + Clone>(
+    correlation: f64,
+    estimator: E,
+    seed: u64,
+) -> (Climb<E>, impl Fn(&mut Climb<E>, u64, f64)) {
+    let (target, family) = (gaussian(DIM, correlation).unwrap(), MeanField::new(DIM));
+    let ascent = move |rate: f64, act: &mut dyn FnMut(&Ascent<'_, Gaussian, MeanField, E, Adam>)| {
+        let optimizer = Adam::new(rate).unwrap();
+        act(&Ascent {
+            target: &target,
+            family: &family,
+            estimator: estimator.clone(),
+            optimizer,
+            seed: Seed::new(seed),
+        });
+    };
+    let mut fit = None;
+    ascent(0.1, &mut |ascent| {
+        fit = Some(ascent.start(ascent.family.at(&[0.0; DIM], &[1.0; DIM]).unwrap()).unwrap());
+    });
+    let run = move |fit: &mut Climb<E>, steps: u64, rate: f64| {
+        ascent(rate, &mut |ascent| assert_eq!(ascent.run(fit, steps, &mut []), Ok(Ended::Finished)));
+    };
+    (fit.unwrap(), run)
+}
+
+/// How many of the target's standard deviations the worst mean is off, and by which share the worst scale, when lambda is
+/// averaged over the second half of a fit whose rate falls: at a constant rate the noise of `rho` would bend its mean.
+fn worst<E: Estimator<Gaussian, MeanField> + Clone>(estimator: E) -> (f64, f64) {
+    let (target, family) = (gaussian(DIM, 0.2).unwrap(), MeanField::new(DIM));
+    let (mut fit, run) = start(0.2, estimator, 1);
+    run(&mut fit, 2_000, 0.02);
+    run(&mut fit, 2_000, 0.004);
+    let mut average = [0.0; 2 * DIM];
+    for _ in 0..4_000 {
+        run(&mut fit, 1, 0.001);
+        average.iter_mut().zip(fit.params()).for_each(|(a, p)| *a += p / 4_000.0);
+    }
+    let (mut mean_error, mut scale_error) = (0.0_f64, 0.0_f64);
+    for i in 0..DIM {
+        let scale = target.covariance()[(i, i)].sqrt();
+        mean_error = mean_error.max(((average[i] - target.mean()[i]) / scale).abs());
+        scale_error = scale_error.max((family.link.scale(average[DIM + i]) / scale - 1.0).abs());
+    }
+    (mean_error, scale_error)
+}
+
+/// Moment matching is the exact optimum.
+#[test]
+fn pmcsa_finds_the_exact_optimum() {
+    let (mean, scale) = worst(pmcsa(10));
+    assert!(mean < 0.05 && scale < 0.05, "{mean} {scale}");
+}
+
+#[test]
+fn jsa_finds_the_exact_optimum() {
+    let (mean, scale) = worst(jsa(10));
+    assert!(mean < 0.1 && scale < 0.1, "{mean} {scale}");
+}
+
+#[test]
+fn msc_with_its_weights_kept_finds_the_exact_optimum() {
+    let kernel = Cis::with_candidates(10);
+    let (mean, scale) = worst(ScoreClimb { kernel, lanes: 1, average: Average::Cloud });
+    assert!(mean < 0.1 && scale < 0.1, "{mean} {scale}");
+}
+
+/// The twin: a kernel that moves to every proposal draws from q, where the score has mean zero.
+#[test]
+fn without_acceptance_the_optimum_is_missed() {
+    #[derive(Clone)]
+    struct Always(Imh);
+    impl<P: LogDensity + ?Sized> Kernel<P> for Always {
+        type State = ImhState;
+        type Info = ();
+        fn columns(&self, chains: usize) -> usize {
+            chains
+        }
+        fn work_len(&self, target: &P, chains: usize) -> usize {
+            target.dim() * chains + chains
+        }
+        fn init(&self, target: &P, positions: faer::Mat<f64>) -> Result<ImhState, Error> {
+            self.0.init(target, positions)
+        }
+        fn check(&self, _: &P, _: usize, _: &ImhState) -> Result<(), Error> {
+            Ok(())
+        }
+        fn step(
+            &self,
+            _: &P,
+            guide: &mut dyn Guide,
+            state: &mut ImhState,
+            lanes: &mut [Stream],
+            work: &mut [f64],
+        ) {
+            let Ensemble { positions, .. } = state.chains_mut();
+            guide.sample_into(lanes, positions.as_mut(), &mut work[..lanes.len()]);
+        }
+    }
+    let (mean, _) = worst(ScoreClimb { kernel: Always(Imh::default()), lanes: 10, average: Average::Chains });
+    assert!(mean > 0.3, "{mean}");
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
+
+#[test]
+fn stopping_and_resuming_changes_no_bit() {
+    for estimator in [pmcsa(3), jsa(3)] {
+        let (mut whole, run) = start(0.5, estimator, 7);
+        let mut parts = whole.clone();
+        run(&mut whole, 100, 0.02);
+        for steps in [1, 0, 36, 63] {
+            run(&mut parts, steps, 0.02);
+            let text = serde_json::to_string(&parts).unwrap();
+            parts = serde_json::from_str(&text).unwrap();
+        }
+        assert_eq!(bits(whole.params()), bits(parts.params()));
+        assert_eq!(serde_json::to_string(&whole).unwrap(), serde_json::to_string(&parts).unwrap());
+    }
+}
+
+#[test]
+fn observers_change_no_bit_and_can_stop_the_run() {
+    let (target, family) = (gaussian(DIM, 0.5).unwrap(), MeanField::new(DIM));
+    let optimizer = Adam::new(0.02).unwrap();
+    let ascent =
+        Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
+    let initial = family.at(&[0.0; DIM], &[1.0; DIM]).unwrap();
+    let (mut alone, mut watched) = (ascent.start(initial.clone()).unwrap(), ascent.start(initial).unwrap());
+    ascent.run(&mut alone, 40, &mut []).unwrap();
+    let mut rows = Vec::new();
+    let mut watch = |view: &View<'_>| {
+        view.info.record(&mut |name, value| rows.push((view.step, name, value)));
+        if view.step == 40 {
+            ControlFlow::Break(Stop::because("seen enough"))
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let ended = ascent.run(&mut watched, 1_000, &mut [&mut watch]).unwrap();
+    assert_eq!(ended, Ended::Stopped(Stop::because("seen enough")));
+    assert_eq!(bits(alone.params()), bits(watched.params()));
+    assert!(rows.iter().any(|(_, name, value)| *name == "acceptance" && *value > 0.0));
+}
+
+#[test]
+fn a_step_allocates_nothing() {
+    for estimator in [pmcsa(10), jsa(10)] {
+        let (mut fit, run) = start(0.5, estimator, 1);
+        let ten = allocation_counter::measure(|| run(&mut fit, 10, 0.02)).count_total;
+        let thousand = allocation_counter::measure(|| run(&mut fit, 1_000, 0.02)).count_total;
+        assert_eq!(ten, thousand);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_its_place() {
+    let (target, family) = (gaussian(DIM, 0.5).unwrap(), MeanField::new(3));
+    let optimizer = Adam::new(0.02).unwrap();
+    let ascent =
+        Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
+    let refused = |params: Vec<f64>| ascent.start(params).unwrap_err().to_string();
+    assert_eq!(refused(vec![0.0; 6]), "Ascent: ScoreClimb: the target has dimension 10, the family 3");
+    assert_eq!(refused(vec![0.0; 5]), "Ascent: params has length 5, expected 6");
+    assert_eq!(refused(vec![f64::NAN; 6]), "Ascent: params[0] is NaN, expected a finite number");
+
+    let small = Gaussian::standard(3);
+    let ascent = Ascent { target: &small, estimator: pmcsa(0), ..ascent };
+    assert_eq!(
+        ascent.start(vec![0.0; 6]).unwrap_err().to_string(),
+        "Ascent: ScoreClimb: lanes is 0, expected at least 1"
+    );
+    let ascent = Ascent { estimator: jsa(0), ..ascent };
+    let error = ascent.start(vec![0.0; 6]).unwrap_err().to_string();
+    assert_eq!(error, "Ascent: ScoreClimb: Imh: sweeps is 0, expected at least 1");
+
+    let ascent = Ascent { estimator: pmcsa(2), ..ascent };
+    let mut fit = ascent.start(vec![0.0; 6]).unwrap();
+    let other = Ascent { seed: Seed::new(4), estimator: pmcsa(2), ..ascent };
+    assert!(
+        other.run(&mut fit, 1, &mut []).unwrap_err().to_string().contains("the fit was started with seed")
+    );
+    let wider = Ascent { seed: Seed::new(3), estimator: pmcsa(5), ..other };
+    assert_eq!(
+        wider.run(&mut fit, 1, &mut []).unwrap_err().to_string(),
+        "Ascent: Imh: chains has length 2, expected 5"
+    );
+}
+
+/// A target that is NaN everywhere: every proposal is rejected and counted, lambda stays finite.
+#[test]
+fn a_broken_target_is_survived_and_counted() {
+    struct Broken;
+    impl LogDensity for Broken {
+        fn dim(&self) -> usize {
+            2
+        }
+        fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 {
+            f64::NAN
+        }
+    }
+    let family = MeanField::new(2);
+    let optimizer = Adam::new(0.01).unwrap();
+    let ascent =
+        Ascent { target: &Broken, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
+    let mut fit = ascent.start(vec![0.0; family.num_params()]).unwrap();
+    let mut broken = 0.0;
+    let mut watch = |view: &View<'_>| {
+        view.info.record(&mut |name, value| broken += if name == "non_finite" { value } else { 0.0 });
+        ControlFlow::Continue(())
+    };
+    ascent.run(&mut fit, 50, &mut [&mut watch]).unwrap();
+    assert_eq!(broken, 200.0);
+    assert!(fit.params().iter().all(|p| p.is_finite()));
+}

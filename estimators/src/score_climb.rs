@@ -1,0 +1,116 @@
+//! Score climbing: the scores of a kernel's points, averaged.
+
+use faer::Mat;
+use mcsa::{At, Cloud, Error, Estimator, Family, Kernel, LogDensity, Stream, batch_mut, borrow};
+use mcsa_kernels::Imh;
+use serde::{Deserialize, Serialize};
+
+/// Which points of a step are averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Average {
+    /// The chains where the step left them.
+    Chains,
+    /// Everything the step offers, with its weights: visited states, or candidates.
+    Cloud,
+}
+
+/// Markov chain score ascent: a kernel that leaves p invariant moves `lanes` chains, and the direction is the
+/// average score at its points.
+///
+/// ```text
+/// Z_t ~ K_lambda(Z_{t-1}, .),    g_t = sum_i weight_i  d/dlambda log q_lambda(z_i)
+/// ```
+///
+/// One engine for the papers (pMCSA, Table 1): [`pmcsa`] is `n` chains and one transition, [`jsa`] is one chain and `n`
+/// transitions, averaging every visited state. Chains start at draws of the initial `q_lambda`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreClimb<K> {
+    /// What moves the chains.
+    pub kernel: K,
+    /// The number of chains, each driven by its own stream.
+    pub lanes: usize,
+    /// What is averaged.
+    pub average: Average,
+}
+
+/// Parallel Markov chain score ascent: `chains` independent chains, one transition each per step (pMCSA, Alg. 1).
+pub fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
+    ScoreClimb { kernel: Imh::default(), lanes: chains, average: Average::Chains }
+}
+
+/// Joint stochastic approximation: one chain, `transitions` per step, all visited states averaged (JSA, Alg. 2, in the
+/// form compared in pMCSA, Section 3).
+pub fn jsa(transitions: usize) -> ScoreClimb<Imh> {
+    ScoreClimb { kernel: Imh { sweeps: transitions, ..Imh::default() }, lanes: 1, average: Average::Cloud }
+}
+
+impl<P, F, K> Estimator<P, F> for ScoreClimb<K>
+where
+    P: LogDensity + ?Sized,
+    F: Family + ?Sized,
+    K: Kernel<P>,
+{
+    type State = K::State;
+    type Info = K::Info;
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        let columns = self.kernel.columns(self.lanes).max(self.lanes);
+        family.work_len(columns) + columns.max(self.kernel.work_len(target, self.lanes))
+    }
+
+    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
+        if self.lanes == 0 {
+            return Err(Error::parameter("lanes", 0.0, "at least 1").within("ScoreClimb"));
+        }
+        if family.dim() != target.dim() {
+            let reason = format!("the target has dimension {}, the family {}", target.dim(), family.dim());
+            return Err(Error::invalid(reason).within("ScoreClimb"));
+        }
+        family.check(params)?;
+        let dim = family.dim();
+        let mut points = vec![0.0; dim * self.lanes];
+        let mut log_q = vec![0.0; self.lanes];
+        let mut work = vec![0.0; family.work_len(self.lanes)];
+        family.sample_into(params, lanes, batch_mut(&mut points, dim, self.lanes), &mut log_q, &mut work);
+        let positions = Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]);
+        self.kernel.init(target, positions).map_err(|error| error.within("ScoreClimb"))
+    }
+
+    fn check(&self, target: &P, state: &K::State) -> Result<(), Error> {
+        self.kernel.check(target, self.lanes, state)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut K::State,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        mut work: &mut [f64],
+    ) -> Result<K::Info, Error> {
+        let columns = self.kernel.columns(self.lanes).max(self.lanes);
+        let family_work = borrow(&mut work, family.work_len(columns));
+        let mut guide = At::new(family, params, columns, family_work)?;
+        let info = self.kernel.step(target, &mut guide, state, lanes, work);
+
+        let (points, weights) = match self.average {
+            Average::Chains => (state.chains().positions.as_ref(), None),
+            Average::Cloud => (state.points(), state.weights()),
+        };
+        let weights = weights.unwrap_or_else(|| {
+            let equal = borrow(&mut work, points.ncols());
+            equal.fill(1.0 / points.ncols() as f64);
+            equal
+        });
+        direction.fill(0.0);
+        family.add_scores(params, points, weights, direction, guide.into_work());
+        Ok(info)
+    }
+}

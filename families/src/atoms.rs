@@ -1,0 +1,274 @@
+//! Finitely many points.
+
+use std::cmp::Ordering;
+
+use faer::{Mat, MatMut, MatRef};
+use mcsa::{Columns, Error, Family, Stream, all_finite};
+
+use crate::lanes::each_column;
+use crate::softmax::Softmax;
+
+/// A softmax over finitely many points of `R^d`: the family whose chance can be enumerated.
+///
+/// ```text
+/// q_lambda(a_k) = exp(lambda_k) / sum_l exp(lambda_l),     score_l(a_k) = 1[l = k] - q_lambda(a_l)
+/// ```
+/// Lambda is one logit per atom, in the order of the columns given; adding a constant to all of them
+/// changes nothing. Draws go through [`Stream::choose`], so that [`mcsa::enumerate`] runs a kernel
+/// along every proposal and computes its transition matrix.
+///
+/// A point belongs to an atom if all its coordinates have the same bits; so `0.0` and `-0.0` differ.
+/// Off the atoms the log density is `-inf` for every lambda, and the score is zero.
+/// In dimension zero there is one point, hence one atom.
+///
+/// ```
+/// use mcsa::Family;
+/// use mcsa_families::Atoms;
+/// let atoms = Atoms::on_line(3)?;
+/// let lambda = [0.0, 0.0, 2.0_f64.ln()];
+/// let mut work = vec![0.0; atoms.work_len(1)];
+/// assert!((atoms.log_prob(&lambda, &[2.0], &mut work) - 0.5_f64.ln()).abs() < 1e-15);
+/// assert_eq!(atoms.log_prob(&lambda, &[0.5], &mut work), f64::NEG_INFINITY);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Atoms {
+    points: Mat<f64>,
+    /// Indices of the columns, sorted by their bits.
+    order: Vec<usize>,
+}
+
+fn compare(a: &[f64], b: &[f64]) -> Ordering {
+    a.iter().map(|x| x.to_bits()).cmp(b.iter().map(|x| x.to_bits()))
+}
+
+impl Atoms {
+    /// The columns of `points` as atoms.
+    ///
+    /// # Errors
+    /// If there is no column, a coordinate is not finite, or two columns are equal bit for bit.
+    pub fn new(points: Mat<f64>) -> Result<Self, Error> {
+        if points.ncols() == 0 {
+            return Err(Error::invalid("no atoms: a distribution needs at least one point"));
+        }
+        for k in 0..points.ncols() {
+            all_finite("atom", points.col_as_slice(k)).map_err(|e| e.within(format!("Atoms: column {k}")))?;
+        }
+        let mut order: Vec<usize> = (0..points.ncols()).collect();
+        order.sort_by(|&k, &l| compare(points.col_as_slice(k), points.col_as_slice(l)));
+        let equal =
+            |pair: &&[usize]| compare(points.col_as_slice(pair[0]), points.col_as_slice(pair[1])).is_eq();
+        if let Some(pair) = order.windows(2).find(equal) {
+            return Err(Error::invalid(format!("atoms {} and {} are the same point", pair[0], pair[1])));
+        }
+        Ok(Self { points, order })
+    }
+
+    /// Atoms at `0, 1, .., count - 1` on the line.
+    ///
+    /// # Errors
+    /// If `count` is zero.
+    pub fn on_line(count: usize) -> Result<Self, Error> {
+        Self::new(Mat::from_fn(1, count, |_, k| k as f64))
+    }
+
+    /// The atoms, a column each.
+    pub fn points(&self) -> MatRef<'_, f64> {
+        self.points.as_ref()
+    }
+
+    /// Which atom a point is, bit for bit.
+    pub fn index_of(&self, point: &[f64]) -> Option<usize> {
+        let found = self.order.binary_search_by(|&k| compare(self.points.col_as_slice(k), point));
+        found.ok().map(|at| self.order[at])
+    }
+
+    /// Writes the probability of each atom.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn probabilities_into(&self, params: &[f64], probabilities: &mut [f64]) {
+        assert_eq!(params.len(), probabilities.len(), "a probability per atom");
+        let softmax = Softmax::of(params);
+        for (p, &logit) in probabilities.iter_mut().zip(params) {
+            *p = softmax.log(logit).exp();
+        }
+    }
+
+    /// The entropy `-sum_k q(a_k) log q(a_k)`; an atom of probability zero contributes zero.
+    pub fn entropy(&self, params: &[f64]) -> f64 {
+        let softmax = Softmax::of(params);
+        let term = |log_q: f64| if log_q.exp() > 0.0 { -log_q.exp() * log_q } else { 0.0 };
+        params.iter().map(|&logit| term(softmax.log(logit))).sum()
+    }
+
+    /// `gradient += weight * d entropy / d lambda`, where `d entropy / d lambda_k = -q_k (log q_k + entropy)`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64]) {
+        assert_eq!(params.len(), gradient.len(), "a slope per logit");
+        let (softmax, entropy) = (Softmax::of(params), self.entropy(params));
+        for (slope, &logit) in gradient.iter_mut().zip(params) {
+            let log_q = softmax.log(logit);
+            if log_q.exp() > 0.0 {
+                *slope -= weight * log_q.exp() * (log_q + entropy);
+            }
+        }
+    }
+}
+
+impl Family for Atoms {
+    fn dim(&self) -> usize {
+        self.points.nrows()
+    }
+
+    fn num_params(&self) -> usize {
+        self.points.ncols()
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        self.num_params()
+    }
+
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
+        assert_eq!(z.ncols(), log_q.len(), "a density per column");
+        let softmax = Softmax::of(params);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = self.index_of(z.column(j)).map_or(f64::NEG_INFINITY, |k| softmax.log(params[k]));
+        }
+    }
+
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        _: &mut [f64],
+    ) {
+        assert_eq!(z.ncols(), log_q.len(), "a density per column");
+        let softmax = Softmax::of(params);
+        // Finite logits always leave a choice; unchecked ones say NaN, which kernels reject.
+        each_column(lanes, z, |lane, j, z| match lane.choose(params) {
+            Some(k) => {
+                z.copy_from_slice(self.points.col_as_slice(k));
+                log_q[j] = softmax.log(params[k]);
+            }
+            None => {
+                z.fill(f64::NAN);
+                log_q[j] = f64::NAN;
+            }
+        });
+    }
+
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        assert_eq!(z.ncols(), weights.len(), "a weight per column");
+        let probabilities = &mut work[..self.num_params()];
+        self.probabilities_into(params, probabilities);
+        for (j, &weight) in weights.iter().enumerate() {
+            if let Some(k) = self.index_of(z.column(j)) {
+                for (l, (slope, &p)) in gradient.iter_mut().zip(&*probabilities).enumerate() {
+                    *slope += weight * (if l == k { 1.0 } else { 0.0 } - p);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::mat;
+    use mcsa::enumerate;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_family_without_points_twice_the_same_or_at_infinity_is_refused() {
+        let said = |points: Mat<f64>| Atoms::new(points).unwrap_err().to_string();
+        assert_eq!(said(Mat::zeros(2, 0)), "no atoms: a distribution needs at least one point");
+        assert_eq!(said(mat![[1.0, 2.0, 1.0], [0.0, 0.0, 0.0]]), "atoms 0 and 2 are the same point");
+        assert_eq!(said(mat![[1.0, f64::NAN]]), "Atoms: column 1: atom[0] is NaN, expected a finite number");
+        assert_eq!(said(Mat::zeros(0, 2)), "atoms 0 and 1 are the same point");
+        assert!(Atoms::on_line(0).is_err());
+        assert!(Atoms::new(Mat::zeros(0, 1)).is_ok());
+        assert!(Atoms::on_line(3).unwrap().check(&[0.0, f64::NAN, 0.0]).is_err());
+        assert!(Atoms::on_line(3).unwrap().check(&[0.0; 2]).is_err());
+    }
+
+    #[test]
+    fn zeros_of_both_signs_are_two_atoms() {
+        let atoms = Atoms::new(mat![[0.0, -0.0]]).unwrap();
+        assert_eq!((atoms.index_of(&[0.0]), atoms.index_of(&[-0.0])), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn extreme_logits_are_probabilities() {
+        let atoms = Atoms::on_line(3).unwrap();
+        let params = [1e300, -1e300, 1e300];
+        let mut p = [0.0; 3];
+        atoms.probabilities_into(&params, &mut p);
+        assert_eq!(p, [0.5, 0.0, 0.5]);
+        assert!((atoms.entropy(&params) - 2.0_f64.ln()).abs() < 1e-15);
+        let mut slope = [0.0; 3];
+        atoms.add_entropy_gradient(&params, 1.0, &mut slope);
+        assert!(slope.iter().all(|s| s.abs() < 1e-15), "{slope:?}");
+    }
+
+    prop_compose! {
+        fn logits()(count in 1..6_usize)(logits in prop::collection::vec(-4.0..4.0_f64, count)) -> Vec<f64> {
+            logits
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn enumerated_draws_have_the_probabilities_of_log_prob(params in logits(), columns in 1..3_usize) {
+            let atoms = Atoms::on_line(params.len()).unwrap();
+            let mut z = vec![0.0; columns];
+            let mut log_q = vec![0.0; columns];
+            let branches = enumerate(1, 1000, |lanes| {
+                atoms.sample_into(&params, lanes, mcsa::batch_mut(&mut z, 1, columns), &mut log_q, &mut []);
+                (z.clone(), log_q.iter().sum::<f64>())
+            }).unwrap();
+            prop_assert_eq!(branches.len(), params.len().pow(columns as u32));
+            for branch in branches {
+                let (z, log_q) = branch.outcome;
+                let told: f64 = z.iter().map(|&z| atoms.log_prob(&params, &[z], &mut [])).sum();
+                prop_assert_eq!(log_q.to_bits(), told.to_bits());
+                prop_assert!((branch.probability - told.exp()).abs() < 1e-15 * columns as f64);
+            }
+        }
+
+        #[test]
+        fn the_expected_score_is_zero(params in logits()) {
+            let atoms = Atoms::on_line(params.len()).unwrap();
+            let mut p = vec![0.0; params.len()];
+            atoms.probabilities_into(&params, &mut p);
+            let (mut mean, mut work) = (vec![0.0; params.len()], vec![0.0; params.len()]);
+            atoms.add_scores(&params, atoms.points(), &p, &mut mean, &mut work);
+            prop_assert!(mean.iter().all(|m| m.abs() < 1e-15), "{:?}", mean);
+        }
+
+        #[test]
+        fn slopes_are_differences(params in logits(), k in 0..6_usize, l in 0..6_usize) {
+            let (k, l) = (k % params.len(), l % params.len());
+            let atoms = Atoms::on_line(params.len()).unwrap();
+            let shifted = |h: f64| { let mut p = params.clone(); p[l] += h; p };
+            let difference = |f: &dyn Fn(&[f64]) -> f64| (f(&shifted(1e-5)) - f(&shifted(-1e-5))) / 2e-5;
+            let (mut score, mut slope) = (vec![0.0; params.len()], vec![0.0; params.len()]);
+            let z = [k as f64];
+            atoms.add_score(&params, &z, 1.0, &mut score, &mut vec![0.0; params.len()]);
+            atoms.add_entropy_gradient(&params, 1.0, &mut slope);
+            prop_assert!((score[l] - difference(&|p| atoms.log_prob(p, &z, &mut []))).abs() < 1e-9);
+            prop_assert!((slope[l] - difference(&|p| atoms.entropy(p))).abs() < 1e-9);
+        }
+    }
+}

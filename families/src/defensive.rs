@@ -1,0 +1,305 @@
+//! A guide that sometimes proposes from a tail.
+
+use faer::reborrow::{Reborrow, ReborrowMut};
+use faer::{MatMut, MatRef};
+use mcsa::{Error, Guide, Stream, same_length};
+
+use crate::Tail;
+
+/// How often to propose from which tail: the configuration of a [`Defensive`] guide.
+///
+/// Immutable, so that one serves every step: [`around`](Defence::around) wraps the guide of the moment and
+/// allocates nothing.
+///
+/// ```
+/// use mcsa::{At, Family, Guide, Seed};
+/// use mcsa_families::{Defence, MeanField, Tail};
+/// let (q, defence) = (MeanField::new(1), Defence::new(0.1, Tail::cauchy(1))?);
+/// let mut work = vec![0.0; q.work_len(4) + Defence::work_len(4)];
+/// let (for_q, for_defence) = work.split_at_mut(q.work_len(4));
+/// let mut guide = At::new(&q, &[0.0, 0.0], 4, for_q)?;
+/// let (mut z, mut log_q) = ([0.0; 4], [0.0; 4]);
+/// let batch = mcsa::batch_mut(&mut z, 1, 4);
+/// defence.around(&mut guide, 4, for_defence)?.sample_into(&mut Seed::new(1).streams(4, 0), batch, &mut log_q);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Defence {
+    share: f64,
+    tail: Tail,
+}
+
+impl Defence {
+    /// Proposes from `tail` with probability `share`, the epsilon of the formula.
+    ///
+    /// # Errors
+    /// If `share` is not in `[0, 1)`.
+    pub fn new(share: f64, tail: Tail) -> Result<Self, Error> {
+        check_share(share)?;
+        Ok(Self { share, tail })
+    }
+
+    /// The probability of the tail.
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// Numbers of lent memory that [`around`](Self::around) needs for batches of so many columns.
+    pub fn work_len(columns: usize) -> usize {
+        columns
+    }
+
+    /// Defends a guide, with memory for batches of `columns`.
+    ///
+    /// # Errors
+    /// If the dimensions differ, or `work` is shorter than [`work_len`](Self::work_len).
+    pub fn around<'a, G: Guide + ?Sized>(
+        &'a self,
+        guide: &'a mut G,
+        columns: usize,
+        work: &'a mut [f64],
+    ) -> Result<Defensive<'a, G, &'a Tail>, Error> {
+        Defensive::new(guide, &self.tail, self.share, columns, work)
+    }
+}
+
+/// A guide mixed with a tail that does not depend on lambda.
+///
+/// ```text
+/// q_def(z) = (1 - eps) q_lambda(z) + eps tail(z)
+/// ```
+/// Then `p/q_def <= sup(p/tail) / eps` at every lambda: chains that propose from it are uniformly ergodic
+/// although `q_lambda` alone may have unbounded weights (pMCSA). What is fitted is still `q_lambda`: this is a
+/// [`Guide`] and no family, so nobody can ask it for scores.
+///
+/// Each column first chooses its side through [`Stream::choose`], then draws from it, in the order of the
+/// columns of a lane; neighbouring columns of different lanes that chose alike are drawn as one batch. With
+/// `eps = 0` nothing is chosen and the tail is not evaluated: it is the guide itself, bit for bit.
+///
+/// Numerics: log densities are added in log space; outside both supports they are `-inf`, and a NaN of
+/// either side remains.
+pub struct Defensive<'a, G: ?Sized, T> {
+    guide: &'a mut G,
+    tail: T,
+    share: f64,
+    log_tail: &'a mut [f64],
+}
+
+impl<'a, G: Guide + ?Sized, T: Guide> Defensive<'a, G, T> {
+    /// `guide` with probability `1 - share`, `tail` with probability `share`; with memory for batches of `columns`.
+    ///
+    /// # Errors
+    /// If `share` is not in `[0, 1)`, the dimensions differ, or `work` is shorter than `columns`.
+    pub fn new(
+        guide: &'a mut G,
+        tail: T,
+        share: f64,
+        columns: usize,
+        work: &'a mut [f64],
+    ) -> Result<Self, Error> {
+        check_share(share)?;
+        same_length("a point of the tail", guide.dim(), tail.dim())?;
+        if work.len() < Defence::work_len(columns) {
+            same_length("work", Defence::work_len(columns), work.len())?;
+        }
+        Ok(Self { guide, tail, share, log_tail: work })
+    }
+
+    fn log_weights(&self) -> [f64; 2] {
+        [(-self.share).ln_1p(), self.share.ln()]
+    }
+
+    /// Draws columns that chose alike; where the tail draws, the guide is asked for its density.
+    fn draw(&mut self, from_tail: bool, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_guide: &mut [f64]) {
+        if from_tail {
+            self.tail.sample_into(lanes, z.rb_mut(), log_guide);
+            self.guide.log_probs(z.rb(), log_guide);
+        } else {
+            self.guide.sample_into(lanes, z, log_guide);
+        }
+    }
+
+    /// Turns log densities of the guide into those of the mixture.
+    fn mix(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        let [log_keep, log_share] = self.log_weights();
+        let log_tail = &mut self.log_tail[..z.ncols()];
+        self.tail.log_probs(z, log_tail);
+        for (log_q, log_tail) in log_q.iter_mut().zip(log_tail) {
+            *log_q = log_add_exp(log_keep + *log_q, log_share + *log_tail);
+        }
+    }
+}
+
+impl<G: Guide + ?Sized, T: Guide> Guide for Defensive<'_, G, T> {
+    fn dim(&self) -> usize {
+        self.guide.dim()
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        self.guide.log_probs(z, log_q);
+        if self.share > 0.0 {
+            self.mix(z, log_q);
+        }
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        if self.share == 0.0 || z.ncols() == 0 {
+            return self.guide.sample_into(lanes, z, log_q);
+        }
+        assert_eq!(z.ncols(), log_q.len(), "a density per column");
+        assert!(!lanes.is_empty() && z.ncols().is_multiple_of(lanes.len()), "lanes divide the columns");
+        let per_lane = z.ncols() / lanes.len();
+        let log_weights = self.log_weights();
+        let choose = |lanes: &mut [Stream], j: usize| lanes[j / per_lane].choose(&log_weights) == Some(1);
+        let (mut start, mut ahead) = (0, None);
+        while start < z.ncols() {
+            let from_tail = ahead.take().unwrap_or_else(|| choose(lanes, start));
+            let mut end = start + 1;
+            // A lane draws a column before it chooses for its next; other lanes need not wait.
+            while end < z.ncols() && end.is_multiple_of(per_lane) && ahead.is_none() {
+                match choose(lanes, end) {
+                    same if same == from_tail => end += 1,
+                    other => ahead = Some(other),
+                }
+            }
+            let run = &mut lanes[start / per_lane..=(end - 1) / per_lane];
+            self.draw(from_tail, run, z.rb_mut().subcols_mut(start, end - start), &mut log_q[start..end]);
+            start = end;
+        }
+        self.mix(z.rb(), log_q);
+    }
+}
+
+fn check_share(share: f64) -> Result<(), Error> {
+    if !(0.0..1.0).contains(&share) {
+        return Err(Error::parameter("share", share, "at least 0 and less than 1"));
+    }
+    Ok(())
+}
+
+/// `ln(e^a + e^b)`.
+fn log_add_exp(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Atoms, MeanField};
+    use faer::mat;
+    use mcsa::{At, Family, Seed, enumerate};
+    use proptest::prelude::*;
+
+    #[test]
+    fn shares_dimensions_and_memory_are_checked() {
+        for share in [1.0, -0.1, f64::NAN, f64::INFINITY] {
+            assert!(Defence::new(share, Tail::cauchy(1)).is_err());
+        }
+        let defence = Defence::new(0.5, Tail::cauchy(2)).unwrap();
+        assert!(defence.around(&mut Tail::cauchy(2), 3, &mut [0.0; 3]).is_ok());
+        assert!(defence.around(&mut Tail::cauchy(2), 3, &mut [0.0; 2]).is_err());
+        assert!(defence.around(&mut Tail::cauchy(1), 3, &mut [0.0; 3]).is_err());
+    }
+
+    #[test]
+    fn sums_of_logs_keep_infinities_and_nan() {
+        let inf = f64::INFINITY;
+        assert_eq!(log_add_exp(-inf, -inf), -inf);
+        assert_eq!((log_add_exp(-inf, 2.0), log_add_exp(2.0, -inf)), (2.0, 2.0));
+        assert!(log_add_exp(f64::NAN, 0.0).is_nan() && log_add_exp(0.0, f64::NAN).is_nan());
+        assert!(log_add_exp(f64::NAN, -inf).is_nan() && log_add_exp(-inf, f64::NAN).is_nan());
+    }
+
+    proptest! {
+        /// Both sides have atoms at 0 and 1, one each has an atom of its own: all ways to meet, or not.
+        #[test]
+        fn enumerated_draws_have_the_probabilities_of_the_mixture(
+            logits in prop::array::uniform3(-2.0..2.0_f64),
+            tail_logits in prop::array::uniform3(-2.0..2.0_f64),
+            share in prop_oneof![Just(0.0), 0.0..1.0_f64],
+            lanes in 1..3_usize,
+            per_lane in 1..3_usize,
+        ) {
+            let (left, right) = (Atoms::on_line(3).unwrap(), Atoms::new(mat![[0.0, 1.0, 5.0]]).unwrap());
+            let columns = lanes * per_lane;
+            let log_prob = |z: f64| {
+                let q = left.log_prob(&logits, &[z], &mut [0.0; 3]).exp();
+                let tail = right.log_prob(&tail_logits, &[z], &mut [0.0; 3]).exp();
+                ((1.0 - share) * q + share * tail).ln()
+            };
+            let (mut memory, mut tail_memory, mut work) = ([0.0; 3], [0.0; 3], vec![0.0; columns]);
+            let branches = enumerate(lanes, 1_000_000, |streams| {
+                let mut q = At::new(&left, &logits, columns, &mut memory).unwrap();
+                let tail = At::new(&right, &tail_logits, columns, &mut tail_memory).unwrap();
+                let mut guide = Defensive::new(&mut q, tail, share, columns, &mut work).unwrap();
+                let (mut z, mut log_q, mut told) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; columns]);
+                guide.sample_into(streams, mcsa::batch_mut(&mut z, 1, columns), &mut log_q);
+                guide.log_probs(mcsa::batch(&z, 1, columns), &mut told);
+                assert_eq!(log_q, told);
+                (z, log_q)
+            }).unwrap();
+            let mut outcomes: Vec<(Vec<f64>, f64, f64)> = Vec::new();
+            for branch in branches {
+                let (z, log_q) = branch.outcome;
+                for (&z, &log_q) in z.iter().zip(&log_q) {
+                    prop_assert!((log_q - log_prob(z)).abs() < 1e-14, "{log_q} {}", log_prob(z));
+                }
+                match outcomes.iter_mut().find(|(point, ..)| *point == z) {
+                    Some((_, probability, _)) => *probability += branch.probability,
+                    None => outcomes.push((z, branch.probability, log_q.iter().sum::<f64>().exp())),
+                }
+            }
+            for (_, found, told) in outcomes {
+                prop_assert!((found - told).abs() < 1e-14, "{found} {told}");
+            }
+        }
+
+        #[test]
+        fn a_lane_draws_its_columns_as_if_one_by_one(dim in 0..3_usize, lanes in 1..5_usize, per_lane in 1..5_usize) {
+            let (q, defence) = (MeanField::new(dim), Defence::new(0.4, Tail::cauchy(dim)).unwrap());
+            let (params, columns) = (vec![0.3; 2 * dim], lanes * per_lane);
+            let mut memory = vec![0.0; q.work_len(columns)];
+            let mut guide = At::new(&q, &params, columns, &mut memory).unwrap();
+            let mut work = vec![0.0; columns];
+            let mut guide = defence.around(&mut guide, columns, &mut work).unwrap();
+            let (mut z, mut log_q) = (vec![0.0; dim * columns], vec![0.0; columns]);
+            let mut streams = Seed::new(6).streams(lanes, 1);
+            guide.sample_into(&mut streams, mcsa::batch_mut(&mut z, dim, columns), &mut log_q);
+            let mut alone = Seed::new(6).streams(lanes, 1);
+            for j in 0..columns {
+                let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
+                let lane = &mut alone[j / per_lane..j / per_lane + 1];
+                guide.sample_into(lane, mcsa::batch_mut(&mut point, dim, 1), &mut log_alone);
+                prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_share_it_is_the_guide_and_with_one_weights_are_bounded() {
+        let (q, params) = (MeanField::new(1), [0.0, 0.0]);
+        let (mut memory, mut work) = (vec![0.0; q.work_len(5)], [0.0; 5]);
+        let mut guide = At::new(&q, &params, 5, &mut memory).unwrap();
+        let (mut plain, mut defended) = ([0.0; 5], [0.0; 5]);
+        let (mut log_q, mut log_def) = ([0.0; 5], [0.0; 5]);
+        guide.sample_into(&mut Seed::new(9).streams(5, 0), mcsa::batch_mut(&mut plain, 1, 5), &mut log_q);
+        let none = Defence::new(0.0, Tail::cauchy(1)).unwrap();
+        let mut same = none.around(&mut guide, 5, &mut work).unwrap();
+        same.sample_into(&mut Seed::new(9).streams(5, 0), mcsa::batch_mut(&mut defended, 1, 5), &mut log_def);
+        assert_eq!((plain, log_q), (defended, log_def));
+
+        // A Laplace target has tails heavier than the Gaussian, lighter than Cauchy's.
+        let (far, share) = ([0.0, 3.0, -30.0, 300.0, 1e4], 0.1);
+        let some = Defence::new(share, Tail::cauchy(1)).unwrap();
+        some.around(&mut guide, 5, &mut work).unwrap().log_probs(mcsa::batch(&far, 1, 5), &mut log_def);
+        let log_p = |z: f64| -z.abs() - 2.0_f64.ln();
+        let log_tail = |z: f64| -(std::f64::consts::PI * (1.0 + z * z)).ln();
+        let bound = 2.0_f64.ln(); // sup p/tail = pi sup (1 + z^2) e^-|z| / 2 < 2
+        for (&z, &log_def) in far.iter().zip(&log_def) {
+            assert!(log_p(z) - log_tail(z) < bound && log_p(z) - log_def <= bound - share.ln());
+        }
+        guide.log_probs(mcsa::batch(&far, 1, 5), &mut log_q);
+        assert!(log_p(far[2]) - log_q[2] > bound - share.ln(), "the twin: undefended, the bound fails");
+    }
+}

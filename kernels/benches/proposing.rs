@@ -1,0 +1,92 @@
+//! Nanoseconds per chain-transition of the kernels that propose from the guide.
+//!
+//! The line `nothing` is the same step without target and decisions: draws and densities of the guide alone.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use faer::Mat;
+use mcsa::{Address, At, Family, Guide, Kernel, LogDensity, Seed, batch_mut};
+use mcsa_families::MeanField;
+use mcsa_kernels::{Cis, DelayedAcceptance, Imh, Repeat};
+use mcsa_models::Gaussian;
+
+/// A target that costs nothing, so that what is left is the kernel's own.
+struct Flat(usize);
+
+impl LogDensity for Flat {
+    fn dim(&self) -> usize {
+        self.0
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        -0.5 * z[0] * z[0]
+    }
+}
+
+fn bench<P: LogDensity, K: Kernel<P>>(c: &mut Criterion, name: &str, target: &P, kernel: &K) {
+    let mut group = c.benchmark_group(name);
+    let dim = target.dim();
+    let family = MeanField::new(dim);
+    let params = family.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
+    for chains in [1, 10, 100] {
+        let seed = Seed::new(1);
+        let mut lanes = seed.streams(chains, 0);
+        let columns = kernel.columns(chains);
+        let mut memory = vec![0.0; family.work_len(columns)];
+        let mut work = vec![0.0; kernel.work_len(target, chains)];
+        let mut state = kernel.init(target, Mat::zeros(dim, chains)).unwrap();
+        let mut step = 0;
+        group.throughput(Throughput::Elements(chains as u64));
+        group.bench_function(BenchmarkId::from_parameter(format!("d{dim} N{chains}")), |b| {
+            b.iter(|| {
+                step += 1;
+                for (lane, stream) in lanes.iter_mut().enumerate() {
+                    stream.go_to(Address::of(lane as u64, step));
+                }
+                let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
+                kernel.step(target, &mut guide, &mut state, &mut lanes, &mut work)
+            });
+        });
+    }
+    group.finish();
+}
+
+fn guide_alone(c: &mut Criterion, dim: usize) {
+    let mut group = c.benchmark_group("nothing");
+    let family = MeanField::new(dim);
+    let params = family.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
+    for chains in [1, 10, 100] {
+        let mut lanes = Seed::new(1).streams(chains, 0);
+        let mut memory = vec![0.0; family.work_len(chains)];
+        let (mut points, mut log_q) = (vec![0.0; dim * chains], vec![0.0; chains]);
+        let mut step = 0;
+        group.throughput(Throughput::Elements(chains as u64));
+        group.bench_function(BenchmarkId::from_parameter(format!("d{dim} N{chains}")), |b| {
+            b.iter(|| {
+                step += 1;
+                for (lane, stream) in lanes.iter_mut().enumerate() {
+                    stream.go_to(Address::of(lane as u64, step));
+                }
+                let mut guide = At::new(&family, &params, chains, &mut memory).unwrap();
+                guide.sample_into(&mut lanes, batch_mut(&mut points, dim, chains), &mut log_q);
+                guide.log_probs(mcsa::batch(&points, dim, chains), &mut log_q);
+            });
+        });
+    }
+    group.finish();
+}
+
+fn proposing(c: &mut Criterion) {
+    for dim in [10, 100] {
+        guide_alone(c, dim);
+        bench(c, "imh on a flat target", &Flat(dim), &Imh::default());
+        let target = Gaussian::standard(dim);
+        bench(c, "imh", &target, &Imh::default());
+        bench(c, "imh 10 sweeps", &target, &Imh { sweeps: 10, ..Imh::default() });
+        bench(c, "imh repeated 10 times", &target, &Repeat { kernel: Imh::default(), times: 10 });
+        bench(c, "cis 10 candidates", &target, &Cis::with_candidates(10));
+        let delayed = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(dim) };
+        bench(c, "delayed acceptance of imh", &target, &delayed);
+    }
+}
+
+criterion_group!(benches, proposing);
+criterion_main!(benches);

@@ -1,0 +1,207 @@
+//! Conditional importance sampling.
+
+use faer::{Mat, MatRef};
+use mcsa::{
+    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, bits, borrow, same_length,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::weights::{log_weight, normalise};
+
+/// Conditional importance sampling: one retained point competes with `candidates - 1` fresh ones.
+///
+/// ```text
+/// z_1 = z,   z_i ~ q_lambda (i = 2..K),   z' = z_k  with  P(k) ∝ p(z_k) / q_lambda(z_k)
+/// ```
+///
+/// Invariant for p at every lambda (MSC, Prop. 1; MSC, Alg. 2), and reversible: with two candidates it is Barker's rule.
+/// `candidates` always counts the retained point; where a paper has N fresh ones, it is N + 1. The cloud is
+/// all candidates with their normalised weights, which is what Rao-Blackwellisation averages.
+///
+/// Numerics: weights are normalised in log space. A candidate whose density is NaN has weight zero and is counted;
+/// if all weights vanish the retained point stays, and that is counted too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cis {
+    /// The number of candidates, the retained point included; at least two.
+    pub candidates: usize,
+}
+
+impl Cis {
+    /// With so many candidates, the retained one included.
+    pub const fn with_candidates(candidates: usize) -> Self {
+        Self { candidates }
+    }
+
+    /// With so many fresh candidates beside the retained one.
+    pub const fn with_fresh(fresh: usize) -> Self {
+        Self { candidates: fresh + 1 }
+    }
+
+    const fn fresh(&self) -> usize {
+        self.candidates.saturating_sub(1)
+    }
+}
+
+/// The chains of [`Cis`], and the candidates of the last step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CisState {
+    /// The chains.
+    pub chains: Ensemble,
+    /// The fresh candidates, chain by chain, then the retained point of each chain.
+    #[serde(with = "bits::matrix")]
+    candidates: Mat<f64>,
+    /// Their weights; over all chains they sum to one.
+    #[serde(with = "bits::vector")]
+    weights: Vec<f64>,
+}
+
+/// What a step of [`Cis`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CisInfo {
+    /// Chains.
+    pub tried: u64,
+    /// Chains that chose a fresh candidate.
+    pub moved: u64,
+    /// The largest normalised weight in any chain's candidates.
+    pub max_weight: f64,
+    /// The effective sample size of a chain's candidates, averaged over chains.
+    pub ess: f64,
+    /// Candidates at which a density was NaN or p infinite; none was chosen.
+    pub non_finite: u64,
+    /// Chains that stayed because no candidate had weight.
+    pub vanished: u64,
+}
+
+impl Record for CisInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("acceptance", self.moved as f64 / self.tried.max(1) as f64);
+        sink("max_weight", self.max_weight);
+        sink("ess", self.ess);
+        sink("non_finite", self.non_finite as f64);
+        sink("vanished", self.vanished as f64);
+    }
+}
+
+impl Cloud for CisState {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
+    }
+
+    fn points(&self) -> MatRef<'_, f64> {
+        self.candidates.as_ref()
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(&self.weights)
+    }
+}
+
+impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
+    type State = CisState;
+    type Info = CisInfo;
+
+    fn columns(&self, chains: usize) -> usize {
+        chains * self.candidates
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        let fresh = chains * self.fresh();
+        2 * fresh + chains + self.candidates + target.work_len(fresh)
+    }
+
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<CisState, Error> {
+        if self.candidates < 2 {
+            let error = Error::parameter(
+                "candidates",
+                self.candidates as f64,
+                "at least 2, the retained point included",
+            );
+            return Err(error.within("Cis"));
+        }
+        let (chains, fresh) = (positions.ncols(), positions.ncols() * self.fresh());
+        // Before the first step the cloud is the chains.
+        let candidates = Mat::from_fn(target.dim().min(positions.nrows()), fresh + chains, |i, k| {
+            positions[(i, if k < fresh { k / self.fresh() } else { k - fresh })]
+        });
+        let weights =
+            (0..fresh + chains).map(|k| if k < fresh { 0.0 } else { 1.0 / chains as f64 }).collect();
+        let chains = Ensemble::new(target, positions).map_err(|error| error.within("Cis"))?;
+        Ok(CisState { chains, candidates, weights })
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &CisState) -> Result<(), Error> {
+        let columns = chains * self.candidates;
+        state
+            .chains
+            .check(target.dim(), chains)
+            .and_then(|()| same_length("candidates", columns, state.candidates.ncols()))
+            .and_then(|()| same_length("a candidate", target.dim(), state.candidates.nrows()))
+            .and_then(|()| same_length("weights", columns, state.weights.len()))
+            .map_err(|error| error.within("Cis"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        guide: &mut dyn Guide,
+        state: &mut CisState,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+    ) -> CisInfo {
+        let (chains, fresh) = (state.chains.len(), self.fresh());
+        assert_eq!(lanes.len(), chains, "a lane per chain");
+        let columns = chains * fresh;
+        let log_q = borrow(&mut work, columns);
+        let log_p = borrow(&mut work, columns);
+        let log_q_here = borrow(&mut work, chains);
+        let weights = borrow(&mut work, self.candidates);
+        guide.sample_into(lanes, state.candidates.as_mut().subcols_mut(0, columns), log_q);
+        target.log_densities(state.candidates.as_ref().subcols(0, columns), log_p, work);
+        guide.log_probs(state.chains.positions.as_ref(), log_q_here);
+
+        let mut info = CisInfo { tried: chains as u64, ..CisInfo::default() };
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let own = j * fresh..(j + 1) * fresh;
+            let retained = columns + j;
+            state
+                .candidates
+                .col_as_slice_mut(retained)
+                .copy_from_slice(state.chains.positions.col_as_slice(j));
+            let densities = std::iter::once((state.chains.log_p[j], log_q_here[j]));
+            let densities =
+                densities.chain(log_p[own.clone()].iter().copied().zip(log_q[own.clone()].iter().copied()));
+            for (weight, (log_p, log_q)) in weights.iter_mut().zip(densities) {
+                *weight = log_weight(log_p, log_q).unwrap_or_else(|| {
+                    info.non_finite += 1;
+                    f64::NEG_INFINITY
+                });
+            }
+            match lane.choose(weights) {
+                None => info.vanished += 1,
+                Some(0) => {}
+                Some(k) => {
+                    let k = own.start + k - 1;
+                    state.chains.place(j, state.candidates.as_ref().column(k), log_p[k]);
+                    info.moved += 1;
+                }
+            }
+            match normalise(weights) {
+                None => weights[0] = 1.0,
+                Some(evenness) => {
+                    info.max_weight = info.max_weight.max(evenness.largest);
+                    info.ess += evenness.effective / chains as f64;
+                }
+            }
+            state.weights[retained] = weights[0] / chains as f64;
+            for (kept, weight) in state.weights[own].iter_mut().zip(&weights[1..]) {
+                *kept = weight / chains as f64;
+            }
+        }
+        info
+    }
+}

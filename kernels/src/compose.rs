@@ -1,0 +1,141 @@
+//! Two kernels as one.
+
+use faer::Mat;
+use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
+use serde::{Deserialize, Serialize};
+
+use crate::Tally;
+
+/// One kernel after the other, in every step: `K_1 K_2`. Invariant if both are; in general not reversible.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cycle<A, B> {
+    /// What moves first.
+    pub first: A,
+    /// What moves second.
+    pub second: B,
+}
+
+/// One of two kernels, chosen anew in every step: `w K_1 + (1 - w) K_2`. Invariant, and reversible, if both are.
+///
+/// The first lane chooses, for all chains alike: lock step keeps batches whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts<A, B>")]
+pub struct Mixture<A, B> {
+    first: A,
+    second: B,
+    weight: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts<A, B> {
+    first: A,
+    second: B,
+    weight: f64,
+}
+
+impl<A, B> TryFrom<Parts<A, B>> for Mixture<A, B> {
+    type Error = Error;
+
+    fn try_from(parts: Parts<A, B>) -> Result<Self, Error> {
+        Self::new(parts.weight, parts.first, parts.second)
+    }
+}
+
+impl<A, B> Mixture<A, B> {
+    /// The first kernel with probability `weight`, else the second.
+    ///
+    /// # Errors
+    /// If the weight is outside `[0, 1]`.
+    pub fn new(weight: f64, first: A, second: B) -> Result<Self, Error> {
+        if !(0.0..=1.0).contains(&weight) {
+            return Err(Error::parameter("weight", weight, "between 0 and 1").within("Mixture"));
+        }
+        Ok(Self { first, second, weight })
+    }
+}
+
+/// The states of two composed kernels. The first one's chains are where the chains are; the second is told before
+/// it moves them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Composed<A, B> {
+    first: A,
+    second: B,
+}
+
+impl<A: Cloud, B: Cloud> Cloud for Composed<A, B> {
+    fn chains(&self) -> &Ensemble {
+        self.first.chains()
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        self.first.chains_mut()
+    }
+}
+
+impl<A: Cloud, B: Cloud> Composed<A, B> {
+    /// Runs `step` on the second state with the chains of the first, and hands them back.
+    fn on_second<I>(&mut self, step: impl FnOnce(&mut B) -> I) -> I {
+        self.second.chains_mut().copy_from(self.first.chains());
+        let info = step(&mut self.second);
+        self.first.chains_mut().copy_from(self.second.chains());
+        info
+    }
+}
+
+macro_rules! two_kernels {
+    ($name:ident, |$kernel:ident, $first:ident, $second:ident, $lanes:ident| $step:expr) => {
+        impl<P: LogDensity + ?Sized, A: Kernel<P>, B: Kernel<P>> Kernel<P> for $name<A, B> {
+            type State = Composed<A::State, B::State>;
+            type Info = Tally;
+
+            fn columns(&self, chains: usize) -> usize {
+                self.first.columns(chains).max(self.second.columns(chains))
+            }
+
+            fn work_len(&self, target: &P, chains: usize) -> usize {
+                self.first.work_len(target, chains).max(self.second.work_len(target, chains))
+            }
+
+            fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
+                let first = self.first.init(target, positions.clone())?;
+                Ok(Composed { first, second: self.second.init(target, positions)? })
+            }
+
+            fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
+                self.first
+                    .check(target, chains, &state.first)
+                    .and_then(|()| self.second.check(target, chains, &state.second))
+                    .map_err(|error| error.within(stringify!($name)))
+            }
+
+            fn step(
+                &self,
+                target: &P,
+                guide: &mut dyn Guide,
+                state: &mut Self::State,
+                $lanes: &mut [Stream],
+                work: &mut [f64],
+            ) -> Tally {
+                let ($kernel, mut tally) = (self, Tally::default());
+                let (uses_first, uses_second) = $step;
+                if uses_first {
+                    tally.add(&self.first.step(target, guide, &mut state.first, $lanes, work));
+                }
+                if uses_second {
+                    tally.add(
+                        &state.on_second(|second| self.second.step(target, guide, second, $lanes, work)),
+                    );
+                }
+                tally
+            }
+        }
+    };
+}
+
+two_kernels!(Cycle, |_kernel, first, second, lanes| (true, true));
+two_kernels!(Mixture, |kernel, first, second, lanes| {
+    let first = lanes.first_mut().is_none_or(|lane| lane.accept(kernel.weight.ln()));
+    (first, !first)
+});

@@ -1,0 +1,161 @@
+//! Delayed acceptance.
+
+use faer::Mat;
+use mcsa::{
+    Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, batch_mut,
+    borrow,
+};
+use serde::{Deserialize, Serialize};
+
+/// A cheap surrogate decides first; the exact density is asked only about what the surrogate let move.
+///
+/// ```text
+/// z' ~ K_surrogate(z, .),    keep z' with probability  min(1, (p(z') s(z)) / (p(z) s(z')))
+/// ```
+///
+/// Invariant for p if the inner kernel is *reversible* for the surrogate s (Christen & Fox 2005): then `s` is the density
+/// ratio of going there and back. A [`Cycle`](crate::Cycle) or several sweeps averaged are not reversible steps.
+///
+/// Numerics: chains that the first stage left in place cost no exact evaluation. A NaN or `+inf` density is
+/// rejected and counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DelayedAcceptance<K, S> {
+    /// What proposes: a kernel reversible for the surrogate.
+    pub inner: K,
+    /// The cheap stand-in for the target.
+    pub surrogate: S,
+}
+
+/// The chains under the target, and under the surrogate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DelayedState<S> {
+    chains: Ensemble,
+    inner: S,
+    /// Whether someone else moved the chains since the surrogate was evaluated there.
+    moved: bool,
+}
+
+/// What a step of [`DelayedAcceptance`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct DelayedInfo {
+    /// Chains.
+    pub tried: u64,
+    /// Chains that passed the surrogate: exact evaluations.
+    pub promoted: u64,
+    /// Chains that moved.
+    pub accepted: u64,
+    /// Proposals at which the exact density was NaN or `+inf`; all were rejected.
+    pub non_finite: u64,
+}
+
+impl Record for DelayedInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        let share = |count: u64| count as f64 / self.tried.max(1) as f64;
+        sink("promoted", share(self.promoted));
+        sink("acceptance", share(self.accepted));
+        sink("non_finite", self.non_finite as f64);
+    }
+}
+
+impl<S: Cloud> Cloud for DelayedState<S> {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        self.moved = true;
+        &mut self.chains
+    }
+}
+
+impl<P, S, K> Kernel<P> for DelayedAcceptance<K, S>
+where
+    P: LogDensity + ?Sized,
+    S: LogDensity,
+    K: Kernel<S>,
+{
+    type State = DelayedState<K::State>;
+    type Info = DelayedInfo;
+
+    fn columns(&self, chains: usize) -> usize {
+        self.inner.columns(chains)
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        let inner = self.inner.work_len(&self.surrogate, chains).max(self.surrogate.work_len(chains));
+        (target.dim() + 2) * chains + inner.max(target.work_len(chains))
+    }
+
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
+        let inner =
+            self.inner.init(&self.surrogate, positions.clone()).map_err(|error| error.within("surrogate"));
+        let inner = inner.map_err(|error| error.within("DelayedAcceptance"))?;
+        let chains = Ensemble::new(target, positions).map_err(|error| error.within("DelayedAcceptance"))?;
+        Ok(DelayedState { chains, inner, moved: false })
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
+        state
+            .chains
+            .check(target.dim(), chains)
+            .and_then(|()| self.inner.check(&self.surrogate, chains, &state.inner))
+            .map_err(|error| error.within("DelayedAcceptance"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        guide: &mut dyn Guide,
+        state: &mut Self::State,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+    ) -> DelayedInfo {
+        let (dim, chains) = (target.dim(), state.chains.len());
+        if state.moved {
+            let inner = state.inner.chains_mut();
+            inner.copy_from(&state.chains);
+            self.surrogate.log_densities(state.chains.positions.as_ref(), &mut inner.log_p, work);
+            state.moved = false;
+        }
+        let log_s = borrow(&mut work, chains);
+        let log_p = borrow(&mut work, chains);
+        let points = borrow(&mut work, dim * chains);
+        log_s.copy_from_slice(&state.inner.chains().log_p);
+        self.inner.step(&self.surrogate, guide, &mut state.inner, lanes, work);
+
+        let promoted = |j: usize, there: &Ensemble, here: &Ensemble| {
+            there.positions.col_as_slice(j) != here.positions.col_as_slice(j)
+        };
+        let mut packed = 0;
+        for j in (0..chains).filter(|&j| promoted(j, state.inner.chains(), &state.chains)) {
+            batch_mut(points, dim, chains)
+                .column_mut(packed)
+                .copy_from_slice(state.inner.chains().positions.col_as_slice(j));
+            packed += 1;
+        }
+        let points = batch(&points[..dim * packed], dim, packed);
+        target.log_densities(points, &mut log_p[..packed], work);
+
+        let mut info =
+            DelayedInfo { tried: chains as u64, promoted: packed as u64, ..DelayedInfo::default() };
+        let mut k = 0;
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            if !promoted(j, state.inner.chains(), &state.chains) {
+                continue;
+            }
+            let broken = log_p[k].is_nan() || log_p[k] == f64::INFINITY;
+            info.non_finite += u64::from(broken);
+            let surrogate_ratio = log_s[j] - state.inner.chains().log_p[j];
+            let log_alpha =
+                if broken { f64::NAN } else { log_p[k] - state.chains.log_p[j] + surrogate_ratio };
+            if lane.accept(log_alpha) {
+                state.chains.place(j, points.column(k), log_p[k]);
+                info.accepted += 1;
+            } else {
+                state.inner.chains_mut().place(j, state.chains.positions.col_as_slice(j), log_s[j]);
+            }
+            k += 1;
+        }
+        info
+    }
+}

@@ -1,0 +1,203 @@
+//! The independent Metropolis-Hastings kernel.
+
+use faer::{Mat, MatRef};
+use mcsa::{
+    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, batch_mut, bits,
+    borrow, same_length,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::weights::{log_weight, normalise};
+
+/// The probability of moving, as a function of the ratio `r = w(z') / w(z)` of importance weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acceptance {
+    /// `min(1, r)`: the most moves of all reversible rules (Peskun).
+    #[default]
+    Metropolis,
+    /// `r / (1 + r)`: conditional importance sampling with two candidates.
+    Barker,
+}
+
+/// Independent Metropolis-Hastings: a chain moves to a draw of the guide, or stays.
+///
+/// ```text
+/// z' ~ q_lambda,   w = p / q_lambda,   move with probability min(1, w(z') / w(z))
+/// ```
+///
+/// Invariant for p at every lambda (pMCSA, Alg. 1; JSA, Alg. 2). Proposals do not depend on the chain, so those of
+/// all chains and all `sweeps` of a step are drawn and evaluated as one batch, then accepted one by one.
+///
+/// Numerics: weights are compared in log space. A proposal whose density is NaN is rejected and counted; a
+/// chain outside the support of p accepts the first proposal inside; where q vanishes at a chain, it stays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imh {
+    /// When to move.
+    #[serde(default)]
+    pub acceptance: Acceptance,
+    /// Transitions of each chain per step, at least one.
+    #[serde(default = "one")]
+    pub sweeps: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl Default for Imh {
+    /// One sweep, Metropolis.
+    fn default() -> Self {
+        Self { acceptance: Acceptance::Metropolis, sweeps: 1 }
+    }
+}
+
+/// The chains of [`Imh`], and every state visited in the last step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImhState {
+    /// The chains.
+    pub chains: Ensemble,
+    /// The states visited in the last step, chain by chain; empty for a single sweep, where they are the chains.
+    #[serde(with = "bits::matrix")]
+    visited: Mat<f64>,
+}
+
+/// What a step of [`Imh`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ImhInfo {
+    /// Transitions tried.
+    pub tried: u64,
+    /// Transitions that moved.
+    pub accepted: u64,
+    /// The largest normalised weight among the proposals of the step.
+    pub max_weight: f64,
+    /// The effective sample size of the proposals of the step; 0 if none has weight.
+    pub ess: f64,
+    /// Proposals at which a density was NaN or p infinite; all were rejected.
+    pub non_finite: u64,
+}
+
+impl Record for ImhInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("acceptance", self.accepted as f64 / self.tried.max(1) as f64);
+        sink("max_weight", self.max_weight);
+        sink("ess", self.ess);
+        sink("non_finite", self.non_finite as f64);
+    }
+}
+
+impl Cloud for ImhState {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
+    }
+
+    fn points(&self) -> MatRef<'_, f64> {
+        if self.visited.ncols() == 0 { self.chains.positions.as_ref() } else { self.visited.as_ref() }
+    }
+}
+
+impl Acceptance {
+    /// Log of the acceptance probability, up to the cut at 0, from two log weights.
+    pub(crate) fn log_alpha(self, from: f64, to: f64) -> f64 {
+        let ratio = match from {
+            // Outside the support of p: leave for any point inside.
+            f64::NEG_INFINITY if to > from => f64::INFINITY,
+            f64::NEG_INFINITY => return f64::NEG_INFINITY,
+            // Where q vanishes, or p is infinite, a chain cannot be left.
+            f64::INFINITY => return f64::NEG_INFINITY,
+            _ => to - from,
+        };
+        match self {
+            Self::Metropolis => ratio,
+            Self::Barker if ratio > 0.0 => -(-ratio).exp().ln_1p(),
+            Self::Barker => ratio - ratio.exp().ln_1p(),
+        }
+    }
+}
+
+impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
+    type State = ImhState;
+    type Info = ImhInfo;
+
+    fn columns(&self, chains: usize) -> usize {
+        chains * self.sweeps
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        let columns = chains * self.sweeps;
+        (target.dim() + 2) * columns + chains + target.work_len(columns)
+    }
+
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<ImhState, Error> {
+        if self.sweeps == 0 {
+            return Err(Error::parameter("sweeps", 0.0, "at least 1").within("Imh"));
+        }
+        let visited = if self.sweeps == 1 { 0 } else { positions.ncols() * self.sweeps };
+        let chains = Ensemble::new(target, positions).map_err(|error| error.within("Imh"))?;
+        Ok(ImhState { visited: Mat::zeros(target.dim(), visited), chains })
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &ImhState) -> Result<(), Error> {
+        let visited = if self.sweeps == 1 { 0 } else { chains * self.sweeps };
+        state
+            .chains
+            .check(target.dim(), chains)
+            .and_then(|()| same_length("visited states", visited, state.visited.ncols()))
+            .map_err(|error| error.within("Imh"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        guide: &mut dyn Guide,
+        state: &mut ImhState,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+    ) -> ImhInfo {
+        let (dim, chains, sweeps) = (target.dim(), state.chains.len(), self.sweeps);
+        assert_eq!(lanes.len(), chains, "a lane per chain");
+        let columns = chains * sweeps;
+        let points = borrow(&mut work, dim * columns);
+        let log_q = borrow(&mut work, columns);
+        let log_p = borrow(&mut work, columns);
+        let log_q_here = borrow(&mut work, chains);
+        guide.sample_into(lanes, batch_mut(points, dim, columns), log_q);
+        let points = batch(points, dim, columns);
+        target.log_densities(points, log_p, work);
+        guide.log_probs(state.chains.positions.as_ref(), log_q_here);
+
+        let mut info = ImhInfo { tried: columns as u64, ..ImhInfo::default() };
+        let log_w = log_q;
+        for (log_w, &log_p) in log_w.iter_mut().zip(log_p.iter()) {
+            *log_w = log_weight(log_p, *log_w).unwrap_or_else(|| {
+                info.non_finite += 1;
+                f64::NEG_INFINITY
+            });
+        }
+        let log_w_here = log_q_here;
+        for (log_w, &log_p) in log_w_here.iter_mut().zip(&state.chains.log_p) {
+            *log_w = log_weight(log_p, *log_w).unwrap_or(f64::NEG_INFINITY);
+        }
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            for k in j * sweeps..(j + 1) * sweeps {
+                if lane.accept(self.acceptance.log_alpha(log_w_here[j], log_w[k])) {
+                    state.chains.place(j, points.column(k), log_p[k]);
+                    log_w_here[j] = log_w[k];
+                    info.accepted += 1;
+                }
+                if sweeps > 1 {
+                    state.visited.col_as_slice_mut(k).copy_from_slice(state.chains.positions.col_as_slice(j));
+                }
+            }
+        }
+        if let Some(evenness) = normalise(log_w) {
+            (info.max_weight, info.ess) = (evenness.largest, evenness.effective);
+        }
+        info
+    }
+}

@@ -1,0 +1,215 @@
+//! One chain per datum, a few of them moved in each step.
+
+use faer::{Mat, MatRef};
+use mcsa::{
+    BlockGuide, Blocks, Columns, Error, Record, Stream, all_finite, batch, batch_mut, bits, borrow,
+    same_length,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::Acceptance;
+use crate::weights::log_weight;
+
+/// When a chain that has waited too long starts anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// Never: every transition is Metropolis-Hastings, and the target stays invariant.
+    #[default]
+    Never,
+    /// A chain not visited for more than so many steps takes its next proposal unasked. Lambda has moved far since, and a
+    /// chain left where an old lambda put it may stay for long; the price is that a restart does not leave p invariant.
+    OlderThan(u64),
+}
+
+/// Independent Metropolis-Hastings on the latent points of single data, a minibatch of data per step.
+///
+/// ```text
+/// i ~ uniform over data,    z_i' ~ q_lambda(. | x_i),    move with min(1, w_i(z_i') / w_i(z_i)),   w_i = p_i / q_i
+/// ```
+///
+/// Each datum keeps its own chain between visits, and its age (JSA, Alg. 2). Rows are drawn without replacement. The whole
+/// batch of proposals is drawn and evaluated at once. Row `k` of the batch is driven by lane `k`.
+///
+/// Numerics as in [`Imh`](crate::Imh).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandomScan {
+    /// Data visited per step; at least one, at most all.
+    pub batch: usize,
+    /// When to move.
+    #[serde(default)]
+    pub acceptance: Acceptance,
+    /// What to do with chains that have waited long.
+    #[serde(default)]
+    pub restart: Restart,
+}
+
+/// A chain for every datum, and when it was last visited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RandomScanState {
+    #[serde(with = "bits::matrix")]
+    positions: Mat<f64>,
+    visited: Vec<u64>,
+    step: u64,
+    rows: Vec<usize>,
+}
+
+/// What a step of [`RandomScan`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RandomScanInfo {
+    /// Chains visited.
+    pub tried: u64,
+    /// Chains that moved, restarts included.
+    pub accepted: u64,
+    /// Chains restarted.
+    pub restarted: u64,
+    /// Proposals at which a density was NaN or p infinite; all were rejected.
+    pub non_finite: u64,
+    /// The mean age, in steps, of the chains visited.
+    pub age: f64,
+}
+
+impl Record for RandomScanInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        let share = |count: u64| count as f64 / self.tried.max(1) as f64;
+        sink("acceptance", share(self.accepted));
+        sink("restarted", share(self.restarted));
+        sink("non_finite", self.non_finite as f64);
+        sink("age", self.age);
+    }
+}
+
+impl RandomScanState {
+    /// Every datum's chain, a column each.
+    pub fn positions(&self) -> MatRef<'_, f64> {
+        self.positions.as_ref()
+    }
+
+    /// The data visited in the last step: their columns are the points to average scores over.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// Steps since a datum's chain was last visited.
+    pub fn age(&self, row: usize) -> u64 {
+        self.step - self.visited[row]
+    }
+}
+
+impl RandomScan {
+    /// Chains that start at the columns of `positions`, one per datum.
+    ///
+    /// # Errors
+    /// If the shapes differ, a position is not finite, or the batch is empty or larger than the data.
+    pub fn init<P: Blocks + ?Sized>(
+        &self,
+        target: &P,
+        positions: Mat<f64>,
+    ) -> Result<RandomScanState, Error> {
+        let state = RandomScanState {
+            visited: vec![0; positions.ncols()],
+            rows: vec![0; self.batch],
+            positions,
+            step: 0,
+        };
+        self.check(target, &state).map(|()| state)
+    }
+
+    /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
+    ///
+    /// # Errors
+    /// If it does not: the message names what differs.
+    pub fn check<P: Blocks + ?Sized>(&self, target: &P, state: &RandomScanState) -> Result<(), Error> {
+        let data = target.num_blocks();
+        let shapes = || {
+            if self.batch == 0 || self.batch > data {
+                return Err(Error::parameter(
+                    "batch",
+                    self.batch as f64,
+                    "at least 1, at most the number of data",
+                ));
+            }
+            same_length("chains", data, state.positions.ncols())?;
+            same_length("a chain", target.block_dim(), state.positions.nrows())?;
+            same_length("ages", data, state.visited.len())?;
+            same_length("rows", self.batch, state.rows.len())?;
+            if state.rows.iter().any(|&row| row >= data)
+                || state.visited.iter().any(|&step| step > state.step)
+            {
+                return Err(Error::invalid("a row or a visit that cannot have been"));
+            }
+            (0..data).try_for_each(|j| all_finite("a chain", state.positions.as_ref().column(j)))
+        };
+        shapes().map_err(|error| error.within("RandomScan"))
+    }
+
+    /// Numbers of lent memory that a step needs.
+    pub fn work_len<P: Blocks + ?Sized>(&self, target: &P) -> usize {
+        2 * target.block_dim() * self.batch
+            + 4 * self.batch
+            + target.num_blocks()
+            + target.work_len(self.batch)
+    }
+
+    /// Chooses a minibatch with the first lane and makes one transition of each of its chains.
+    ///
+    /// The target's density is evaluated at both ends, for between two visits of a datum the model may have moved too.
+    ///
+    /// # Panics
+    /// If there is not a lane per row, or `work` is shorter than [`work_len`](Self::work_len).
+    pub fn step<P: Blocks + ?Sized>(
+        &self,
+        target: &P,
+        guide: &mut dyn BlockGuide,
+        state: &mut RandomScanState,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+    ) -> RandomScanInfo {
+        let (dim, rows) = (target.block_dim(), self.batch);
+        assert_eq!(lanes.len(), rows, "a lane per row");
+        state.step += 1;
+        let open = borrow(&mut work, target.num_blocks());
+        open.fill(0.0);
+        for row in &mut state.rows {
+            // There are at least as many data as rows, so one is open.
+            *row = lanes[0].choose(open).unwrap_or(0);
+            open[*row] = f64::NEG_INFINITY;
+        }
+        let points = borrow(&mut work, dim * rows);
+        let here = borrow(&mut work, dim * rows);
+        let log_q = borrow(&mut work, rows);
+        let log_p = borrow(&mut work, rows);
+        let log_q_here = borrow(&mut work, rows);
+        let log_p_here = borrow(&mut work, rows);
+        for (here, &row) in here.chunks_exact_mut(dim.max(1)).zip(&state.rows) {
+            here.copy_from_slice(state.positions.col_as_slice(row));
+        }
+        guide.sample_blocks_into(&state.rows, lanes, batch_mut(points, dim, rows), log_q);
+        let (points, here) = (batch(points, dim, rows), batch(here, dim, rows));
+        target.log_blocks(&state.rows, points, log_p, work);
+        target.log_blocks(&state.rows, here, log_p_here, work);
+        guide.log_blocks(&state.rows, here, log_q_here);
+
+        let mut info = RandomScanInfo { tried: rows as u64, ..RandomScanInfo::default() };
+        for (k, lane) in lanes.iter_mut().enumerate() {
+            let row = state.rows[k];
+            let age = state.age(row);
+            state.visited[row] = state.step;
+            info.age += age as f64 / rows as f64;
+            let Some(to) = log_weight(log_p[k], log_q[k]) else {
+                info.non_finite += 1;
+                continue;
+            };
+            let from = log_weight(log_p_here[k], log_q_here[k]).unwrap_or(f64::NEG_INFINITY);
+            let restart =
+                matches!(self.restart, Restart::OlderThan(limit) if age > limit) && to > f64::NEG_INFINITY;
+            if restart || lane.accept(self.acceptance.log_alpha(from, to)) {
+                state.positions.col_as_slice_mut(row).copy_from_slice(points.column(k));
+                info.accepted += 1;
+                info.restarted += u64::from(restart);
+            }
+        }
+        info
+    }
+}

@@ -1,0 +1,93 @@
+//! One kernel, several times.
+
+use faer::{Mat, MatRef};
+use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, same_length};
+use serde::{Deserialize, Serialize};
+
+use crate::Tally;
+
+/// A kernel applied `times` times within one step, under one guide; the cloud is every visited state.
+///
+/// ```text
+/// K^n(z, .)
+/// ```
+///
+/// Of [`Imh`](crate::Imh) the `sweeps` do the same with all proposals in one batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat<K> {
+    /// What is repeated.
+    pub kernel: K,
+    /// How often; at least once.
+    pub times: usize,
+}
+
+/// The repeated kernel's state, and the states visited in the last step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepeatState<S> {
+    inner: S,
+    /// Repetition by repetition, a chain per column.
+    #[serde(with = "bits::matrix")]
+    visited: Mat<f64>,
+}
+
+impl<S: Cloud> Cloud for RepeatState<S> {
+    fn chains(&self) -> &Ensemble {
+        self.inner.chains()
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        self.inner.chains_mut()
+    }
+
+    fn points(&self) -> MatRef<'_, f64> {
+        self.visited.as_ref()
+    }
+}
+
+impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
+    type State = RepeatState<K::State>;
+    type Info = Tally;
+
+    fn columns(&self, chains: usize) -> usize {
+        self.kernel.columns(chains).max(chains * self.times)
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        self.kernel.work_len(target, chains)
+    }
+
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
+        if self.times == 0 {
+            return Err(Error::parameter("times", 0.0, "at least 1").within("Repeat"));
+        }
+        let chains = positions.ncols();
+        let visited = Mat::from_fn(positions.nrows(), chains * self.times, |i, k| positions[(i, k % chains)]);
+        Ok(RepeatState { inner: self.kernel.init(target, positions)?, visited })
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
+        self.kernel
+            .check(target, chains, &state.inner)
+            .and_then(|()| same_length("visited states", chains * self.times, state.visited.ncols()))
+            .and_then(|()| same_length("a visited state", target.dim(), state.visited.nrows()))
+            .map_err(|error| error.within("Repeat"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        guide: &mut dyn Guide,
+        state: &mut Self::State,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> Tally {
+        let mut tally = Tally::default();
+        for k in 0..self.times {
+            tally.add(&self.kernel.step(target, guide, &mut state.inner, lanes, work));
+            let positions = state.inner.chains().positions.as_ref();
+            state.visited.as_mut().subcols_mut(k * lanes.len(), lanes.len()).copy_from(positions);
+        }
+        tally
+    }
+}

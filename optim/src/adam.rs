@@ -1,0 +1,198 @@
+//! Adam.
+
+use mcsa::{Error, Optimizer, bits};
+use serde::{Deserialize, Serialize};
+
+/// Adam (Kingma & Ba 2015, Alg. 1), ascending, with bias correction.
+///
+/// ```text
+/// m <- b1 m + (1 - b1) g        v <- b2 v + (1 - b2) g^2
+/// lambda <- lambda + rate * (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
+/// ```
+///
+/// ```
+/// use mcsa::Optimizer;
+/// let adam = mcsa_optim::Adam::new(0.1)?;
+/// let (mut state, mut params) = (adam.init(1), [0.0]);
+/// adam.ascend(&mut state, &mut params, &[3.0]);
+/// assert!((params[0] - 0.1).abs() < 1e-9); // the first step has the length of the rate
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Settings", into = "Settings")]
+pub struct Adam(Settings);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    rate: f64,
+    #[serde(default = "Settings::momentum")]
+    momentum: f64,
+    #[serde(default = "Settings::memory")]
+    memory: f64,
+    #[serde(default = "Settings::epsilon")]
+    epsilon: f64,
+}
+
+impl Settings {
+    fn momentum() -> f64 {
+        0.9
+    }
+    fn memory() -> f64 {
+        0.999
+    }
+    fn epsilon() -> f64 {
+        1e-8
+    }
+}
+
+/// What Adam remembers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AdamState {
+    steps: u64,
+    #[serde(with = "bits::vector")]
+    first: Vec<f64>,
+    #[serde(with = "bits::vector")]
+    second: Vec<f64>,
+}
+
+impl Adam {
+    /// Adam with the published constants: `b1 = 0.9`, `b2 = 0.999`, `epsilon = 1e-8`.
+    ///
+    /// # Errors
+    /// If the rate is not positive and finite.
+    pub fn new(rate: f64) -> Result<Self, Error> {
+        Self::with(rate, Settings::momentum(), Settings::memory(), Settings::epsilon())
+    }
+
+    /// Adam with all its constants: `b1` is `momentum`, `b2` is `memory`.
+    ///
+    /// # Errors
+    /// If the rate or epsilon is not positive and finite, or a memory is outside `[0, 1)`.
+    pub fn with(rate: f64, momentum: f64, memory: f64, epsilon: f64) -> Result<Self, Error> {
+        Self::try_from(Settings { rate, momentum, memory, epsilon })
+    }
+
+    /// The step length.
+    pub fn rate(&self) -> f64 {
+        self.0.rate
+    }
+}
+
+impl TryFrom<Settings> for Adam {
+    type Error = Error;
+
+    fn try_from(settings: Settings) -> Result<Self, Error> {
+        let positive = |name, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::parameter(name, value, "positive and finite").within("Adam"))
+        };
+        let fraction = |name, value| {
+            if (0.0..1.0).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::parameter(name, value, "at least 0 and less than 1").within("Adam"))
+        };
+        positive("rate", settings.rate)?;
+        positive("epsilon", settings.epsilon)?;
+        fraction("momentum", settings.momentum)?;
+        fraction("memory", settings.memory)?;
+        Ok(Self(settings))
+    }
+}
+
+impl From<Adam> for Settings {
+    fn from(adam: Adam) -> Self {
+        adam.0
+    }
+}
+
+impl Optimizer for Adam {
+    type State = AdamState;
+
+    fn init(&self, num_params: usize) -> AdamState {
+        AdamState { steps: 0, first: vec![0.0; num_params], second: vec![0.0; num_params] }
+    }
+
+    fn check(&self, num_params: usize, state: &AdamState) -> Result<(), Error> {
+        mcsa::same_length("first moments", num_params, state.first.len())
+            .and_then(|()| mcsa::same_length("second moments", num_params, state.second.len()))
+            .map_err(|error| error.within("Adam"))
+    }
+
+    fn ascend(&self, state: &mut AdamState, params: &mut [f64], direction: &[f64]) {
+        assert!(params.len() == state.first.len() && params.len() == direction.len(), "one number per param");
+        let Settings { rate, momentum, memory, epsilon } = self.0;
+        state.steps += 1;
+        let t = state.steps as f64;
+        let first_bias = 1.0 - momentum.powf(t);
+        let second_bias = 1.0 - memory.powf(t);
+        let moments = state.first.iter_mut().zip(&mut state.second);
+        for ((param, &g), (m, v)) in params.iter_mut().zip(direction).zip(moments) {
+            *m = momentum * *m + (1.0 - momentum) * g;
+            *v = memory * *v + (1.0 - memory) * g * g;
+            *param += rate * (*m / first_bias) / ((*v / second_bias).sqrt() + epsilon);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three steps on two coordinates, followed by hand in 30 digits.
+    #[test]
+    fn three_steps_by_hand() {
+        let adam = Adam::with(0.5, 0.5, 0.75, 1e-8).unwrap();
+        let (mut state, mut params) = (adam.init(1), [1.0]);
+        let (mut m, mut v, mut x) = (0.0_f64, 0.0_f64, 1.0_f64);
+        for (t, g) in [(1, 2.0_f64), (2, -1.0), (3, 0.5)] {
+            adam.ascend(&mut state, &mut params, &[g]);
+            m = 0.5 * m + 0.5 * g;
+            v = 0.75 * v + 0.25 * g * g;
+            x += 0.5 * (m / (1.0 - 0.5_f64.powi(t))) / ((v / (1.0 - 0.75_f64.powi(t))).sqrt() + 1e-8);
+            assert!((params[0] - x).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn without_memory_it_is_the_sign_of_the_direction() {
+        let adam = Adam::with(0.1, 0.0, 0.0, 1e-300).unwrap();
+        let (mut state, mut params) = (adam.init(3), [0.0; 3]);
+        adam.ascend(&mut state, &mut params, &[4.0, -1e-9, 0.0]);
+        assert_eq!(params, [0.1, -0.1, 0.0]);
+    }
+
+    #[test]
+    fn impossible_constants_are_refused() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Adam::new(rate).is_err(), "{rate}");
+        }
+        assert!(Adam::with(0.1, 1.0, 0.999, 1e-8).is_err());
+        assert!(Adam::with(0.1, 0.9, f64::NAN, 1e-8).is_err());
+        assert!(Adam::with(0.1, 0.9, 0.999, 0.0).is_err());
+    }
+
+    #[test]
+    fn a_config_comes_from_a_file_and_is_checked_there() {
+        let adam: Adam = serde_json::from_str(r#"{"rate":0.01}"#).unwrap();
+        assert_eq!(adam, Adam::new(0.01).unwrap());
+        let error = serde_json::from_str::<Adam>(r#"{"rate":-1}"#).unwrap_err().to_string();
+        assert_eq!(error, "Adam: rate is -1, expected positive and finite");
+        assert!(serde_json::from_str::<Adam>(r#"{"rate":1,"beta":2}"#).is_err());
+    }
+
+    #[test]
+    fn a_restored_state_goes_on_bit_for_bit() {
+        let adam = Adam::new(0.01).unwrap();
+        let (mut state, mut params) = (adam.init(2), [0.3, -0.7]);
+        adam.ascend(&mut state, &mut params, &[0.1, 1e-12]);
+        let mut restored: AdamState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+        let mut again = params;
+        adam.ascend(&mut state, &mut params, &[0.2, -3.0]);
+        adam.ascend(&mut restored, &mut again, &[0.2, -3.0]);
+        assert_eq!(params.map(f64::to_bits), again.map(f64::to_bits));
+    }
+}

@@ -1,0 +1,130 @@
+//! Which check catches which mistake.
+
+use std::fmt;
+
+use crate::Report;
+
+/// What a check said of a kernel with a known mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell {
+    /// The check failed: it saw the mistake.
+    Caught,
+    /// The check held: it does not see this kind of mistake.
+    Passed,
+    /// The check does not apply, or was refused.
+    Absent,
+}
+
+/// Mutants against checks: the power of a test suite, measured.
+///
+/// ```
+/// use mcsa_theory::{Matrix, Report, Verdict};
+/// let mut matrix = Matrix::default();
+/// matrix.add("ratio inverted", &Report::new("", vec![Verdict::exact("pi K = pi", 0.45, 1e-12, "")]));
+/// assert!(matrix.catches("ratio inverted", "pi K = pi"));
+/// assert!(matrix.to_string().contains("X"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matrix {
+    checks: Vec<&'static str>,
+    rows: Vec<(String, Vec<(&'static str, Cell)>)>,
+}
+
+impl Matrix {
+    /// A row for `mutant`: every law of its report, in a column each. A second report of the same mutant joins
+    /// the row, and a law that failed once stays caught.
+    pub fn add(&mut self, mutant: &str, report: &Report) {
+        let row = self.rows.iter().position(|(name, _)| name == mutant).unwrap_or_else(|| {
+            self.rows.push((mutant.into(), Vec::new()));
+            self.rows.len() - 1
+        });
+        for verdict in &report.verdicts {
+            if !self.checks.contains(&verdict.law) {
+                self.checks.push(verdict.law);
+            }
+            let cell = match verdict {
+                verdict if verdict.fails() => Cell::Caught,
+                verdict if verdict.holds() => Cell::Passed,
+                _ => Cell::Absent,
+            };
+            match self.rows[row].1.iter_mut().find(|(law, _)| *law == verdict.law) {
+                None => self.rows[row].1.push((verdict.law, cell)),
+                Some((_, old)) if *old != Cell::Caught => *old = cell,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// What `check` said of `mutant`.
+    pub fn cell(&self, mutant: &str, check: &str) -> Cell {
+        let row = self.rows.iter().find(|(name, _)| name == mutant);
+        let cell = row.and_then(|(_, cells)| cells.iter().find(|(law, _)| *law == check));
+        cell.map_or(Cell::Absent, |(_, cell)| *cell)
+    }
+
+    /// Whether `check` caught `mutant`.
+    pub fn catches(&self, mutant: &str, check: &str) -> bool {
+        self.cell(mutant, check) == Cell::Caught
+    }
+
+    /// Whether any check caught `mutant`.
+    pub fn caught(&self, mutant: &str) -> bool {
+        self.count(mutant, Cell::Caught) > 0
+    }
+
+    /// How many checks said so of `mutant`.
+    pub fn count(&self, mutant: &str, cell: Cell) -> usize {
+        self.checks.iter().filter(|check| self.cell(mutant, check) == cell).count()
+    }
+
+    /// The mutants, in the order in which they came.
+    pub fn mutants(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|(name, _)| &name[..])
+    }
+}
+
+impl fmt::Display for Matrix {
+    /// A column per check, numbered below the table: `X` caught, `.` passed, a blank where it does not apply.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.mutants().map(|name| name.chars().count()).max().unwrap_or(0);
+        write!(f, "{:width$}", "")?;
+        (1..=self.checks.len()).try_for_each(|k| write!(f, " {k:>2}"))?;
+        writeln!(f)?;
+        for mutant in self.mutants() {
+            let cells: String = self
+                .checks
+                .iter()
+                .map(|check| match self.cell(mutant, check) {
+                    Cell::Caught => "  X",
+                    Cell::Passed => "  .",
+                    Cell::Absent => "   ",
+                })
+                .collect();
+            writeln!(f, "{:<width$}{}", mutant, cells.trim_end())?;
+        }
+        self.checks.iter().enumerate().try_for_each(|(k, check)| writeln!(f, "{:>3} {check}", k + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use mcsa::Error;
+
+    #[test]
+    fn a_table_shows_what_was_caught() {
+        let mut matrix = Matrix::default();
+        let law = |law, error| Verdict::exact(law, error, 0.0, "");
+        matrix.add("stale", &Report::new("", vec![law("rows", 0.0), law("balance", 1.0)]));
+        matrix.add(
+            "none",
+            &Report::new("", vec![law("rows", 0.0), Verdict::refused("rank", Error::invalid("no"))]),
+        );
+        matrix.add("stale", &Report::new("", vec![law("balance", 0.0)]));
+        assert!(matrix.caught("stale") && !matrix.caught("none"));
+        assert_eq!(matrix.cell("none", "rank"), Cell::Absent);
+        let table = "       1  2  3\nstale  .  X\nnone   .\n  1 rows\n  2 balance\n  3 rank\n";
+        assert_eq!(matrix.to_string(), table);
+    }
+}

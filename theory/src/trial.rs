@@ -1,0 +1,204 @@
+//! What must not matter to a kernel.
+
+use faer::Mat;
+use mcsa::{Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream};
+
+use crate::disguise::MovedGuide;
+use crate::{Affine, Moved, Shifted, Verdict};
+
+/// A kernel at work, to be run twice with one thing changed that must not matter.
+///
+/// Each law compares two runs on the same streams. Where the claim is equality of bits the error is the number
+/// of coordinates that differ, over all steps; a false alarm is impossible, except that the law on constants
+/// rounds: it turns a decision with a probability of about 1e-14 each.
+///
+/// ```
+/// use mcsa_kernels::Imh;
+/// use mcsa_theory::{Spread, Trial, exact::Banana};
+/// let target = Banana::default();
+/// let mut guide = Spread::around(&target, mcsa::Seed::new(1), 1.5);
+/// let report = mcsa_theory::Report::new("imh", vec![
+///     Trial::new(&Imh::default(), &target).forgets_constants(&mut guide, 512.0),
+///     Trial::new(&Imh::default(), &target).forgets_labels(&mut guide),
+/// ]);
+/// assert!(report.holds(), "{report}");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a, K, P: ?Sized> {
+    /// Who is on trial.
+    pub kernel: &'a K,
+    /// For what.
+    pub target: &'a P,
+    /// Where chance comes from.
+    pub seed: Seed,
+    /// Chains in lock step.
+    pub chains: usize,
+    /// Transitions of each run.
+    pub steps: usize,
+}
+
+impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
+    /// Four chains of 100 steps, started at standard normals.
+    pub fn new(kernel: &'a K, target: &'a P) -> Self {
+        Self { kernel, target, seed: Seed::new(1).named("trial"), chains: 4, steps: 100 }
+    }
+
+    fn starts(&self) -> Mat<f64> {
+        let mut starts = Mat::zeros(self.target.dim(), self.chains);
+        for (j, mut stream) in self.seed.streams(self.chains, 0).into_iter().enumerate() {
+            stream.normals_into(starts.col_as_slice_mut(j));
+        }
+        starts
+    }
+
+    /// Adding a constant to log p changes no position: only differences of log densities decide. A large
+    /// constant also shows densities that were taken out of the logarithm.
+    pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Verdict
+    where
+        K: Kernel<P> + Kernel<Shifted<'a, P>>,
+    {
+        let shifted = Shifted { target: self.target, constant };
+        let law = "constants do not matter";
+        compare(law, || {
+            let plain = self.run(self.target, guide, self.starts(), &keep)?;
+            Ok(differing(&plain, &self.run(&shifted, guide, self.starts(), &keep)?))
+        })
+    }
+
+    /// Permuting the chains with their streams permutes what comes out, bit for bit.
+    pub fn forgets_labels(&self, guide: &mut dyn Guide) -> Verdict
+    where
+        K: Kernel<P>,
+    {
+        compare("labels do not matter", || {
+            let last = self.chains - 1;
+            let mirror = |z: &Mat<f64>| Mat::from_fn(z.nrows(), z.ncols(), |i, j| z[(i, last - j)]);
+            let plain = self.run(self.target, guide, self.starts(), &keep)?;
+            let turned = self.run(self.target, guide, mirror(&self.starts()), &|lanes| lanes.reverse())?;
+            let turned: Vec<_> = turned.iter().map(mirror).collect();
+            Ok(differing(&plain, &turned))
+        })
+    }
+
+    /// Two runs on the same streams are the same, bit for bit: nothing is hidden outside the state, and lent
+    /// memory is written before it is read.
+    pub fn replays(&self, guide: &mut dyn Guide) -> Verdict
+    where
+        K: Kernel<P>,
+    {
+        compare("replay", || {
+            let first = self.run(self.target, guide, self.starts(), &keep)?;
+            Ok(differing(&first, &self.run(self.target, guide, self.starts(), &keep)?))
+        })
+    }
+
+    /// A run that goes through a checkpoint after every step is the uninterrupted run, bit for bit. The caller
+    /// says how a state is written and read; [`Kernel::check`] must know it again.
+    pub fn restores(
+        &self,
+        guide: &mut dyn Guide,
+        through: impl Fn(&K::State) -> Result<K::State, Error>,
+    ) -> Verdict
+    where
+        K: Kernel<P>,
+    {
+        compare("restore", || {
+            let whole = self.run(self.target, guide, self.starts(), &keep)?;
+            let mut state = self.kernel.init(self.target, self.starts())?;
+            let mut parts = Vec::new();
+            for t in 0..self.steps {
+                state = through(&state)?;
+                self.kernel.check(self.target, self.chains, &state)?;
+                self.step(self.target, guide, &mut state, t, &keep);
+                parts.push(state.chains().positions.clone());
+            }
+            Ok(differing(&whole, &parts))
+        })
+    }
+
+    /// In other coordinates, `z = scale y + shift`, a kernel that proposes from the guide alone makes the same
+    /// moves. Unlike the other laws this one is up to rounding, 1e-9.
+    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &Affine) -> Verdict
+    where
+        K: Kernel<P> + Kernel<Moved<'a, P>>,
+    {
+        let law = "coordinates do not matter";
+        let target = Moved { target: self.target, map: map.clone() };
+        let mut runs = || -> Result<f64, Error> {
+            let plain = self.run(self.target, guide, self.starts(), &keep)?;
+            let starts = map.each(&self.starts(), Affine::inverse_into);
+            let moved = self.run(&target, &mut MovedGuide { guide, map }, starts, &keep)?;
+            let errors = plain.iter().zip(&moved).flat_map(|(plain, moved)| {
+                let back = map.each(moved, Affine::forward_into);
+                let cells = (0..plain.ncols()).flat_map(|j| (0..plain.nrows()).map(move |i| (i, j)));
+                cells.map(|c| (plain[c] - back[c]).abs()).collect::<Vec<_>>()
+            });
+            Ok(errors.fold(0.0, |worst: f64, error| if worst >= error { worst } else { error }))
+        };
+        match runs() {
+            Ok(error) => Verdict::exact(law, error, 1e-9, ""),
+            Err(error) => Verdict::refused(law, error),
+        }
+    }
+
+    /// Where the chains were after each step.
+    fn run<T: LogDensity + ?Sized>(
+        &self,
+        target: &T,
+        guide: &mut dyn Guide,
+        starts: Mat<f64>,
+        order: &dyn Fn(&mut [Stream]),
+    ) -> Result<Vec<Mat<f64>>, Error>
+    where
+        K: Kernel<T>,
+    {
+        let mut state = self.kernel.init(target, starts)?;
+        let mut path = Vec::with_capacity(self.steps);
+        for t in 0..self.steps {
+            self.step(target, guide, &mut state, t, order);
+            path.push(state.chains().positions.clone());
+        }
+        Ok(path)
+    }
+
+    fn step<T: LogDensity + ?Sized>(
+        &self,
+        target: &T,
+        guide: &mut dyn Guide,
+        state: &mut <K as Kernel<T>>::State,
+        t: usize,
+        order: &dyn Fn(&mut [Stream]),
+    ) where
+        K: Kernel<T>,
+    {
+        let mut lanes = self.seed.streams(self.chains, t as u64 + 1);
+        order(&mut lanes);
+        // Memory as a stranger leaves it, and never twice the same.
+        let mut work =
+            vec![if t % 2 == 0 { f64::NAN } else { 1e300 }; self.kernel.work_len(target, self.chains)];
+        self.kernel.step(target, guide, state, &mut lanes, &mut work);
+    }
+}
+
+fn keep(_: &mut [Stream]) {}
+
+fn compare(law: &'static str, runs: impl FnOnce() -> Result<(usize, String), Error>) -> Verdict {
+    match runs() {
+        Ok((different, place)) => Verdict::exact(law, different as f64, 0.0, place),
+        Err(error) => Verdict::refused(law, error),
+    }
+}
+
+/// How many coordinates differ in their bits, and the first step where one does.
+fn differing(a: &[Mat<f64>], b: &[Mat<f64>]) -> (usize, String) {
+    let (mut total, mut place) = (0, String::new());
+    for (t, (a, b)) in a.iter().zip(b).enumerate() {
+        let cells = (0..a.ncols()).flat_map(|j| (0..a.nrows()).map(move |i| (i, j)));
+        let here = cells.filter(|&c| a[c].to_bits() != b[c].to_bits()).count();
+        if total == 0 && here > 0 {
+            place = format!("step {t} first");
+        }
+        total += here;
+    }
+    (total, place)
+}

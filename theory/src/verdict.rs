@@ -1,0 +1,157 @@
+//! What a check says: a value, never a panic.
+
+use std::fmt;
+
+use mcsa::Error;
+
+/// One law, and whether it held.
+///
+/// ```
+/// use mcsa_theory::Verdict;
+/// let verdict = Verdict::exact("pi K = pi", 2.4e-3, 1e-12, "atom 1");
+/// assert!(verdict.fails());
+/// assert_eq!(verdict.to_string(), "FAILS  pi K = pi                error 2.40e-3 > 1.0e-12, at atom 1");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The law, in a few words.
+    pub law: &'static str,
+    /// What was found.
+    pub evidence: Evidence,
+    /// Where the evidence is strongest.
+    pub place: String,
+}
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// A number that the law says is zero. No false alarm is possible beyond the tolerance for rounding.
+    Exact {
+        /// The largest deviation found.
+        error: f64,
+        /// What rounding may do.
+        tolerance: f64,
+    },
+    /// A p-value, already multiplied by the number of tests it is the smallest of.
+    Statistical {
+        /// The corrected p-value of the last stage.
+        p_value: f64,
+        /// The law fails at or below this value.
+        level: f64,
+        /// Independent draws in the last stage.
+        draws: usize,
+        /// Tests that shared the level.
+        tests: usize,
+    },
+    /// The kernel, the target or the budget did not allow the check.
+    Refused(Error),
+}
+
+impl Verdict {
+    /// A verdict on a number that should be zero. NaN fails.
+    pub fn exact(law: &'static str, error: f64, tolerance: f64, place: impl Into<String>) -> Self {
+        Self { law, evidence: Evidence::Exact { error, tolerance }, place: place.into() }
+    }
+
+    /// A check that could not be made.
+    pub fn refused(law: &'static str, error: Error) -> Self {
+        Self { law, evidence: Evidence::Refused(error), place: String::new() }
+    }
+
+    /// Whether the law held. A check that could not be made did not hold.
+    pub fn holds(&self) -> bool {
+        match self.evidence {
+            Evidence::Exact { error, tolerance } => error <= tolerance,
+            Evidence::Statistical { p_value, level, .. } => p_value > level,
+            Evidence::Refused(_) => false,
+        }
+    }
+
+    /// Whether the law was refuted. A check that could not be made refutes nothing.
+    pub fn fails(&self) -> bool {
+        !self.holds() && !matches!(self.evidence, Evidence::Refused(_))
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { law, evidence, place } = self;
+        let word = match evidence {
+            Evidence::Refused(_) => "refused",
+            _ if self.holds() => "holds",
+            _ => "FAILS",
+        };
+        let sign = if self.holds() { "<=" } else { ">" };
+        write!(f, "{word:<6} {law:<24} ")?;
+        match evidence {
+            Evidence::Exact { error, tolerance } => write!(f, "error {error:.2e} {sign} {tolerance:.1e}")?,
+            Evidence::Statistical { p_value, level, draws, tests } => {
+                let sign = if self.holds() { ">" } else { "<=" };
+                write!(f, "p {p_value:.2e} {sign} {level:.1e} ({draws} draws, {tests} tests)")?;
+            }
+            Evidence::Refused(error) => write!(f, "{error}")?,
+        }
+        if place.is_empty() { Ok(()) } else { write!(f, ", at {place}") }
+    }
+}
+
+/// Several verdicts on one kernel.
+///
+/// ```
+/// use mcsa_theory::{Report, Verdict};
+/// let report = Report::new("my kernel", vec![Verdict::exact("rows sum to 1", 0.0, 1e-12, "")]);
+/// assert!(report.holds());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Who was judged.
+    pub title: String,
+    /// The laws, in the order in which they were checked.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Report {
+    /// The verdicts on `title`.
+    pub fn new(title: impl Into<String>, verdicts: Vec<Verdict>) -> Self {
+        Self { title: title.into(), verdicts }
+    }
+
+    /// Whether every law held.
+    pub fn holds(&self) -> bool {
+        self.verdicts.iter().all(Verdict::holds)
+    }
+
+    /// Whether some law was refuted.
+    pub fn fails(&self) -> bool {
+        self.verdicts.iter().any(Verdict::fails)
+    }
+
+    /// The verdict on one law.
+    pub fn on(&self, law: &str) -> Option<&Verdict> {
+        self.verdicts.iter().find(|verdict| verdict.law == law)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let good = self.verdicts.iter().filter(|verdict| verdict.holds()).count();
+        writeln!(f, "{}: {good} of {} laws hold", self.title, self.verdicts.len())?;
+        self.verdicts.iter().try_for_each(|verdict| writeln!(f, "  {verdict}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_fails_and_a_refusal_neither_holds_nor_fails() {
+        assert!(Verdict::exact("law", f64::NAN, 1.0, "").fails());
+        let refused = Verdict::refused("law", Error::invalid("no"));
+        assert!(!refused.holds() && !refused.fails());
+        let report = Report::new("kernel", vec![refused]);
+        assert!(!report.holds() && !report.fails());
+        assert_eq!(report.to_string(), "kernel: 0 of 1 laws hold\n  refused law                      no\n");
+    }
+}

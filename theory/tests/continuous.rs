@@ -1,0 +1,154 @@
+//! The kernels of the workspace on continuous targets that can be drawn from exactly.
+//!
+//! Seeds are fixed. The false-alarm probability is 1e-4 for the whole file, split over its reports.
+
+use faer::mat;
+use mcsa::{Kernel, Seed};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
+use mcsa_theory::exact::{Banana, ExactDraws, Funnel, Gaussian, Mixture, Student};
+use mcsa_theory::{Affine, Invariance, Report, Spread, Trial, judge};
+
+/// Reports of this file that must hold: five targets and five kernels, and four more.
+const REPORTS: usize = 29;
+
+fn split() -> Invariance {
+    judge(1e-4).share(REPORTS)
+}
+
+fn holds(report: &Report) {
+    assert!(report.holds(), "{report}");
+}
+
+fn on_every_kernel<P: ExactDraws>(target: &P) {
+    holds(&split().of(&Imh::default(), target));
+    holds(&split().chains(2).of(&Imh { acceptance: Acceptance::Barker, sweeps: 2 }, target));
+    holds(&split().of(&Cis { candidates: 4 }, target));
+    let surrogate = Student { dim: target.dim(), freedom: 3 };
+    holds(&split().of(&DelayedAcceptance { inner: Imh::default(), surrogate }, target));
+    let cycle = Cycle { first: Imh::default(), second: Cis { candidates: 3 } };
+    holds(&split().not_reversible().of(&cycle, target));
+}
+
+#[test]
+fn kernels_keep_a_correlated_gaussian() {
+    on_every_kernel(&Gaussian::correlated(3, 0.8).unwrap());
+}
+
+#[test]
+fn kernels_keep_a_banana() {
+    on_every_kernel(&Banana::default());
+}
+
+#[test]
+fn kernels_keep_a_funnel() {
+    on_every_kernel(&Funnel::default());
+}
+
+#[test]
+fn kernels_keep_a_mixture() {
+    on_every_kernel(&Mixture::default());
+}
+
+#[test]
+fn kernels_keep_heavy_tails() {
+    on_every_kernel(&Student::default());
+}
+
+/// A cycle of two reversible kernels is walked backwards by the cycle in the other order, and the guides with it:
+/// with one guide the paths are exchangeable in their position.
+#[test]
+fn a_cycle_is_reversed_by_the_other_order() {
+    let target = Banana::default();
+    let (imh, cis) = (Imh::default(), Cis { candidates: 3 });
+    let there = Cycle { first: imh.clone(), second: cis.clone() };
+    let back = Cycle { first: cis, second: imh };
+    let mut guide = Spread::around(&target, Seed::new(6), 1.4);
+    holds(&split().of_reversal(&there, &back, &target, &mut [&mut guide]));
+}
+
+/// Twin: draws that are not the target's, here from a target slightly narrower.
+#[test]
+fn the_wrong_target_is_caught() {
+    struct Narrow(Gaussian);
+    impl mcsa::LogDensity for Narrow {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn work_len(&self, columns: usize) -> usize {
+            self.0.work_len(columns)
+        }
+        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+            1.25 * self.0.log_density(z, work)
+        }
+    }
+    impl ExactDraws for Narrow {
+        fn draw_into(&self, stream: &mut mcsa::Stream, z: &mut [f64]) {
+            self.0.draw_into(stream, z);
+        }
+    }
+    for kernel in [Imh::default(), Imh { acceptance: Acceptance::Barker, sweeps: 3 }] {
+        let report = split().of(&kernel, &Narrow(Gaussian::standard(2)));
+        for law in ["paired", "rank"] {
+            assert!(report.on(law).unwrap().fails(), "{report}");
+        }
+        assert!(report.on("moves").unwrap().holds());
+    }
+}
+
+/// Too few draws, no steps, a kernel that refuses its start: told, not judged.
+#[test]
+fn what_cannot_be_judged_is_refused() {
+    let target = Gaussian::standard(2);
+    let silent = |report: Report| !report.holds() && !report.fails();
+    assert!(silent(judge(1e-4).draws(100).of(&Imh::default(), &target)));
+    assert!(silent(judge(1e-4).steps(0).of(&Imh::default(), &target)));
+    assert!(silent(judge(1e-4).of_guided(&Imh::default(), &target, &mut [])));
+    let report = judge(1e-4).of(&Cis { candidates: 1 }, &target);
+    assert!(!report.holds() && report.to_string().contains("candidates is 1"), "{report}");
+}
+
+/// A kernel that never moves keeps every target, and is told apart by `moves` alone.
+#[test]
+fn standing_still_is_seen() {
+    let target = Gaussian::standard(2);
+    let never = Cycle { first: Imh::default(), second: Imh::default() };
+    let mut nowhere = Spread { mean: vec![1e9; 2], scale: vec![1.0; 2] };
+    let report = judge(1e-4).of_guided(&never, &target, &mut [&mut nowhere]);
+    assert!(report.on("moves").unwrap().fails(), "{report}");
+    assert!(report.on("one step").unwrap().holds(), "{report}");
+}
+
+#[test]
+fn verdicts_do_not_change_between_runs() {
+    let report = || split().seed(Seed::new(9)).of(&Imh::default(), &Banana::default());
+    assert_eq!(report(), report());
+    holds(&report());
+}
+
+/// Kernels that propose from the guide alone make the same moves in other coordinates.
+#[test]
+fn coordinates_do_not_matter() {
+    fn in_other_coordinates<K>(kernel: &K)
+    where
+        K: Kernel<Banana> + for<'a> Kernel<mcsa_theory::Moved<'a, Banana>>,
+    {
+        let target = Banana::default();
+        let mut guide = Spread::around(&target, Seed::new(7), 1.5);
+        let map = Affine::new(mat![[2.0, 0.0], [-0.7, 0.3]], vec![1.0, -5.0]).unwrap();
+        let verdict = Trial::new(kernel, &target).forgets_coordinates(&mut guide, &map);
+        assert!(verdict.holds(), "{verdict}");
+    }
+    in_other_coordinates(&Imh::default());
+    in_other_coordinates(&Imh { acceptance: Acceptance::Barker, sweeps: 2 });
+    in_other_coordinates(&Cis { candidates: 3 });
+}
+
+/// Twin: a surrogate that does not follow the coordinates makes other moves.
+#[test]
+fn a_surrogate_left_behind_is_caught() {
+    let target = Banana::default();
+    let mut guide = Spread::around(&target, Seed::new(7), 1.5);
+    let map = Affine::new(mat![[2.0, 0.0], [-0.7, 0.3]], vec![1.0, -5.0]).unwrap();
+    let kernel = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
+    assert!(Trial::new(&kernel, &target).forgets_coordinates(&mut guide, &map).fails());
+}

@@ -1,0 +1,77 @@
+//! The one state that all kernels of this suite share.
+
+use faer::{Mat, MatRef};
+use mcsa::{Cloud, Ensemble, Error, LogDensity, bits};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    pub(crate) chains: Ensemble,
+    /// What a right kernel must not remember: log q of the chains, NaN before the first step.
+    #[serde(with = "bits::vector")]
+    pub(crate) log_q: Vec<f64>,
+    /// What is averaged; no column means the chains.
+    #[serde(with = "bits::matrix")]
+    pub(crate) points: Mat<f64>,
+    #[serde(with = "bits::vector")]
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Memory {
+    /// Chains, and room for `points` averaged points, the chains standing in for them before the first step.
+    pub(crate) fn new<P: LogDensity + ?Sized>(
+        target: &P,
+        positions: Mat<f64>,
+        points: usize,
+    ) -> Result<Self, Error> {
+        let chains = positions.ncols();
+        let points = Mat::from_fn(positions.nrows(), points, |i, k| positions[(i, k % chains)]);
+        let weights = vec![1.0 / points.ncols().max(1) as f64; points.ncols()];
+        Ok(Self { chains: Ensemble::new(target, positions)?, log_q: vec![f64::NAN; chains], points, weights })
+    }
+}
+
+impl Cloud for Memory {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
+    }
+
+    fn points(&self) -> MatRef<'_, f64> {
+        if self.points.ncols() == 0 { self.chains.positions.as_ref() } else { self.points.as_ref() }
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        (!self.weights.is_empty()).then_some(&self.weights)
+    }
+}
+
+/// What the kernels of this suite have in common: shapes, memory, doors.
+macro_rules! common {
+    ($points:expr) => {
+        type State = Memory;
+        type Info = ();
+
+        fn columns(&self, chains: usize) -> usize {
+            chains
+        }
+
+        fn work_len(&self, target: &P, _: usize) -> usize {
+            target.work_len(1)
+        }
+
+        fn init(&self, target: &P, positions: Mat<f64>) -> Result<Memory, Error> {
+            let points: fn(&Self, usize) -> usize = $points;
+            let points = points(self, positions.ncols());
+            Memory::new(target, positions, points)
+        }
+
+        fn check(&self, target: &P, chains: usize, state: &Memory) -> Result<(), Error> {
+            state.chains.check(target.dim(), chains)
+        }
+    };
+}
+pub(crate) use common;

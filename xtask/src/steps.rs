@@ -1,0 +1,204 @@
+//! Steps: commands run one after another, with a closing table.
+
+use std::io::{self, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{tidy, workspace};
+
+/// One check: a cargo command, or the house rules in this process.
+pub(crate) struct Step {
+    name: &'static str,
+    work: Work,
+    component: Option<&'static str>,
+}
+
+enum Work {
+    Tidy,
+    Cargo { arguments: Vec<String>, environment: Option<(&'static str, &'static str)> },
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Outcome {
+    Pass,
+    Fail,
+    /// The rustup component it needs is not installed; counts as a failure, since nothing was checked.
+    Missing(&'static str),
+    NotRun,
+}
+
+impl Step {
+    pub(crate) fn cargo(name: &'static str, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().copied().map(String::from).collect();
+        Self { name, work: Work::Cargo { arguments, environment: None }, component: None }
+    }
+
+    pub(crate) fn tidy() -> Self {
+        Self { name: "tidy", work: Work::Tidy, component: None }
+    }
+
+    /// Further arguments.
+    pub(crate) fn and(mut self, more: &[String]) -> Self {
+        if let Work::Cargo { arguments, .. } = &mut self.work {
+            arguments.extend_from_slice(more);
+        }
+        self
+    }
+
+    /// An environment variable for the command.
+    pub(crate) fn with(mut self, variable: &'static str, value: &'static str) -> Self {
+        if let Work::Cargo { environment, .. } = &mut self.work {
+            *environment = Some((variable, value));
+        }
+        self
+    }
+
+    /// The rustup component without which the step cannot run.
+    pub(crate) fn needs(mut self, component: &'static str) -> Self {
+        self.component = Some(component);
+        self
+    }
+
+    /// Runs this step alone, with the exit code of its command as ours.
+    pub(crate) fn hand_over(&self) -> io::Result<ExitCode> {
+        let Some(mut command) = self.command() else {
+            return Ok(run_tidy()?.into());
+        };
+        let code = command.status()?.code();
+        Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+    }
+
+    fn run(&self) -> io::Result<Outcome> {
+        let Some(mut command) = self.command() else {
+            return run_tidy();
+        };
+        if let Some(component) = self.component
+            && !self.is_installed()?
+        {
+            return Ok(Outcome::Missing(component));
+        }
+        Ok(if command.status()?.success() { Outcome::Pass } else { Outcome::Fail })
+    }
+
+    /// Whether `cargo <subcommand> --version` answers.
+    fn is_installed(&self) -> io::Result<bool> {
+        let Work::Cargo { arguments, .. } = &self.work else {
+            return Ok(true);
+        };
+        let mut probe = cargo();
+        probe.args(arguments.first()).arg("--version");
+        Ok(probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success())
+    }
+
+    fn command(&self) -> Option<Command> {
+        let Work::Cargo { arguments, environment } = &self.work else {
+            return None;
+        };
+        let mut command = cargo();
+        command.args(arguments).envs(*environment);
+        Some(command)
+    }
+
+    fn title(&self) -> String {
+        match &self.work {
+            Work::Tidy => "house rules".into(),
+            Work::Cargo { arguments, .. } => format!("cargo {}", arguments.join(" ")),
+        }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        if outcome == Outcome::Pass { Self::SUCCESS } else { Self::FAILURE }
+    }
+}
+
+fn run_tidy() -> io::Result<Outcome> {
+    Ok(if tidy::check(&workspace::root())? { Outcome::Pass } else { Outcome::Fail })
+}
+
+/// The cargo that started us, working at the root.
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace::root());
+    command
+}
+
+/// Runs the steps in order, all of them or up to the first that does not pass, and prints the table.
+pub(crate) fn run(steps: &[Step], keep_going: bool) -> io::Result<ExitCode> {
+    let mut rows = Vec::new();
+    let mut stopped = false;
+    for step in steps {
+        if stopped {
+            rows.push((step.name, Duration::ZERO, Outcome::NotRun));
+            continue;
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "\n== {}: {}", step.name, step.title())?;
+        out.flush()?; // the child writes to the same place
+        drop(out);
+        let start = Instant::now();
+        let outcome = step.run()?;
+        rows.push((step.name, start.elapsed(), outcome));
+        stopped = outcome != Outcome::Pass && !keep_going;
+    }
+    io::stdout().write_all(table(&rows).as_bytes())?;
+    let all_passed = rows.iter().all(|(_, _, outcome)| *outcome == Outcome::Pass);
+    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn table(rows: &[(&str, Duration, Outcome)]) -> String {
+    let mut text = format!("\n{:<9}{:>9}   outcome\n", "step", "time");
+    for (name, time, outcome) in rows {
+        let time = match outcome {
+            Outcome::NotRun | Outcome::Missing(_) => "-".into(),
+            _ => format!("{:.1} s", time.as_secs_f64()),
+        };
+        let outcome = match outcome {
+            Outcome::Pass => "pass".into(),
+            Outcome::Fail => "FAIL".into(),
+            Outcome::NotRun => "not run".into(),
+            Outcome::Missing(component) => {
+                format!("NOT CHECKED: {component} is missing; `rustup component add {component}`")
+            }
+        };
+        text += &format!("{name:<9}{time:>9}   {outcome}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_says_how_each_step_ended() {
+        let text = table(&[
+            ("fmt", Duration::ZERO, Outcome::Missing("rustfmt")),
+            ("clippy", Duration::from_millis(1250), Outcome::Pass),
+            ("rustdoc", Duration::from_secs(3), Outcome::Fail),
+            ("tidy", Duration::ZERO, Outcome::NotRun),
+        ]);
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert!(lines[0].ends_with("`rustup component add rustfmt`"));
+        assert_eq!(lines[1], "clippy       1.2 s   pass");
+        assert_eq!(lines[2], "rustdoc      3.0 s   FAIL");
+        assert_eq!(lines[3], "tidy             -   not run");
+    }
+
+    #[test]
+    fn arguments_and_environment_reach_the_command() {
+        let step = Step::cargo("doc", &["doc"]).and(&["-v".into()]).with("RUSTDOCFLAGS", "-D warnings");
+        let command = step.command().expect("a cargo step");
+        assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "-v"]);
+        assert_eq!(command.get_envs().count(), 1);
+        assert_eq!(step.title(), "cargo doc -v");
+    }
+
+    #[test]
+    fn a_subcommand_that_does_not_exist_is_missing() {
+        let step = Step::cargo("odd", &["no-such-subcommand"]).needs("odd-component");
+        assert_eq!(step.run().expect("cargo runs"), Outcome::Missing("odd-component"));
+    }
+}

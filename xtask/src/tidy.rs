@@ -1,0 +1,135 @@
+//! The house rules as code.
+//!
+//! A rule is a pure function of a path and a text, so each is tested on two small fixtures: one it must
+//! refuse, one it must let pass. What the compiler or clippy can say is theirs; the few overlaps are here
+//! because `cargo xtask test` has to work where clippy is not installed.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::workspace::{self, TextFile};
+
+mod arrows;
+mod citations;
+mod code;
+mod manifest;
+mod names;
+mod rust_file;
+mod words;
+
+/// A breach of a rule.
+#[derive(Debug)]
+struct Finding {
+    path: String,
+    line: usize,
+    rule: &'static str,
+    advice: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, rule: &'static str, advice: impl Into<String>) -> Self {
+        Self { path: path.into(), line, rule, advice: advice.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, rule, advice } = self;
+        write!(f, "{path}:{line}: {rule}: {advice}")
+    }
+}
+
+/// A rule that needs one file alone.
+type Rule = fn(path: &str, text: &str) -> Vec<Finding>;
+
+const ANY_TEXT: [Rule; 2] = [words::no_inside_words, names::say_what_is_inside];
+const RUST: [Rule; 5] = [
+    rust_file::is_short,
+    rust_file::silences_no_lint,
+    rust_file::is_finished,
+    rust_file::does_not_unwrap,
+    rust_file::lib_is_a_table_of_contents,
+];
+const MANIFEST: [Rule; 3] = [manifest::inherits, manifest::has_no_features, arrows::point_down];
+
+/// Checks every text file below `root`, prints the findings, and says whether there were none.
+pub(crate) fn check(root: &Path) -> io::Result<bool> {
+    let files = workspace::text_files(root)?;
+    let findings = findings(&files);
+    let mut out = io::stdout().lock();
+    for finding in &findings {
+        writeln!(out, "{finding}")?;
+    }
+    let files = files.len();
+    match findings.len() {
+        0 => writeln!(out, "tidy: {files} files, all in order")?,
+        1 => writeln!(out, "tidy: {files} files, 1 finding")?,
+        n => writeln!(out, "tidy: {files} files, {n} findings")?,
+    }
+    Ok(findings.is_empty())
+}
+
+fn findings(files: &[TextFile]) -> Vec<Finding> {
+    let readme = files.iter().find(|file| file.path == "README.md");
+    let keys = citations::keys(readme.map_or("", |file| &file.text));
+    let mut findings = Vec::new();
+    for TextFile { path, text } in files {
+        let mut rules: Vec<Rule> = ANY_TEXT.to_vec();
+        if path.ends_with(".rs") {
+            rules.extend(RUST);
+            findings.extend(citations::are_in_the_references(path, text, &keys));
+        }
+        if path.ends_with("/Cargo.toml") {
+            rules.extend(MANIFEST); // the root manifest is where these rules point to
+        }
+        findings.extend(rules.iter().flat_map(|rule| rule(path, text)));
+    }
+    findings
+}
+
+/// The places where `word` stands alone in `line`, not as a part of a longer identifier.
+fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !line[..*at].ends_with(part) && !line[at + word.len()..].starts_with(part))
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    word_positions(line, word).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> TextFile {
+        TextFile { path: path.into(), text: text.into() }
+    }
+
+    #[test]
+    fn each_kind_of_file_meets_its_rules() {
+        let files = [
+            file("README.md", "## References\n\n* `MSC`: a paper\n"),
+            file("core/Cargo.toml", "[package]\nname = \"mcsa\"\n"),
+            file("core/src/helpers.rs", "/// As in (JSA, eq. 3).\nconst X: u8 = 1;\n"),
+        ];
+        let mut rules: Vec<&str> = findings(&files).iter().map(|finding| finding.rule).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        assert_eq!(rules, ["citation", "file-name", "inherit"]);
+    }
+
+    #[test]
+    fn a_finding_reads_like_a_compiler_message() {
+        let finding = Finding::new("core/src/lib.rs", 7, "unwrap", "say why");
+        assert_eq!(finding.to_string(), "core/src/lib.rs:7: unwrap: say why");
+    }
+
+    #[test]
+    fn a_word_is_not_a_part_of_another() {
+        assert!(has_word("pub fn f()", "fn"));
+        assert!(!has_word("let fn_ = my_fn;", "fn"));
+    }
+}

@@ -1,0 +1,92 @@
+//! Rules for one crate's `Cargo.toml`, and the reader they share.
+
+use super::Finding;
+
+/// One `key = value` of a manifest, its key written in full: `dependencies.mcsa.workspace`.
+pub(super) struct Entry<'a> {
+    pub(super) line: usize,
+    pub(super) key: String,
+    pub(super) value: &'a str,
+}
+
+/// The entries of the part of TOML that manifests use: tables, dotted keys, values on one line. A list that
+/// goes on below its first line gives no further entries.
+pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
+    let mut table = String::new();
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            table = format!("{}.", name.trim_matches('['));
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+            let key = format!("{table}{}", key.trim()).replace('"', "");
+            entries.push(Entry { line: number, key, value: value.trim() });
+        }
+    }
+    entries
+}
+
+/// What is decided once, in the root manifest, is not decided again.
+pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
+    const DECIDED: [(&str, &str); 6] = [
+        ("lints", "`[lints]` with `workspace = true`"),
+        ("package.version", "`version.workspace = true`"),
+        ("package.edition", "`edition.workspace = true`"),
+        ("package.rust-version", "`rust-version.workspace = true`"),
+        ("package.license", "`license.workspace = true`"),
+        ("package.publish", "`publish.workspace = true`"),
+    ];
+    let entries = entries(text);
+    let is_inherited = |decided: &str| {
+        entries.iter().any(|entry| {
+            let dotted = entry.key.strip_suffix(".workspace") == Some(decided) && entry.value == "true";
+            dotted || (entry.key == decided && entry.value.replace(' ', "") == "{workspace=true}")
+        })
+    };
+    let missing = DECIDED.iter().filter(|(decided, _)| !is_inherited(decided));
+    missing.map(|(_, write)| Finding::new(path, 1, "inherit", format!("say {write}"))).collect()
+}
+
+/// One way to build it: what a feature would switch is either worth having or not.
+pub(super) fn has_no_features(path: &str, text: &str) -> Vec<Finding> {
+    let features = entries(text).into_iter().filter(|entry| entry.key.starts_with("features."));
+    let advice = "no feature flags of our own; decide";
+    features.map(|entry| Finding::new(path, entry.line, "feature", advice)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: &str = "core/Cargo.toml";
+    const GOOD: &str = "[package]\nname = \"mcsa\"\nversion.workspace = true\nedition.workspace = true\n\
+        rust-version = { workspace = true }\nlicense.workspace = true\npublish.workspace = true\n\n\
+        [lints]\nworkspace = true\n\n[dependencies]\nfaer = { workspace = true, features = [\"std\"] }\n";
+
+    #[test]
+    fn entries_carry_their_table() {
+        let text = "a.b = 1\n# c = 2\n[x]\nd = \"e = f\"\n[[bench]]\nname = \"g\"\n[target.'cfg(unix)'.dependencies]\nh = { path = \"i\" }\n";
+        let found: Vec<_> = entries(text).into_iter().map(|entry| (entry.line, entry.key)).collect();
+        let wanted = [(1, "a.b"), (4, "x.d"), (6, "bench.name"), (8, "target.'cfg(unix)'.dependencies.h")];
+        assert_eq!(found, wanted.map(|(line, key)| (line, key.to_string())));
+    }
+
+    #[test]
+    fn a_crate_inherits() {
+        assert!(inherits(PATH, GOOD).is_empty());
+        for (from, to) in [
+            ("[lints]\nworkspace = true", ""),
+            ("[lints]\nworkspace = true", "[lints.rust]\nunsafe_code = \"warn\""),
+            ("rust-version = { workspace = true }", "rust-version = \"1.80\""),
+        ] {
+            let findings = inherits(PATH, &GOOD.replace(from, to));
+            assert_eq!(findings.len(), 1, "{to}");
+        }
+    }
+
+    #[test]
+    fn a_crate_has_no_features() {
+        assert!(has_no_features(PATH, GOOD).is_empty());
+        let findings = has_no_features(PATH, &format!("{GOOD}[features]\nfast = []\n"));
+        assert_eq!(findings.len(), 1);
+    }
+}

@@ -1,0 +1,180 @@
+//! The verbs: what each is called, what it tells its reader, what it does.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::steps::{self, Step};
+use crate::workspace;
+
+/// One chore.
+pub(crate) struct Verb {
+    pub(crate) name: &'static str,
+    summary: &'static str,
+    usage: &'static str,
+    details: &'static str,
+    /// Refuses arguments the verb cannot use, with a sentence for the user.
+    pub(crate) check: fn(&[String]) -> Result<(), String>,
+    pub(crate) run: fn(&[String]) -> io::Result<ExitCode>,
+}
+
+impl Verb {
+    pub(crate) fn help(&self) -> String {
+        let Self { name, summary, usage, details, .. } = self;
+        format!("{summary}\n\nUsage: cargo xtask {name}{usage}\n\n{details}\n")
+    }
+}
+
+/// All verbs, in the order a newcomer meets them.
+pub(crate) const VERBS: [Verb; 5] = [
+    Verb {
+        name: "test",
+        summary: "Run everything that says whether the workspace is right",
+        usage: " [ARGS]...",
+        details: "Runs the house rules (`tidy`) and `cargo test --workspace`: unit, law, claim and doc tests.\n\
+                  Needs Rust and nothing else. Both parts run even if the first fails.\n\n\
+                  ARGS go to `cargo test`: a filter on test names, or `-- --nocapture`.",
+        check: anything,
+        run: test,
+    },
+    Verb {
+        name: "figures",
+        summary: "Run the experiments and draw the figures",
+        usage: " [ARGS]...",
+        details: "Builds bench-suite in release mode and starts `mcsa-bench figures ARGS`.\n\
+                  Its own help: `cargo xtask figures -- --help`.",
+        check: anything,
+        run: figures,
+    },
+    Verb {
+        name: "ci",
+        summary: "Run what every commit has to pass",
+        usage: " [--keep-going]",
+        details: "Format, clippy and rustdoc with warnings as errors, then all that `test` runs; closes with a\n\
+                  table of steps. Needs the components rustfmt and clippy, and says so where they are missing.\n\n\
+                  --keep-going   run the remaining steps after a failure",
+        check: only_keep_going,
+        run: ci,
+    },
+    Verb {
+        name: "tidy",
+        summary: "Check the house rules on the text of the repository",
+        usage: "",
+        details: "Reads every tracked text file and prints `path:line: rule: what to do` for each breach:\n\
+                  file lengths and names, lints silenced, unfinished work, unwrap in libraries, dependency\n\
+                  arrows between our crates, manifests, citation keys, words that mean nothing outside.\n\
+                  CONTRIBUTING.md gives the reasons.",
+        check: nothing,
+        run: tidy,
+    },
+    Verb {
+        name: "bench",
+        summary: "Measure speed with the criterion benches",
+        usage: " [ARGS]...",
+        details: "Runs every bench target of the workspace.\n\n\
+                  ARGS go to criterion: a filter on bench names, `--quick`, `--save-baseline NAME`.",
+        check: anything,
+        run: bench,
+    },
+];
+
+/// The text of `cargo xtask --help`.
+pub(crate) fn overview() -> String {
+    let mut text =
+        String::from("Chores of the mcsa workspace\n\nUsage: cargo xtask <VERB> [ARGS]...\n\nVerbs:\n");
+    for verb in &VERBS {
+        text += &format!("  {:<9}{}\n", verb.name, verb.summary);
+    }
+    text + "\n`cargo xtask help <VERB>` explains one.\n"
+}
+
+fn anything(_: &[String]) -> Result<(), String> {
+    Ok(())
+}
+
+fn nothing(arguments: &[String]) -> Result<(), String> {
+    match arguments {
+        [] => Ok(()),
+        [first, ..] => Err(format!("this verb takes no arguments, not even `{first}`")),
+    }
+}
+
+fn only_keep_going(arguments: &[String]) -> Result<(), String> {
+    match arguments.iter().find(|argument| *argument != "--keep-going") {
+        None => Ok(()),
+        Some(other) => Err(format!("`{other}`? the only option is --keep-going")),
+    }
+}
+
+fn test(arguments: &[String]) -> io::Result<ExitCode> {
+    steps::run(&test_steps(arguments), true)
+}
+
+fn ci(arguments: &[String]) -> io::Result<ExitCode> {
+    let mut all = vec![
+        Step::cargo("fmt", &["fmt", "--all", "--check"]).needs("rustfmt"),
+        Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+            .needs("clippy"),
+        Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"]).with("RUSTDOCFLAGS", "-D warnings"),
+    ];
+    all.extend(test_steps(&[]));
+    steps::run(&all, !arguments.is_empty())
+}
+
+fn test_steps(arguments: &[String]) -> Vec<Step> {
+    let tests = Step::cargo("test", &["test", "--workspace", "--no-fail-fast"]).and(arguments);
+    vec![Step::tidy(), tests]
+}
+
+fn tidy(_: &[String]) -> io::Result<ExitCode> {
+    let clean = crate::tidy::check(&workspace::root())?;
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn bench(arguments: &[String]) -> io::Result<ExitCode> {
+    // `--bench *` leaves out the test harness of the libraries, which knows no criterion options.
+    Step::cargo("bench", &["bench", "--workspace", "--bench", "*", "--"])
+        .and(after_dashes(arguments))
+        .hand_over()
+}
+
+fn figures(arguments: &[String]) -> io::Result<ExitCode> {
+    let start = ["run", "--release", "-p", "mcsa-bench-suite", "--bin", "mcsa-bench", "--", "figures"];
+    Step::cargo("figures", &start).and(after_dashes(arguments)).hand_over()
+}
+
+/// The arguments without the `--` that may lead them.
+fn after_dashes(arguments: &[String]) -> &[String] {
+    match arguments {
+        [first, rest @ ..] if first == "--" => rest,
+        all => all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_is_listed_and_explained() {
+        for verb in &VERBS {
+            assert!(overview().contains(verb.summary));
+            assert!(verb.help().contains(&format!("cargo xtask {}", verb.name)));
+        }
+    }
+
+    #[test]
+    fn help_fits_a_terminal() {
+        let texts = VERBS.iter().map(Verb::help).chain([overview()]);
+        for line in texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()) {
+            assert!(line.len() <= 100, "{line}");
+        }
+    }
+
+    #[test]
+    fn leading_dashes_end_our_own_options() {
+        let arguments = ["--", "--quick"].map(String::from);
+        assert_eq!(after_dashes(&arguments), &arguments[1..]);
+        assert_eq!(after_dashes(&arguments[1..]), &arguments[1..]);
+        assert!(after_dashes(&[]).is_empty());
+    }
+}
