@@ -95,3 +95,11 @@ fn a_thousand_dimensions_work() {
     q.add_scores(&case.params, z.as_ref(), &[0.5, 0.5], &mut gradient, &mut work);
     assert!(gradient.iter().all(|g| g.is_finite()));
 }
+
+#[test]
+fn a_point_beyond_all_measure_has_density_zero() {
+    let q = MultivariateT::fixed(2, 1.0).unwrap();
+    let params = q.at(&[0.0, 0.0], mat![[1e-300, 0.0], [1e300, 1e-300]].as_ref()).unwrap();
+    assert_eq!(log_prob(&q, &params, &[1e300, -1e300]), f64::NEG_INFINITY);
+    assert!(log_prob(&q, &params, &[f64::NAN, 0.0]).is_nan());
+}
