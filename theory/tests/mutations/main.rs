@@ -193,7 +193,7 @@ fn other_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
     }
     gradient(matrix, "wrong Jacobian", &Scaling { jacobian: false });
     gradient(matrix, "steps grow with distance", &RandomWalk { growing: true });
-    caught.extend([("wrong Jacobian", ONE_STEP), ("steps grow with distance", ONE_STEP)]);
+    caught.extend([("wrong Jacobian", ONE_STEP), ("steps grow with distance", PAIRED)]);
     caught
 }
 
