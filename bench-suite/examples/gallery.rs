@@ -35,6 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("stepsize", stepsize()),
         ("offsets", offsets()),
         ("degenerate", degenerate()),
+        ("crowded", crowded()),
     ];
     for (name, figure) in figures {
         let drawing = figure.draw()?;
@@ -254,4 +255,24 @@ fn degenerate() -> Figure {
         categories.with(Layer::boxes([0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0].map(|at| Summary::of(&[at, at + 1.0])))),
     ])
     .titled("What a program may hand over: a title so long that it does not fit on one line and must be broken somewhere about here")
+}
+
+fn crowded() -> Figure {
+    let long = "A label that is far too long for the axis it belongs to, but must be read all the same";
+    let names = ["one", "another name", "the most detailed of all names"];
+    let axes = [
+        (Axis::log("Iteration"), Axis::log("KL(*q* ∥ *p*)")),
+        (Axis::linear(long), Axis::linear(long)),
+        (Axis::categories("", names), Axis::log("*y*")),
+        (Axis::linear("*x*"), Axis::categories("", names)),
+    ];
+    let panels = axes.into_iter().map(|(x, y)| {
+        let at = [0.5, 1.0, 2.0];
+        let layer = Layer::intervals(at, [1.0, 2.0, 3.0], [0.5, 1.5, 2.0], [2.0, 2.5, 5.0]);
+        let panel = Panel::new(x, y).titled("A title of some length");
+        panel.with(layer.named("intervals")).legend(Legend::Below)
+    });
+    let mut figure = Figure::new(panels.collect());
+    figure.columns = 4;
+    figure
 }

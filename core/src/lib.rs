@@ -4,7 +4,7 @@
 //! the objective is `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant
 //! supplies the expectation. This crate holds the words of that sentence and no algorithm:
 //!
-//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`Named`];
+//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`];
 //! * what fits it: [`Family`], [`Reparameterised`];
 //! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
@@ -53,4 +53,4 @@ pub use record::Record;
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use stream::Stream;
-pub use target::{Blocks, Curvature, Gradient, LogDensity, Named, Separable};
+pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};

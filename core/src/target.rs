@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use faer::{MatMut, MatRef};
 
+use crate::Stream;
 use crate::columns::{Columns, ColumnsMut};
 
 /// An unnormalised log density on `R^d`.
@@ -115,6 +116,18 @@ pub trait Blocks: Send + Sync {
     /// # Panics
     /// If the shapes differ, or a row is not less than [`num_blocks`](Self::num_blocks).
     fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
+}
+
+/// A target whose law can be drawn from, independently of any Markov chain: ground truth.
+pub trait ExactDraws: LogDensity {
+    /// Draws a point from the target itself.
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]);
+}
+
+impl<P: ExactDraws + ?Sized> ExactDraws for &P {
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+        (**self).draw_into(stream, z);
+    }
 }
 
 /// A target that knows what its coordinates mean to people.

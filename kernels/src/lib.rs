@@ -6,25 +6,50 @@
 //!
 //! * Proposing from the guide: [`Imh`], [`Cis`].
 //! * One chain per datum: [`RandomScan`].
+//! * Around the chain: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; their warm-up is [`warm_up`].
 //! * Of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
 //!
 //! Cached: the target's log density at the chains. Never cached: the guide's, for lambda moves between steps.
 //!
 //! Deliberately absent: averaging of scores, and anything that moves lambda.
 
+mod adaptation;
 mod cis;
 mod compose;
 mod delayed_acceptance;
+mod elliptical;
+mod gaussian_prior;
+mod gradient_ensemble;
+mod hmc;
 mod imh;
+mod leapfrog;
+mod mala;
+mod mass;
+mod nuts;
 mod random_scan;
 mod repeat;
+mod rwm;
 mod tally;
+mod unguided;
 mod weights;
 
+pub use adaptation::{
+    Accepts, Adaptation, DiagonalMass, DualAveraging, StepSize, Tunable, WindowAdaptation, warm_up,
+};
 pub use cis::{Cis, CisInfo, CisState};
 pub use compose::{Composed, Cycle, Mixture};
 pub use delayed_acceptance::{DelayedAcceptance, DelayedInfo, DelayedState};
+pub use elliptical::{Elliptical, EllipticalInfo, EllipticalState};
+pub use gaussian_prior::GaussianPrior;
+pub use gradient_ensemble::GradientEnsemble;
+pub use hmc::{Hmc, HmcInfo, Selection};
 pub use imh::{Acceptance, Imh, ImhInfo, ImhState};
+pub use leapfrog::Leapfrog;
+pub use mala::Mala;
+pub use mass::Mass;
+pub use nuts::{Nuts, NutsInfo};
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};
+pub use rwm::{Rwm, RwmInfo, RwmState};
 pub use tally::Tally;
+pub use unguided::Unguided;

@@ -2,8 +2,13 @@
 //!
 //! All are normalised and have gradients. Each is a shape that breaks some kernel: correlation, curvature,
 //! changing scale, separate modes, heavy tails.
-
-use mcsa::{LogDensity, Stream};
+//!
+//! ```
+//! use mcsa_theory::exact::{ExactDraws, Gaussian};
+//! let mut z = [0.0; 3];
+//! Gaussian::standard(3).draw_into(&mut mcsa::Seed::new(1).stream(0, 0), &mut z);
+//! assert!(z.iter().all(|x| x.abs() < 6.0));
+//! ```
 
 mod banana;
 mod funnel;
@@ -11,30 +16,13 @@ mod gaussian;
 mod mixture;
 mod student;
 
+pub use mcsa::ExactDraws;
+
 pub use banana::Banana;
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use mixture::Mixture;
 pub use student::Student;
-
-/// A target whose law can be drawn from, independently of any Markov chain.
-///
-/// ```
-/// use mcsa_theory::exact::{ExactDraws, Gaussian};
-/// let mut z = [0.0; 3];
-/// Gaussian::standard(3).draw_into(&mut mcsa::Seed::new(1).stream(0, 0), &mut z);
-/// assert!(z.iter().all(|x| x.abs() < 6.0));
-/// ```
-pub trait ExactDraws: LogDensity {
-    /// Draws a point from the target itself.
-    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]);
-}
-
-impl<P: ExactDraws + ?Sized> ExactDraws for &P {
-    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
-        (**self).draw_into(stream, z);
-    }
-}
 
 /// `log(2 pi) / 2`.
 const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
@@ -48,7 +36,7 @@ fn log_normal(x: f64, log_scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::{Gradient, Seed};
+    use mcsa::{Gradient, LogDensity, Seed};
 
     /// Central differences at exact draws: an error of order `h^2`, that is 1e-8 relative to the third derivative.
     fn gradient_error<P: ExactDraws + Gradient>(target: &P) -> f64 {

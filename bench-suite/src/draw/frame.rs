@@ -147,8 +147,11 @@ impl<'a> Frame<'a> {
     /// From the axis to the lower end of its labels.
     fn names_height(&self) -> i32 {
         let lines = self.x_names.iter().map(Vec::len).max().unwrap_or(0) as i32;
-        let down = if self.is_turned { (f64::from(self.x_width) * 0.62) as i32 } else { 0 };
-        MAJOR + AIR + down + TICK_LINE * lines
+        if self.is_turned {
+            let down = (f64::from(self.x_width) * 0.62) as i32;
+            return MAJOR + AIR + down + 500 + TICK_LINE * 8 / 10 * (lines - 1);
+        }
+        MAJOR + AIR + TICK_LINE * lines
     }
 
     /// The grid, under the data.

@@ -6,7 +6,8 @@
 //! counted in [`Drawing::notes`] and named under the figure.
 //!
 //! Labels are marked up: `KL(*q* ∥ *p*)` sets italics, `10^{−2}` and `m_{f}` raise and lower, a backslash takes a
-//! mark at its word.
+//! mark at its word. Characters are set in DejaVu Sans: Latin, Greek, Cyrillic and mathematics; what it lacks
+//! becomes an empty box in the PNG.
 //!
 //! # What plotters does, and what it does not
 //!

@@ -104,7 +104,7 @@ impl Typesetter {
 /// The parser and rasteriser settings: the embedded fonts and no others.
 pub(super) fn options() -> usvg::Options<'static> {
     let mut fonts = usvg::fontdb::Database::new();
-    for font in [dejavu::sans::regular(), dejavu::sans::oblique(), dejavu::sans::bold()] {
+    for font in [dejavu::sans::regular(), dejavu::sans::oblique()] {
         fonts.load_font_source(usvg::fontdb::Source::Binary(Arc::new(font)));
     }
     fonts.set_sans_serif_family("DejaVu Sans");

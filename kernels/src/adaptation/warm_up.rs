@@ -1,0 +1,61 @@
+//! The loop of a warm-up.
+
+use mcsa::{Address, Cloud, Error, Guide, Kernel, LogDensity, Seed};
+
+use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
+
+/// Takes `steps` steps of a warm-up, or fewer if it ends before, and returns the kernel they suggest.
+///
+/// Every step is taken by a kernel of its own: `kernel` with the step size and the mass learnt so far. Randomness is that of
+/// `seed` at the number of the step, so that a warm-up in two parts equals one in one part. What is returned at the end
+/// of the warm-up is a fixed kernel, exactly invariant; the chains of the warm-up are not draws of p.
+///
+/// ```
+/// use mcsa::{Kernel, Seed};
+/// use mcsa_kernels::{DualAveraging, Hmc, Tunable, Unguided, WindowAdaptation, warm_up};
+/// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.01, 8)?);
+/// let mut state = hmc.init(&target, faer::Mat::zeros(2, 4))?;
+/// let plan = WindowAdaptation::new(300, DualAveraging::new(0.8)?);
+/// let mut progress = plan.init(hmc.step_size(), 2);
+/// let hmc = warm_up(&hmc, &target, &mut Unguided { dim: 2 }, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
+/// assert!(hmc.step_size() > 0.3);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+///
+/// # Errors
+/// If the state or the progress do not fit the target, or the kernel learnt is impossible.
+#[expect(clippy::too_many_arguments, reason = "a loop over all that a step takes, and what it learns")]
+pub fn warm_up<P, K>(
+    kernel: &K,
+    target: &P,
+    guide: &mut dyn Guide,
+    state: &mut K::State,
+    plan: &WindowAdaptation,
+    progress: &mut Adaptation,
+    seed: Seed,
+    steps: u64,
+) -> Result<K, Error>
+where
+    P: LogDensity + ?Sized,
+    K: Kernel<P> + Tunable,
+    K::Info: Accepts,
+{
+    let refuse = |error: Error| error.within("warm_up");
+    let chains = state.chains().len();
+    kernel.check(target, chains, state).map_err(refuse)?;
+    progress.check(target.dim()).map_err(refuse)?;
+    let mut lanes = seed.streams(chains, 0);
+    let mut work = vec![0.0; kernel.work_len(target, chains)];
+    let learnt = |progress: &Adaptation| kernel.tuned(plan.step_size(progress), progress.mass()?);
+    for _ in 0..steps.min(plan.steps.saturating_sub(progress.step())) {
+        let trial = learnt(progress).map_err(refuse)?;
+        for (lane, stream) in (0..).zip(&mut lanes) {
+            stream.go_to(Address::of(lane, progress.step()));
+        }
+        // The work of a kernel may depend on what it learnt.
+        work.resize(trial.work_len(target, chains).max(work.len()), 0.0);
+        let info = trial.step(target, guide, state, &mut lanes, &mut work);
+        plan.learn(progress, info.acceptance(), state.chains().positions.as_ref()).map_err(refuse)?;
+    }
+    learnt(progress).map_err(refuse)
+}

@@ -1,0 +1,195 @@
+//! The schedule of a warm-up.
+
+use faer::MatRef;
+use mcsa::{Error, bits};
+use serde::{Deserialize, Serialize};
+
+use super::{DiagonalMass, DualAveraging, StepSize};
+use crate::Mass;
+
+/// Stan's warm-up: the step size learns always, the mass in windows that double.
+///
+/// ```text
+/// | first: eps | window | window x 2 | window x 4 | .. to the end of the windows | last: eps |
+/// ```
+///
+/// At the end of a window the mass becomes that of its points, the points are forgotten and the step size starts
+/// again. By default 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference manual, section "HMC
+/// algorithm parameters"); a warm-up of fewer than 150 steps takes 15%, 75% and 10%, one of fewer than
+/// 20 learns the step size alone.
+///
+/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8, for not
+/// every kernel can be asked for that.
+///
+/// ```
+/// use mcsa_kernels::{DualAveraging, WindowAdaptation};
+/// let adaptation = WindowAdaptation::new(1000, DualAveraging::new(0.8)?);
+/// let windows: Vec<_> = adaptation.windows().collect();
+/// assert_eq!(windows, [75..100, 100..150, 150..250, 250..450, 450..950]);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowAdaptation {
+    /// The steps of the whole warm-up.
+    pub steps: u64,
+    /// How the step size learns.
+    pub averaging: DualAveraging,
+}
+
+/// How far a warm-up has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Adaptation {
+    step: u64,
+    step_size: StepSize,
+    marginals: DiagonalMass,
+    /// The mass in use; empty is the unit mass.
+    #[serde(with = "bits::vector")]
+    masses: Vec<f64>,
+}
+
+impl Adaptation {
+    /// The steps learnt from so far.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// What is known of the step size.
+    pub fn step_size(&self) -> &StepSize {
+        &self.step_size
+    }
+
+    /// The mass in use.
+    ///
+    /// # Errors
+    /// If a state from elsewhere holds an impossible mass.
+    pub fn mass(&self) -> Result<Mass, Error> {
+        Mass::diagonal(self.masses.clone())
+    }
+
+    /// Whether it learns about points of this dimension.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self, dim: usize) -> Result<(), Error> {
+        self.marginals
+            .check(dim)
+            .and_then(|()| self.mass()?.check(dim))
+            .map_err(|error| error.within("Adaptation"))
+    }
+}
+
+impl WindowAdaptation {
+    /// A warm-up of so many steps.
+    pub fn new(steps: u64, averaging: DualAveraging) -> Self {
+        Self { steps, averaging }
+    }
+
+    /// The windows in which the mass learns, as ranges of steps.
+    pub fn windows(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<> {
+        let (first, mut length, last) = match self.steps {
+            0..20 => (self.steps, 0, 0),
+            steps @ 20..150 => {
+                let (first, last) = (steps * 15 / 100, steps / 10);
+                (first, steps - first - last, last)
+            }
+            _ => (75, 25, 50),
+        };
+        let (mut start, close) = (first, self.steps - last);
+        std::iter::from_fn(move || {
+            if start >= close {
+                return None;
+            }
+            // A window that would leave less than the next one in full reaches to the end; the first never does.
+            let end = if start > first && start + 3 * length > close { close } else { start + length };
+            let window = start..end;
+            start = end;
+            length *= 2;
+            Some(window)
+        })
+    }
+
+    /// The beginning: a guess of the step size, and unit mass.
+    pub fn init(&self, step_size: f64, dim: usize) -> Adaptation {
+        let step_size = self.averaging.init(step_size);
+        Adaptation { step: 0, step_size, marginals: DiagonalMass::new(dim), masses: Vec::new() }
+    }
+
+    /// Learns from a step: its acceptance, and where the chains are now. Nothing changes after the last step.
+    ///
+    /// # Errors
+    /// If the chains are so far apart that a variance is not finite.
+    pub fn learn(
+        &self,
+        state: &mut Adaptation,
+        acceptance: f64,
+        points: MatRef<'_, f64>,
+    ) -> Result<(), Error> {
+        if state.step >= self.steps {
+            return Ok(());
+        }
+        self.averaging.learn(&mut state.step_size, acceptance);
+        if let Some(window) = self.windows().find(|window| window.contains(&state.step)) {
+            state.marginals.add(points);
+            if state.step + 1 == window.end {
+                state.masses = state.marginals.mass()?.masses().to_vec();
+                state.marginals.clear();
+                state.step_size = self.averaging.init(state.step_size.current());
+            }
+        }
+        state.step += 1;
+        Ok(())
+    }
+
+    /// The step size to use next: the one under trial, and at the end the average.
+    pub fn step_size(&self, state: &Adaptation) -> f64 {
+        if state.step < self.steps { state.step_size.current() } else { state.step_size.average() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(steps: u64) -> Vec<(u64, u64)> {
+        let averaging = DualAveraging::new(0.8).unwrap();
+        WindowAdaptation::new(steps, averaging).windows().map(|window| (window.start, window.end)).collect()
+    }
+
+    /// Stan's own bookkeeping, with its counter and inclusive ends, from 150 steps on.
+    fn stans(steps: u64) -> Vec<(u64, u64)> {
+        let (mut size, mut next, mut start, mut windows) = (25, 75 + 25 - 1, 75, Vec::new());
+        for counter in 0..steps {
+            if counter == next && counter != steps {
+                windows.push((start, counter + 1));
+                start = counter + 1;
+                if next != steps - 50 - 1 {
+                    size *= 2;
+                    next = counter + size;
+                    if next != steps - 50 - 1 && next + 2 * size >= steps - 50 {
+                        next = steps - 50 - 1;
+                    }
+                }
+            }
+        }
+        windows
+    }
+
+    #[test]
+    fn the_schedule_is_stans() {
+        (150..3000).for_each(|steps| assert_eq!(windows(steps), stans(steps), "{steps}"));
+        assert_eq!(windows(100), [(15, 90)]);
+        assert_eq!(windows(20), [(3, 18)]);
+        assert!(windows(19).is_empty() && windows(0).is_empty());
+    }
+
+    #[test]
+    fn windows_follow_each_other_to_the_end() {
+        for steps in 20..2000 {
+            let windows = windows(steps);
+            assert!(windows.windows(2).all(|pair| pair[0].1 == pair[1].0), "{steps}");
+            let last = if steps < 150 { steps / 10 } else { 50 };
+            assert_eq!(windows.last().unwrap().1, steps - last, "{steps}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The elliptical slice kernel.
+
+use std::f64::consts::TAU;
+
+use faer::Mat;
+use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, borrow};
+use serde::{Deserialize, Serialize};
+
+use crate::GaussianPrior;
+
+/// Elliptical slice sampling: a chain moves along an ellipse through itself and a draw of the Gaussian prior.
+///
+/// ```text
+/// nu ~ N(0, Sigma),   log y = log L(z) + log u,   log L = log p - log N(mean, Sigma),
+/// z' = mean + (z - mean) cos t + nu sin t,   t uniform on a bracket of the circle that shrinks to 0 until log L(z') > log y
+/// ```
+///
+/// Invariant for p (Murray, Adams & MacKay 2010), and free of tuning. The target gives the posterior and the kernel holds the
+/// prior, so the likelihood is their quotient and any `LogDensity` will do; a prior that is not the target's costs
+/// speed, not correctness. The proposals of all chains that still look for a point are one batch.
+///
+/// Unlike the paper, a bracket shrinks at most `max_shrinks` times, then the chain stays. Each sequence of rejected angles
+/// is as probable from `z'` to `z` as from `z` to `z'`, so this cut keeps the kernel reversible.
+///
+/// Numerics: a point whose density is NaN or `+inf` is outside every slice and is counted.
+///
+/// ```
+/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_kernels::{Elliptical, GaussianPrior, Unguided};
+/// let target = mcsa_models::Gaussian::standard(2);
+/// let elliptical = Elliptical::new(GaussianPrior::standard(2));
+/// let mut state = elliptical.init(&target, faer::Mat::zeros(2, 1))?;
+/// let mut work = vec![0.0; elliptical.work_len(&target, 1)];
+/// let info = elliptical.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
+/// assert_eq!((info.evaluations, info.moved), (1, 1)); // the prior is the target: every point of the ellipse will do
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Settings", into = "Settings")]
+pub struct Elliptical(Settings);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    prior: GaussianPrior,
+    #[serde(default = "max_shrinks")]
+    max_shrinks: usize,
+}
+
+/// A shrink leaves at most 3/4 of a bracket in the mean: 100 of them leave `3e-13` of the circle.
+fn max_shrinks() -> usize {
+    100
+}
+
+/// The chains of [`Elliptical`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EllipticalState {
+    /// The chains.
+    pub chains: Ensemble,
+}
+
+/// What a step of [`Elliptical`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EllipticalInfo {
+    /// Chains that moved; the others ran out of shrinks.
+    pub moved: u64,
+    /// Densities evaluated, over all chains.
+    pub evaluations: u64,
+    /// Points whose density was NaN or `+inf`.
+    pub non_finite: u64,
+}
+
+impl Record for EllipticalInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("acceptance", self.moved as f64 / self.evaluations as f64);
+        sink("moved", self.moved as f64);
+        sink("evaluations", self.evaluations as f64);
+        sink("non_finite", self.non_finite as f64);
+    }
+}
+
+impl Cloud for EllipticalState {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
+    }
+}
+
+impl TryFrom<Settings> for Elliptical {
+    type Error = Error;
+
+    fn try_from(settings: Settings) -> Result<Self, Error> {
+        if settings.max_shrinks == 0 {
+            return Err(Error::parameter("max_shrinks", 0.0, "at least 1").within("Elliptical"));
+        }
+        Ok(Self(settings))
+    }
+}
+
+impl From<Elliptical> for Settings {
+    fn from(elliptical: Elliptical) -> Self {
+        elliptical.0
+    }
+}
+
+impl Elliptical {
+    /// Ellipses of this prior; a bracket shrinks at most 100 times.
+    pub fn new(prior: GaussianPrior) -> Self {
+        Self(Settings { prior, max_shrinks: max_shrinks() })
+    }
+
+    /// Ellipses of this prior, and how often a bracket may shrink.
+    ///
+    /// # Errors
+    /// If `max_shrinks` is 0.
+    pub fn with(prior: GaussianPrior, max_shrinks: usize) -> Result<Self, Error> {
+        Self::try_from(Settings { prior, max_shrinks })
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> &GaussianPrior {
+        &self.0.prior
+    }
+}
+
+/// One chain's search: what its slice is, and where its bracket stands.
+struct Search<'a> {
+    height: &'a mut f64,
+    angle: &'a mut f64,
+    low: &'a mut f64,
+    high: &'a mut f64,
+    done: &'a mut f64,
+}
+
+const SEARCH: usize = 5;
+
+impl<'a> Search<'a> {
+    fn of(memory: &'a mut [f64], j: usize) -> Self {
+        match &mut memory[j * SEARCH..][..SEARCH] {
+            [height, angle, low, high, done] => Self { height, angle, low, high, done },
+            _ => unreachable!("the slice has that length"),
+        }
+    }
+}
+
+impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
+    type State = EllipticalState;
+    type Info = EllipticalInfo;
+
+    fn columns(&self, _: usize) -> usize {
+        0
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        (4 * target.dim() + SEARCH + 1) * chains + target.work_len(chains)
+    }
+
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<EllipticalState, Error> {
+        let chains = self.0.prior.fits(target.dim()).and_then(|()| Ensemble::new(target, positions));
+        Ok(EllipticalState { chains: chains.map_err(|error| error.within("Elliptical"))? })
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &EllipticalState) -> Result<(), Error> {
+        let fits = self.0.prior.fits(target.dim()).and_then(|()| state.chains.check(target.dim(), chains));
+        fits.map_err(|error| error.within("Elliptical"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        _: &mut dyn Guide,
+        state: &mut EllipticalState,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+    ) -> EllipticalInfo {
+        let (dim, chains, prior) = (target.dim(), state.chains.len(), &self.0.prior);
+        assert_eq!(lanes.len(), chains, "a lane per chain");
+        let here = borrow(&mut work, dim * chains); // the chains, in coordinates where the prior is standard
+        let noise = borrow(&mut work, dim * chains); // the other axis of the ellipse, there
+        let axis = borrow(&mut work, dim * chains); // and in the coordinates of the target
+        let proposals = borrow(&mut work, dim * chains);
+        let searches = borrow(&mut work, SEARCH * chains);
+        let log_p = borrow(&mut work, chains);
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let at = j * dim..(j + 1) * dim;
+            prior.whiten_into(state.chains.positions.col_as_slice(j), &mut here[at.clone()]);
+            lane.normals_into(&mut noise[at.clone()]);
+            prior.colour_into(&noise[at.clone()], &mut axis[at.clone()]);
+            let log_likelihood = state.chains.log_p[j] + 0.5 * here[at].iter().map(|y| y * y).sum::<f64>();
+            let search = Search::of(searches, j);
+            *search.height = log_likelihood.max(f64::NEG_INFINITY) + lane.uniform().ln(); // NaN: any point will do
+            *search.angle = TAU * lane.uniform();
+            (*search.low, *search.high, *search.done) = (*search.angle - TAU, *search.angle, 0.0);
+        }
+        let mut info = EllipticalInfo::default();
+        for _ in 0..=self.0.max_shrinks {
+            let mut columns = 0;
+            for j in 0..chains {
+                let search = Search::of(searches, j);
+                if *search.done == 0.0 {
+                    let (cos, sin) = (search.angle.cos(), search.angle.sin());
+                    let z = state.chains.positions.col_as_slice(j);
+                    let proposal = &mut proposals[columns * dim..][..dim];
+                    for (((out, z), mean), nu) in
+                        proposal.iter_mut().zip(z).zip(prior.mean()).zip(&axis[j * dim..])
+                    {
+                        *out = mean + (z - mean) * cos + nu * sin;
+                    }
+                    columns += 1;
+                }
+            }
+            if columns == 0 {
+                break;
+            }
+            info.evaluations += columns as u64;
+            target.log_densities(
+                batch(&proposals[..columns * dim], dim, columns),
+                &mut log_p[..columns],
+                work,
+            );
+            let mut column = 0;
+            for (j, lane) in lanes.iter_mut().enumerate() {
+                let search = Search::of(searches, j);
+                if *search.done != 0.0 {
+                    continue;
+                }
+                let (cos, sin) = (search.angle.cos(), search.angle.sin());
+                let (y, n) = (&here[j * dim..][..dim], &noise[j * dim..][..dim]);
+                let squares: f64 = y.iter().zip(n).map(|(y, n)| (y * cos + n * sin).powi(2)).sum();
+                let density = log_p[column];
+                let broken = density.is_nan() || density == f64::INFINITY;
+                info.non_finite += u64::from(broken);
+                if !broken && density + 0.5 * squares > *search.height {
+                    state.chains.place(j, &proposals[column * dim..][..dim], density);
+                    *search.done = 1.0;
+                    info.moved += 1;
+                } else {
+                    if *search.angle < 0.0 {
+                        *search.low = *search.angle;
+                    } else {
+                        *search.high = *search.angle;
+                    }
+                    *search.angle = *search.low + (*search.high - *search.low) * lane.uniform();
+                }
+                column += 1;
+            }
+        }
+        info
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bracket_that_never_shrinks_is_refused() {
+        assert!(Elliptical::with(GaussianPrior::standard(1), 0).is_err());
+        let text = r#"{"prior":{"mean":[0.0],"factor":[[2.0]]},"max_shrinks":0}"#;
+        let error = serde_json::from_str::<Elliptical>(text).unwrap_err().to_string();
+        assert_eq!(error, "Elliptical: max_shrinks is 0, expected at least 1");
+        let elliptical = Elliptical::new(GaussianPrior::standard(3));
+        let back: Elliptical = serde_json::from_str(&serde_json::to_string(&elliptical).unwrap()).unwrap();
+        assert_eq!(back, elliptical);
+    }
+}

@@ -1,0 +1,145 @@
+//! Balanced trees over a trajectory.
+
+use mcsa::{Gradient, Stream, borrow};
+
+use crate::{Leapfrog, leapfrog};
+
+/// A moving end of a trajectory, in lent memory.
+pub(super) struct Edge<'a> {
+    pub(super) z: &'a mut [f64],
+    pub(super) momentum: &'a mut [f64],
+    pub(super) gradient: &'a mut [f64],
+}
+
+/// What is kept of a stretch of trajectory, in lent memory.
+pub(super) struct Tree<'a> {
+    /// The momentum of its first state, in the order of building.
+    pub(super) first: &'a mut [f64],
+    /// The momentum of its last state.
+    pub(super) last: &'a mut [f64],
+    /// The sum of its momenta.
+    pub(super) sum: &'a mut [f64],
+    /// The state drawn from it.
+    pub(super) z: &'a mut [f64],
+    /// The gradient there.
+    pub(super) gradient: &'a mut [f64],
+}
+
+/// The numbers of a stretch of trajectory.
+#[derive(Clone, Copy)]
+pub(super) struct Weight {
+    /// Log of the sum of `exp(-H)` over its states.
+    pub(super) log_total: f64,
+    /// The density at the state drawn from it.
+    pub(super) log_p: f64,
+    /// The least `H`.
+    pub(super) low: f64,
+    /// The largest `H`.
+    pub(super) high: f64,
+}
+
+impl Weight {
+    /// The numbers of two stretches as one, with the state drawn from the second if `take` says so.
+    pub(super) fn join(self, other: Self, take: bool) -> Self {
+        let (top, bottom) = if self.log_total > other.log_total {
+            (self.log_total, other.log_total)
+        } else {
+            (other.log_total, self.log_total)
+        };
+        Self {
+            log_total: if top == f64::NEG_INFINITY { top } else { top + (bottom - top).exp().ln_1p() },
+            log_p: if take { other.log_p } else { self.log_p },
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+        }
+    }
+
+    /// Whether the energy varies too much along the stretch.
+    pub(super) fn diverges(self) -> bool {
+        self.high - self.low > leapfrog::DIVERGENCE
+    }
+}
+
+/// The generalised U-turn criterion (Betancourt 2017, App. A.4.2) between momenta `a` and `b`, with the sum of
+/// momenta in two parts: both ends still move apart.
+pub(super) fn goes_on(leapfrog: &Leapfrog, a: &[f64], b: &[f64], sum: &[f64], more: &[f64]) -> bool {
+    leapfrog.mass().along(a, sum, more) > 0.0 && leapfrog.mass().along(b, sum, more) > 0.0
+}
+
+/// Builds trees from one start, and counts.
+pub(super) struct Walk<'a, P: ?Sized> {
+    pub(super) target: &'a P,
+    pub(super) leapfrog: &'a Leapfrog,
+    pub(super) lane: &'a mut Stream,
+    /// `H` at the start.
+    pub(super) start: f64,
+    pub(super) direction: f64,
+    /// The sum over states of `min(1, exp(H(start) - H))`.
+    pub(super) accepted: f64,
+    pub(super) leapfrogs: u64,
+    pub(super) diverged: bool,
+    pub(super) non_finite: bool,
+}
+
+impl<P: Gradient + ?Sized> Walk<'_, P> {
+    /// Numbers of memory that a tree of this depth needs, beside the target's.
+    pub(super) fn memory(dim: usize, depth: usize) -> usize {
+        5 * dim * depth
+    }
+
+    /// Extends the trajectory by `2^depth` states, or says `None` if a part of them turns or breaks.
+    pub(super) fn build(
+        &mut self,
+        depth: usize,
+        edge: &mut Edge<'_>,
+        tree: &mut Tree<'_>,
+        mut memory: &mut [f64],
+    ) -> Option<Weight> {
+        if depth == 0 {
+            return self.leaf(edge, tree, memory);
+        }
+        let dim = edge.z.len();
+        let [middle, first, sum, z, gradient] = std::array::from_fn(|_| borrow(&mut memory, dim));
+        let mut left = Tree {
+            first: &mut *tree.first,
+            last: &mut *middle,
+            sum: &mut *tree.sum,
+            z: &mut *tree.z,
+            gradient: &mut *tree.gradient,
+        };
+        let left_weight = self.build(depth - 1, edge, &mut left, memory)?;
+        let mut right = Tree { first, last: &mut *tree.last, sum, z, gradient };
+        let right_weight = self.build(depth - 1, edge, &mut right, memory)?;
+        let take = self.lane.accept(right_weight.log_total - left_weight.join(right_weight, false).log_total);
+        let weight = left_weight.join(right_weight, take);
+        let is_whole = goes_on(self.leapfrog, tree.first, right.first, tree.sum, right.first)
+            && goes_on(self.leapfrog, middle, right.last, right.sum, middle)
+            && goes_on(self.leapfrog, tree.first, right.last, tree.sum, right.sum);
+        tree.sum.iter_mut().zip(&*right.sum).for_each(|(sum, more)| *sum += more);
+        if take {
+            tree.z.copy_from_slice(right.z);
+            tree.gradient.copy_from_slice(right.gradient);
+        }
+        self.diverged |= weight.diverges();
+        (is_whole && !weight.diverges()).then_some(weight)
+    }
+
+    fn leaf(&mut self, edge: &mut Edge<'_>, tree: &mut Tree<'_>, work: &mut [f64]) -> Option<Weight> {
+        let Edge { z, momentum, gradient } = edge;
+        let log_p = self.leapfrog.step(self.target, self.direction, z, momentum, gradient, work);
+        let energy = self.leapfrog.energy(log_p, momentum);
+        self.leapfrogs += 1;
+        self.accepted += leapfrog::acceptance(self.start, energy);
+        self.non_finite |= energy.is_nan();
+        self.diverged |= leapfrog::energy_error(self.start, energy, log_p) > leapfrog::DIVERGENCE;
+        if !energy.is_finite() {
+            return None;
+        }
+        tree.first.copy_from_slice(momentum);
+        tree.last.copy_from_slice(momentum);
+        tree.sum.copy_from_slice(momentum);
+        tree.z.copy_from_slice(z);
+        tree.gradient.copy_from_slice(gradient);
+        Some(Weight { log_total: -energy, log_p, low: energy, high: energy })
+    }
+}

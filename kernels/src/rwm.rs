@@ -1,0 +1,252 @@
+//! The random walk Metropolis kernel.
+
+use faer::Mat;
+use mcsa::{
+    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, all_finite, batch, borrow, same_length,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Accepts, Mass, Tunable};
+
+/// Random walk Metropolis: a Gaussian step around the chain, then a test.
+///
+/// ```text
+/// z'_i = z_i + scale * shape_i * n_i,   n ~ N(0, I),   move with probability min(1, p(z') / p(z))
+/// ```
+///
+/// Invariant for p because the proposal is symmetric (Metropolis et al. 1953). The best scale in high dimension is `2.38 / sqrt(d)`
+/// standard deviations, with acceptance 0.234 (Roberts, Gelman & Gilks 1997). The proposals of all chains are one batch.
+///
+/// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain outside the support
+/// accepts the first proposal inside.
+///
+/// ```
+/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_kernels::{Rwm, Unguided};
+/// let (target, rwm) = (mcsa_models::Gaussian::standard(2), Rwm::new(0.1)?);
+/// let mut state = rwm.init(&target, faer::Mat::zeros(2, 1))?;
+/// let mut work = vec![0.0; rwm.work_len(&target, 1)];
+/// let info = rwm.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
+/// assert_eq!((info.moved, state.chains.log_p.len()), (1, 1));
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Settings", into = "Settings")]
+pub struct Rwm(Settings);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    scale: f64,
+    #[serde(default)]
+    shape: Vec<f64>,
+}
+
+/// The chains of [`Rwm`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RwmState {
+    /// The chains.
+    pub chains: Ensemble,
+}
+
+/// What a step of [`Rwm`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RwmInfo {
+    /// Mean over chains of the acceptance probability.
+    pub acceptance: f64,
+    /// Chains that moved.
+    pub moved: u64,
+    /// Proposals that overflowed or whose density was NaN or `+inf`; all were rejected.
+    pub non_finite: u64,
+}
+
+impl Record for RwmInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("acceptance", self.acceptance);
+        sink("moved", self.moved as f64);
+        sink("non_finite", self.non_finite as f64);
+    }
+}
+
+impl Accepts for RwmInfo {
+    fn acceptance(&self) -> f64 {
+        self.acceptance
+    }
+}
+
+impl Cloud for RwmState {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
+    }
+}
+
+impl TryFrom<Settings> for Rwm {
+    type Error = Error;
+
+    fn try_from(settings: Settings) -> Result<Self, Error> {
+        let positive = |name, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::parameter(name, value, "positive and finite").within("Rwm"))
+        };
+        positive("scale", settings.scale)?;
+        settings.shape.iter().try_for_each(|&shape| positive("shape", shape))?;
+        Ok(Self(settings))
+    }
+}
+
+impl From<Rwm> for Settings {
+    fn from(rwm: Rwm) -> Self {
+        rwm.0
+    }
+}
+
+impl Rwm {
+    /// The same scale in every coordinate, in any dimension.
+    ///
+    /// # Errors
+    /// If the scale is not positive and finite.
+    pub fn new(scale: f64) -> Result<Self, Error> {
+        Self::with(scale, Vec::new())
+    }
+
+    /// A scale per coordinate: `scale * shape[i]`. An empty shape is a shape of ones.
+    ///
+    /// # Errors
+    /// If a number is not positive and finite.
+    pub fn with(scale: f64, shape: Vec<f64>) -> Result<Self, Error> {
+        Self::try_from(Settings { scale, shape })
+    }
+
+    /// The scale that all coordinates share.
+    pub fn scale(&self) -> f64 {
+        self.0.scale
+    }
+
+    /// What multiplies the scale in each coordinate; empty if all are one.
+    pub fn shape(&self) -> &[f64] {
+        &self.0.shape
+    }
+
+    fn fits(&self, dim: usize) -> Result<(), Error> {
+        if self.0.shape.is_empty() { Ok(()) } else { same_length("shape", dim, self.0.shape.len()) }
+    }
+}
+
+/// A mass `m_i` stands for the shape `1 / sqrt(m_i)`.
+impl Tunable for Rwm {
+    fn step_size(&self) -> f64 {
+        self.0.scale
+    }
+
+    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
+        Self::with(step_size, mass.roots().iter().map(|root| 1.0 / root).collect())
+    }
+}
+
+/// `log(p(to) / p(from))`: a chain without a density leaves for any point with one. NaN means: stay.
+fn log_ratio(from: f64, to: f64) -> f64 {
+    match to {
+        _ if to.is_nan() || to == f64::INFINITY => f64::NAN,
+        f64::NEG_INFINITY => to,
+        _ if from.is_nan() => f64::INFINITY,
+        _ => to - from,
+    }
+}
+
+impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
+    type State = RwmState;
+    type Info = RwmInfo;
+
+    fn columns(&self, _: usize) -> usize {
+        0
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        (target.dim() + 2) * chains + target.work_len(chains)
+    }
+
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<RwmState, Error> {
+        let chains = self.fits(target.dim()).and_then(|()| Ensemble::new(target, positions));
+        Ok(RwmState { chains: chains.map_err(|error| error.within("Rwm"))? })
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &RwmState) -> Result<(), Error> {
+        let fits = self.fits(target.dim()).and_then(|()| state.chains.check(target.dim(), chains));
+        fits.map_err(|error| error.within("Rwm"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        _: &mut dyn Guide,
+        state: &mut RwmState,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+    ) -> RwmInfo {
+        let (dim, chains, scale) = (target.dim(), state.chains.len(), self.0.scale);
+        assert_eq!(lanes.len(), chains, "a lane per chain");
+        let proposals = borrow(&mut work, dim * chains);
+        let log_p = borrow(&mut work, chains);
+        let overflows = borrow(&mut work, chains);
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let z = &mut proposals[j * dim..][..dim];
+            lane.normals_into(z);
+            z.iter_mut().zip(&self.0.shape).for_each(|(z, shape)| *z *= shape);
+            let here = state.chains.positions.col_as_slice(j);
+            z.iter_mut().zip(here).for_each(|(z, here)| *z = here + scale * *z);
+            overflows[j] = 0.0;
+            if all_finite("a proposal", z).is_err() {
+                overflows[j] = 1.0;
+                z.copy_from_slice(here); // a target is asked about points only
+            }
+        }
+        target.log_densities(batch(proposals, dim, chains), log_p, work);
+        let mut info = RwmInfo::default();
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let z = &proposals[j * dim..][..dim];
+            let log_alpha =
+                if overflows[j] == 1.0 { f64::NAN } else { log_ratio(state.chains.log_p[j], log_p[j]) };
+            info.non_finite += u64::from(log_alpha.is_nan());
+            info.acceptance +=
+                if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() } / chains as f64;
+            if lane.accept(log_alpha) {
+                state.chains.place(j, z, log_p[j]);
+                info.moved += 1;
+            }
+        }
+        info
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_scales_are_refused_also_in_a_file() {
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Rwm::new(scale).is_err() && Rwm::with(1.0, vec![1.0, scale]).is_err(), "{scale}");
+        }
+        let rwm: Rwm = serde_json::from_str(r#"{"scale":0.5}"#).unwrap();
+        assert_eq!(rwm, Rwm::new(0.5).unwrap());
+        let error = serde_json::from_str::<Rwm>(r#"{"scale":-1}"#).unwrap_err().to_string();
+        assert_eq!(error, "Rwm: scale is -1, expected positive and finite");
+        assert!(serde_json::from_str::<Rwm>(r#"{"scale":1,"width":2}"#).is_err());
+    }
+
+    #[test]
+    fn ratios_of_extreme_densities_are_defined() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        assert_eq!(log_ratio(-inf, 0.0), inf);
+        assert_eq!(log_ratio(nan, 0.0), inf);
+        assert_eq!(log_ratio(0.0, -inf), -inf);
+        assert_eq!(log_ratio(-inf, -inf), -inf);
+        assert!(log_ratio(0.0, nan).is_nan() && log_ratio(0.0, inf).is_nan());
+    }
+}

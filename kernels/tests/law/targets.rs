@@ -1,0 +1,142 @@
+//! Targets with exact draws, and targets with an edge.
+
+use faer::Mat;
+use mcsa::{Gradient, LogDensity, Seed};
+
+/// A bent Gaussian: `z_1 ~ N(0, 1)`, `z_2 ~ N(z_1^2 / 2, 1)`.
+pub(crate) struct Banana;
+
+impl LogDensity for Banana {
+    fn dim(&self) -> usize {
+        2
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        -0.5 * (z[0] * z[0] + (z[1] - 0.5 * z[0] * z[0]).powi(2))
+    }
+}
+
+impl Gradient for Banana {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let residual = z[1] - 0.5 * z[0] * z[0];
+        gradient[0] = -z[0] + residual * z[0];
+        gradient[1] = -residual;
+        self.log_density(z, work)
+    }
+}
+
+/// A narrowing Gaussian: `v ~ N(0, 1)`, `x ~ N(0, e^v)`.
+pub(crate) struct Funnel;
+
+impl LogDensity for Funnel {
+    fn dim(&self) -> usize {
+        2
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        -0.5 * (z[0] * z[0] + z[1] * z[1] * (-z[0]).exp() + z[0])
+    }
+}
+
+impl Gradient for Funnel {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let precision = (-z[0]).exp();
+        gradient[0] = -z[0] + 0.5 * (z[1] * z[1] * precision - 1.0);
+        gradient[1] = -z[1] * precision;
+        self.log_density(z, work)
+    }
+}
+
+/// What a target with exact draws is made of: `z` as a function of standard noise, and back.
+pub(crate) trait Exact: Gradient {
+    fn colour(&self, noise: [f64; 2]) -> [f64; 2];
+    fn whiten(&self, z: &[f64]) -> [f64; 2];
+
+    /// Independent exact draws, a column each.
+    fn draws(&self, columns: usize, seed: Seed) -> Mat<f64> {
+        let mut stream = seed.stream(0, 0);
+        let points: Vec<_> = (0..columns).map(|_| self.colour([stream.normal(), stream.normal()])).collect();
+        Mat::from_fn(2, columns, |i, j| points[j][i])
+    }
+}
+
+impl Exact for Banana {
+    fn colour(&self, [a, b]: [f64; 2]) -> [f64; 2] {
+        [a, b + 0.5 * a * a]
+    }
+    fn whiten(&self, z: &[f64]) -> [f64; 2] {
+        [z[0], z[1] - 0.5 * z[0] * z[0]]
+    }
+}
+
+impl Exact for Funnel {
+    fn colour(&self, [a, b]: [f64; 2]) -> [f64; 2] {
+        [a, b * (0.5 * a).exp()]
+    }
+    fn whiten(&self, z: &[f64]) -> [f64; 2] {
+        [z[0], z[1] * (-0.5 * z[0]).exp()]
+    }
+}
+
+/// A Gaussian with standard deviations 1 and 2 and correlation 0.6.
+pub(crate) fn correlated() -> mcsa_models::Gaussian {
+    mcsa_models::Gaussian::new(vec![1.0, -1.0], faer::mat![[1.0, 1.2], [1.2, 4.0]].as_ref()).unwrap()
+}
+
+impl Exact for mcsa_models::Gaussian {
+    fn colour(&self, [a, b]: [f64; 2]) -> [f64; 2] {
+        [1.0 + a, -1.0 + 2.0 * (0.6 * a + 0.8 * b)]
+    }
+    fn whiten(&self, z: &[f64]) -> [f64; 2] {
+        let a = z[0] - 1.0;
+        [a, ((z[1] + 1.0) / 2.0 - 0.6 * a) / 0.8]
+    }
+}
+
+/// A standard Gaussian in the plane, but beyond `edge` in the first coordinate the log density is `beyond`; so is
+/// the gradient there, unless `beyond` is `-inf`, which only cuts the density off.
+pub(crate) struct Edge {
+    pub(crate) edge: f64,
+    pub(crate) beyond: f64,
+}
+
+impl LogDensity for Edge {
+    fn dim(&self) -> usize {
+        2
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        assert!(z.iter().all(|z| z.is_finite()), "a target is never asked about a point that is not finite");
+        if z[0] > self.edge { self.beyond } else { -0.5 * (z[0] * z[0] + z[1] * z[1]) }
+    }
+}
+
+impl Gradient for Edge {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let log_p = self.log_density(z, work);
+        gradient[0] = if z[0] > self.edge && self.beyond != f64::NEG_INFINITY { self.beyond } else { -z[0] };
+        gradient[1] = -z[1];
+        log_p
+    }
+}
+
+/// A standard Gaussian on the line, lowered by `depth` near `place`; the gradient ignores that, which a leapfrog may.
+pub(crate) struct Pit {
+    pub(crate) place: f64,
+    pub(crate) half_width: f64,
+    pub(crate) depth: f64,
+}
+
+impl LogDensity for Pit {
+    fn dim(&self) -> usize {
+        1
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        let inside = (z[0] - self.place).abs() < self.half_width;
+        -0.5 * z[0] * z[0] - if inside { self.depth } else { 0.0 }
+    }
+}
+
+impl Gradient for Pit {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        gradient[0] = -z[0];
+        self.log_density(z, work)
+    }
+}
