@@ -65,8 +65,8 @@ impl Affine {
 
     /// Writes `z = factor y + shift`.
     pub fn forward_into(&self, y: &[f64], z: &mut [f64]) {
-        for i in 0..y.len() {
-            z[i] = self.shift[i] + (0..=i).map(|j| self.factor[(i, j)] * y[j]).sum::<f64>();
+        for (i, z) in z.iter_mut().enumerate() {
+            *z = self.shift[i] + (0..=i).map(|j| self.factor[(i, j)] * y[j]).sum::<f64>();
         }
     }
 

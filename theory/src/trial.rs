@@ -174,8 +174,10 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         let mut lanes = self.seed.streams(self.chains, t as u64 + 1);
         order(&mut lanes);
         // Memory as a stranger leaves it, and never twice the same.
-        let mut work =
-            vec![if t % 2 == 0 { f64::NAN } else { 1e300 }; self.kernel.work_len(target, self.chains)];
+        let mut work = vec![
+            if t.is_multiple_of(2) { f64::NAN } else { 1e300 };
+            self.kernel.work_len(target, self.chains)
+        ];
         self.kernel.step(target, guide, state, &mut lanes, &mut work);
     }
 }

@@ -25,19 +25,21 @@ fn float(weights: &[u8]) -> Vec<f64> {
 }
 
 fn finite(weights: &[u8]) -> Finite {
-    Finite::on_line(&float(weights)).unwrap()
+    Finite::on_line(&float(weights)).expect("some weight is positive")
 }
 
 impl Problem {
     fn transition<K: Kernel<Finite>>(&self, kernel: &K, chains: usize) -> Transition {
         let (target, mut guide) = (finite(&self.p), FiniteGuide::new(finite(&self.q)));
-        transition_matrix(kernel, &target, &mut guide, target.atoms(), chains, LIMIT).unwrap()
+        transition_matrix(kernel, &target, &mut guide, target.atoms(), chains, LIMIT)
+            .expect("a finite kernel")
     }
 
     fn under_two_guides<K: Kernel<Finite>>(&self, kernel: &K) -> Transition {
         let target = finite(&self.p);
         let (mut q, mut r) = (FiniteGuide::new(finite(&self.q)), FiniteGuide::new(finite(&self.r)));
-        transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT).unwrap()
+        transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT)
+            .expect("a finite kernel")
     }
 }
 
@@ -256,7 +258,7 @@ fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
     let mut work = vec![0.0; kernel.work_len(&target)];
     Transition::of_states(&joint, kernel.batch, LIMIT, |from, lanes| {
         let positions = Mat::from_fn(1, 2, |_, j| [from % n, from / n][j] as f64);
-        let mut state = kernel.init(&target, positions).unwrap();
+        let mut state = kernel.init(&target, positions).expect("a batch of the data");
         work.fill(f64::NAN);
         kernel.step(&target, &mut guide, &mut state, lanes, &mut work);
         state.positions()[(0, 0)] as usize + n * state.positions()[(0, 1)] as usize

@@ -43,7 +43,7 @@ const REPLAY: &str = "replay";
 /// Four atoms on a grid, so that a kernel can walk along coordinates.
 fn grid(weights: [f64; 4]) -> Finite {
     let atoms = Mat::from_fn(2, 4, |i, k| ((k >> i) & 1) as f64);
-    Finite::new(atoms, weights.iter().map(|w| w.ln()).collect()).unwrap()
+    Finite::new(atoms, weights.iter().map(|w| w.ln()).collect()).expect("positive weights")
 }
 
 const P: [f64; 4] = [1.0, 4.0, 2.0, 3.0];
@@ -124,7 +124,7 @@ where
     K: Kernel<Banana> + Kernel<Gaussian> + for<'a> Kernel<Shifted<'a, Banana>>,
 {
     walking(matrix, name, kernel, true);
-    let target = Gaussian::correlated(2, 0.8).unwrap();
+    let target = Gaussian::correlated(2, 0.8).expect("a correlation");
     matrix.add(name, &judge(1e-4).share(REPORTS).seed(Seed::new(4)).of(kernel, &target));
 }
 
@@ -193,7 +193,7 @@ fn other_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
     }
     gradient(matrix, "wrong Jacobian", &Scaling { jacobian: false });
     gradient(matrix, "steps grow with distance", &RandomWalk { growing: true });
-    caught.extend([("wrong Jacobian", ONE_STEP), ("steps grow with distance", ONE_STEP)]);
+    caught.extend([("wrong Jacobian", ONE_STEP), ("steps grow with distance", PAIRED)]);
     caught
 }
 
