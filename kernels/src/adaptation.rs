@@ -1,7 +1,7 @@
 //! What learns the constants of a kernel before it is used.
 //!
-//! A kernel is a fixed config and exactly invariant. Adaptation breaks that, so it is a thing apart: a state that learns from steps
-//! and makes new kernels, and is thrown away when the last kernel is made.
+//! A kernel is a fixed config and exactly invariant. Adaptation breaks that, so it is a thing apart: a state
+//! that learns from steps and makes new kernels, and is thrown away when the last kernel is made.
 
 mod diagonal_mass;
 mod dual_averaging;

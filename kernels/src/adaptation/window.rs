@@ -13,13 +13,13 @@ use crate::Mass;
 /// | first: eps | window | window x 2 | window x 4 | .. to the end of the windows | last: eps |
 /// ```
 ///
-/// At the end of a window the mass becomes that of its points, the points are forgotten and the step size starts
-/// again. By default 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference manual, section "HMC
-/// algorithm parameters"); a warm-up of fewer than 150 steps takes 15%, 75% and 10%, one of fewer than
-/// 20 learns the step size alone.
+/// At the end of a window the mass becomes that of its points, the points are forgotten and the step size
+/// starts again. By default 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference
+/// manual, section "HMC algorithm parameters"); a warm-up of fewer than 150 steps takes 15%, 75% and 10%,
+/// one of fewer than 20 learns the step size alone.
 ///
-/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8, for not
-/// every kernel can be asked for that.
+/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8,
+/// for not every kernel can be asked for that.
 ///
 /// ```
 /// use mcsa_kernels::{DualAveraging, WindowAdaptation};
@@ -100,7 +100,7 @@ impl WindowAdaptation {
             if start >= close {
                 return None;
             }
-            // A window that would leave less than the next one in full reaches to the end; the first never does.
+            // A window that would leave less than the next in full reaches to the end; the first never.
             let end = if start > first && start + 3 * length > close { close } else { start + length };
             let window = start..end;
             start = end;

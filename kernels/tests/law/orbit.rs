@@ -1,8 +1,9 @@
 //! The law of one orbit, exactly.
 //!
-//! With the momentum given, all chance of a Hamiltonian kernel is discrete, and its chain moves along one orbit of the
-//! leapfrog: states `s_k`, of weight `exp(-H_k)`. Run along every branch of its decisions from every state, with either
-//! sign of the momentum, the production code must carry as much weight into `s_0` as `s_0` has. No false alarms.
+//! With the momentum given, all chance of a Hamiltonian kernel is discrete, and its chain moves along one
+//! orbit of the leapfrog: states `s_k`, of weight `exp(-H_k)`. Run along every branch of its decisions from
+//! every state, with either sign of the momentum, the production code must carry as much weight into `s_0`
+//! as `s_0` has. No false alarms.
 
 use std::collections::BTreeMap;
 
@@ -157,7 +158,8 @@ fn nuts_keeps_the_weights_of_an_orbit() {
     }
 }
 
-/// A pit whose depth is about the threshold: some states of an orbit see an energy error of 1000 and others do not.
+/// A pit whose depth is about the threshold: some states of an orbit see an energy error of 1000 and others
+/// do not.
 #[test]
 fn a_divergence_is_the_same_from_all_states() {
     for depth in [999.9, 1000.0, 1000.1] {
