@@ -251,8 +251,8 @@ impl Tunable for Hmc {
         self.leapfrog.step_size()
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        let leapfrog = Leapfrog::new(step_size, mass).map_err(|error| error.within("Hmc"))?;
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        let leapfrog = self.leapfrog.tuned(step_size, mass).map_err(|error| error.within("Hmc"))?;
         Self::with(leapfrog, self.steps, self.selection)
     }
 }

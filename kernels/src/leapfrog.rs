@@ -78,6 +78,11 @@ impl Leapfrog {
         &self.mass
     }
 
+    /// The same with another step size, and another mass if there is one.
+    pub(crate) fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        Self::new(step_size, mass.unwrap_or_else(|| self.mass.clone()))
+    }
+
     /// One step, forward for `direction` 1 and backward for -1, and the log density where it ends.
     /// `gradient` is that of the log density at `z`, before and after.
     pub fn step<P: Gradient + ?Sized>(

@@ -14,8 +14,8 @@ use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
 /// ```
 ///
 /// Invariant for p (Roberts & Tweedie 1996). It is [`Hmc`] with one leapfrog step and the end point (Neal
-/// 2011, section 5.2): the test's log ratio is the energy difference, and that is how it is computed. The
-/// best acceptance in high dimension is 0.574 (Roberts & Rosenthal 1998). One gradient per chain and step.
+/// 2011): the test's log ratio is the energy difference, and that is how it is computed. The best
+/// acceptance in high dimension is 0.574 (Roberts & Rosenthal 1998). One gradient per chain and step.
 ///
 /// Numerics: as [`Hmc`]; every trajectory is one step, hence a divergence is a rejection.
 ///
@@ -84,8 +84,8 @@ impl Tunable for Mala {
         self.0.step_size()
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::with(step_size, mass)
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        Self::with(step_size, mass.unwrap_or_else(|| self.0.leapfrog().mass().clone()))
     }
 }
 

@@ -240,8 +240,9 @@ impl Tunable for Nuts {
         self.leapfrog.step_size()
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::with(Leapfrog::new(step_size, mass).map_err(|error| error.within("Nuts"))?, self.max_depth)
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        let leapfrog = self.leapfrog.tuned(step_size, mass).map_err(|error| error.within("Nuts"))?;
+        Self::with(leapfrog, self.max_depth)
     }
 }
 

@@ -145,8 +145,9 @@ impl Tunable for Rwm {
         self.0.scale
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::with(step_size, mass.roots().iter().map(|root| 1.0 / root).collect())
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        let learnt = |mass: Mass| mass.roots().iter().map(|root| 1.0 / root).collect();
+        Self::with(step_size, mass.map_or_else(|| self.0.shape.clone(), learnt))
     }
 }
 

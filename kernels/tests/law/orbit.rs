@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use faer::Mat;
 use mcsa::{Cloud, Gradient, Kernel, Stream, enumerate};
 use mcsa_kernels::{GradientEnsemble, Hmc, Leapfrog, Mass, Nuts, Selection};
+use proptest::prelude::*;
 
 use crate::targets::{Banana, Edge, Funnel, Pit, correlated};
 use crate::twins::{Careless, Flaw};
@@ -143,6 +144,19 @@ fn hmc_keeps_the_weights_of_an_orbit() {
                 .max(hmc_imbalance(&PEAK, eps, steps, selection));
             assert!(worst < 1e-11, "{selection:?} {eps} {steps}: {worst}");
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn an_orbit_of_any_step_size_and_length_keeps_its_weights(eps in 0.05..0.8f64, steps in 1..7_usize) {
+        for selection in [Selection::Multinomial, Selection::EndPoint] {
+            prop_assert!(hmc_imbalance(&Banana, eps, steps, selection) < 1e-10);
+            prop_assert!(hmc_imbalance(&EDGE, eps, steps, selection) < 1e-10);
+        }
+        prop_assert!(nuts_imbalance(&Banana, eps, 2) < 1e-10);
+        prop_assert!(nuts_imbalance(&EDGE, eps, 2) < 1e-10);
     }
 }
 
