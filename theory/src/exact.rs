@@ -36,7 +36,7 @@ fn log_normal(x: f64, log_scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::{Gradient, LogDensity, Seed};
+    use mcsa::{Gradient, LogDensity, Seed, Stream};
 
     /// Central differences at exact draws: an error of order `h^2`, that is 1e-8 relative to the third derivative.
     fn gradient_error<P: ExactDraws + Gradient>(target: &P) -> f64 {
