@@ -13,6 +13,7 @@ mod memory;
 
 use faer::Mat;
 use mcsa::{Error, Kernel, Seed};
+use mcsa_kernels as kernels;
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_theory::exact::{Banana, Gaussian};
 use mcsa_theory::{Cell, Finite, FiniteGuide, Matrix, Report, Shifted, Spread, Trial, closed, judge};
@@ -24,7 +25,7 @@ use gradient::{Hmc, HmcSlip, Mala, MalaSlip, RandomWalk, Scaling};
 use independent::Independent;
 
 /// Statistical reports on right kernels, two each at most: how the level is split.
-const REPORTS: usize = 40;
+const REPORTS: usize = 50;
 const LIMIT: usize = 1_000_000;
 
 const CLOSED: &str = "closed form";
@@ -247,6 +248,11 @@ fn every_right_kernel_passes() {
     m.add("delayed acceptance", &exactly(&finite, None, true));
     let continuous = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
     walking(m, "delayed acceptance", &continuous, true);
+    gradient(m, "rwm", &kernels::Rwm::new(0.8).unwrap());
+    gradient(m, "mala", &kernels::Mala::new(0.7).unwrap());
+    gradient(m, "hmc", &kernels::Hmc::new(0.4, 5).unwrap());
+    gradient(m, "elliptical", &kernels::Elliptical::new(kernels::GaussianPrior::standard(2)));
+    walking(m, "nuts", &kernels::Nuts::new(0.4).unwrap(), false);
 
     println!("{matrix}");
     let right: Vec<_> = matrix.mutants().map(String::from).collect();
