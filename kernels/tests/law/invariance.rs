@@ -1,11 +1,11 @@
 //! One step from exact draws gives exact draws.
 //!
 //! 20,000 chains start at independent draws of the target and take one step together. In the coordinates of
-//! the noise behind the draws, the means of powers and products, each squeezed into `(-1, 1)` so that no single chain
-//! decides, change by zero in expectation. Alarm at 5 standard errors: below 6e-7 for each of about 170
-//! statistics, hence about 1e-4 in all, at fixed seeds.
+//! the noise behind the draws, the means of powers and products, each squeezed into `(-1, 1)` so that no
+//! single chain decides, change by zero in expectation. Alarm at 5 standard errors: below 6e-7 for each of
+//! about 170 statistics, hence about 1e-4 in all, at fixed seeds.
 
-use mcsa::{Cloud, Columns, Kernel, Seed};
+use mcsa::{Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{
     Elliptical, GaussianPrior, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided,
 };
@@ -17,12 +17,17 @@ use crate::twins::{Careless, Flaw};
 const CHAINS: usize = 20_000;
 
 /// The largest change of a statistic, in standard errors.
-pub(crate) fn alarm<P: Exact, K: Kernel<P>>(kernel: &K, target: &P) -> f64 {
+fn alarm<P: Exact, K: Kernel<P>>(kernel: &K, target: &P) -> f64 {
+    alarm_if_told(kernel, target, target)
+}
+
+/// The same with draws of one target and steps for another.
+fn alarm_if_told<P: Exact, Q: Gradient, K: Kernel<Q>>(kernel: &K, target: &P, told: &Q) -> f64 {
     let before = target.draws(CHAINS, Seed::new(11));
-    let mut state = kernel.init(target, before.clone()).unwrap();
-    let mut work = vec![0.0; kernel.work_len(target, CHAINS)];
+    let mut state = kernel.init(told, before.clone()).unwrap();
+    let mut work = vec![0.0; kernel.work_len(told, CHAINS)];
     let mut lanes = Seed::new(12).streams(CHAINS, 0);
-    kernel.step(target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+    kernel.step(told, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
     let statistics = |z: &[f64]| {
         let [a, b] = target.whiten(z);
         let bounded = |x: f64| x / (1.0 + x.abs());
@@ -75,8 +80,37 @@ fn elliptical_slices_keep_the_target_whatever_their_prior() {
     keeps(&Elliptical::with(prior, 1).unwrap());
 }
 
-/// Choosing among the states of a trajectory that always starts at the chain passes this test: at three steps and 20,000
-/// chains its alarm is below 4 on each target. The law of one orbit sees that flaw exactly.
+/// A target as a kernel would see it that forgets a factor of the density.
+struct Mistaken(fn(&[f64]) -> f64);
+
+impl LogDensity for Mistaken {
+    fn dim(&self) -> usize {
+        2
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        self.0(z)
+    }
+}
+
+impl Gradient for Mistaken {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        self.log_density(z, work)
+    }
+}
+
+/// A random walk without a test, and slices of the posterior where those of the likelihood are meant.
+#[test]
+fn a_forgotten_test_and_a_prior_counted_twice_are_caught() {
+    let without_test = alarm_if_told(&Rwm::new(0.8).unwrap(), &Banana, &Mistaken(|_| 0.0));
+    let twice = |z: &[f64]| Banana.log_density(z, &mut []) - 0.5 * (z[0] * z[0] + z[1] * z[1]);
+    let elliptical = Elliptical::new(GaussianPrior::standard(2));
+    let prior_twice = alarm_if_told(&elliptical, &Banana, &Mistaken(twice));
+    assert!(without_test > 10.0 && prior_twice > 10.0, "{without_test} {prior_twice}");
+}
+
+/// Choosing among the states of a trajectory that always starts at the chain passes this test: at three
+/// steps and 20,000 chains its alarm is below 4 on each target. The law of one orbit sees that flaw exactly.
 #[test]
 fn careless_twins_do_not() {
     let twin = |flaw| Careless { leapfrog: leapfrog(0.7, 2), steps: 1, flaw };
@@ -88,9 +122,10 @@ fn careless_twins_do_not() {
     }
 }
 
-/// The mean acceptance of end-point HMC on the line, from exact draws, is `(4/pi) atan(1/s)` with `s` the largest
-/// singular value of the linear map of the trajectory: the energy error is `((s^2 - 1) a^2 - (1 - s^-2) b^2) / 2` for
-/// standard normal `a, b`, and by the symmetry of the test the mean is twice the probability that it is negative.
+/// The mean acceptance of end-point HMC on the line, from exact draws, is `(4/pi) atan(1/s)` with `s` the
+/// largest singular value of the linear map of the trajectory: the energy error is
+/// `((s^2 - 1) a^2 - (1 - s^-2) b^2) / 2` for standard normal `a, b`, and by the symmetry of the test the
+/// mean is twice the probability that it is negative.
 fn exact_acceptance(step: faer::Mat<f64>, steps: u32) -> f64 {
     let mut map = faer::Mat::<f64>::identity(2, 2);
     (0..steps).for_each(|_| map = &step * &map);

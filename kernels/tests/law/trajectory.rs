@@ -83,7 +83,8 @@ impl Definition<'_> {
         (from..=to).map(|k| self.weight(k)).sum()
     }
 
-    /// Adds `probability` times the law of where the chain ends, given that its tree is `from..=to` and its law there `law`.
+    /// Adds `probability` times the law of where the chain ends, given that its tree is `from..=to` and its
+    /// law there `law`.
     fn grow(
         &self,
         start: i32,
@@ -162,7 +163,8 @@ fn imbalance<P: Gradient>(target: &P, eps: f64, twist: Twist) -> f64 {
 
 const EDGE: Edge = Edge { edge: 0.6, beyond: f64::NEG_INFINITY };
 
-/// A pit about as deep as the threshold: some states of an orbit see an energy error of 1000 and others do not.
+/// A pit about as deep as the threshold: some states of an orbit see an energy error of 1000 and others do
+/// not.
 const PIT: Pit = Pit { place: 0.9, half_width: 0.2, depth: 1000.0 };
 
 #[test]
