@@ -100,6 +100,16 @@ proptest! {
         holds(found.is_reversible())?;
         let once = closed::imh(&float(&problem.p), &float(&problem.q));
         holds(found.equals(&closed::power(&once, sweeps)))?;
+        // JSA averages over the visited states: the mean of the powers, from every start the target can visit.
+        let statistic: Vec<f64> = (0..found.atoms).map(|a| (a * a) as f64).collect();
+        for (z, mean) in found.cloud_means(&statistic).iter().enumerate().filter(|(z, _)| found.target[*z] > 0.0) {
+            let after = |k: usize| -> f64 {
+                let power = closed::power(&once, k);
+                (0..found.atoms).map(|y| power[(z, y)] * statistic[y]).sum()
+            };
+            let expected = (1..=sweeps).map(after).sum::<f64>() / sweeps as f64;
+            prop_assert!((mean - expected).abs() < 1e-12);
+        }
         let repeated = problem.transition(&Repeat { kernel: Imh::default(), times: sweeps }, 1);
         every_law(&repeated)?;
         holds(repeated.equals(&closed::power(&once, sweeps)))?;
