@@ -192,6 +192,20 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_window_sets_the_mass_and_starts_the_step_size_again() {
+        let plan = WindowAdaptation::new(300, DualAveraging::new(0.8).unwrap());
+        let (mut state, points) = (plan.init(0.5, 1), faer::mat![[-2.0, 2.0]]);
+        for step in 0..100 {
+            assert!(state.mass().unwrap().is_none() && state.step() == step);
+            plan.learn(&mut state, 0.7, points.as_ref()).unwrap();
+        }
+        assert_eq!(*state.step_size(), plan.averaging.init(state.step_size().current()));
+        let variance = 50.0 * 4.0 / 49.0;
+        let mass = state.mass().unwrap().unwrap();
+        assert!((1.0 / mass.masses()[0] - (50.0 * variance + 0.005) / 55.0).abs() < 1e-12);
+    }
+
+    #[test]
     fn windows_follow_each_other_to_the_end() {
         for steps in 20..2000 {
             let windows = windows(steps);

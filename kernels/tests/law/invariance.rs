@@ -1,11 +1,11 @@
-//! One step from exact draws gives exact draws.
+//! Steps from exact draws give exact draws.
 //!
-//! 20,000 chains start at independent draws of the target and take one step together. In the coordinates of
+//! 20,000 chains start at independent draws of the target and take five steps together. In the coordinates of
 //! the noise behind the draws, the means of powers and products, each squeezed into `(-1, 1)` so that no
 //! single chain decides, change by zero in expectation. Alarm at 5 standard errors: below 6e-7 for each of
 //! about 170 statistics, hence about 1e-4 in all, at fixed seeds.
 
-use mcsa::{Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
+use mcsa::{Address, Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{
     Elliptical, GaussianPrior, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided,
 };
@@ -15,6 +15,7 @@ use crate::targets::{Banana, Exact, Funnel, correlated};
 use crate::twins::{Careless, Flaw};
 
 const CHAINS: usize = 20_000;
+const STEPS: u64 = 5;
 
 /// The largest change of a statistic, in standard errors.
 fn alarm<P: Exact, K: Kernel<P>>(kernel: &K, target: &P) -> f64 {
@@ -27,7 +28,12 @@ fn alarm_if_told<P: Exact, Q: Gradient, K: Kernel<Q>>(kernel: &K, target: &P, to
     let mut state = kernel.init(told, before.clone()).unwrap();
     let mut work = vec![0.0; kernel.work_len(told, CHAINS)];
     let mut lanes = Seed::new(12).streams(CHAINS, 0);
-    kernel.step(told, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+    for step in 0..STEPS {
+        for (lane, stream) in (0..).zip(&mut lanes) {
+            stream.go_to(Address::of(lane, step));
+        }
+        kernel.step(told, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+    }
     let statistics = |z: &[f64]| {
         let [a, b] = target.whiten(z);
         let bounded = |x: f64| x / (1.0 + x.abs());
@@ -157,44 +163,4 @@ fn the_acceptance_on_a_gaussian_is_known() {
     assert!((info.moved as f64 / chains as f64 - exact).abs() < error);
     assert!((found - exact_acceptance(missing_half_kick, steps)).abs() > 3.0 * error);
     assert!(exact > 0.3 && exact < 0.95, "{exact}");
-}
-
-/// The Langevin proposal and its ratio, as the textbook writes them.
-#[test]
-fn mala_is_the_textbook() {
-    let (eps, masses) = (0.9, [0.7, 1.9]);
-    let mala = Mala::with(eps, Mass::diagonal(masses.to_vec()).unwrap()).unwrap();
-    let mut ratios = Vec::new();
-    for lane in 0..50 {
-        let z = [0.3 * lane as f64 - 6.0, 0.1 * lane as f64];
-        let gradient_at = |z: [f64; 2]| {
-            let mut gradient = [0.0; 2];
-            let log_p = mcsa::Gradient::gradient_into(&Banana, &z, &mut gradient, &mut []);
-            (log_p, gradient)
-        };
-        let centre = |z: [f64; 2], g: [f64; 2]| [0, 1].map(|i| z[i] + 0.5 * eps * eps / masses[i] * g[i]);
-        let log_r = |to: [f64; 2], centre: [f64; 2]| -> f64 {
-            (0..2).map(|i| -0.5 * (to[i] - centre[i]).powi(2) * masses[i] / (eps * eps)).sum()
-        };
-        let mut stream = Seed::new(15).stream(lane, 0);
-        let (log_p, gradient) = gradient_at(z);
-        let from = centre(z, gradient);
-        let noise = [stream.normal(), stream.normal()];
-        let to = [0, 1].map(|i| from[i] + eps / masses[i].sqrt() * noise[i]);
-        let (log_p_to, gradient_to) = gradient_at(to);
-        let log_ratio = log_p_to + log_r(z, centre(to, gradient_to)) - log_p - log_r(to, from);
-        let accepted = stream.accept(log_ratio);
-
-        let mut state = mala.init(&Banana, faer::Mat::from_fn(2, 1, |i, _| z[i])).unwrap();
-        let mut work = vec![0.0; mala.work_len(&Banana, 1)];
-        let mut lanes = [Seed::new(15).stream(lane, 0)];
-        let info = mala.step(&Banana, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
-        assert!((info.acceptance - log_ratio.min(0.0).exp()).abs() < 1e-10, "{lane}");
-        assert_eq!(info.moved, u64::from(accepted));
-        let expected = if accepted { to } else { z };
-        let found = state.chains().positions.as_ref().column(0);
-        assert!((found[0] - expected[0]).abs() < 1e-12 && (found[1] - expected[1]).abs() < 1e-12);
-        ratios.push(info.acceptance);
-    }
-    assert!(ratios.iter().any(|&r| r < 0.5) && ratios.iter().any(|&r| r > 0.5));
 }
