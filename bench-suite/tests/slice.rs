@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use mcsa::{Cloud, Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream};
 use mcsa_bench_suite::catalog::gaussian;
-use mcsa_estimators::{Ascent, Average, Ended, Fit, ScoreClimb, Stop, View, jsa, pmcsa};
-use mcsa_families::MeanField;
-use mcsa_kernels::{Cis, Imh, ImhState};
+use mcsa_estimators::{Ascent, Average, Ended, Fit, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
+use mcsa_families::{Defence, MeanField, Tail};
+use mcsa_kernels::{Imh, ImhState};
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, AdamState};
 
@@ -80,9 +80,16 @@ fn jsa_finds_the_exact_optimum() {
 
 #[test]
 fn msc_with_its_weights_kept_finds_the_exact_optimum() {
-    let kernel = Cis::with_candidates(10);
-    let (mean, scale) = worst(ScoreClimb { kernel, lanes: 1, average: Average::Cloud });
+    let (mean, scale) = worst(msc_rb(10));
     assert!(mean < 0.1 && scale < 0.1, "{mean} {scale}");
+}
+
+/// A defended guide keeps the optimum: proposals change, what is fitted does not.
+#[test]
+fn a_defensive_guide_keeps_the_exact_optimum() {
+    let defence = Defence::new(0.05, Tail::student(DIM, 5.0).unwrap()).unwrap();
+    let (mean, scale) = worst(pmcsa(10).guarded(defence));
+    assert!(mean < 0.05 && scale < 0.05, "{mean} {scale}");
 }
 
 /// The twin: a kernel that moves to every proposal draws from q, where the score has mean zero.
@@ -117,7 +124,7 @@ fn without_acceptance_the_optimum_is_missed() {
             guide.sample_into(lanes, positions.as_mut(), &mut work[..lanes.len()]);
         }
     }
-    let (mean, _) = worst(ScoreClimb { kernel: Always(Imh::default()), lanes: 10, average: Average::Chains });
+    let (mean, _) = worst(ScoreClimb::new(Always(Imh::default()), 10, Average::Chains));
     assert!(mean > 0.3, "{mean}");
 }
 

@@ -33,6 +33,44 @@ impl<G: Guide + ?Sized> Guide for &mut G {
     }
 }
 
+/// What an estimator may put around the guide of each step, such as a defensive mixture. `()` leaves it as it is.
+///
+/// The kernel then proposes from the guarded guide, while scores are still those of the family: what is fitted does
+/// not change.
+pub trait Guard: Send + Sync {
+    /// Numbers of lent memory for batches of so many columns.
+    fn work_len(&self, columns: usize) -> usize;
+
+    /// Hands `run` the guarded guide.
+    ///
+    /// # Errors
+    /// If guard and guide do not fit each other; then `run` is not called.
+    fn guarded(
+        &self,
+        guide: &mut dyn Guide,
+        columns: usize,
+        work: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Guide),
+    ) -> Result<(), Error>;
+}
+
+impl Guard for () {
+    fn work_len(&self, _: usize) -> usize {
+        0
+    }
+
+    fn guarded(
+        &self,
+        guide: &mut dyn Guide,
+        _: usize,
+        _: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Guide),
+    ) -> Result<(), Error> {
+        run(guide);
+        Ok(())
+    }
+}
+
 /// A guide per block: an amortised `q_lambda(z_i | x_i)`, asked about many data at once.
 pub trait BlockGuide {
     /// The dimension of a block.

@@ -46,7 +46,7 @@ pub use ensemble::Ensemble;
 pub use error::{Error, all_finite, same_length};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
-pub use guide::{At, BlockGuide, Guide};
+pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use optimizer::Optimizer;
 pub use record::Record;

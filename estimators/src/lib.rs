@@ -1,15 +1,21 @@
 //! Estimators of the score's expectation, and the one loop that moves the state.
 //!
 //! [`ScoreClimb`] is the engine of the papers' algorithms: a kernel moves chains, and the scores at its points are
-//! averaged. [`pmcsa`] and [`jsa`] name its settings. [`Ascent`] says what stays fixed in a fit, [`Fit`] is what
+//! averaged. [`pmcsa`], [`jsa`], [`msc`] and [`msc_rb`] name its settings. [`Ascent`] says what stays fixed in a fit, [`Fit`] is what
 //! moves, and an [`Observer`] watches without touching.
+//!
+//! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin) and [`Elbo`].
 //!
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
 
 mod ascent;
+mod elbo;
 mod observer;
 mod score_climb;
+mod score_weights;
 
 pub use ascent::{Ascent, Ended, Fit};
+pub use elbo::{Elbo, ElboInfo};
 pub use observer::{Observer, Stop, View};
-pub use score_climb::{Average, ScoreClimb, jsa, pmcsa};
+pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa};
+pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};

@@ -1,8 +1,8 @@
 //! Score climbing: the scores of a kernel's points, averaged.
 
 use faer::Mat;
-use mcsa::{At, Cloud, Error, Estimator, Family, Kernel, LogDensity, Stream, batch_mut, borrow};
-use mcsa_kernels::Imh;
+use mcsa::{At, Cloud, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow};
+use mcsa_kernels::{Acceptance, Cis, Imh};
 use serde::{Deserialize, Serialize};
 
 /// Which points of a step are averaged.
@@ -23,33 +23,60 @@ pub enum Average {
 /// ```
 ///
 /// One engine for the papers (pMCSA, Table 1): [`pmcsa`] is `n` chains and one transition, [`jsa`] is one chain and `n`
-/// transitions, averaging every visited state. Chains start at draws of the initial `q_lambda`.
+/// transitions, averaging every visited state; [`msc`] and [`msc_rb`] choose among candidates. Chains start at draws of the initial `q_lambda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScoreClimb<K> {
+pub struct ScoreClimb<K, G = ()> {
     /// What moves the chains.
     pub kernel: K,
     /// The number of chains, each driven by its own stream.
     pub lanes: usize,
     /// What is averaged.
     pub average: Average,
+    /// What stands around `q_lambda` when the kernel proposes from it, such as a defensive mixture.
+    pub guard: G,
+}
+
+impl<K> ScoreClimb<K> {
+    /// Chains moved by a kernel that proposes from `q_lambda` itself, if from any guide.
+    pub const fn new(kernel: K, lanes: usize, average: Average) -> Self {
+        Self { kernel, lanes, average, guard: () }
+    }
+
+    /// The same with proposals from a guarded guide.
+    pub fn guarded<G: Guard>(self, guard: G) -> ScoreClimb<K, G> {
+        let Self { kernel, lanes, average, guard: () } = self;
+        ScoreClimb { kernel, lanes, average, guard }
+    }
 }
 
 /// Parallel Markov chain score ascent: `chains` independent chains, one transition each per step (pMCSA, Alg. 1).
-pub fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
-    ScoreClimb { kernel: Imh::default(), lanes: chains, average: Average::Chains }
+pub const fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
+    ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: 1 }, chains, Average::Chains)
 }
 
 /// Joint stochastic approximation: one chain, `transitions` per step, all visited states averaged (JSA, Alg. 2, in the
 /// form compared in pMCSA, Section 3).
-pub fn jsa(transitions: usize) -> ScoreClimb<Imh> {
-    ScoreClimb { kernel: Imh { sweeps: transitions, ..Imh::default() }, lanes: 1, average: Average::Cloud }
+pub const fn jsa(transitions: usize) -> ScoreClimb<Imh> {
+    ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: transitions }, 1, Average::Cloud)
 }
 
-impl<P, F, K> Estimator<P, F> for ScoreClimb<K>
+/// Markovian score climbing: one chain, moved by conditional importance sampling among `candidates`, the retained
+/// point included (MSC, Alg. 1).
+pub const fn msc(candidates: usize) -> ScoreClimb<Cis> {
+    ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Chains)
+}
+
+/// The same with all candidates averaged by their weights, the Rao-Blackwellised form of [`msc`].
+pub const fn msc_rb(candidates: usize) -> ScoreClimb<Cis> {
+    ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Cloud)
+}
+
+impl<P, F, K, G> Estimator<P, F> for ScoreClimb<K, G>
 where
     P: LogDensity + ?Sized,
     F: Family + ?Sized,
     K: Kernel<P>,
+    G: Guard,
 {
     type State = K::State;
     type Info = K::Info;
@@ -60,7 +87,8 @@ where
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let columns = self.kernel.columns(self.lanes).max(self.lanes);
-        family.work_len(columns) + columns.max(self.kernel.work_len(target, self.lanes))
+        let after = columns.max(self.kernel.work_len(target, self.lanes));
+        family.work_len(columns) + self.guard.work_len(columns) + after
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
@@ -98,7 +126,11 @@ where
         let columns = self.kernel.columns(self.lanes).max(self.lanes);
         let family_work = borrow(&mut work, family.work_len(columns));
         let mut guide = At::new(family, params, columns, family_work)?;
-        let info = self.kernel.step(target, &mut guide, state, lanes, work);
+        let guard_work = borrow(&mut work, self.guard.work_len(columns));
+        let mut info = K::Info::default();
+        self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
+            info = self.kernel.step(target, guide, state, lanes, work);
+        })?;
 
         let (points, weights) = match self.average {
             Average::Chains => (state.chains().positions.as_ref(), None),

@@ -2,7 +2,7 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
-use mcsa::{Error, Guide, Stream, same_length};
+use mcsa::{Error, Guard, Guide, Stream, same_length};
 
 use crate::Tail;
 
@@ -60,6 +60,23 @@ impl Defence {
         work: &'a mut [f64],
     ) -> Result<Defensive<'a, G, &'a Tail>, Error> {
         Defensive::new(guide, &self.tail, self.share, columns, work)
+    }
+}
+
+impl Guard for Defence {
+    fn work_len(&self, columns: usize) -> usize {
+        Self::work_len(columns)
+    }
+
+    fn guarded(
+        &self,
+        guide: &mut dyn Guide,
+        columns: usize,
+        work: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Guide),
+    ) -> Result<(), Error> {
+        run(&mut self.around(guide, columns, work)?);
+        Ok(())
     }
 }
 

@@ -1,0 +1,199 @@
+//! Scores of fresh draws, weighted.
+
+use mcsa::{At, Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow};
+use serde::{Deserialize, Serialize};
+
+/// What a draw's score is multiplied by, from `log w = log p - log q`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Weighting {
+    /// `w_i / sum_j w_j`: self-normalised importance sampling of `E_p[score]`. Biased at finite `N`.
+    SelfNormalised,
+    /// `w_i / (N Z)` with a known normaliser: importance sampling of `E_p[score]`, unbiased and seldom of finite variance.
+    Known {
+        /// `log Z` of the target.
+        log_normaliser: f64,
+    },
+    /// `w_i^2 / sum_j w_j^2`: descends the chi-square bound `log E_q[w^2] / 2` by a biased direction.
+    ChiSquare,
+    /// `(w_i / max_j w_j)^2 / N`: the other biased form in use for the same bound.
+    ChiSquareByMax,
+    /// `(log w_i - mean of the others') / N`: ascends the evidence lower bound, which is `-KL(q || p)`, by the score function
+    /// with the leave-one-out baseline. Unbiased; needs at least two draws.
+    Evidence,
+}
+
+/// Score estimators without a chain: `samples` fresh draws of `q_lambda`, their scores weighted.
+///
+/// ```text
+/// z_i ~ q_lambda,    g = sum_i weight_i  d/dlambda log q_lambda(z_i)
+/// ```
+///
+/// [`snis`] is the baseline the papers compare with (pMCSA, Section 2). With a guard the draws come from the guarded guide,
+/// whose density is then the denominator of `w`; scores are those of `q_lambda`.
+///
+/// Numerics: weights are normalised in log space. A draw at which a density is NaN, or p infinite, has weight zero and is
+/// counted; if all weights vanish the direction is zero, and that is counted too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreWeights<G = ()> {
+    /// The number of draws.
+    pub samples: usize,
+    /// How they are weighted.
+    pub weighting: Weighting,
+    /// What stands around `q_lambda` when it is drawn from.
+    pub guard: G,
+}
+
+impl ScoreWeights {
+    /// Draws from `q_lambda` itself.
+    pub const fn new(samples: usize, weighting: Weighting) -> Self {
+        Self { samples, weighting, guard: () }
+    }
+
+    /// The same with draws from a guarded guide.
+    pub fn guarded<G: Guard>(self, guard: G) -> ScoreWeights<G> {
+        let Self { samples, weighting, guard: () } = self;
+        ScoreWeights { samples, weighting, guard }
+    }
+}
+
+/// Self-normalised importance sampling with `samples` draws.
+pub const fn snis(samples: usize) -> ScoreWeights {
+    ScoreWeights::new(samples, Weighting::SelfNormalised)
+}
+
+/// What a step of [`ScoreWeights`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ScoreWeightsInfo {
+    /// The largest self-normalised weight `w_i / sum_j w_j`.
+    pub max_weight: f64,
+    /// The effective sample size `(sum w)^2 / sum w^2`; 0 if all weights vanish.
+    pub ess: f64,
+    /// The mean of `log w`: an estimate of the evidence lower bound, up to the target's constant.
+    pub evidence: f64,
+    /// Draws at which a density was NaN or p infinite.
+    pub non_finite: u64,
+    /// 1 if no draw had weight.
+    pub vanished: u64,
+}
+
+impl Record for ScoreWeightsInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("max_weight", self.max_weight);
+        sink("ess", self.ess);
+        sink("evidence", self.evidence);
+        sink("non_finite", self.non_finite as f64);
+        sink("vanished", self.vanished as f64);
+    }
+}
+
+impl Weighting {
+    /// Turns log weights, `-inf` for draws that do not count, into weights.
+    fn apply(self, log_w: &mut [f64], info: &mut ScoreWeightsInfo) {
+        let n = log_w.len() as f64;
+        let top = log_w.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
+        if top == f64::NEG_INFINITY {
+            info.vanished = 1;
+            log_w.fill(0.0);
+            return;
+        }
+        // An infinite weight, where q vanishes, outweighs all finite ones.
+        let relative = |w: f64| if w == top { 1.0 } else { (w - top).exp() };
+        let (mut sum, mut squares, mut total, mut counted) = (0.0, 0.0, 0.0, 0.0);
+        for &w in log_w.iter() {
+            let relative = relative(w);
+            sum += relative;
+            squares += relative * relative;
+            if w.is_finite() {
+                total += w;
+                counted += 1.0;
+            }
+        }
+        info.max_weight = 1.0 / sum;
+        info.ess = sum * sum / squares;
+        info.evidence = if counted == n { total / n } else { f64::NEG_INFINITY };
+        for w in log_w {
+            *w = match self {
+                Self::SelfNormalised => relative(*w) / sum,
+                Self::Known { log_normaliser } => (*w - log_normaliser).exp() / n,
+                Self::ChiSquare => relative(*w).powi(2) / squares,
+                Self::ChiSquareByMax => relative(*w).powi(2) / n,
+                Self::Evidence if w.is_finite() && counted > 1.0 => {
+                    (*w - (total - *w) / (counted - 1.0)) / counted
+                }
+                Self::Evidence => 0.0,
+            };
+        }
+    }
+}
+
+impl<P, F, G> Estimator<P, F> for ScoreWeights<G>
+where
+    P: LogDensity + ?Sized,
+    F: Family + ?Sized,
+    G: Guard,
+{
+    type State = ();
+    type Info = ScoreWeightsInfo;
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        let n = self.samples;
+        family.work_len(n) + self.guard.work_len(n) + (family.dim() + 2) * n + target.work_len(n)
+    }
+
+    fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
+        let least = if self.weighting == Weighting::Evidence { 2 } else { 1 };
+        if self.samples < least {
+            let expected = if least == 2 { "at least 2, for the baseline" } else { "at least 1" };
+            return Err(Error::parameter("samples", self.samples as f64, expected).within("ScoreWeights"));
+        }
+        if family.dim() != target.dim() {
+            let reason = format!("the target has dimension {}, the family {}", target.dim(), family.dim());
+            return Err(Error::invalid(reason).within("ScoreWeights"));
+        }
+        family.check(params)
+    }
+
+    fn check(&self, _: &P, (): &()) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        (): &mut (),
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        mut work: &mut [f64],
+    ) -> Result<ScoreWeightsInfo, Error> {
+        let (n, dim) = (self.samples, family.dim());
+        let mut guide = At::new(family, params, n, borrow(&mut work, family.work_len(n)))?;
+        let guard_work = borrow(&mut work, self.guard.work_len(n));
+        let points = borrow(&mut work, dim * n);
+        let log_w = borrow(&mut work, n);
+        let log_p = borrow(&mut work, n);
+        self.guard.guarded(&mut guide, n, guard_work, &mut |guide| {
+            guide.sample_into(lanes, batch_mut(points, dim, n), log_w);
+        })?;
+        let points = batch(points, dim, n);
+        target.log_densities(points, log_p, work);
+
+        let mut info = ScoreWeightsInfo::default();
+        for (log_w, &log_p) in log_w.iter_mut().zip(log_p.iter()) {
+            let broken = log_p.is_nan() || log_w.is_nan() || log_p == f64::INFINITY;
+            info.non_finite += u64::from(broken);
+            let outside = broken || log_p == f64::NEG_INFINITY;
+            *log_w = if outside { f64::NEG_INFINITY } else { log_p - *log_w };
+        }
+        self.weighting.apply(log_w, &mut info);
+        direction.fill(0.0);
+        family.add_scores(params, points, log_w, direction, guide.into_work());
+        Ok(info)
+    }
+}
