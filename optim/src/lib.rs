@@ -7,6 +7,7 @@
 //! * Steps per coordinate: [`Adam`], [`RmsProp`], [`AdaGrad`].
 //! * Steps without a rate: [`Dog`].
 //! * Around any of them: [`Clipped`] bounds the direction, [`Averaged`] averages the path.
+//! * Any of them run by argmin: [`Stochastic`].
 //!
 //! # Directions that are not finite
 //!
@@ -26,6 +27,7 @@ mod nesterov;
 mod rms_prop;
 mod schedule;
 mod sgd;
+mod stochastic;
 
 pub use ada_grad::{AdaGrad, AdaGradState};
 pub use adam::{Adam, AdamState};
@@ -37,3 +39,4 @@ pub use nesterov::{Nesterov, NesterovState};
 pub use rms_prop::{RmsProp, RmsPropState};
 pub use schedule::{IntoSchedule, Schedule};
 pub use sgd::{Sgd, SgdState};
+pub use stochastic::Stochastic;
