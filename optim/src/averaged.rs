@@ -39,7 +39,7 @@ impl Averaging {
     }
 
     /// All iterates, the `t`-th weighing about `t^power`: the tail counts most, wherever the run ends
-    /// (Shamir & Zhang 2013, eq. 5). Power 0 is [`all`](Self::all); 3 is a common choice, 8 that of `Dog`'s authors.
+    /// (Shamir & Zhang 2013). Power 0 is [`all`](Self::all); 3 is a common choice, 8 that of `Dog`'s authors.
     ///
     /// # Errors
     /// If the power is negative or not finite.

@@ -8,6 +8,7 @@
 //! * Steps without a rate: [`Dog`].
 //! * Around any of them: [`Clipped`] bounds the direction, [`Averaged`] averages the path.
 //! * Any of them run by argmin: [`Stochastic`].
+//! * Without noise: modes, Gaussian starts and ground truth, in [`deterministic`].
 //!
 //! # Directions that are not finite
 //!
@@ -20,6 +21,7 @@ mod ada_grad;
 mod adam;
 mod averaged;
 mod clipped;
+pub mod deterministic;
 mod dog;
 mod domain;
 mod momentum;
