@@ -1,0 +1,153 @@
+//! AdaGrad.
+
+use mcsa::{Error, Optimizer, bits};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{assert_lengths, positive, remembered_squares};
+use crate::{IntoSchedule, Schedule};
+
+/// Steps divided by the size of all directions so far (Duchi, Hazan & Singer 2011, the diagonal rule).
+///
+/// ```text
+/// v <- v + g^2        lambda <- lambda + gamma_t g / (sqrt(v) + epsilon)
+/// ```
+/// With a constant rate the steps fall like `1 / sqrt(t)` by themselves. What came early is never forgotten: directions
+/// that are large far from the optimum brake the rest of the run.
+///
+/// ```
+/// use mcsa::Optimizer;
+/// let ada = mcsa_optim::AdaGrad::new(1.0)?;
+/// let (mut state, mut params) = (ada.init(1), [0.0]);
+/// ada.ascend(&mut state, &mut params, &[3.0]); // 3 / 3
+/// ada.ascend(&mut state, &mut params, &[4.0]); // 4 / 5
+/// assert!((params[0] - 1.8).abs() < 1e-8);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Settings", into = "Settings")]
+pub struct AdaGrad(Settings);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    rate: Schedule,
+    #[serde(default = "Settings::epsilon")]
+    epsilon: f64,
+}
+
+impl Settings {
+    fn epsilon() -> f64 {
+        1e-8
+    }
+}
+
+/// What AdaGrad remembers: the sum of squares of each coordinate of the directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AdaGradState {
+    steps: u64,
+    #[serde(with = "bits::vector")]
+    squares: Vec<f64>,
+}
+
+impl AdaGrad {
+    /// Epsilon `1e-8`, with a rate that stays, or a schedule.
+    ///
+    /// # Errors
+    /// If the rate is not positive and finite.
+    pub fn new(rate: impl IntoSchedule) -> Result<Self, Error> {
+        Self::with(rate, Settings::epsilon())
+    }
+
+    /// With another epsilon.
+    ///
+    /// # Errors
+    /// If the rate or epsilon is not positive and finite.
+    pub fn with(rate: impl IntoSchedule, epsilon: f64) -> Result<Self, Error> {
+        let rate = rate.into_schedule().map_err(|error| error.within("AdaGrad"))?;
+        Self::try_from(Settings { rate, epsilon })
+    }
+
+    /// The length of the steps, before the division.
+    pub fn rate(&self) -> &Schedule {
+        &self.0.rate
+    }
+}
+
+impl TryFrom<Settings> for AdaGrad {
+    type Error = Error;
+
+    fn try_from(settings: Settings) -> Result<Self, Error> {
+        positive("epsilon", settings.epsilon).map_err(|error| error.within("AdaGrad"))?;
+        Ok(Self(settings))
+    }
+}
+
+impl From<AdaGrad> for Settings {
+    fn from(ada: AdaGrad) -> Self {
+        ada.0
+    }
+}
+
+impl Optimizer for AdaGrad {
+    type State = AdaGradState;
+
+    fn init(&self, num_params: usize) -> AdaGradState {
+        AdaGradState { steps: 0, squares: vec![0.0; num_params] }
+    }
+
+    fn check(&self, num_params: usize, state: &AdaGradState) -> Result<(), Error> {
+        remembered_squares("squares", num_params, &state.squares).map_err(|error| error.within("AdaGrad"))
+    }
+
+    fn ascend(&self, state: &mut AdaGradState, params: &mut [f64], direction: &[f64]) {
+        assert_lengths(state.squares.len(), params, direction);
+        let epsilon = self.0.epsilon;
+        state.steps += 1;
+        let rate = self.0.rate.at(state.steps);
+        for ((param, &g), v) in params.iter_mut().zip(direction).zip(&mut state.squares) {
+            *v += g * g;
+            *param += rate * g / (v.sqrt() + epsilon);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pythagorean_steps_by_hand() {
+        let ada = AdaGrad::with(1.0, 1e-300).unwrap();
+        let (mut state, mut params) = (ada.init(2), [0.0, 0.0]);
+        for (direction, expected) in [
+            ([3.0, 0.0], [1.0, 0.0]),
+            ([4.0, -2.0], [1.0 + 4.0 / 5.0, -1.0]),
+            ([-12.0, 0.0], [1.0 + 4.0 / 5.0 - 12.0 / 13.0, -1.0]),
+        ] {
+            ada.ascend(&mut state, &mut params, &direction);
+            assert_eq!(params, expected);
+        }
+    }
+
+    #[test]
+    fn a_constant_direction_gives_the_sum_of_inverse_roots() {
+        let ada = AdaGrad::with(0.5, 1e-300).unwrap();
+        let (mut state, mut params) = (ada.init(1), [0.0]);
+        let mut expected = 0.0;
+        for t in 1..=100 {
+            ada.ascend(&mut state, &mut params, &[-7.0]);
+            expected -= 0.5 / f64::from(t).sqrt();
+            assert!((params[0] - expected).abs() < 1e-12, "{t}");
+        }
+    }
+
+    #[test]
+    fn constants_and_states_are_checked() {
+        assert!(AdaGrad::new(-1.0).is_err() && AdaGrad::with(1.0, f64::NAN).is_err());
+        assert_eq!(toml::from_str::<AdaGrad>("rate = 1").unwrap(), AdaGrad::new(1.0).unwrap());
+        assert!(toml::from_str::<AdaGrad>("rate = 1\nmemory = 0.9").is_err());
+        let ada = AdaGrad::new(0.1).unwrap();
+        assert!(ada.check(2, &ada.init(2)).is_ok() && ada.check(1, &ada.init(2)).is_err());
+        assert!(ada.check(1, &AdaGradState { steps: 1, squares: vec![f64::INFINITY] }).is_err());
+    }
+}

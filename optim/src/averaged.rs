@@ -1,0 +1,232 @@
+//! Averages of the path.
+
+use mcsa::{Error, Optimizer, bits};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{not_negative, remembered};
+
+/// Which iterates count, and how much.
+///
+/// ```
+/// use mcsa_optim::Averaging;
+/// let tail: Averaging = toml::from_str("kind = 'tail'\nfrom = 5001").unwrap();
+/// assert_eq!(tail, Averaging::tail(5001)?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Weights", into = "Weights")]
+pub struct Averaging(Weights);
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum Weights {
+    Tail { from: u64 },
+    Polynomial { power: f64 },
+}
+
+impl Averaging {
+    /// All iterates from the first step on, equally: Polyak–Ruppert averaging.
+    pub const fn all() -> Self {
+        Self(Weights::Tail { from: 1 })
+    }
+
+    /// The iterates after step `from` and later ones, equally; steps are counted from 1.
+    ///
+    /// # Errors
+    /// If `from` is 0.
+    pub fn tail(from: u64) -> Result<Self, Error> {
+        Self::try_from(Weights::Tail { from })
+    }
+
+    /// All iterates, the `t`-th weighing about `t^power`: the tail counts most, wherever the run ends
+    /// (Shamir & Zhang 2013). Power 0 is [`all`](Self::all); 3 is a common choice, 8 that of `Dog`'s authors.
+    ///
+    /// # Errors
+    /// If the power is negative or not finite.
+    pub fn polynomial(power: f64) -> Result<Self, Error> {
+        Self::try_from(Weights::Polynomial { power })
+    }
+
+    /// What the newest iterate weighs in the average after step `t`; `None` where averaging has not begun.
+    fn weight(self, t: u64) -> Option<f64> {
+        match self.0 {
+            Weights::Tail { from } => (t >= from).then(|| 1.0 / (t - from + 1) as f64),
+            Weights::Polynomial { power } => Some((1.0 + power) / (t as f64 + power)),
+        }
+    }
+}
+
+impl TryFrom<Weights> for Averaging {
+    type Error = Error;
+
+    fn try_from(weights: Weights) -> Result<Self, Error> {
+        match weights {
+            Weights::Tail { from: 0 } => Err(Error::parameter("from", 0.0, "at least 1")),
+            Weights::Tail { .. } => Ok(()),
+            Weights::Polynomial { power } => not_negative("power", power),
+        }
+        .map_err(|error| error.within("Averaging"))?;
+        Ok(Self(weights))
+    }
+}
+
+impl From<Averaging> for Weights {
+    fn from(averaging: Averaging) -> Self {
+        averaging.0
+    }
+}
+
+/// An optimiser whose path is averaged (Ruppert 1988; Polyak & Juditsky 1992).
+///
+/// ```text
+/// average_t = average_{t-1} + w_t (lambda_t - average_{t-1})
+/// w_t = 1 / (t - from + 1)   (tail)        w_t = (1 + power) / (t + power)   (polynomial)
+/// ```
+/// The path itself is untouched; the average is read from the state. With steps that fall more slowly than `1/t`, or not at
+/// all, the average has the least asymptotic variance any rule can have, which the last iterate has not. Begin
+/// when the path has arrived: a start far off is never forgotten by an equal average.
+///
+/// Lambda is averaged in the family's own coordinates, which are unconstrained: a mean of log scales
+/// is the logarithm of a geometric mean.
+///
+/// ```
+/// use mcsa::Optimizer;
+/// use mcsa_optim::{Averaged, Averaging, Sgd};
+/// let averaged = Averaged { averaging: Averaging::all(), optimizer: Sgd::new(1.0)? };
+/// let (mut state, mut params) = (averaged.init(1), [0.0]);
+/// assert_eq!(state.average(), None);
+/// averaged.ascend(&mut state, &mut params, &[1.0]); // at 1
+/// averaged.ascend(&mut state, &mut params, &[4.0]); // at 5
+/// assert_eq!(state.average(), Some(&[3.0][..]));
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Averaged<O> {
+    /// Which iterates count.
+    pub averaging: Averaging,
+    /// Who makes the path.
+    pub optimizer: O,
+}
+
+/// The state of the optimiser inside, and the average of its path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AveragedState<S> {
+    inner: S,
+    steps: u64,
+    has_begun: bool,
+    #[serde(with = "bits::vector")]
+    average: Vec<f64>,
+}
+
+impl<S> AveragedState<S> {
+    /// The averaged lambda; `None` as long as no iterate counts.
+    pub fn average(&self) -> Option<&[f64]> {
+        self.has_begun.then_some(&self.average[..])
+    }
+
+    /// The state of the optimiser inside.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<O: Optimizer> Optimizer for Averaged<O> {
+    type State = AveragedState<O::State>;
+
+    fn init(&self, num_params: usize) -> Self::State {
+        let inner = self.optimizer.init(num_params);
+        AveragedState { inner, steps: 0, has_begun: false, average: vec![0.0; num_params] }
+    }
+
+    fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error> {
+        remembered("average", num_params, &state.average)
+            .and_then(|()| self.optimizer.check(num_params, &state.inner))
+            .map_err(|error| error.within("Averaged"))
+    }
+
+    fn ascend(&self, state: &mut Self::State, params: &mut [f64], direction: &[f64]) {
+        self.optimizer.ascend(&mut state.inner, params, direction);
+        state.steps += 1;
+        let Some(weight) = self.averaging.weight(state.steps) else {
+            return;
+        };
+        state.has_begun = true;
+        for (average, &param) in state.average.iter_mut().zip(&*params) {
+            *average += weight * (param - *average);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dog, Sgd};
+
+    /// The averages after each step of a path that visits 1, 4, 9, 16, ..
+    fn averages(averaging: Averaging) -> Vec<Option<f64>> {
+        let averaged = Averaged { averaging, optimizer: Sgd::new(1.0).unwrap() };
+        let (mut state, mut params) = (averaged.init(1), [0.0]);
+        let mut step = |t: i32| {
+            averaged.ascend(&mut state, &mut params, &[f64::from(2 * t - 1)]);
+            assert_eq!(params[0], f64::from(t * t));
+            state.average().map(|average| average[0])
+        };
+        (1..=6).map(&mut step).collect()
+    }
+
+    #[test]
+    fn all_and_tail_are_plain_means() {
+        let close = |found: Vec<Option<f64>>, expected: [Option<f64>; 6]| {
+            let is_close = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() < 1e-13,
+                (a, b) => a == b,
+            };
+            found.iter().zip(&expected).all(is_close)
+        };
+        let mean = |from: i32, to: i32| {
+            let count = f64::from(to - from + 1);
+            Some((from..=to).map(|t| f64::from(t * t)).sum::<f64>() / count)
+        };
+        assert!(close(averages(Averaging::all()), [1, 2, 3, 4, 5, 6].map(|to| mean(1, to))));
+        let tail = [None, None, None, mean(4, 4), mean(4, 5), mean(4, 6)];
+        assert!(close(averages(Averaging::tail(4).unwrap()), tail));
+        assert_eq!(averages(Averaging::polynomial(0.0).unwrap()), averages(Averaging::all()));
+    }
+
+    /// With power 1 the t-th of T iterates weighs `2 t / (T (T + 1))`.
+    #[test]
+    fn polynomial_weights_by_hand() {
+        let found = averages(Averaging::polynomial(1.0).unwrap())[5].unwrap();
+        let expected: f64 = (1..=6).map(|t| f64::from(t * t * t)).sum::<f64>() * 2.0 / 42.0;
+        assert!((found - expected).abs() < 1e-13);
+    }
+
+    #[test]
+    fn the_path_is_untouched() {
+        let averaged = Averaged { averaging: Averaging::polynomial(8.0).unwrap(), optimizer: Dog::default() };
+        let (mut state, mut alone) = (averaged.init(1), Dog::default().init(1));
+        let (mut a, mut b) = ([0.0], [0.0]);
+        for _ in 0..50 {
+            let direction = [2.0 - a[0]];
+            averaged.ascend(&mut state, &mut a, &direction);
+            Dog::default().ascend(&mut alone, &mut b, &direction);
+        }
+        assert_eq!((a, state.inner()), (b, &alone));
+    }
+
+    #[test]
+    fn files_and_states_are_checked() {
+        let text = "averaging = { kind = 'polynomial', power = 3 }\noptimizer = { rate = 0.1 }";
+        let averaging = Averaging::polynomial(3.0).unwrap();
+        let expected = Averaged { averaging, optimizer: Sgd::new(0.1).unwrap() };
+        assert_eq!(toml::from_str::<Averaged<Sgd>>(text).unwrap(), expected);
+        assert!(Averaging::tail(0).is_err() && Averaging::polynomial(-1.0).is_err());
+        assert!(toml::from_str::<Averaging>("kind = 'tail'\nfrom = 0").is_err());
+        assert!(
+            expected.check(3, &expected.init(2)).is_err() && expected.check(2, &expected.init(2)).is_ok()
+        );
+        let broken = AveragedState { average: vec![f64::NAN; 2], ..expected.init(2) };
+        assert!(expected.check(2, &broken).is_err());
+    }
+}

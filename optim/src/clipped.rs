@@ -1,0 +1,225 @@
+//! Directions of bounded length.
+
+use mcsa::{Error, Optimizer};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::positive;
+
+/// How long a direction may be.
+///
+/// ```
+/// use mcsa_optim::Clip;
+/// let clip: Clip = toml::from_str("kind = 'norm'\nat = 10").unwrap();
+/// assert_eq!(clip, Clip::norm(10.0)?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Bound", into = "Bound")]
+pub struct Clip(Bound);
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum Bound {
+    Norm { at: f64 },
+    Value { at: f64 },
+}
+
+impl Clip {
+    /// A longer direction is shortened to the norm `at`; where it points does not change.
+    ///
+    /// # Errors
+    /// If `at` is not positive and finite.
+    pub fn norm(at: f64) -> Result<Self, Error> {
+        Self::try_from(Bound::Norm { at })
+    }
+
+    /// Each coordinate is brought into `[-at, at]`; where the direction points does change.
+    ///
+    /// # Errors
+    /// If `at` is not positive and finite.
+    pub fn value(at: f64) -> Result<Self, Error> {
+        Self::try_from(Bound::Value { at })
+    }
+
+    /// Writes the direction within its bound, and says whether it was outside.
+    fn clip_into(self, direction: &[f64], clipped: &mut [f64]) -> bool {
+        match self.0 {
+            Bound::Norm { at } => {
+                let norm = norm(direction);
+                let is_outside = norm > at;
+                let factor = if is_outside { at / norm } else { 1.0 };
+                for (clipped, &g) in clipped.iter_mut().zip(direction) {
+                    *clipped = factor * g;
+                }
+                is_outside
+            }
+            Bound::Value { at } => {
+                let mut outside = 0_u64;
+                for (clipped, &g) in clipped.iter_mut().zip(direction) {
+                    outside += u64::from(g.abs() > at);
+                    *clipped = g.clamp(-at, at);
+                }
+                outside > 0
+            }
+        }
+    }
+}
+
+/// The Euclidean norm, also of a direction whose squares overflow.
+fn norm(direction: &[f64]) -> f64 {
+    let squares: f64 = direction.iter().map(|g| g * g).sum();
+    if squares.is_finite() {
+        return squares.sqrt();
+    }
+    let largest = direction.iter().fold(0.0_f64, |largest, g| largest.max(g.abs()));
+    largest * direction.iter().map(|g| (g / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+impl TryFrom<Bound> for Clip {
+    type Error = Error;
+
+    fn try_from(bound: Bound) -> Result<Self, Error> {
+        let (Bound::Norm { at } | Bound::Value { at }) = bound;
+        positive("at", at).map_err(|error| error.within("Clip"))?;
+        Ok(Self(bound))
+    }
+}
+
+impl From<Clip> for Bound {
+    fn from(clip: Clip) -> Self {
+        clip.0
+    }
+}
+
+/// An optimiser that sees no direction longer than a bound (Pascanu, Mikolov & Bengio 2013).
+///
+/// ```text
+/// norm:  g <- g min(1, at / |g|)        value:  g_k <- max(-at, min(at, g_k))
+/// ```
+/// Scores of a Gaussian have heavy tails where a chain is far from q, and one step along such a score can throw lambda off.
+/// Clipping bounds the step and biases the direction: the optimum moves wherever the bound is met often, so the
+/// state counts how often. A direction that holds NaN stays one.
+///
+/// ```
+/// use mcsa::Optimizer;
+/// use mcsa_optim::{Clip, Clipped, Sgd};
+/// let clipped = Clipped { clip: Clip::norm(1.0)?, optimizer: Sgd::new(1.0)? };
+/// let (mut state, mut params) = (clipped.init(2), [0.0, 0.0]);
+/// clipped.ascend(&mut state, &mut params, &[300.0, 400.0]);
+/// assert!((params[0] - 0.6).abs() < 1e-12 && (params[1] - 0.8).abs() < 1e-12);
+/// assert_eq!(state.times(), 1);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clipped<O> {
+    /// The bound.
+    pub clip: Clip,
+    /// Who moves along the direction within the bound.
+    pub optimizer: O,
+}
+
+/// The state of the optimiser inside, and how often it was shown a shortened direction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClippedState<S> {
+    inner: S,
+    times: u64,
+    /// Room for the shortened direction. It is not saved: the first step after a restore makes it anew.
+    #[serde(skip)]
+    shortened: Vec<f64>,
+}
+
+impl<S> ClippedState<S> {
+    /// How many directions were shortened.
+    pub fn times(&self) -> u64 {
+        self.times
+    }
+
+    /// The state of the optimiser inside.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<O: Optimizer> Optimizer for Clipped<O> {
+    type State = ClippedState<O::State>;
+
+    fn init(&self, num_params: usize) -> Self::State {
+        ClippedState { inner: self.optimizer.init(num_params), times: 0, shortened: vec![0.0; num_params] }
+    }
+
+    fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error> {
+        self.optimizer.check(num_params, &state.inner).map_err(|error| error.within("Clipped"))
+    }
+
+    fn ascend(&self, state: &mut Self::State, params: &mut [f64], direction: &[f64]) {
+        state.shortened.resize(direction.len(), 0.0);
+        state.times += u64::from(self.clip.clip_into(direction, &mut state.shortened));
+        self.optimizer.ascend(&mut state.inner, params, &state.shortened);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Adam, Sgd};
+
+    fn clip(clip: Clip, direction: &[f64]) -> (Vec<f64>, bool) {
+        let mut clipped = vec![0.0; direction.len()];
+        let is_outside = clip.clip_into(direction, &mut clipped);
+        (clipped, is_outside)
+    }
+
+    #[test]
+    fn by_hand() {
+        let norm = Clip::norm(5.0).unwrap();
+        assert_eq!(clip(norm, &[6.0, -8.0]), (vec![3.0, -4.0], true));
+        assert_eq!(clip(norm, &[3.0, -4.0]), (vec![3.0, -4.0], false));
+        assert_eq!(clip(norm, &[]), (vec![], false));
+        let value = Clip::value(5.0).unwrap();
+        assert_eq!(clip(value, &[6.0, -8.0, 1.0]), (vec![5.0, -5.0, 1.0], true));
+        assert_eq!(clip(value, &[5.0, -5.0]), (vec![5.0, -5.0], false));
+    }
+
+    #[test]
+    fn squares_may_overflow() {
+        let (clipped, is_outside) = clip(Clip::norm(5.0).unwrap(), &[3e200, 4e200]);
+        assert!(is_outside && (clipped[0] - 3.0).abs() < 1e-14 && (clipped[1] - 4.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn a_faulty_direction_is_not_hidden() {
+        for clip_at in [Clip::norm(1.0).unwrap(), Clip::value(1.0).unwrap()] {
+            assert!(clip(clip_at, &[0.5, f64::NAN]).0[1].is_nan());
+        }
+    }
+
+    #[test]
+    fn within_the_bound_no_bit_changes() {
+        let adam = Adam::new(0.1).unwrap();
+        let clipped = Clipped { clip: Clip::norm(100.0).unwrap(), optimizer: adam.clone() };
+        let (mut state, mut alone) = (clipped.init(2), adam.init(2));
+        let (mut a, mut b) = ([0.3, 0.7], [0.3, 0.7]);
+        for t in 1..20 {
+            let direction = [f64::from(t).sin(), f64::from(t).recip()];
+            clipped.ascend(&mut state, &mut a, &direction);
+            adam.ascend(&mut alone, &mut b, &direction);
+        }
+        assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits));
+        assert_eq!((state.times(), state.inner()), (0, &alone));
+    }
+
+    #[test]
+    fn files_and_states_are_checked() {
+        let text = "clip = { kind = 'value', at = 3 }\noptimizer = { rate = 0.1 }";
+        let expected = Clipped { clip: Clip::value(3.0).unwrap(), optimizer: Sgd::new(0.1).unwrap() };
+        assert_eq!(toml::from_str::<Clipped<Sgd>>(text).unwrap(), expected);
+        for at in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Clip::norm(at).is_err() && Clip::value(at).is_err(), "{at}");
+        }
+        assert!(toml::from_str::<Clip>("kind = 'norm'\nat = -1").is_err());
+        assert!(toml::from_str::<Clip>("kind = 'norm'\nat = 1\nby = 2").is_err());
+        let error = expected.check(3, &expected.init(2)).unwrap_err().to_string();
+        assert_eq!(error, "Clipped: Sgd: params has length 2, expected 3");
+    }
+}

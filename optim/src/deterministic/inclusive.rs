@@ -1,0 +1,114 @@
+//! Where a fit should end.
+
+use faer::{Mat, MatRef};
+use mcsa::{Columns, Error, Family};
+
+use super::{Lbfgs, Peak};
+
+/// Points and weights that stand for a distribution: a grid with its densities, or exact draws.
+///
+/// ```
+/// use mcsa_optim::deterministic::Quadrature;
+/// let nodes = faer::Mat::from_fn(1, 2001, |_, j| 0.01 * j as f64 - 10.0);
+/// let log_p: Vec<f64> = (0..2001).map(|j| -0.5 * (nodes[(0, j)] - 1.0).powi(2)).collect();
+/// let normal = Quadrature::on_grid(nodes.as_ref(), &log_p)?;
+/// assert!((normal.mean(|z| z[0]) - 1.0).abs() < 1e-12);
+/// assert!((normal.mean(|z| z[0] * z[0]) - 2.0).abs() < 1e-12);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quadrature {
+    nodes: Mat<f64>,
+    weights: Vec<f64>,
+}
+
+impl Quadrature {
+    /// Nodes, one per column, and their weights, which are divided by their sum.
+    ///
+    /// # Errors
+    /// If the numbers of nodes and weights differ, a node is not finite, a weight is negative or not finite, or all are zero.
+    pub fn new(nodes: MatRef<'_, f64>, weights: &[f64]) -> Result<Self, Error> {
+        let within = |error: Error| error.within("Quadrature");
+        mcsa::same_length("weights", nodes.ncols(), weights.len()).map_err(within)?;
+        if let Some(weight) = weights.iter().find(|weight| !(**weight >= 0.0 && weight.is_finite())) {
+            return Err(within(Error::parameter("weight", *weight, "at least 0 and finite")));
+        }
+        for j in 0..nodes.ncols() {
+            mcsa::all_finite("node", nodes.column(j)).map_err(within)?;
+        }
+        let total: f64 = weights.iter().sum();
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(within(Error::parameter("sum of weights", total, "positive and finite")));
+        }
+        // A node of weight zero would still ask for log q there, which may be -inf.
+        let kept: Vec<usize> = (0..weights.len()).filter(|j| weights[*j] > 0.0).collect();
+        let nodes = Mat::from_fn(nodes.nrows(), kept.len(), |i, j| nodes[(i, kept[j])]);
+        Ok(Self { nodes, weights: kept.iter().map(|j| weights[*j] / total).collect() })
+    }
+
+    /// Equally spaced nodes, weighted by `exp(log_p)`: the trapezoidal rule, very accurate for a smooth density
+    /// that dies out before the grid ends (Trefethen & Weideman 2014).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); or if a log density is NaN or `+inf`, or all are `-inf`.
+    pub fn on_grid(nodes: MatRef<'_, f64>, log_p: &[f64]) -> Result<Self, Error> {
+        let highest = log_p.iter().fold(f64::NEG_INFINITY, |highest, log_p| highest.max(*log_p));
+        let weights: Vec<f64> = log_p.iter().map(|log_p| (log_p - highest).exp()).collect();
+        Self::new(nodes, &weights)
+    }
+
+    /// The expectation of a function.
+    pub fn mean(&self, mut f: impl FnMut(&[f64]) -> f64) -> f64 {
+        self.weights.iter().enumerate().map(|(j, weight)| weight * f(self.nodes.as_ref().column(j))).sum()
+    }
+
+    /// The dimension of the nodes.
+    pub fn dim(&self) -> usize {
+        self.nodes.nrows()
+    }
+}
+
+/// The exact minimiser of the inclusive divergence within a family, for ground truth.
+///
+/// ```text
+/// argmin_lambda KL(p || q_lambda) = argmax_lambda E_p[log q_lambda(z)],   E_p by quadrature, its gradient by the score
+/// ```
+/// The peak's value is `E_p[log q_lambda]`, so the divergence left is `E_p[log p]` minus it. A lambda the family refuses
+/// is not entered. In families that are not identified by their density (mixtures), the peak is one of several.
+///
+/// # Errors
+/// If family and quadrature differ in dimension, or the family refuses the start; and those of [`Lbfgs::maximise`].
+///
+/// ```
+/// use mcsa_families::MeanField;
+/// use mcsa_optim::deterministic::{Lbfgs, Quadrature, inclusive_optimum};
+/// let draws = faer::mat![[1.0, 2.0, 6.0]];
+/// let p = Quadrature::new(draws.as_ref(), &[1.0; 3])?;
+/// let q = MeanField::new(1);
+/// let peak = inclusive_optimum(&Lbfgs::default(), &p, &q, &[0.0, 0.0])?.converged()?;
+/// assert!((peak.point[0] - 3.0).abs() < 1e-5);
+/// assert!((q.link.scale(peak.point[1]) - (14.0_f64 / 3.0).sqrt()).abs() < 1e-5);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+pub fn inclusive_optimum<F: Family + ?Sized>(
+    lbfgs: &Lbfgs,
+    p: &Quadrature,
+    family: &F,
+    start: &[f64],
+) -> Result<Peak, Error> {
+    let within = |error: Error| error.within("inclusive_optimum");
+    mcsa::same_length("nodes", family.dim(), p.dim()).map_err(within)?;
+    family.check(start).map_err(within)?;
+    let nodes = p.nodes.as_ref();
+    let mut log_q = vec![0.0; p.weights.len()];
+    let mut work = vec![0.0; family.work_len(p.weights.len())];
+    let objective = |params: &[f64], gradient: &mut [f64]| {
+        if family.check(params).is_err() {
+            return f64::NEG_INFINITY;
+        }
+        family.log_probs(params, nodes, &mut log_q, &mut work);
+        family.add_scores(params, nodes, &p.weights, gradient, &mut work);
+        p.weights.iter().zip(&log_q).map(|(weight, log_q)| weight * log_q).sum()
+    };
+    lbfgs.maximise(objective, start).map_err(within)
+}

@@ -1,0 +1,115 @@
+//! The Gaussian at a mode.
+
+use faer::Mat;
+use faer::linalg::solvers::DenseSolveCore;
+use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable};
+
+use super::Gaussian;
+use super::gaussian::cholesky;
+
+/// Laplace's approximation (Laplace 1774; Tierney & Kadane 1986).
+///
+/// ```text
+/// q = N(mode, A^-1),   A = -d^2/dz^2 log p(mode),   log Z ~ log p(mode) + (d/2) log 2 pi - (1/2) log det A
+/// ```
+/// Exact for a Gaussian; the error falls like `1/n` as data are added to a smooth model. It sees one mode
+/// and its curvature, not the mass around it. That the point is a mode is the caller's word: see [`Peak::converged`](super::Peak::converged).
+///
+/// ```
+/// use mcsa::{Gradient, LogDensity};
+/// use mcsa_optim::deterministic::{Laplace, Lbfgs};
+/// struct Wide;
+/// impl LogDensity for Wide {
+///     fn dim(&self) -> usize { 1 }
+///     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 { -0.5 * (z[0] - 1.0).powi(2) / 9.0 }
+/// }
+/// impl Gradient for Wide {
+///     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+///         gradient[0] = -(z[0] - 1.0) / 9.0;
+///         self.log_density(z, work)
+///     }
+/// }
+/// let mode = Lbfgs::default().mode(&Wide, &[30.0])?.converged()?;
+/// let laplace = Laplace::by_differences(&Wide, &mode.point)?;
+/// assert!((laplace.gaussian.scales()[0] - 3.0).abs() < 1e-6);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Laplace {
+    /// The approximation.
+    pub gaussian: Gaussian,
+    /// The approximation of the log of the target's mass.
+    pub log_evidence: f64,
+}
+
+impl Laplace {
+    /// At a mode, with the Hessian column by column.
+    ///
+    /// # Errors
+    /// If the mode has another dimension than the target, if the density or the Hessian is not finite there, or
+    /// if minus the Hessian is not positive definite: then it is no proper mode.
+    pub fn at<P: Curvature + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
+        let mut work = vec![0.0; target.work_len(1)];
+        let mut unit = vec![0.0; mode.len()];
+        Self::with_columns(target, mode, &mut |k, column| {
+            unit.fill(0.0);
+            unit[k] = 1.0;
+            target.hessian_vector_into(mode, &unit, column, &mut work);
+        })
+    }
+
+    /// At a mode, with the Hessian by central differences of the gradient: `2 d` gradients, about nine good digits.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
+    pub fn by_differences<P: Differentiable + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
+        let mut work = vec![0.0; target.work_len(1)];
+        let (mut z, mut behind) = (mode.to_vec(), vec![0.0; mode.len()]);
+        Self::with_columns(target, mode, &mut |k, ahead| {
+            let width = difference_width(mode[k]);
+            z[k] = mode[k] + width;
+            target.gradient_into(&z, ahead, &mut work);
+            z[k] = mode[k] - width;
+            target.gradient_into(&z, &mut behind, &mut work);
+            z[k] = mode[k];
+            ahead
+                .iter_mut()
+                .zip(&behind)
+                .for_each(|(ahead, behind)| *ahead = (*ahead - behind) / (2.0 * width));
+        })
+    }
+
+    fn with_columns<P: Differentiable + ?Sized>(
+        target: &P,
+        mode: &[f64],
+        column_into: &mut dyn FnMut(usize, &mut [f64]),
+    ) -> Result<Self, Error> {
+        let within = |error: Error| error.within("Laplace");
+        let dim = target.dim();
+        mcsa::same_length("mode", dim, mode.len()).map_err(within)?;
+        mcsa::all_finite("mode", mode).map_err(within)?;
+        let log_p = target.log_density(mode, &mut vec![0.0; target.work_len(1)]);
+        if !log_p.is_finite() {
+            return Err(within(Error::parameter("log density at the mode", log_p, "finite")));
+        }
+        let mut hessian = Mat::zeros(dim, dim);
+        for k in 0..dim {
+            column_into(k, hessian.as_mut().column_mut(k));
+            mcsa::all_finite("Hessian column", hessian.as_ref().column(k)).map_err(within)?;
+        }
+        let precision = Mat::from_fn(dim, dim, |i, j| -0.5 * (hessian[(i, j)] + hessian[(j, i)]));
+        let llt = cholesky("minus the Hessian", precision.as_ref()).map_err(within)?;
+        let half_log_det: f64 = (0..dim).map(|k| llt.L()[(k, k)].ln()).sum();
+        let half_log_tau = 0.5 * std::f64::consts::TAU.ln();
+        let gaussian = Gaussian { mean: mode.to_vec(), covariance: llt.inverse() };
+        Ok(Self { gaussian, log_evidence: log_p + dim as f64 * half_log_tau - half_log_det })
+    }
+}
+
+/// The width of a central difference at `x`: the cube root of the machine epsilon, where the errors of cutting
+/// off the series and of rounding are of one size.
+pub(crate) fn difference_width(x: f64) -> f64 {
+    let width = f64::EPSILON.cbrt() * x.abs().max(1.0);
+    // The two points then lie exactly so far apart as is divided by.
+    (x + width) - x
+}

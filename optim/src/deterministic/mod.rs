@@ -1,0 +1,25 @@
+//! Deterministic optimisation: where a value and its gradient are exact. The one door to argmin's algorithms.
+//!
+//! * [`Lbfgs`] climbs a smooth function; [`Peak`] says where it ended and why.
+//! * [`Laplace`] is the Gaussian at a mode, [`Pathfinder`] the best Gaussian on the way to one: starts for a fit.
+//! * [`inclusive_optimum`] is the truth a fit should reach, by a [`Quadrature`] of the target.
+//! * [`log_weight_supremum`] is `log w*`, on which the rates of independent Metropolis-Hastings depend.
+//!
+//! What cannot be done is an [`Error`](mcsa::Error) or an [`Outcome`], never a panic; a target that is NaN somewhere is left
+//! there. None of it draws, except that `Pathfinder` takes a stream.
+
+mod bisection;
+mod gaussian;
+mod inclusive;
+mod laplace;
+mod lbfgs;
+mod memo;
+mod pathfinder;
+mod supremum;
+
+pub use gaussian::Gaussian;
+pub use inclusive::{Quadrature, inclusive_optimum};
+pub use laplace::Laplace;
+pub use lbfgs::{Lbfgs, Outcome, Peak};
+pub use pathfinder::{Found, Pathfinder};
+pub use supremum::{Supremum, log_weight_supremum};

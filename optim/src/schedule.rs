@@ -1,0 +1,324 @@
+//! The length of the steps.
+
+use std::fmt;
+
+use mcsa::Error;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::domain::{not_negative, positive};
+
+/// The step length `gamma_t` as a function of the step, `t = 1, 2, ..`.
+///
+/// | kind | `gamma_t` | fields |
+/// |---|---|---|
+/// | (a plain number) | `rate` | |
+/// | `constant` | `rate` | `rate` |
+/// | `inverse` | `gamma / t` | `gamma` |
+/// | `inverse-root` | `gamma / sqrt(t)` | `gamma` |
+/// | `power` | `gamma / (offset + t)^exponent` | `gamma`, `offset` (0), `exponent` |
+/// | `drops` | `rate * factor^k`, where `k` counts the entries of `after` less than `t` | `rate`, `factor`, `after` |
+///
+/// Stochastic approximation converges where the steps reach any distance and the noise dies out, `sum gamma_t = inf`
+/// and `sum gamma_t^2 < inf` (Robbins & Monro 1951); see [`is_robbins_monro`](Self::is_robbins_monro). With Markov
+/// chains in place of independent draws the same steps are asked for (Gu & Kong 1998). Constant steps end in
+/// a cloud around the optimum whose width grows with the rate: average, or drop the rate.
+///
+/// ```
+/// use mcsa_optim::Schedule;
+/// let power = Schedule::power(2.0, 1.0, 0.5)?;
+/// assert_eq!(power.at(3), 1.0);
+/// let from_file: Schedule = toml::from_str("kind = 'power'\ngamma = 2\noffset = 1\nexponent = 0.5").unwrap();
+/// assert_eq!(from_file, power);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule(Shape);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum Shape {
+    Constant {
+        rate: f64,
+    },
+    Inverse {
+        gamma: f64,
+    },
+    InverseRoot {
+        gamma: f64,
+    },
+    Power {
+        gamma: f64,
+        #[serde(default)]
+        offset: f64,
+        exponent: f64,
+    },
+    Drops {
+        rate: f64,
+        factor: f64,
+        after: Vec<u64>,
+    },
+}
+
+impl Schedule {
+    /// `gamma_t = rate`.
+    ///
+    /// # Errors
+    /// If the rate is not positive and finite.
+    pub fn constant(rate: f64) -> Result<Self, Error> {
+        Self::checked(Shape::Constant { rate })
+    }
+
+    /// `gamma_t = gamma / t`.
+    ///
+    /// # Errors
+    /// If `gamma` is not positive and finite.
+    pub fn inverse(gamma: f64) -> Result<Self, Error> {
+        Self::checked(Shape::Inverse { gamma })
+    }
+
+    /// `gamma_t = gamma / sqrt(t)`.
+    ///
+    /// # Errors
+    /// If `gamma` is not positive and finite.
+    pub fn inverse_root(gamma: f64) -> Result<Self, Error> {
+        Self::checked(Shape::InverseRoot { gamma })
+    }
+
+    /// `gamma_t = gamma / (offset + t)^exponent`.
+    ///
+    /// # Errors
+    /// If `gamma` is not positive, `offset` negative, or `exponent` outside `(0, 1]`: with a larger
+    /// one the steps sum to a finite distance, which may end short of the optimum.
+    pub fn power(gamma: f64, offset: f64, exponent: f64) -> Result<Self, Error> {
+        Self::checked(Shape::Power { gamma, offset, exponent })
+    }
+
+    /// `rate` for the first `after[0]` steps, then `rate * factor` until step `after[1]`, and so on.
+    ///
+    /// # Errors
+    /// If the rate is not positive, the factor is outside `(0, 1)`, or `after` is not increasing.
+    pub fn drops(rate: f64, factor: f64, after: Vec<u64>) -> Result<Self, Error> {
+        Self::checked(Shape::Drops { rate, factor, after })
+    }
+
+    /// `gamma_t`, for `t` counted from 1.
+    pub fn at(&self, t: u64) -> f64 {
+        let steps = t as f64;
+        match &self.0 {
+            Shape::Constant { rate } => *rate,
+            Shape::Inverse { gamma } => gamma / steps,
+            Shape::InverseRoot { gamma } => gamma / steps.sqrt(),
+            Shape::Power { gamma, offset, exponent } => gamma / (offset + steps).powf(*exponent),
+            Shape::Drops { rate, factor, after } => {
+                after.iter().take_while(|last| **last < t).fold(*rate, |rate, _| rate * factor)
+            }
+        }
+    }
+
+    /// Whether `sum gamma_t = inf` and `sum gamma_t^2 < inf`: `inverse`, and `power` with an exponent above 1/2.
+    pub fn is_robbins_monro(&self) -> bool {
+        match self.0 {
+            Shape::Inverse { .. } => true,
+            Shape::Power { exponent, .. } => exponent > 0.5,
+            Shape::Constant { .. } | Shape::InverseRoot { .. } | Shape::Drops { .. } => false,
+        }
+    }
+
+    fn checked(shape: Shape) -> Result<Self, Error> {
+        let within = |error: Error| error.within("Schedule");
+        match &shape {
+            Shape::Constant { rate } => positive("rate", *rate)?,
+            Shape::Inverse { gamma } | Shape::InverseRoot { gamma } => {
+                positive("gamma", *gamma).map_err(within)?;
+            }
+            Shape::Power { gamma, offset, exponent } => {
+                positive("gamma", *gamma).and_then(|()| not_negative("offset", *offset)).map_err(within)?;
+                if !(*exponent > 0.0 && *exponent <= 1.0) {
+                    return Err(within(Error::parameter("exponent", *exponent, "positive and at most 1")));
+                }
+            }
+            Shape::Drops { rate, factor, after } => {
+                positive("rate", *rate).map_err(within)?;
+                if !(*factor > 0.0 && *factor < 1.0) {
+                    return Err(within(Error::parameter("factor", *factor, "between 0 and 1")));
+                }
+                if !after.is_sorted_by(|a, b| a < b) || after.first() == Some(&0) {
+                    let reason = format!("after is {after:?}, expected increasing steps from 1 on");
+                    return Err(within(Error::invalid(reason)));
+                }
+            }
+        }
+        Ok(Self(shape))
+    }
+}
+
+/// What a constructor takes for a rate: a number, which stays, or a [`Schedule`].
+pub trait IntoSchedule {
+    /// The schedule meant.
+    ///
+    /// # Errors
+    /// If the number is not positive and finite.
+    fn into_schedule(self) -> Result<Schedule, Error>;
+}
+
+impl IntoSchedule for f64 {
+    fn into_schedule(self) -> Result<Schedule, Error> {
+        Schedule::constant(self)
+    }
+}
+
+impl IntoSchedule for Schedule {
+    fn into_schedule(self) -> Result<Schedule, Error> {
+        Ok(self)
+    }
+}
+
+impl Serialize for Schedule {
+    /// A constant is a plain number, so that what was written before there were schedules reads the same.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Shape::Constant { rate } => serializer.serialize_f64(*rate),
+            shape => shape.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberOrTable)
+    }
+}
+
+struct NumberOrTable;
+
+impl<'de> Visitor<'de> for NumberOrTable {
+    type Value = Schedule;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, or a table with the kind of a schedule")
+    }
+
+    fn visit_f64<E: de::Error>(self, rate: f64) -> Result<Schedule, E> {
+        Schedule::constant(rate).map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, rate: u64) -> Result<Schedule, E> {
+        self.visit_f64(rate as f64)
+    }
+
+    fn visit_i64<E: de::Error>(self, rate: i64) -> Result<Schedule, E> {
+        self.visit_f64(rate as f64)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Schedule, A::Error> {
+        let shape = Shape::deserialize(MapAccessDeserializer::new(map))?;
+        Schedule::checked(shape).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_four(schedule: &Schedule) -> [f64; 4] {
+        [1, 2, 3, 4].map(|t| schedule.at(t))
+    }
+
+    #[test]
+    fn values_by_hand() {
+        assert_eq!(first_four(&Schedule::constant(0.3).unwrap()), [0.3; 4]);
+        assert_eq!(first_four(&Schedule::inverse(6.0).unwrap()), [6.0, 3.0, 2.0, 1.5]);
+        let roots = [2.0, std::f64::consts::SQRT_2, 2.0 / 3.0_f64.sqrt(), 1.0];
+        assert!(
+            first_four(&Schedule::inverse_root(2.0).unwrap())
+                .iter()
+                .zip(roots)
+                .all(|(a, b)| (a - b).abs() < 1e-15)
+        );
+        assert!((Schedule::power(8.0, 7.0, 2.0 / 3.0).unwrap().at(1) - 2.0).abs() < 1e-15);
+        assert_eq!(Schedule::power(8.0, 0.0, 1.0).unwrap().at(5), 1.6);
+    }
+
+    #[test]
+    fn drops_come_after_their_step() {
+        let drops = Schedule::drops(8.0, 0.5, vec![1, 3]).unwrap();
+        assert_eq!(first_four(&drops), [8.0, 4.0, 4.0, 2.0]);
+        assert_eq!(drops.at(1_000_000), 2.0);
+        assert_eq!(Schedule::drops(8.0, 0.5, vec![]).unwrap().at(9), 8.0);
+    }
+
+    #[test]
+    fn the_conditions_of_robbins_and_monro() {
+        let good = [Schedule::inverse(1.0), Schedule::power(1.0, 10.0, 0.51), Schedule::power(1.0, 0.0, 1.0)];
+        assert!(good.into_iter().all(|schedule| schedule.unwrap().is_robbins_monro()));
+        let bad = [Schedule::constant(1.0), Schedule::inverse_root(1.0), Schedule::power(1.0, 0.0, 0.5)];
+        assert!(!bad.into_iter().any(|schedule| schedule.unwrap().is_robbins_monro()));
+    }
+
+    #[test]
+    fn impossible_schedules_are_refused() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Schedule::constant(bad).is_err() && Schedule::inverse(bad).is_err(), "{bad}");
+            assert!(Schedule::inverse_root(bad).is_err() && Schedule::power(bad, 0.0, 1.0).is_err(), "{bad}");
+            assert!(Schedule::drops(bad, 0.1, vec![]).is_err() && Schedule::drops(1.0, bad, vec![]).is_err());
+            assert!(Schedule::power(1.0, 0.0, bad).is_err(), "{bad}");
+        }
+        assert!(Schedule::power(1.0, -0.5, 1.0).is_err());
+        assert!(Schedule::power(1.0, 0.0, 1.5).is_err());
+        assert!(Schedule::drops(1.0, 1.0, vec![]).is_err());
+        for after in [vec![0], vec![3, 3], vec![4, 2]] {
+            assert!(Schedule::drops(1.0, 0.1, after).is_err());
+        }
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Holder {
+        rate: Schedule,
+    }
+
+    fn read(text: &str) -> Result<Schedule, String> {
+        toml::from_str::<Holder>(text).map(|holder| holder.rate).map_err(|error| error.message().to_string())
+    }
+
+    #[test]
+    fn a_file_says_a_number_or_a_table() {
+        assert_eq!(read("rate = 1").unwrap(), Schedule::constant(1.0).unwrap());
+        assert_eq!(read("rate = 0.01").unwrap(), Schedule::constant(0.01).unwrap());
+        assert_eq!(
+            read("rate = { kind = 'inverse', gamma = 0.5 }").unwrap(),
+            Schedule::inverse(0.5).unwrap()
+        );
+        let drops = "rate = { kind = 'drops', rate = 0.001, factor = 0.1, after = [15_000, 30_000] }";
+        assert_eq!(read(drops).unwrap(), Schedule::drops(0.001, 0.1, vec![15_000, 30_000]).unwrap());
+    }
+
+    #[test]
+    fn a_file_is_checked_where_it_is_read() {
+        assert_eq!(read("rate = -1").unwrap_err(), "rate is -1, expected positive and finite");
+        let error = read("rate = { kind = 'inverse', gamma = 0 }").unwrap_err();
+        assert_eq!(error, "Schedule: gamma is 0, expected positive and finite");
+        assert!(read("rate = { kind = 'inverse', gamma = 1, offset = 2 }").unwrap_err().contains("offset"));
+        assert!(read("rate = { kind = 'cosine', gamma = 1 }").unwrap_err().contains("cosine"));
+        assert!(read("rate = 'fast'").unwrap_err().contains("expected a number, or a table"));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let shapes = [
+            Schedule::constant(0.1),
+            Schedule::inverse(0.1),
+            Schedule::inverse_root(0.1),
+            Schedule::power(0.1, 0.2, 0.3),
+            Schedule::drops(0.1, 0.2, vec![3]),
+        ];
+        for rate in shapes.map(Result::unwrap) {
+            let text = serde_json::to_string(&rate).unwrap();
+            assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), rate, "{text}");
+            let holder = Holder { rate };
+            assert_eq!(toml::from_str::<Holder>(&toml::to_string(&holder).unwrap()).unwrap(), holder);
+        }
+        assert_eq!(serde_json::to_string(&Schedule::constant(0.5).unwrap()).unwrap(), "0.5");
+    }
+}

@@ -1,0 +1,85 @@
+//! Our rules for users of argmin.
+
+use argmin::core::{ArgminError, Error, Gradient, IterState, KV, Problem, Solver};
+use mcsa::Optimizer;
+use serde::{Deserialize, Serialize};
+
+/// Any of our rules as a solver of argmin.
+///
+/// argmin descends, so the direction is minus the problem's gradient; both ways of running a rule give the same bits.
+/// The cost is never asked for: under noise it says little and may cost more than the gradient. So argmin's
+/// `best_cost` stays infinite and its `best_param` is the last one; only `max_iters` ends a run.
+///
+/// A gradient that is not finite, or has another length than the param, is an error of the run.
+///
+/// ```
+/// use argmin::core::{Error, Executor, Gradient};
+/// use mcsa_optim::{Sgd, Stochastic};
+/// struct Parabola;
+/// impl Gradient for Parabola {
+///     type Param = Vec<f64>;
+///     type Gradient = Vec<f64>;
+///     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> { Ok(vec![x[0] - 4.0]) }
+/// }
+/// let solver = Stochastic::new(Sgd::new(0.5)?);
+/// let run = Executor::new(Parabola, solver).configure(|state| state.param(vec![0.0]).max_iters(2)).run()?;
+/// assert_eq!(run.state.best_param, Some(vec![3.0]));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(serialize = "O: Serialize", deserialize = "O: Deserialize<'de>"))]
+pub struct Stochastic<O: Optimizer> {
+    optimizer: O,
+    state: Option<O::State>,
+}
+
+impl<O: Optimizer> Stochastic<O> {
+    /// A run of this rule that has not begun.
+    pub fn new(optimizer: O) -> Self {
+        Self { optimizer, state: None }
+    }
+
+    /// What the rule remembers, once the run has begun: where [`Averaged`](crate::Averaged) keeps its average.
+    pub fn state(&self) -> Option<&O::State> {
+        self.state.as_ref()
+    }
+}
+
+/// The state argmin keeps for rules that know gradients.
+type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
+
+const NO_PARAM: &str = "`Stochastic` needs an initial param: `configure(|state| state.param(..))`";
+
+impl<P, O> Solver<P, Iterate> for Stochastic<O>
+where
+    P: Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
+    O: Optimizer,
+{
+    fn name(&self) -> &str {
+        "mcsa stochastic"
+    }
+
+    fn init(&mut self, _: &mut Problem<P>, iterate: Iterate) -> Result<(Iterate, Option<KV>), Error> {
+        let param = iterate.param.as_ref().ok_or(ArgminError::NotInitialized { text: NO_PARAM.into() })?;
+        mcsa::all_finite("param", param)?;
+        self.state = Some(self.optimizer.init(param.len()));
+        Ok((iterate, None))
+    }
+
+    fn next_iter(
+        &mut self,
+        problem: &mut Problem<P>,
+        mut iterate: Iterate,
+    ) -> Result<(Iterate, Option<KV>), Error> {
+        let not_begun = || ArgminError::NotInitialized { text: NO_PARAM.into() };
+        let state = self.state.as_mut().ok_or_else(not_begun)?;
+        let mut param = iterate.take_param().ok_or_else(not_begun)?;
+        let mut gradient = problem.gradient(&param)?;
+        mcsa::same_length("gradient", param.len(), gradient.len())?;
+        mcsa::all_finite("gradient", &gradient)?;
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        self.optimizer.ascend(state, &mut param, &gradient);
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        Ok((iterate.param(param).gradient(gradient), None))
+    }
+}

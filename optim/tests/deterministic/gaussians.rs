@@ -1,0 +1,127 @@
+use faer::Mat;
+use mcsa::{Error, Seed};
+use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Pathfinder};
+
+use super::{Density, gaussian, log_gamma};
+
+fn worst(a: &Mat<f64>, b: faer::MatRef<'_, f64>) -> f64 {
+    (a.as_ref() - b).norm_max()
+}
+
+#[test]
+fn laplace_is_exact_for_a_gaussian() {
+    let target = gaussian(6, 0.5);
+    for (laplace, close) in [
+        (Laplace::at(&target, target.mean()).unwrap(), 1e-12),
+        (Laplace::by_differences(&target, target.mean()).unwrap(), 1e-7),
+    ] {
+        assert!(worst(&laplace.gaussian.covariance, target.covariance()) < close);
+        assert!(laplace.log_evidence.abs() < close, "{}", laplace.log_evidence);
+        assert_eq!(laplace.gaussian.mean, target.mean());
+    }
+}
+
+/// Its evidence is Stirling's formula, which is short of `ln Gamma(a)` by `1 / (12 a)`.
+#[test]
+fn the_evidence_of_a_log_gamma_is_stirlings() {
+    let a: f64 = 7.0;
+    let laplace = Laplace::by_differences(&log_gamma(a), &[a.ln()]).unwrap();
+    assert!((laplace.gaussian.covariance[(0, 0)] - 1.0 / a).abs() < 1e-9);
+    let stirling = a * a.ln() - a + 0.5 * (std::f64::consts::TAU / a).ln();
+    assert!((laplace.log_evidence - stirling).abs() < 1e-9);
+    let exact = 720.0_f64.ln();
+    assert!((exact - stirling - 1.0 / (12.0 * a)).abs() < 1e-5);
+}
+
+#[test]
+fn a_saddle_is_no_mode() {
+    let saddle = Density(2, |z: &[f64], gradient: &mut [f64]| {
+        gradient.copy_from_slice(&[-z[0], z[1]]);
+        0.5 * (z[1] * z[1] - z[0] * z[0])
+    });
+    let error = Laplace::by_differences(&saddle, &[0.0, 0.0]).unwrap_err();
+    let expected = Error::NotPositiveDefinite { what: "minus the Hessian", pivot: 1 };
+    assert_eq!(error, expected.within("Laplace"));
+    let nowhere = Density(1, |_: &[f64], _: &mut [f64]| f64::NEG_INFINITY);
+    assert!(Laplace::by_differences(&nowhere, &[0.0]).unwrap_err().to_string().contains("is -inf"));
+    let rough = Density(1, |_: &[f64], gradient: &mut [f64]| {
+        gradient[0] = f64::NAN;
+        0.0
+    });
+    assert!(Laplace::by_differences(&rough, &[0.0]).unwrap_err().to_string().contains("Hessian column"));
+    assert!(Laplace::at(&gaussian(3, 0.0), &[0.0]).is_err());
+}
+
+#[test]
+fn scales_and_factors() {
+    let bad = Gaussian { mean: vec![0.0; 2], covariance: faer::mat![[1.0, 2.0], [2.0, 1.0]] };
+    assert_eq!(bad.factor(), Err(Error::NotPositiveDefinite { what: "covariance", pivot: 1 }));
+    let nan = Gaussian { mean: vec![0.0], covariance: faer::mat![[f64::NAN]] };
+    assert!(nan.factor().is_err());
+    let empty = Gaussian { mean: vec![], covariance: Mat::zeros(0, 0) };
+    assert!(empty.scales().is_empty() && empty.factor().is_ok());
+}
+
+#[test]
+fn the_path_ends_at_a_gaussian_target() {
+    for (dim, spread) in [(1, 0.0), (3, 0.3), (10, 0.3)] {
+        let target = gaussian(dim, spread);
+        let mut stream = Seed::new(1).stream(0, 0);
+        let found = Pathfinder::default().run(&target, &vec![3.0; dim], &mut stream).unwrap();
+        // The ELBO is at most the log of the mass, which is 0, up to the noise of 20 draws.
+        assert!(found.elbo.abs() < 0.3 * dim as f64, "{dim}: {}", found.elbo);
+        let error: f64 = found.gaussian.mean.iter().zip(target.mean()).map(|(a, b)| (a - b).abs()).sum();
+        assert!(error < 0.1 * dim as f64, "{dim}: {error}");
+        assert!(found.peak.converged().is_ok());
+    }
+}
+
+#[test]
+fn a_start_at_the_mode_is_no_special_case() {
+    let target = mcsa_models::Gaussian::standard(2);
+    let found = Pathfinder::default().run(&target, &[0.0, 0.0], &mut Seed::new(1).stream(0, 0)).unwrap();
+    assert_eq!((found.iterate, found.gaussian.covariance), (0, Mat::identity(2, 2)));
+    assert!(found.elbo.abs() < 1e-12, "{}", found.elbo);
+}
+
+/// A funnel: its density grows without bound towards its neck, where there is no mass; log z_0 is normal with
+/// deviation 3 and z_1 has scale `exp(z_0 / 2)`. The best Gaussian lies before the end of the path.
+#[test]
+fn the_best_gaussian_may_lie_before_the_end() {
+    let funnel = Density(11, |z: &[f64], gradient: &mut [f64]| {
+        let v = z[0];
+        let squares: f64 = z[1..].iter().map(|x| x * x).sum();
+        gradient[0] = -v / 9.0 - 5.0 + 0.5 * squares * (-v).exp();
+        gradient[1..].iter_mut().zip(&z[1..]).for_each(|(g, x)| *g = -x * (-v).exp());
+        -v * v / 18.0 - 5.0 * v - 0.5 * squares * (-v).exp()
+    });
+    let found = Pathfinder::default().run(&funnel, &[1.0; 11], &mut Seed::new(1).stream(0, 0)).unwrap();
+    let last = usize::try_from(found.peak.iterations).unwrap();
+    assert!(found.iterate < last, "{} of {last}", found.iterate);
+    // The mode lies at -45, fifteen deviations from the mass.
+    assert!(found.peak.point[0] < -40.0 && found.gaussian.mean[0] > -15.0, "{:?}", found.gaussian.mean);
+}
+
+#[test]
+fn the_same_stream_finds_the_same() {
+    let target = gaussian(4, 0.3);
+    let run = || Pathfinder::default().run(&target, &[2.0; 4], &mut Seed::new(1).stream(0, 0)).unwrap();
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn paths_that_cannot_be_judged_are_errors() {
+    let target = gaussian(2, 0.0);
+    let mut stream = Seed::new(1).stream(0, 0);
+    let none = Pathfinder { draws: 0, ..Pathfinder::default() };
+    assert!(none.run(&target, &[0.0; 2], &mut stream).unwrap_err().to_string().contains("draws"));
+    assert!(Pathfinder::default().run(&target, &[0.0; 3], &mut stream).is_err());
+    // A spike: finite at the start alone.
+    let spike = Density(1, |z: &[f64], gradient: &mut [f64]| {
+        gradient[0] = 0.0;
+        if z[0] == 0.0 { 0.0 } else { f64::NEG_INFINITY }
+    });
+    let error = Pathfinder::default().run(&spike, &[0.0], &mut stream).unwrap_err().to_string();
+    assert!(error.contains("no Gaussian of the path"), "{error}");
+    assert!(Lbfgs::default().mode(&spike, &[0.0]).is_ok());
+}
