@@ -160,7 +160,7 @@ fn figures(arguments: &[String]) -> io::Result<ExitCode> {
 }
 
 fn data(arguments: &[String]) -> io::Result<ExitCode> {
-    data_step(arguments, std::env::var_os("MCSA_DATA")).hand_over()
+    data_step(arguments, std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty())).hand_over()
 }
 
 /// Paths are the user's, so it works where the user is; the folder is at the root, where the figures look for it.

@@ -76,13 +76,13 @@ impl Dataset {
         Self { x, y, ..self.clone_head() }
     }
 
-    /// The same cases with a column of ones before the inputs, as probit regression has it (MSC, sec. 4).
+    /// The same cases with a column of ones before the inputs, as the probit regression of MSC has it.
     #[must_use]
     pub fn with_ones_first(&self) -> Self {
         self.with_ones(0)
     }
 
-    /// The same cases with a column of ones behind the inputs, as the networks have it (pMCSA, sec. 5).
+    /// The same cases with a column of ones behind the inputs, as the networks of pMCSA have it.
     #[must_use]
     pub fn with_ones_last(&self) -> Self {
         self.with_ones(self.inputs())

@@ -89,12 +89,12 @@ impl Form {
             }
         }
         let last = entry.columns.len() - 1;
-        let target = layout.target.unwrap_or(layout.cells - 1 - layout.ignore.len());
+        let target = layout.target.or_else(|| (0..layout.cells).rfind(|cell| !layout.ignore.contains(cell)));
         let mut inputs = 0..entry.columns.len();
         form.places = (0..layout.cells)
             .map(|cell| match cell {
                 cell if layout.ignore.contains(&cell) => None,
-                cell if cell == target && !layout.counted => Some(last),
+                cell if Some(cell) == target && !layout.counted => Some(last),
                 _ => inputs.next(),
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use super::{DataError, Entry, Table};
 
-/// Homes in counties, for the hierarchical regression of log radon on the floor of the measurement (MCMC-SE, sec. 4).
+/// Homes in counties, for the hierarchical regression of log radon on the floor of the measurement (MCMC-SE, fig. 6).
 ///
 /// ```
 /// use mcsa_bench_suite::data::Catalogue;

@@ -24,6 +24,8 @@ fn published_forms_give_the_same_table() {
     assert_eq!(columns(class, "1, 5, h\n2, -5.5, g\n3, 1e2, h\n4, 0, h\n"), own);
     let sheet = "layouts = [{ what = \"\", cells = 4, skip = 1, ignore = [3] }]";
     assert_eq!(columns(sheet, "X1,X2,Y1,Y2\n1,5,0,9\n2,-5.5,1,\n3,1e2,0,9\n4,0,0,9\n"), own);
+    let between = "layouts = [{ what = \"\", cells = 4, ignore = [1] }]";
+    assert_eq!(columns(between, "1,9,5,0\n2,9,-5.5,1\n3,x,1e2,0\n4,,0,0\n"), own);
     let counted = "layouts = [{ what = \"\", cells = 2, blanks = true, counted = true }]";
     let sorted = columns(counted, " 1 3\n  2.0E+00  -5.5\n 1 5\n 3 100\n 4 0\n");
     assert_eq!(sorted, [vec![2.0, 1.0, 3.0, 4.0], vec![-5.5, 5.0, 100.0, 0.0], vec![1.0, 0.0, 0.0, 0.0]]);
