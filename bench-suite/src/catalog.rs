@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, TAU};
 
 use faer::Mat;
-use mcsa::{Error, Estimator};
+use mcsa::{Error, Estimator, LogDensity};
 use mcsa_estimators::{Ascent, jsa, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
@@ -33,7 +33,10 @@ pub fn run(job: &Job, running: &Running<'_>) -> Result<(), Error> {
     let experiment::Family::MeanField { link } = job.family;
     let family = MeanField::new(dim).with_link(link);
     let initial = family.at(&vec![0.0; dim], &vec![LN_2; dim])?;
-    let divergence = |params: &[f64]| vec![("kl", inclusive_divergence(&target, &family, params))];
+    let best = family.at(target.mean(), &scales(&target))?;
+    let floor = inclusive_divergence(&target, &family, &best);
+    let divergence =
+        |params: &[f64]| vec![("kl", inclusive_divergence(&target, &family, params)), ("kl_floor", floor)];
     let result = match job.method.estimator {
         experiment::Estimator::Pmcsa { chains } => {
             climb(job, &target, &family, pmcsa(chains), initial, &divergence, running)
@@ -70,6 +73,11 @@ pub fn gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Error> {
     let mean = (0..dim).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     let entry = |i, j| scale(i) * scale(j) * if i == j { 1.0 } else { correlation };
     Gaussian::new(mean, Mat::from_fn(dim, dim, entry).as_ref())
+}
+
+/// The target's marginal standard deviations: those of the best mean-field fit.
+fn scales(target: &Gaussian) -> Vec<f64> {
+    (0..target.dim()).map(|i| target.covariance()[(i, i)].sqrt()).collect()
 }
 
 /// `KL(p || q) = -E_p[log q] - H(p)`, exactly.

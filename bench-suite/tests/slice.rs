@@ -14,43 +14,46 @@ const DIM: usize = 10;
 
 type Climb<E> = Fit<<E as Estimator<Gaussian, MeanField>>::State, AdamState>;
 
-/// A fit before its first step, and how to make more steps at a rate.
-fn start<E: Estimator<Gaussian, MeanField> + Clone>(
-    correlation: f64,
+/// Everything of a fit but the rate of its optimiser.
+struct Slice<E> {
+    target: Gaussian,
+    family: MeanField,
     estimator: E,
-    seed: u64,
-) -> (Climb<E>, impl Fn(&mut Climb<E>, u64, f64)) {
-    let (target, family) = (gaussian(DIM, correlation).unwrap(), MeanField::new(DIM));
-    let ascent = move |rate: f64, act: &mut dyn FnMut(&Ascent<'_, Gaussian, MeanField, E, Adam>)| {
+    seed: Seed,
+}
+
+impl<E: Estimator<Gaussian, MeanField> + Clone> Slice<E> {
+    fn new(correlation: f64, estimator: E, seed: u64) -> Self {
+        let target = gaussian(DIM, correlation).unwrap();
+        Self { target, family: MeanField::new(DIM), estimator, seed: Seed::new(seed) }
+    }
+
+    fn ascent(&self, rate: f64) -> Ascent<'_, Gaussian, MeanField, E, Adam> {
+        let Self { target, family, estimator, seed } = self;
         let optimizer = Adam::new(rate).unwrap();
-        act(&Ascent {
-            target: &target,
-            family: &family,
-            estimator: estimator.clone(),
-            optimizer,
-            seed: Seed::new(seed),
-        });
-    };
-    let mut fit = None;
-    ascent(0.1, &mut |ascent| {
-        fit = Some(ascent.start(ascent.family.at(&[0.0; DIM], &[1.0; DIM]).unwrap()).unwrap());
-    });
-    let run = move |fit: &mut Climb<E>, steps: u64, rate: f64| {
-        ascent(rate, &mut |ascent| assert_eq!(ascent.run(fit, steps, &mut []), Ok(Ended::Finished)));
-    };
-    (fit.unwrap(), run)
+        Ascent { target, family, estimator: estimator.clone(), optimizer, seed: *seed }
+    }
+
+    fn start(&self) -> Climb<E> {
+        self.ascent(0.1).start(self.family.at(&[0.0; DIM], &[1.0; DIM]).unwrap()).unwrap()
+    }
+
+    fn run(&self, fit: &mut Climb<E>, steps: u64, rate: f64) {
+        assert_eq!(self.ascent(rate).run(fit, steps, &mut []), Ok(Ended::Finished));
+    }
 }
 
 /// How many of the target's standard deviations the worst mean is off, and by which share the worst scale, when lambda is
 /// averaged over the second half of a fit whose rate falls: at a constant rate the noise of `rho` would bend its mean.
 fn worst<E: Estimator<Gaussian, MeanField> + Clone>(estimator: E) -> (f64, f64) {
-    let (target, family) = (gaussian(DIM, 0.2).unwrap(), MeanField::new(DIM));
-    let (mut fit, run) = start(0.2, estimator, 1);
-    run(&mut fit, 2_000, 0.02);
-    run(&mut fit, 2_000, 0.004);
+    let slice = Slice::new(0.2, estimator, 1);
+    let (target, family) = (&slice.target, &slice.family);
+    let mut fit = slice.start();
+    slice.run(&mut fit, 2_000, 0.02);
+    slice.run(&mut fit, 2_000, 0.004);
     let mut average = [0.0; 2 * DIM];
     for _ in 0..4_000 {
-        run(&mut fit, 1, 0.001);
+        slice.run(&mut fit, 1, 0.001);
         average.iter_mut().zip(fit.params()).for_each(|(a, p)| *a += p / 4_000.0);
     }
     let (mut mean_error, mut scale_error) = (0.0_f64, 0.0_f64);
@@ -125,11 +128,11 @@ fn bits(values: &[f64]) -> Vec<u64> {
 #[test]
 fn stopping_and_resuming_changes_no_bit() {
     for estimator in [pmcsa(3), jsa(3)] {
-        let (mut whole, run) = start(0.5, estimator, 7);
-        let mut parts = whole.clone();
-        run(&mut whole, 100, 0.02);
+        let slice = Slice::new(0.5, estimator, 7);
+        let (mut whole, mut parts) = (slice.start(), slice.start());
+        slice.run(&mut whole, 100, 0.02);
         for steps in [1, 0, 36, 63] {
-            run(&mut parts, steps, 0.02);
+            slice.run(&mut parts, steps, 0.02);
             let text = serde_json::to_string(&parts).unwrap();
             parts = serde_json::from_str(&text).unwrap();
         }
@@ -165,9 +168,10 @@ fn observers_change_no_bit_and_can_stop_the_run() {
 #[test]
 fn a_step_allocates_nothing() {
     for estimator in [pmcsa(10), jsa(10)] {
-        let (mut fit, run) = start(0.5, estimator, 1);
-        let ten = allocation_counter::measure(|| run(&mut fit, 10, 0.02)).count_total;
-        let thousand = allocation_counter::measure(|| run(&mut fit, 1_000, 0.02)).count_total;
+        let slice = Slice::new(0.5, estimator, 1);
+        let mut fit = slice.start();
+        let ten = allocation_counter::measure(|| slice.run(&mut fit, 10, 0.02)).count_total;
+        let thousand = allocation_counter::measure(|| slice.run(&mut fit, 1_000, 0.02)).count_total;
         assert_eq!(ten, thousand);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p mcsa --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the time
 //! to refill them is included on both sides.
-#![expect(clippy::print_stdout, reason = "the table is the product")]
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a table of times is the product")]
 
 use mcsa::numeric::Backend;
 use std::hint::black_box;

@@ -53,7 +53,8 @@ pub trait Family: Send + Sync {
         work: &mut [f64],
     );
 
-    /// `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, added in the order of `j`.
+    /// `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, added in the order of `j`. Where `log q_lambda` is
+    /// `-inf` there is no score, and what is added may not be finite.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -109,10 +110,10 @@ pub trait Reparameterised: Family {
         work: &mut [f64],
     );
 
-    /// The entropy `-E_q[log q_lambda]`.
+    /// The entropy `-E_q[log q_lambda]`, with memory for a batch of one.
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64;
 
-    /// `gradient += weight * d/dlambda entropy(lambda)`.
+    /// `gradient += weight * d/dlambda entropy(lambda)`, with memory for a batch of one.
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]);
 }
 
@@ -151,5 +152,33 @@ impl<F: Family + ?Sized> Family for &F {
         work: &mut [f64],
     ) {
         (**self).add_scores(params, z, weights, gradient, work);
+    }
+}
+
+impl<F: Reparameterised + ?Sized> Reparameterised for &F {
+    fn noise_dim(&self) -> usize {
+        (**self).noise_dim()
+    }
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        (**self).sample_noise_into(lanes, noise);
+    }
+    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]) {
+        (**self).transport(params, noise, z, work);
+    }
+    fn add_pullbacks(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        (**self).add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+    fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
+        (**self).entropy(params, work)
+    }
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
+        (**self).add_entropy_gradient(params, weight, gradient, work);
     }
 }

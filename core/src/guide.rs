@@ -19,6 +19,20 @@ pub trait Guide {
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
 }
 
+impl<G: Guide + ?Sized> Guide for &mut G {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        (**self).log_probs(z, log_q);
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        (**self).sample_into(lanes, z, log_q);
+    }
+}
+
 /// A guide per block: an amortised `q_lambda(z_i | x_i)`, asked about many data at once.
 pub trait BlockGuide {
     /// The dimension of a block.

@@ -25,6 +25,17 @@ pub trait Cloud {
     }
 }
 
+/// A kernel that remembers nothing but its chains has them for its state.
+impl Cloud for Ensemble {
+    fn chains(&self) -> &Ensemble {
+        self
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        self
+    }
+}
+
 /// A Markov transition that leaves the target invariant, for `N` chains in lock step.
 ///
 /// Lane `j` drives chain `j`. Every discrete decision goes through [`Stream::accept`] or
@@ -52,7 +63,9 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     ///
     /// # Errors
     /// If it does not: the message names what differs.
-    fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error>;
+    fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
+        state.chains().check(target.dim(), chains)
+    }
 
     /// One transition of every chain.
     ///

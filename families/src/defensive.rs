@@ -78,6 +78,16 @@ impl Defence {
 ///
 /// Numerics: log densities are added in log space; outside both supports they are `-inf`, and a NaN of
 /// either side remains.
+///
+/// ```
+/// use mcsa::Guide;
+/// use mcsa_families::{Defensive, Tail};
+/// let (mut narrow, wide) = (Tail::student(1, 30.0)?, Tail::cauchy(1));
+/// let (mut work, mut log_q) = ([0.0], [0.0]);
+/// Defensive::new(&mut narrow, wide, 0.5, 1, &mut work)?.log_probs(mcsa::one(&[1e6]), &mut log_q);
+/// assert!((log_q[0] - (0.5e-12 / std::f64::consts::PI).ln()).abs() < 1e-9);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
 pub struct Defensive<'a, G: ?Sized, T> {
     guide: &'a mut G,
     tail: T,

@@ -217,12 +217,20 @@ impl Family for FullRank {
         SolveTransposed { triangle, inverse, points: y }.run();
 
         let (d_mean, d_triangle) = gradient.split_at_mut(dim);
+        // The diagonal lies scattered over the triangle: it is gathered once, not once per point.
+        let d_rho = rho;
+        for (k, d_rho) in d_rho.iter_mut().enumerate() {
+            *d_rho = d_triangle[packed::start(dim, k)];
+        }
         for ((eps, y), &weight) in eps.chunks_exact_mut(dim).zip(y.chunks_exact(dim)).zip(weights) {
             for k in 0..dim {
                 d_mean[k] += weight * y[k];
-                d_triangle[packed::start(dim, k)] += weight * ((y[k] * eps[k] - inverse[k]) * slope[k]);
+                d_rho[k] += weight * ((y[k] * eps[k] - inverse[k]) * slope[k]);
                 eps[k] *= weight;
             }
+        }
+        for (k, d_rho) in d_rho.iter().enumerate() {
+            d_triangle[packed::start(dim, k)] = *d_rho;
         }
         AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
     }

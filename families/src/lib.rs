@@ -10,6 +10,12 @@
 //! | [`MeanField`] | `2 d` | `d` | the target's means and variances |
 //! | [`LowRank`] | `(2 + r) d` | `r d` | no closed form |
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
+//! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
+//! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
+//! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
+//!
+//! [`Defence`] mixes a [`Tail`] into what a kernel proposes from, so that importance weights are bounded. A family
+//! of [`Atoms`] lets [`mcsa::enumerate`] compute a kernel's transition matrix.
 //!
 //! [`Start`] says where a fit begins; [`Normal`] and [`kl_gaussian`] are the closed forms against which it is judged;
 //! [`conformance`] holds the laws, for your families too.

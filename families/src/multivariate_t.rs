@@ -1,7 +1,7 @@
 //! The Student t with any scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Error, Family, Reparameterised, Stream, borrow};
+use mcsa::{Columns, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
@@ -25,7 +25,7 @@ use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard}
 /// Unlike [`StudentT`](crate::StudentT) it is not a product: coordinates share one stretch, so they are
 /// dependent even where the factor is diagonal. [`Reparameterised`] for fixed degrees of freedom only. Mean
 /// for `nu > 1`, covariance for `nu > 2`. In dimension 0 log density and entropy are 0. Past `r = 1e154` the
-/// square overflows and the log density is `-inf`.
+/// square overflows and the log density is `-inf`, unlike that of the product.
 ///
 /// ```
 /// use mcsa::Family;
@@ -207,7 +207,8 @@ impl<D: Dof> Family for MultivariateT<D> {
         let eps = borrow(&mut work, self.dim * z.ncols());
         self.frame().whiten(frame, scales, z, eps);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            *log_q = peak - self.fallen(student, radius(&eps[j * self.dim..][..self.dim]));
+            let fallen = self.fallen(student, radius(&eps[j * self.dim..][..self.dim]));
+            *log_q = standard::log_density(peak, 2.0 * fallen, z.column(j));
         }
     }
 

@@ -9,6 +9,8 @@ use pulp::{Arch, NullaryFnOnce};
 
 const PANEL: usize = 4;
 const LANES: usize = 8;
+/// Rows of a gradient that are updated for all points while these stay in the first cache: ten points take 20 kB.
+const TILE: usize = 256;
 
 /// The length of a triangle.
 pub(crate) const fn len(dim: usize) -> usize {
@@ -117,23 +119,30 @@ impl NullaryFnOnce for SolveTransposed<'_> {
 /// Four products with one vector, each in eight interleaved sums.
 #[inline(always)]
 fn dots(columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
-    let mut sums = [[0.0; LANES]; PANEL];
-    let (blocks, tail) = x.as_chunks::<LANES>();
-    let columns = columns.map(|column| column.as_chunks::<LANES>());
-    for (b, block) in blocks.iter().enumerate() {
-        for (sums, (column, _)) in sums.iter_mut().zip(&columns) {
-            let column = &column[b];
-            for lane in 0..LANES {
-                sums[lane] += column[lane] * block[lane];
-            }
-        }
+    let [mut sa, mut sb, mut sc, mut sd] = [[0.0; LANES]; PANEL];
+    let (x, rest) = x.as_chunks::<LANES>();
+    let [(a, ra), (b, rb), (c, rc), (d, rd)] = columns.map(|column| column.as_chunks::<LANES>());
+    for ((((x, a), b), c), d) in x.iter().zip(a).zip(b).zip(c).zip(d) {
+        sa = add_product(sa, a, x);
+        sb = add_product(sb, b, x);
+        sc = add_product(sc, c, x);
+        sd = add_product(sd, d, x);
     }
-    for (sums, (_, column)) in sums.iter_mut().zip(&columns) {
-        for (sum, (a, x)) in sums.iter_mut().zip(column.iter().zip(tail)) {
-            *sum += a * x;
+    let tail = |mut s: [f64; LANES], a: &[f64]| {
+        for (s, (a, x)) in s.iter_mut().zip(a.iter().zip(rest)) {
+            *s += a * x;
         }
+        ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+    };
+    [tail(sa, ra), tail(sb, rb), tail(sc, rc), tail(sd, rd)]
+}
+
+#[inline(always)]
+fn add_product(mut sum: [f64; LANES], a: &[f64; LANES], x: &[f64; LANES]) -> [f64; LANES] {
+    for l in 0..LANES {
+        sum[l] += a[l] * x[l];
     }
-    sums.map(|s| ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])))
+    sum
 }
 
 /// `out += L x` for each point `x`; `diagonal` stands for that of the triangle, which is not read.
@@ -213,23 +222,42 @@ impl NullaryFnOnce for AddOuters<'_> {
                     }
                 }
             }
-            if end == dim {
-                continue;
-            }
-            let mut tails = panel_mut(self.triangle, dim, k);
-            let group = PANEL * dim;
-            let (rows, columns) = (self.rows.chunks_exact(group), self.columns.chunks_exact(group));
-            let rest = rows.remainder().chunks_exact(dim).zip(columns.remainder().chunks_exact(dim));
-            for (y, x) in rows.zip(columns) {
-                let y = std::array::from_fn(|p| &y[p * dim + end..(p + 1) * dim]);
-                add_square(&mut tails, y, |c, p| x[p * dim + k + c]);
-            }
-            for (y, x) in rest {
-                for (tail, x) in tails.iter_mut().zip(&x[k..end]) {
-                    for (entry, y) in tail.iter_mut().zip(&y[end..]) {
-                        *entry += y * x;
-                    }
+        }
+        // A tile of all points stays in the first cache while the panels pass by.
+        for top in (PANEL..dim).step_by(TILE) {
+            let bottom = (top + TILE).min(dim);
+            for k in (0..bottom.saturating_sub(PANEL)).step_by(PANEL) {
+                let end = k + PANEL;
+                let from = top.max(end);
+                if from < bottom {
+                    let tails = panel_mut(self.triangle, dim, k);
+                    let tails = tails.map(|tail| &mut tail[from - end..bottom - end]);
+                    add_tile(tails, dim, (self.rows, from..bottom), (self.columns, k));
                 }
+            }
+        }
+    }
+}
+
+/// The points, restricted to some rows, into four columns from `k`.
+#[inline(always)]
+fn add_tile(
+    mut tails: [&mut [f64]; PANEL],
+    dim: usize,
+    (rows, range): (&[f64], std::ops::Range<usize>),
+    (columns, k): (&[f64], usize),
+) {
+    let group = PANEL * dim;
+    let (rows, columns) = (rows.chunks_exact(group), columns.chunks_exact(group));
+    let rest = rows.remainder().chunks_exact(dim).zip(columns.remainder().chunks_exact(dim));
+    for (y, x) in rows.zip(columns) {
+        let y = std::array::from_fn(|p| &y[p * dim + range.start..p * dim + range.end]);
+        add_square(&mut tails, y, |c, p| x[p * dim + k + c]);
+    }
+    for (y, x) in rest {
+        for (tail, x) in tails.iter_mut().zip(&x[k..k + PANEL]) {
+            for (entry, y) in tail.iter_mut().zip(&y[range.clone()]) {
+                *entry += y * x;
             }
         }
     }
@@ -250,15 +278,12 @@ fn panel_mut(triangle: &mut [f64], dim: usize, k: usize) -> [&mut [f64]; PANEL] 
 #[inline(always)]
 fn add_square(tails: &mut [&mut [f64]; PANEL], y: [&[f64]; PANEL], x: impl Fn(usize, usize) -> f64) {
     let n = y[0].len();
-    let [ya, yb, yc, yd] = y.map(|y| &y[..n]);
-    let [ta, tb, tc, td] = tails.each_mut().map(|tail| &mut tail[..n]);
-    let x: [[f64; PANEL]; PANEL] = std::array::from_fn(|c| std::array::from_fn(|p| x(c, p)));
-    for i in 0..n {
-        let (a, b, c, d) = (ya[i], yb[i], yc[i], yd[i]);
-        let sum = |entry: f64, x: [f64; PANEL]| (((entry + a * x[0]) + b * x[1]) + c * x[2]) + d * x[3];
-        ta[i] = sum(ta[i], x[0]);
-        tb[i] = sum(tb[i], x[1]);
-        tc[i] = sum(tc[i], x[2]);
-        td[i] = sum(td[i], x[3]);
+    let (ya, yb, yc, yd) = (&y[0][..n], &y[1][..n], &y[2][..n], &y[3][..n]);
+    for (c, tail) in tails.iter_mut().enumerate() {
+        let (xa, xb, xc, xd) = (x(c, 0), x(c, 1), x(c, 2), x(c, 3));
+        let tail = &mut tail[..n];
+        for i in 0..n {
+            tail[i] = (((tail[i] + ya[i] * xa) + yb[i] * xb) + yc[i] * xc) + yd[i] * xd;
+        }
     }
 }

@@ -80,7 +80,7 @@ impl Student {
     pub(crate) fn pull_and_claim(self, u: f64) -> (f64, f64) {
         let square = u * u;
         let shrink = 1.0 / (self.dof + square);
-        (u * shrink, if square < f64::INFINITY { square * shrink } else { 1.0 })
+        if square < f64::INFINITY { (u * shrink, square * shrink) } else { (1.0 / u, 1.0) }
     }
 
     /// `E[ln(1 + square / dof)]` in `n` dimensions: `digamma((dof + n)/2) - digamma(dof/2)`.

@@ -179,6 +179,10 @@ fn five_thousand_dimensions_work() {
     let square = |j: usize| z.as_ref().column(j).iter().map(|z| z * z).sum::<f64>();
     let total = |j: usize| z.as_ref().column(j).iter().sum::<f64>();
 
+    let mean_field = MeanField::new(dim);
+    let params = mean_field.at(&vec![0.0; dim], &vec![a; dim]).unwrap();
+    agree(&mean_field, &params, &z, &|j| constant - dim as f64 * a.ln() - 0.5 * square(j) / (a * a));
+
     // S = a^2 I + b^2 1 1^T, by one direction.
     let low_rank = LowRank::new(dim, 1);
     let params = low_rank.at(&vec![0.0; dim], &vec![a; dim], Mat::full(dim, 1, b).as_ref()).unwrap();

@@ -10,7 +10,7 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
 }
 
 fn cases() -> Vec<Case<GaussianMixture>> {
-    let shapes = [(0, 1), (1, 1), (1, 2), (1, 5), (2, 1), (2, 3), (5, 4), (40, 3)];
+    let shapes = [(0, 1), (0, 3), (1, 1), (1, 2), (1, 5), (2, 1), (2, 3), (5, 4), (40, 3)];
     let spread = |(dim, components), link| {
         let q = GaussianMixture::new(dim, components).expect("a component").with_link(link);
         Case::new(q, (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect())

@@ -65,6 +65,8 @@ fn far_out_log_densities_are_finite_and_scores_vanish() {
     let q = StudentT::learned(1, 1.0).unwrap();
     let params = q.at(&[0.0], &[1.0], 3.0).unwrap();
     let (mut work, mut score) = ([0.0; 2], [0.0; 3]);
+    let at_the_end = q.at(&[-f64::MAX], &[1e-3], 3.0).unwrap();
+    assert_eq!(q.log_prob(&at_the_end, &[f64::MAX], &mut work), f64::NEG_INFINITY);
     for z in [1e100, -1e200, 1e300] {
         assert!(q.log_prob(&params, &[z], &mut work).is_finite());
         q.add_score(&params, &[z], 1.0, &mut score, &mut work);

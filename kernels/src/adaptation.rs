@@ -1,7 +1,7 @@
 //! What learns the constants of a kernel before it is used.
 //!
-//! A kernel is a fixed config and exactly invariant. Adaptation breaks that, so it is a thing apart: a state that learns from steps
-//! and makes new kernels, and is thrown away when the last kernel is made.
+//! A kernel is a fixed config and exactly invariant. Adaptation breaks that, so it is a thing apart: a state
+//! that learns from steps and makes new kernels, and is thrown away when the last kernel is made.
 
 mod diagonal_mass;
 mod dual_averaging;
@@ -19,8 +19,8 @@ use crate::Mass;
 /// A kernel whose step size and mass can be learnt.
 ///
 /// ```
-/// use mcsa_kernels::{Hmc, Mass, Tunable};
-/// let hmc = Hmc::new(0.1, 8)?.tuned(0.2, Mass::unit())?;
+/// use mcsa_kernels::{Hmc, Tunable};
+/// let hmc = Hmc::new(0.1, 8)?.tuned(0.2, None)?;
 /// assert_eq!((hmc.step_size(), hmc.steps()), (0.2, 8));
 /// # Ok::<(), mcsa::Error>(())
 /// ```
@@ -28,11 +28,11 @@ pub trait Tunable: Sized {
     /// The present step size, or scale.
     fn step_size(&self) -> f64;
 
-    /// The same kernel with another step size and mass.
+    /// The same kernel with another step size, and another mass if one has been learnt.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error>;
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error>;
 }
 
 /// A record of a step that knows how likely its proposals were to be accepted.

@@ -12,15 +12,17 @@ use crate::GaussianPrior;
 ///
 /// ```text
 /// nu ~ N(0, Sigma),   log y = log L(z) + log u,   log L = log p - log N(mean, Sigma),
-/// z' = mean + (z - mean) cos t + nu sin t,   t uniform on a bracket of the circle that shrinks to 0 until log L(z') > log y
+/// z' = mean + (z - mean) cos t + nu sin t,   t uniform on a bracket that shrinks until log L(z') > log y
 /// ```
 ///
-/// Invariant for p (Murray, Adams & MacKay 2010), and free of tuning. The target gives the posterior and the kernel holds the
-/// prior, so the likelihood is their quotient and any `LogDensity` will do; a prior that is not the target's costs
-/// speed, not correctness. The proposals of all chains that still look for a point are one batch.
+/// Invariant for p (Murray, Adams & MacKay 2010), and free of tuning. The target gives the posterior and the
+/// kernel holds the prior, so the likelihood is their quotient and any `LogDensity` will do; a prior that is
+/// not the target's costs speed, not correctness. The proposals of all chains that still look for a point
+/// are one batch.
 ///
-/// Unlike the paper, a bracket shrinks at most `max_shrinks` times, then the chain stays. Each sequence of rejected angles
-/// is as probable from `z'` to `z` as from `z` to `z'`, so this cut keeps the kernel reversible.
+/// Unlike the paper, a bracket shrinks at most `max_shrinks` times, then the chain stays. Each sequence of
+/// rejected angles is as probable from `z'` to `z` as from `z` to `z'`, so this cut keeps the kernel
+/// reversible.
 ///
 /// Numerics: a point whose density is NaN or `+inf` is outside every slice and is counted.
 ///
@@ -30,9 +32,9 @@ use crate::GaussianPrior;
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let elliptical = Elliptical::new(GaussianPrior::standard(2));
 /// let mut state = elliptical.init(&target, faer::Mat::zeros(2, 1))?;
-/// let mut work = vec![0.0; elliptical.work_len(&target, 1)];
-/// let info = elliptical.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
-/// assert_eq!((info.evaluations, info.moved), (1, 1)); // the prior is the target: every point of the ellipse will do
+/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; elliptical.work_len(&target, 1)]);
+/// let info = elliptical.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// assert_eq!((info.evaluations, info.moved), (1, 1)); // prior and target agree: any point will do
 /// # Ok::<(), mcsa::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -191,7 +193,9 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
             prior.colour_into(&noise[at.clone()], &mut axis[at.clone()]);
             let log_likelihood = state.chains.log_p[j] + 0.5 * here[at].iter().map(|y| y * y).sum::<f64>();
             let search = Search::of(searches, j);
-            *search.height = log_likelihood.max(f64::NEG_INFINITY) + lane.uniform().ln(); // NaN: any point will do
+            // A chain at NaN or +inf takes any point.
+            let is_real = log_likelihood < f64::INFINITY;
+            *search.height = if is_real { log_likelihood } else { f64::NEG_INFINITY } + lane.uniform().ln();
             *search.angle = TAU * lane.uniform();
             (*search.low, *search.high, *search.done) = (*search.angle - TAU, *search.angle, 0.0);
         }

@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 /// z = mean + F n,   n ~ N(0, I),   covariance = F F^T
 /// ```
 ///
-/// In a file: `mean`, and `factor` row by row, a row ending at the diagonal. The density is unnormalised, as targets are.
+/// In a file: `mean`, and `factor` row by row, a row ending at the diagonal.
 ///
 /// ```
 /// use mcsa_kernels::GaussianPrior;
 /// let prior = GaussianPrior::new(vec![1.0, 0.0], vec![vec![2.0], vec![1.0, 1.0]])?;
-/// assert_eq!(prior.log_density(&[3.0, 2.0]), -0.5 * (1.0 + 1.0));
+/// let mut n = [0.0; 2];
+/// prior.whiten_into(&[3.0, 2.0], &mut n);
+/// assert_eq!(n, [1.0, 1.0]);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,16 +87,6 @@ impl GaussianPrior {
         &self.factor[i * (i + 1) / 2..][..i + 1]
     }
 
-    /// `-|F^-1 (z - mean)|^2 / 2`.
-    ///
-    /// # Panics
-    /// If the point has another dimension.
-    pub fn log_density(&self, z: &[f64]) -> f64 {
-        let mut y = vec![0.0; z.len()];
-        self.whiten_into(z, &mut y);
-        -0.5 * y.iter().map(|y| y * y).sum::<f64>()
-    }
-
     /// Whether it is a prior of this dimension.
     ///
     /// # Errors
@@ -104,7 +96,10 @@ impl GaussianPrior {
     }
 
     /// `out = F^-1 (z - mean)`.
-    pub(crate) fn whiten_into(&self, z: &[f64], out: &mut [f64]) {
+    ///
+    /// # Panics
+    /// If the point has another dimension.
+    pub fn whiten_into(&self, z: &[f64], out: &mut [f64]) {
         assert_eq!(z.len(), self.mean.len(), "a point of the prior's dimension");
         for i in 0..z.len() {
             let row = self.row(i);
@@ -113,8 +108,11 @@ impl GaussianPrior {
         }
     }
 
-    /// `out = F n`.
-    pub(crate) fn colour_into(&self, noise: &[f64], out: &mut [f64]) {
+    /// `out = F n`: a draw of the prior is `mean + F n`.
+    ///
+    /// # Panics
+    /// If `out` is longer than the mean.
+    pub fn colour_into(&self, noise: &[f64], out: &mut [f64]) {
         for (i, out) in out.iter_mut().enumerate() {
             *out = self.row(i).iter().zip(noise).map(|(f, n)| f * n).sum();
         }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The chains of a gradient kernel, and the gradient of the log density at each.
 ///
 /// The gradient is remembered between steps, and forgotten when somebody else may have moved the chains:
-/// [`chains_mut`](Cloud::chains_mut) forgets it. [`Mala`](crate::Mala), [`Hmc`](crate::Hmc) and [`Nuts`](crate::Nuts)
-/// share this state, so that one may take over from another.
+/// [`chains_mut`](Cloud::chains_mut) forgets it. [`Mala`](crate::Mala), [`Hmc`](crate::Hmc) and
+/// [`Nuts`](crate::Nuts) share this state, so that one may take over from another.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel};

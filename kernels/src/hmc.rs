@@ -14,15 +14,18 @@ use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
-    /// The end of `L` steps forward, with probability `min(1, exp(H(start) - H(end)))`, else the start (Neal 2011).
+    /// The end of `L` steps forward, with probability `min(1, exp(H(start) - H(end)))`, else the start (Neal
+    /// 2011).
     EndPoint,
-    /// With `l` uniform in `0..=L`: one of the `L + 1` states from `L - l` steps backward to `l` steps forward, with
-    /// probability proportional to `exp(-H)` (Betancourt 2017, App. A.3; the experiments of MSC and pMCSA).
+    /// With `l` uniform in `0..=L`: one of the `L + 1` states from `L - l` steps backward to `l` steps
+    /// forward, with probability proportional to `exp(-H)` (Betancourt 2017, App. A; the experiments of
+    /// MSC and pMCSA).
     #[default]
     Multinomial,
 }
 
-/// Hamiltonian Monte Carlo: a chain follows a trajectory of `L` leapfrog steps and moves to one of its states.
+/// Hamiltonian Monte Carlo: a chain follows a trajectory of `L` leapfrog steps and moves to one of its
+/// states.
 ///
 /// ```text
 /// p ~ N(0, M),   H = -log p(z) + p^T M^-1 p / 2,   (z, p) -> one state of the orbit of (z, p), see Selection
@@ -32,9 +35,9 @@ pub enum Selection {
 /// together, their gradients in one batch. Costs `L` gradients per chain, and for the multinomial selection
 /// one more, for only the positions of a trajectory are kept.
 ///
-/// Numerics: a trajectory ends, in its direction, at a density of `-inf` (the border of the support), at NaN, at `+inf` or
-/// at an overflow; the states from there on have weight zero. This rule does not depend on where in the
-/// trajectory the chain stood, hence keeps invariance exact. Trajectories with an energy error
+/// Numerics: a trajectory ends, in its direction, at a density of `-inf` (the border of the support), at
+/// NaN, at `+inf` or at an overflow; the states from there on have weight zero. This rule does not depend on
+/// where in the trajectory the chain stood, hence keeps invariance exact. Trajectories with an energy error
 /// above 1000 are counted as divergences; their bad states have weight `exp(-1000)`, which is zero.
 ///
 /// ```
@@ -42,8 +45,8 @@ pub enum Selection {
 /// use mcsa_kernels::{Hmc, Unguided};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.3, 8)?);
 /// let mut state = hmc.init(&target, faer::Mat::zeros(2, 1))?;
-/// let mut work = vec![0.0; hmc.work_len(&target, 1)];
-/// let info = hmc.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
+/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; hmc.work_len(&target, 1)]);
+/// let info = hmc.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.acceptance > 0.9 && state.chains().positions[(0, 0)] != 0.0);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
@@ -69,7 +72,8 @@ struct Settings {
 /// What a step of [`Hmc`] or [`Mala`](crate::Mala) tells.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HmcInfo {
-    /// Mean over chains, and for the multinomial selection over the states beside the start, of `min(1, exp(H(start) - H))`.
+    /// Mean over chains, and for the multinomial selection over the states beside the start, of
+    /// `min(1, exp(H(start) - H))`.
     pub acceptance: f64,
     /// Chains that moved.
     pub moved: u64,
@@ -144,8 +148,8 @@ impl Hmc {
         self.selection
     }
 
-    /// The step once the momenta, a column per chain, are drawn. Its chance is discrete alone: a choice of `l` among
-    /// `L + 1` and a choice of the state, or one acceptance; so it can be enumerated.
+    /// The step once the momenta, a column per chain, are drawn. Its chance is discrete alone: a choice of
+    /// `l` among `L + 1` and a choice of the state, or one acceptance; so it can be enumerated.
     ///
     /// # Panics
     /// As [`Kernel::step`], or if the momenta do not fit the chains.
@@ -247,8 +251,8 @@ impl Tunable for Hmc {
         self.leapfrog.step_size()
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        let leapfrog = Leapfrog::new(step_size, mass).map_err(|error| error.within("Hmc"))?;
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        let leapfrog = self.leapfrog.tuned(step_size, mass).map_err(|error| error.within("Hmc"))?;
         Self::with(leapfrog, self.steps, self.selection)
     }
 }

@@ -14,9 +14,9 @@ pub(crate) const DIVERGENCE: f64 = 1000.0;
 /// p <- p + (eps/2) grad log p(z),   z <- z + eps M^-1 p,   p <- p + (eps/2) grad log p(z)
 /// ```
 ///
-/// Reversible and volume-preserving at every step size (Neal 2011, section 2.3), so that `exp(-H)` alone decides between
-/// its states. The energy error of a trajectory of fixed length is of order `eps^2`; on a Gaussian the
-/// integrator is stable while `eps < 2 sigma_min` in units of the mass, and diverges beyond.
+/// Reversible and volume-preserving at every step size (Neal 2011, section 2.3), so that `exp(-H)` alone
+/// decides between its states. The energy error of a trajectory of fixed length is of order `eps^2`; on a
+/// Gaussian the integrator is stable while `eps < 2 sigma_min` in units of the mass, and diverges beyond.
 ///
 /// ```
 /// use mcsa_kernels::{Leapfrog, Mass};
@@ -78,6 +78,11 @@ impl Leapfrog {
         &self.mass
     }
 
+    /// The same with another step size, and another mass if there is one.
+    pub(crate) fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        Self::new(step_size, mass.unwrap_or_else(|| self.mass.clone()))
+    }
+
     /// One step, forward for `direction` 1 and backward for -1, and the log density where it ends.
     /// `gradient` is that of the log density at `z`, before and after.
     pub fn step<P: Gradient + ?Sized>(
@@ -116,7 +121,8 @@ impl Leapfrog {
         momentum.iter_mut().zip(gradient).for_each(|(p, g)| *p += time * g);
     }
 
-    /// `H` at a place of known density; `+inf` outside the support. NaN if a number is NaN or the density `+inf`.
+    /// `H` at a place of known density; `+inf` outside the support. NaN if a number is NaN or the density
+    /// `+inf`.
     pub(crate) fn energy(&self, log_p: f64, momentum: &[f64]) -> f64 {
         if log_p == f64::INFINITY { f64::NAN } else { self.mass.kinetic(momentum) - log_p }
     }
@@ -127,7 +133,8 @@ pub(crate) fn start_energy(energy: f64) -> f64 {
     if energy.is_nan() { f64::INFINITY } else { energy }
 }
 
-/// How far an energy is above that of the start, for counting divergences: outside the support does not count.
+/// How far an energy is above that of the start, for counting divergences: outside the support does not
+/// count.
 pub(crate) fn energy_error(start: f64, energy: f64, log_p: f64) -> f64 {
     let outside = log_p == f64::NEG_INFINITY || start == f64::INFINITY;
     if outside && !energy.is_nan() { f64::NEG_INFINITY } else { energy - start }

@@ -13,9 +13,9 @@ use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
 /// move with probability min(1, p(z') r(z | z') / (p(z) r(z' | z))),   r the density of this proposal
 /// ```
 ///
-/// Invariant for p (Roberts & Tweedie 1996). It is [`Hmc`] with one leapfrog step and the end point (Neal 2011, section 5.2):
-/// the test's log ratio is the energy difference, and that is how it is computed. The best acceptance
-/// in high dimension is 0.574 (Roberts & Rosenthal 1998). One gradient per chain and step.
+/// Invariant for p (Roberts & Tweedie 1996). It is [`Hmc`] with one leapfrog step and the end point (Neal
+/// 2011): the test's log ratio is the energy difference, and that is how it is computed. The best
+/// acceptance in high dimension is 0.574 (Roberts & Rosenthal 1998). One gradient per chain and step.
 ///
 /// Numerics: as [`Hmc`]; every trajectory is one step, hence a divergence is a rejection.
 ///
@@ -24,8 +24,8 @@ use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
 /// use mcsa_kernels::{Mala, Unguided};
 /// let (target, mala) = (mcsa_models::Gaussian::standard(2), Mala::new(0.5)?);
 /// let mut state = mala.init(&target, faer::Mat::zeros(2, 1))?;
-/// let mut work = vec![0.0; mala.work_len(&target, 1)];
-/// let info = mala.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
+/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; mala.work_len(&target, 1)]);
+/// let info = mala.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.acceptance > 0.9);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
@@ -84,8 +84,8 @@ impl Tunable for Mala {
         self.0.step_size()
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::with(step_size, mass)
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        Self::with(step_size, mass.unwrap_or_else(|| self.0.leapfrog().mass().clone()))
     }
 }
 

@@ -13,30 +13,30 @@ use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 /// The no-U-turn sampler: a trajectory doubles until it turns back, and the chain moves to one of its states.
 ///
 /// ```text
-/// p ~ N(0, M);  double in a direction drawn by a coin, until the ends of some balanced sub-tree stop moving apart:
+/// p ~ N(0, M);  double in a direction drawn by a coin until the ends of some sub-tree stop moving apart:
 ///     v_first . (p_first + .. + p_last) <= 0   or   v_last . (p_first + .. + p_last) <= 0,    v = M^-1 p
-/// inside a new half: one of its states with probability proportional to exp(-H); the new half's instead of the
-/// old one's with probability min(1, W_new / W_old),   W = sum of exp(-H)
+/// inside a new half: one of its states with probability proportional to exp(-H);
+/// this one instead of the old one with probability min(1, W_new / W_old),   W = sum of exp(-H)
 /// ```
 ///
-/// Hoffman & Gelman 2014 with multinomial weights, biased progressive sampling and the generalised criterion (Betancourt
-/// 2017, App. A.3 to A.4), and the two further checks across the halves of each tree that Stan has
-/// (since 2.21). Invariant for p at every step size and depth limit. Chains run one after the other; a chain takes at most
-/// `2^max_depth - 1` gradients.
+/// Hoffman & Gelman 2014 with multinomial weights, biased progressive sampling and the generalised criterion
+/// (Betancourt 2017, App. A), and the two further checks across the halves of each tree that Stan
+/// has. Invariant for p at every step size and depth limit. Chains run one after the other; a
+/// chain takes at most `2^max_depth - 1` gradients.
 ///
-/// Unlike Stan, a divergence is an energy that varies by more than 1000 *between the states of a tree*, not against the
-/// start: then all states of a tree agree on whether it is one, as the proof of invariance asks.
+/// Unlike Stan, a divergence is an energy that varies by more than 1000 *between the states of a tree*, not
+/// against the start: then all states of a tree agree on whether it is one, as the proof of invariance asks.
 ///
-/// Numerics: a trajectory ends before a density of `-inf`, `+inf` or NaN, or an overflow. A chain that starts outside the support
-/// moves to the first state inside.
+/// Numerics: a trajectory ends before a density of `-inf`, `+inf` or NaN, or an overflow. A chain that
+/// starts outside the support moves to the first state inside.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Nuts, Unguided};
 /// let (target, nuts) = (mcsa_models::Gaussian::standard(2), Nuts::new(0.3)?);
 /// let mut state = nuts.init(&target, faer::Mat::zeros(2, 1))?;
-/// let mut work = vec![0.0; nuts.work_len(&target, 1)];
-/// let info = nuts.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
+/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; nuts.work_len(&target, 1)]);
+/// let info = nuts.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.depth >= 2.0 && info.acceptance > 0.9);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
@@ -65,7 +65,8 @@ fn max_depth() -> usize {
 /// What a step of [`Nuts`] tells.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NutsInfo {
-    /// Mean over all states visited beside the starts, of `min(1, exp(H(start) - H))`; a mean of the chains' means.
+    /// Mean over all states visited beside the starts, of `min(1, exp(H(start) - H))`; a mean of the chains'
+    /// means.
     pub acceptance: f64,
     /// Mean over chains of the number of doublings that were kept.
     pub depth: f64,
@@ -141,8 +142,8 @@ impl Nuts {
         self.max_depth
     }
 
-    /// The step once the momenta, a column per chain, are drawn. Its chance is discrete alone: coins for the directions, and
-    /// acceptances between halves of trees; so it can be enumerated.
+    /// The step once the momenta, a column per chain, are drawn. Its chance is discrete alone: coins for the
+    /// directions, and acceptances between halves of trees; so it can be enumerated.
     ///
     /// # Panics
     /// As [`Kernel::step`], or if the momenta do not fit the chains.
@@ -239,8 +240,9 @@ impl Tunable for Nuts {
         self.leapfrog.step_size()
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::with(Leapfrog::new(step_size, mass).map_err(|error| error.within("Nuts"))?, self.max_depth)
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        let leapfrog = self.leapfrog.tuned(step_size, mass).map_err(|error| error.within("Nuts"))?;
+        Self::with(leapfrog, self.max_depth)
     }
 }
 

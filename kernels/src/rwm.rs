@@ -14,19 +14,20 @@ use crate::{Accepts, Mass, Tunable};
 /// z'_i = z_i + scale * shape_i * n_i,   n ~ N(0, I),   move with probability min(1, p(z') / p(z))
 /// ```
 ///
-/// Invariant for p because the proposal is symmetric (Metropolis et al. 1953). The best scale in high dimension is `2.38 / sqrt(d)`
-/// standard deviations, with acceptance 0.234 (Roberts, Gelman & Gilks 1997). The proposals of all chains are one batch.
+/// Invariant for p because the proposal is symmetric (Metropolis et al. 1953). The best scale in high
+/// dimension is `2.38 / sqrt(d)` standard deviations, with acceptance 0.234 (Roberts, Gelman & Gilks 1997).
+/// The proposals of all chains are one batch.
 ///
-/// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain outside the support
-/// accepts the first proposal inside.
+/// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain
+/// outside the support accepts the first proposal inside.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Rwm, Unguided};
 /// let (target, rwm) = (mcsa_models::Gaussian::standard(2), Rwm::new(0.1)?);
 /// let mut state = rwm.init(&target, faer::Mat::zeros(2, 1))?;
-/// let mut work = vec![0.0; rwm.work_len(&target, 1)];
-/// let info = rwm.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut Seed::new(1).streams(1, 0), &mut work);
+/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; rwm.work_len(&target, 1)]);
+/// let info = rwm.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert_eq!((info.moved, state.chains.log_p.len()), (1, 1));
 /// # Ok::<(), mcsa::Error>(())
 /// ```
@@ -144,8 +145,9 @@ impl Tunable for Rwm {
         self.0.scale
     }
 
-    fn tuned(&self, step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::with(step_size, mass.roots().iter().map(|root| 1.0 / root).collect())
+    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
+        let learnt = |mass: Mass| mass.roots().iter().map(|root| 1.0 / root).collect();
+        Self::with(step_size, mass.map_or_else(|| self.0.shape.clone(), learnt))
     }
 }
 
@@ -154,7 +156,7 @@ fn log_ratio(from: f64, to: f64) -> f64 {
     match to {
         _ if to.is_nan() || to == f64::INFINITY => f64::NAN,
         f64::NEG_INFINITY => to,
-        _ if from.is_nan() => f64::INFINITY,
+        _ if from.is_nan() || from == f64::INFINITY => f64::INFINITY,
         _ => to - from,
     }
 }
@@ -244,7 +246,7 @@ mod tests {
     fn ratios_of_extreme_densities_are_defined() {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         assert_eq!(log_ratio(-inf, 0.0), inf);
-        assert_eq!(log_ratio(nan, 0.0), inf);
+        assert_eq!((log_ratio(nan, 0.0), log_ratio(inf, 0.0)), (inf, inf));
         assert_eq!(log_ratio(0.0, -inf), -inf);
         assert_eq!(log_ratio(-inf, -inf), -inf);
         assert!(log_ratio(0.0, nan).is_nan() && log_ratio(0.0, inf).is_nan());

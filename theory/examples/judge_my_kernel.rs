@@ -3,29 +3,15 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use faer::Mat;
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 use mcsa_theory::{Finite, FiniteGuide, exact::Banana, judge, transition_matrix};
-use serde::{Deserialize, Serialize};
 
 struct Mine {
     divides: bool,
 }
 
-/// All that moves: the chains.
-#[derive(Clone, Serialize, Deserialize)]
-struct Chains(Ensemble);
-
-impl Cloud for Chains {
-    fn chains(&self) -> &Ensemble {
-        &self.0
-    }
-    fn chains_mut(&mut self) -> &mut Ensemble {
-        &mut self.0
-    }
-}
-
 impl<P: LogDensity + ?Sized> Kernel<P> for Mine {
-    type State = Chains;
+    type State = Ensemble;
     type Info = ();
 
     fn columns(&self, _: usize) -> usize {
@@ -34,14 +20,10 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Mine {
     fn work_len(&self, target: &P, _: usize) -> usize {
         target.work_len(1)
     }
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Chains, Error> {
-        Ensemble::new(target, positions).map(Chains)
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Ensemble, Error> {
+        Ensemble::new(target, positions)
     }
-    fn check(&self, target: &P, chains: usize, state: &Chains) -> Result<(), Error> {
-        state.0.check(target.dim(), chains)
-    }
-    fn step(&self, p: &P, q: &mut dyn Guide, state: &mut Chains, lanes: &mut [Stream], work: &mut [f64]) {
-        let chains = &mut state.0;
+    fn step(&self, p: &P, q: &mut dyn Guide, chains: &mut Ensemble, lanes: &mut [Stream], work: &mut [f64]) {
         for j in 0..chains.len() {
             let (mut z, mut log_q, mut log_q_here) = (vec![0.0; p.dim()], [0.0], [0.0]);
             q.sample_into(&mut lanes[j..=j], batch_mut(&mut z, p.dim(), 1), &mut log_q);

@@ -4,6 +4,14 @@ use faer::{Mat, MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream, same_length};
 
 /// A target with a constant added to its log density: the same distribution.
+///
+/// ```
+/// use mcsa::LogDensity;
+/// use mcsa_theory::{Shifted, exact::Banana};
+/// let (target, z) = (Banana::default(), [0.3, 0.1]);
+/// let shifted = Shifted { target: &target, constant: 8.0 };
+/// assert_eq!(shifted.log_density(&z, &mut []), target.log_density(&z, &mut []) + 8.0);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shifted<'a, P: ?Sized> {
     /// The target.
@@ -65,8 +73,8 @@ impl Affine {
 
     /// Writes `z = factor y + shift`.
     pub fn forward_into(&self, y: &[f64], z: &mut [f64]) {
-        for i in 0..y.len() {
-            z[i] = self.shift[i] + (0..=i).map(|j| self.factor[(i, j)] * y[j]).sum::<f64>();
+        for (i, z) in z.iter_mut().enumerate() {
+            *z = self.shift[i] + (0..=i).map(|j| self.factor[(i, j)] * y[j]).sum::<f64>();
         }
     }
 
@@ -93,6 +101,16 @@ impl Affine {
 }
 
 /// A target in new coordinates: `log p(factor y + shift) + log |det factor|`.
+///
+/// ```
+/// use mcsa::LogDensity;
+/// use mcsa_theory::{Affine, Moved, exact::Student};
+/// let map = Affine::new(faer::mat![[2.0]], vec![1.0]).unwrap();
+/// let (target, mut work) = (Student { dim: 1, freedom: 3 }, [0.0]);
+/// let moved = Moved { target: &target, map };
+/// let expected = target.log_density(&[2.0], &mut []) + 2.0_f64.ln();
+/// assert_eq!(moved.log_density(&[0.5], &mut work), expected);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Moved<'a, P: ?Sized> {
     /// The target.

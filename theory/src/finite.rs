@@ -52,7 +52,7 @@ impl Finite {
     /// # Errors
     /// If a weight is negative, NaN or infinite, or none is positive.
     pub fn on_line(weights: &[f64]) -> Result<Self, Error> {
-        if let Some(&value) = weights.iter().find(|w| !(**w >= 0.0)) {
+        if let Some(&value) = weights.iter().find(|w| w.is_nan() || **w < 0.0) {
             return Err(Error::parameter("weight of an atom", value, "not negative"));
         }
         let atoms = Mat::from_fn(1, weights.len(), |_, k| k as f64);

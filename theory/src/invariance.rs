@@ -145,9 +145,7 @@ impl Invariance {
         guides: &mut [&mut dyn Guide],
         ranks: bool,
     ) -> Report {
-        let name = std::any::type_name::<P>().rsplit("::").next().unwrap_or("target");
-        let title =
-            format!("{} on {name}", std::any::type_name::<K>().rsplit("::").next().unwrap_or("kernel"));
+        let title = format!("{} on {}", short(std::any::type_name::<K>()), short(std::any::type_name::<P>()));
         if !(self.draws >= LEAST_DRAWS && self.steps > 0 && self.path > 0) {
             let error = Error::invalid("a test of invariance needs 458 draws, a step, and a path of a step");
             return Report::new(title, vec![Verdict::refused("invariance", error)]);
@@ -230,6 +228,12 @@ impl Invariance {
     }
 }
 
+/// The name of a type without the paths of its parts.
+fn short(name: &str) -> String {
+    let parts = name.split_inclusive(['<', '>', ',', ' ', '&']);
+    parts.map(|part| part.rsplit("::").next().unwrap_or(part)).collect()
+}
+
 type Rows<'a> = (usize, (&'a Vec<f64>, &'a Vec<f64>));
 
 /// The place is the number of the statistic, its name being looked up once at the end.
@@ -251,4 +255,15 @@ fn differences(found: &Draws) -> Smallest {
         };
         [(difference(|u| u), k.to_string()), (difference(|u| u * u), k.to_string())]
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short() {
+        assert_eq!(short("a::b::Cycle<a::imh::Imh, a::Cis>"), "Cycle<Imh, Cis>");
+        assert_eq!(short("Mine"), "Mine");
+    }
 }

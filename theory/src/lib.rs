@@ -9,6 +9,8 @@
 //!   an interruption.
 //! * A [`Matrix`] shows which of these checks catches which mistake.
 //!
+//! `examples/judge_my_kernel.rs` judges a kernel written by a stranger, right and wrong.
+//!
 //! Every check returns a [`Verdict`] or a [`Report`], which print as one line per law.
 //!
 //! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.

@@ -36,6 +36,14 @@ impl Smallest {
 /// The false-alarm probability is at most `level` whatever the number of stages, as stage `i` is reached with
 /// probability at most `gamma^(i-1)`; the draws of the stages must be independent. From the second stage on
 /// there are `growth` times as many draws.
+///
+/// ```
+/// use mcsa_theory::{Sequential, Smallest};
+/// let fair = Sequential::at(1e-4).run("fair coin", 100, |_, _| {
+///     Ok(Smallest { p_value: 0.6, tests: 1, place: String::new() })
+/// });
+/// assert!(fair.holds());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sequential {
     /// The total false-alarm probability.

@@ -67,8 +67,8 @@ impl Guide for Spread {
         for j in 0..z.ncols() {
             let point = z.column_mut(j);
             lanes[j / each].normals_into(point);
-            for i in 0..point.len() {
-                point[i] = self.mean[i] + self.scale[i] * point[i];
+            for (x, (mean, scale)) in point.iter_mut().zip(self.mean.iter().zip(&self.scale)) {
+                *x = mean + scale * *x;
             }
             log_q[j] = self.log_prob(point);
         }

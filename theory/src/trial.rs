@@ -122,18 +122,43 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     where
         K: Kernel<P> + Kernel<Moved<'a, P>>,
     {
+        let plain = self.run(self.target, guide, self.starts(), &keep);
+        self.follows(plain, &mut MovedGuide { guide, map }, map)
+    }
+
+    /// The same with a guide of the caller's in the new coordinates, such as a full-rank family at the parameters
+    /// that describe the same distribution there. It must draw with the same noise.
+    pub fn forgets_coordinates_between(
+        &self,
+        guide: &mut dyn Guide,
+        moved: &mut dyn Guide,
+        map: &Affine,
+    ) -> Verdict
+    where
+        K: Kernel<P> + Kernel<Moved<'a, P>>,
+    {
+        let plain = self.run(self.target, guide, self.starts(), &keep);
+        self.follows(plain, moved, map)
+    }
+
+    /// Whether a run in the new coordinates is the plain one.
+    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &Affine) -> Verdict
+    where
+        K: Kernel<Moved<'a, P>>,
+    {
         let law = "coordinates do not matter";
         let target = Moved { target: self.target, map: map.clone() };
-        let mut runs = || -> Result<f64, Error> {
-            let plain = self.run(self.target, guide, self.starts(), &keep)?;
+        let runs = || -> Result<f64, Error> {
+            let plain = plain?;
             let starts = map.each(&self.starts(), Affine::inverse_into);
-            let moved = self.run(&target, &mut MovedGuide { guide, map }, starts, &keep)?;
+            let moved = self.run(&target, guide, starts, &keep)?;
             let errors = plain.iter().zip(&moved).flat_map(|(plain, moved)| {
                 let back = map.each(moved, Affine::forward_into);
                 let cells = (0..plain.ncols()).flat_map(|j| (0..plain.nrows()).map(move |i| (i, j)));
                 cells.map(|c| (plain[c] - back[c]).abs()).collect::<Vec<_>>()
             });
-            Ok(errors.fold(0.0, |worst: f64, error| if worst >= error { worst } else { error }))
+            Ok(errors
+                .fold(0.0, |worst: f64, error| worst.max(if error.is_nan() { f64::INFINITY } else { error })))
         };
         match runs() {
             Ok(error) => Verdict::exact(law, error, 1e-9, ""),
@@ -174,8 +199,10 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         let mut lanes = self.seed.streams(self.chains, t as u64 + 1);
         order(&mut lanes);
         // Memory as a stranger leaves it, and never twice the same.
-        let mut work =
-            vec![if t % 2 == 0 { f64::NAN } else { 1e300 }; self.kernel.work_len(target, self.chains)];
+        let mut work = vec![
+            if t.is_multiple_of(2) { f64::NAN } else { 1e300 };
+            self.kernel.work_len(target, self.chains)
+        ];
         self.kernel.step(target, guide, state, &mut lanes, &mut work);
     }
 }

@@ -1,6 +1,6 @@
 //! How far lambda is from the optimum, step by step.
 
-use crate::draw::{Axis, Figure, Layer, Panel};
+use crate::draw::{Axis, Figure, Layer, Panel, Style};
 use crate::experiment::Experiment;
 use crate::quantile::quantile;
 use crate::store::{Outcome, Row};
@@ -27,11 +27,11 @@ pub fn descent(experiment: &Experiment, preset: &str, outcomes: &[Outcome]) -> F
             }
         }
         let [steps, low, median, high] = columns;
-        bands.push(Layer::band(steps.clone(), low, high).styled(crate::draw::Style::series(index)));
-        lines.push(
-            Layer::line(steps, median).named(method.label.clone()).styled(crate::draw::Style::series(index)),
-        );
+        bands.push(Layer::band(steps.clone(), low, high).styled(Style::series(index)));
+        lines.push(Layer::line(steps, median).named(method.label.clone()).styled(Style::series(index)));
     }
+    let floor = outcomes.iter().find_map(|o| o.rows.first()?.values.get("kl_floor").copied());
+    panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
     panel.layers.extend(bands);
     panel.layers.extend(lines);
     let caption = format!(

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Mass;
 
-/// Means and variances of the coordinates of points that come one by one (Welford 1962), and the mass they suggest.
+/// Means and variances of the coordinates of points that come one by one (Welford 1962), and the mass they
+/// suggest.
 ///
 /// ```text
 /// 1 / m_i = (n s_i^2 + 5 * 0.001) / (n + 5)

@@ -3,7 +3,8 @@
 use mcsa::{Error, bits};
 use serde::{Deserialize, Serialize};
 
-/// Dual averaging: moves the log step size until the acceptance has its target (Hoffman & Gelman 2014, section 3.2).
+/// Dual averaging: moves the log step size until the acceptance has its target (Hoffman & Gelman 2014,
+/// section 3.2).
 ///
 /// ```text
 /// h_t = (1 - 1/(t + t0)) h_(t-1) + (target - acceptance_t) / (t + t0)

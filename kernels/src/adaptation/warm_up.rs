@@ -6,18 +6,20 @@ use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 
 /// Takes `steps` steps of a warm-up, or fewer if it ends before, and returns the kernel they suggest.
 ///
-/// Every step is taken by a kernel of its own: `kernel` with the step size and the mass learnt so far. Randomness is that of
-/// `seed` at the number of the step, so that a warm-up in two parts equals one in one part. What is returned at the end
-/// of the warm-up is a fixed kernel, exactly invariant; the chains of the warm-up are not draws of p.
+/// Every step is taken by a kernel of its own: `kernel` with the step size and the mass learnt so far.
+/// Randomness is that of `seed` at the number of the step, so that a warm-up in two parts equals one in one
+/// part. What is returned at the end of the warm-up is a fixed kernel, exactly invariant; the chains of the
+/// warm-up are not draws of p.
 ///
 /// ```
 /// use mcsa::{Kernel, Seed};
 /// use mcsa_kernels::{DualAveraging, Hmc, Tunable, Unguided, WindowAdaptation, warm_up};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.01, 8)?);
+/// let guide = &mut Unguided { dim: 2 };
 /// let mut state = hmc.init(&target, faer::Mat::zeros(2, 4))?;
 /// let plan = WindowAdaptation::new(300, DualAveraging::new(0.8)?);
 /// let mut progress = plan.init(hmc.step_size(), 2);
-/// let hmc = warm_up(&hmc, &target, &mut Unguided { dim: 2 }, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
+/// let hmc = warm_up(&hmc, &target, guide, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
 /// assert!(hmc.step_size() > 0.3);
 /// # Ok::<(), mcsa::Error>(())
 /// ```

@@ -13,13 +13,13 @@ use crate::Mass;
 /// | first: eps | window | window x 2 | window x 4 | .. to the end of the windows | last: eps |
 /// ```
 ///
-/// At the end of a window the mass becomes that of its points, the points are forgotten and the step size starts
-/// again. By default 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference manual, section "HMC
-/// algorithm parameters"); a warm-up of fewer than 150 steps takes 15%, 75% and 10%, one of fewer than
-/// 20 learns the step size alone.
+/// At the end of a window the mass becomes that of its points, the points are forgotten and the step size
+/// starts again. By default 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference
+/// manual, section "HMC algorithm parameters"); a warm-up of fewer than 150 steps takes 15%, 75% and 10%,
+/// one of fewer than 20 learns the step size alone.
 ///
-/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8, for not
-/// every kernel can be asked for that.
+/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8,
+/// for not every kernel can be asked for that.
 ///
 /// ```
 /// use mcsa_kernels::{DualAveraging, WindowAdaptation};
@@ -35,6 +35,13 @@ pub struct WindowAdaptation {
     pub steps: u64,
     /// How the step size learns.
     pub averaging: DualAveraging,
+    /// Whether the mass learns, too; if not, there are no windows.
+    #[serde(default = "yes")]
+    pub learns_mass: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// How far a warm-up has come.
@@ -43,7 +50,7 @@ pub struct Adaptation {
     step: u64,
     step_size: StepSize,
     marginals: DiagonalMass,
-    /// The mass in use; empty is the unit mass.
+    /// The masses learnt; empty until there are any.
     #[serde(with = "bits::vector")]
     masses: Vec<f64>,
 }
@@ -59,12 +66,12 @@ impl Adaptation {
         &self.step_size
     }
 
-    /// The mass in use.
+    /// The mass learnt, if the first window is over.
     ///
     /// # Errors
     /// If a state from elsewhere holds an impossible mass.
-    pub fn mass(&self) -> Result<Mass, Error> {
-        Mass::diagonal(self.masses.clone())
+    pub fn mass(&self) -> Result<Option<Mass>, Error> {
+        if self.masses.is_empty() { Ok(None) } else { Mass::diagonal(self.masses.clone()).map(Some) }
     }
 
     /// Whether it learns about points of this dimension.
@@ -74,20 +81,21 @@ impl Adaptation {
     pub fn check(&self, dim: usize) -> Result<(), Error> {
         self.marginals
             .check(dim)
-            .and_then(|()| self.mass()?.check(dim))
+            .and_then(|()| self.mass()?.map_or(Ok(()), |mass| mass.check(dim)))
             .map_err(|error| error.within("Adaptation"))
     }
 }
 
 impl WindowAdaptation {
-    /// A warm-up of so many steps.
+    /// A warm-up of so many steps, in which the mass learns, too.
     pub fn new(steps: u64, averaging: DualAveraging) -> Self {
-        Self { steps, averaging }
+        Self { steps, averaging, learns_mass: true }
     }
 
     /// The windows in which the mass learns, as ranges of steps.
     pub fn windows(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<> {
         let (first, mut length, last) = match self.steps {
+            _ if !self.learns_mass => (self.steps, 0, 0),
             0..20 => (self.steps, 0, 0),
             steps @ 20..150 => {
                 let (first, last) = (steps * 15 / 100, steps / 10);
@@ -100,7 +108,7 @@ impl WindowAdaptation {
             if start >= close {
                 return None;
             }
-            // A window that would leave less than the next one in full reaches to the end; the first never does.
+            // A window that would leave less than the next in full reaches to the end; the first never.
             let end = if start > first && start + 3 * length > close { close } else { start + length };
             let window = start..end;
             start = end;
@@ -109,7 +117,7 @@ impl WindowAdaptation {
         })
     }
 
-    /// The beginning: a guess of the step size, and unit mass.
+    /// The beginning: a guess of the step size, and no mass.
     pub fn init(&self, step_size: f64, dim: usize) -> Adaptation {
         let step_size = self.averaging.init(step_size);
         Adaptation { step: 0, step_size, marginals: DiagonalMass::new(dim), masses: Vec::new() }
@@ -181,6 +189,20 @@ mod tests {
         assert_eq!(windows(100), [(15, 90)]);
         assert_eq!(windows(20), [(3, 18)]);
         assert!(windows(19).is_empty() && windows(0).is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_window_sets_the_mass_and_starts_the_step_size_again() {
+        let plan = WindowAdaptation::new(300, DualAveraging::new(0.8).unwrap());
+        let (mut state, points) = (plan.init(0.5, 1), faer::mat![[-2.0, 2.0]]);
+        for step in 0..100 {
+            assert!(state.mass().unwrap().is_none() && state.step() == step);
+            plan.learn(&mut state, 0.7, points.as_ref()).unwrap();
+        }
+        assert_eq!(*state.step_size(), plan.averaging.init(state.step_size().current()));
+        let variance = 50.0 * 4.0 / 49.0;
+        let mass = state.mass().unwrap().unwrap();
+        assert!((1.0 / mass.masses()[0] - (50.0 * variance + 0.005) / 55.0).abs() < 1e-12);
     }
 
     #[test]

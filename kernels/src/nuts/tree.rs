@@ -60,8 +60,8 @@ impl Weight {
     }
 }
 
-/// The generalised U-turn criterion (Betancourt 2017, App. A.4.2) between momenta `a` and `b`, with the sum of
-/// momenta in two parts: both ends still move apart.
+/// The generalised U-turn criterion (Betancourt 2017, App. A) between momenta `a` and `b`, with the sum
+/// of momenta in two parts: both ends still move apart.
 pub(super) fn goes_on(leapfrog: &Leapfrog, a: &[f64], b: &[f64], sum: &[f64], more: &[f64]) -> bool {
     leapfrog.mass().along(a, sum, more) > 0.0 && leapfrog.mass().along(b, sum, more) > 0.0
 }

@@ -1,4 +1,5 @@
-//! The leapfrog: reversible, volume-preserving, of second order. The twin is a step without its last half kick.
+//! The leapfrog: reversible, volume-preserving, of second order. The twin is a step without its last half
+//! kick.
 
 use mcsa::Gradient;
 use mcsa_kernels::{Leapfrog, Mass};
@@ -77,7 +78,10 @@ proptest! {
     /// The drift of the mass, the kick of the gradient and their order undo each other from anywhere.
     #[test]
     fn backward_undoes_forward_from_anywhere(
-        z in [-2.0..2.0f64, -2.0..2.0f64], p in [-2.0..2.0f64, -2.0..2.0f64], eps in 0.001..0.5f64, steps in 1..10_usize,
+        z in [-2.0..2.0f64, -2.0..2.0f64],
+        p in [-2.0..2.0f64, -2.0..2.0f64],
+        eps in 0.001..0.5f64,
+        steps in 1..10_usize,
     ) {
         let start = [z[0], z[1], p[0], p[1]];
         let end = flow(&correlated(), eps, 1.0, steps, start);

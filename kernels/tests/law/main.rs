@@ -11,6 +11,8 @@ mod robustness;
 #[cfg(test)]
 mod targets;
 #[cfg(test)]
+mod textbook;
+#[cfg(test)]
 mod trajectory;
 #[cfg(test)]
 mod twins;

@@ -1,14 +1,16 @@
 //! The law of one orbit, exactly.
 //!
-//! With the momentum given, all chance of a Hamiltonian kernel is discrete, and its chain moves along one orbit of the
-//! leapfrog: states `s_k`, of weight `exp(-H_k)`. Run along every branch of its decisions from every state, with either
-//! sign of the momentum, the production code must carry as much weight into `s_0` as `s_0` has. No false alarms.
+//! With the momentum given, all chance of a Hamiltonian kernel is discrete, and its chain moves along one
+//! orbit of the leapfrog: states `s_k`, of weight `exp(-H_k)`. Run along every branch of its decisions from
+//! every state, with either sign of the momentum, the production code must carry as much weight into `s_0`
+//! as `s_0` has. No false alarms.
 
 use std::collections::BTreeMap;
 
 use faer::Mat;
 use mcsa::{Cloud, Gradient, Kernel, Stream, enumerate};
 use mcsa_kernels::{GradientEnsemble, Hmc, Leapfrog, Mass, Nuts, Selection};
+use proptest::prelude::*;
 
 use crate::targets::{Banana, Edge, Funnel, Pit, correlated};
 use crate::twins::{Careless, Flaw};
@@ -145,6 +147,19 @@ fn hmc_keeps_the_weights_of_an_orbit() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn an_orbit_of_any_step_size_and_length_keeps_its_weights(eps in 0.05..0.8f64, steps in 1..7_usize) {
+        for selection in [Selection::Multinomial, Selection::EndPoint] {
+            prop_assert!(hmc_imbalance(&Banana, eps, steps, selection) < 1e-10);
+            prop_assert!(hmc_imbalance(&EDGE, eps, steps, selection) < 1e-10);
+        }
+        prop_assert!(nuts_imbalance(&Banana, eps, 2) < 1e-10);
+        prop_assert!(nuts_imbalance(&EDGE, eps, 2) < 1e-10);
+    }
+}
+
 #[test]
 fn nuts_keeps_the_weights_of_an_orbit() {
     for (eps, max_depth) in [(0.3, 1), (0.25, 3), (0.6, 3), (1.1, 3)] {
@@ -157,7 +172,8 @@ fn nuts_keeps_the_weights_of_an_orbit() {
     }
 }
 
-/// A pit whose depth is about the threshold: some states of an orbit see an energy error of 1000 and others do not.
+/// A pit whose depth is about the threshold: some states of an orbit see an energy error of 1000 and others
+/// do not.
 #[test]
 fn a_divergence_is_the_same_from_all_states() {
     for depth in [999.9, 1000.0, 1000.1] {

@@ -1,7 +1,7 @@
 //! What kernels do with bad numbers, foreign states and each other's company.
 
 use faer::Mat;
-use mcsa::{Cloud, Columns, Counted, Error, Gradient, Kernel, Record, Seed, Stream};
+use mcsa::{Cloud, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
 
 use crate::targets::{Banana, Edge, Funnel, correlated};
@@ -160,6 +160,26 @@ fn what_was_known_of_an_old_place_is_forgotten() {
         steps(kernel, &Banana, &mut placed, 0, 5..8);
         steps(kernel, &Banana, &mut fresh, 0, 5..8);
         assert_eq!(placed.chains(), fresh.chains(), "{name}");
+    }
+    each_kernel!(check);
+}
+
+#[test]
+fn what_is_remembered_is_true() {
+    fn check<K: Kernel<Banana>>(name: &str, kernel: &K) {
+        let mut remembering = kernel.init(&Banana, start(3)).unwrap();
+        let mut forgetful = remembering.clone();
+        for step in 0..30 {
+            forgetful.chains_mut();
+            steps(kernel, &Banana, &mut remembering, 0, step..step + 1);
+            steps(kernel, &Banana, &mut forgetful, 0, step..step + 1);
+            let chains = remembering.chains();
+            assert_eq!(chains, forgetful.chains(), "{name}");
+            for j in 0..3 {
+                let log_p = Banana.log_density(chains.positions.as_ref().column(j), &mut []);
+                assert_eq!(chains.log_p[j], log_p, "{name}");
+            }
+        }
     }
     each_kernel!(check);
 }

@@ -91,8 +91,8 @@ impl Exact for mcsa_models::Gaussian {
     }
 }
 
-/// A standard Gaussian in the plane, but beyond `edge` in the first coordinate the log density is `beyond`; so is
-/// the gradient there, unless `beyond` is `-inf`, which only cuts the density off.
+/// A standard Gaussian in the plane, but beyond `edge` in the first coordinate the log density is `beyond`;
+/// so is the gradient there, unless `beyond` is `-inf`, which only cuts the density off.
 pub(crate) struct Edge {
     pub(crate) edge: f64,
     pub(crate) beyond: f64,
@@ -117,7 +117,8 @@ impl Gradient for Edge {
     }
 }
 
-/// A standard Gaussian on the line, lowered by `depth` near `place`; the gradient ignores that, which a leapfrog may.
+/// A standard Gaussian on the line, lowered by `depth` near `place`; the gradient ignores that, which a
+/// leapfrog may.
 pub(crate) struct Pit {
     pub(crate) place: f64,
     pub(crate) half_width: f64,

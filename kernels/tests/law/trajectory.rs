@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mcsa::Gradient;
 use mcsa_kernels::{Leapfrog, Nuts};
+use proptest::prelude::*;
 
 use crate::orbit::{Orbit, STARTS, leapfrog, moved, orbit, row};
 use crate::targets::{Banana, Edge, Funnel, Pit, correlated};
@@ -83,7 +84,8 @@ impl Definition<'_> {
         (from..=to).map(|k| self.weight(k)).sum()
     }
 
-    /// Adds `probability` times the law of where the chain ends, given that its tree is `from..=to` and its law there `law`.
+    /// Adds `probability` times the law of where the chain ends, given that its tree is `from..=to` and its
+    /// law there `law`.
     fn grow(
         &self,
         start: i32,
@@ -133,18 +135,38 @@ fn distance(a: &Law, b: &Law) -> f64 {
 
 /// The largest difference between the rows of the code and of the definition, over the starts.
 fn strangeness<P: Gradient>(target: &P, eps: f64, max_depth: usize, twist: Twist) -> f64 {
+    STARTS.into_iter().map(|start| difference(target, eps, max_depth, twist, start)).fold(0.0, f64::max)
+}
+
+fn difference<P: Gradient>(
+    target: &P,
+    eps: f64,
+    max_depth: usize,
+    twist: Twist,
+    (z, p): ([f64; 2], [f64; 2]),
+) -> f64 {
     let dim = target.dim();
     let nuts = Nuts::with(leapfrog(eps, dim), max_depth).unwrap();
     let leapfrog = nuts.leapfrog();
-    let at = |(z, p): ([f64; 2], [f64; 2])| {
-        let states = orbit(target, leapfrog, (1 << max_depth) - 1, &z[..dim], &p[..dim]);
-        let mut transition = moved(&nuts, target, |state, p, lanes, work| {
-            nuts.transition(target, state, p, lanes, work);
-        });
-        let definition = Definition { states: &states, leapfrog, max_depth, twist };
-        distance(&row(&states, 0, 1.0, &mut transition), &definition.row(0))
-    };
-    STARTS.into_iter().map(at).fold(0.0, f64::max)
+    let states = orbit(target, leapfrog, (1 << max_depth) - 1, &z[..dim], &p[..dim]);
+    let mut transition = moved(&nuts, target, |state, p, lanes, work| {
+        nuts.transition(target, state, p, lanes, work);
+    });
+    let definition = Definition { states: &states, leapfrog, max_depth, twist };
+    distance(&row(&states, 0, 1.0, &mut transition), &definition.row(0))
+}
+
+proptest! {
+    /// From anywhere, so that each of the checks across halves decides now and then.
+    #[test]
+    fn nuts_is_what_its_definition_says_from_anywhere(
+        z in [-1.5..1.5f64, -1.5..1.5f64],
+        p in [-2.0..2.0f64, -2.0..2.0f64],
+        eps in 0.1..0.8f64,
+    ) {
+        prop_assert!(difference(&Banana, eps, 3, Twist::Nothing, (z, p)) < 1e-9);
+        prop_assert!(difference(&correlated(), eps, 3, Twist::Nothing, (z, p)) < 1e-9);
+    }
 }
 
 /// The largest relative difference between the weight that the definition carries into a start and its own.
@@ -162,7 +184,8 @@ fn imbalance<P: Gradient>(target: &P, eps: f64, twist: Twist) -> f64 {
 
 const EDGE: Edge = Edge { edge: 0.6, beyond: f64::NEG_INFINITY };
 
-/// A pit about as deep as the threshold: some states of an orbit see an energy error of 1000 and others do not.
+/// A pit about as deep as the threshold: some states of an orbit see an energy error of 1000 and others do
+/// not.
 const PIT: Pit = Pit { place: 0.9, half_width: 0.2, depth: 1000.0 };
 
 #[test]

@@ -3,8 +3,8 @@
 use faer::Mat;
 use mcsa::{Cloud, Kernel, Seed};
 use mcsa_kernels::{
-    Accepts, Adaptation, DualAveraging, GradientEnsemble, Hmc, Mala, Nuts, Rwm, Tunable, Unguided,
-    WindowAdaptation, warm_up,
+    Accepts, Adaptation, DualAveraging, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Tunable,
+    Unguided, WindowAdaptation, warm_up,
 };
 
 /// Three coordinates of standard deviation 0.1, 1 and 10.
@@ -32,7 +32,7 @@ where
         let mut lanes = seed.streams(chains, step);
         acceptance += kernel.step(&target, guide, &mut state, &mut lanes, &mut work).acceptance() / 200.0;
     }
-    (kernel, acceptance, progress.mass().unwrap().masses().to_vec())
+    (kernel, acceptance, progress.mass().unwrap().unwrap().masses().to_vec())
 }
 
 #[test]
@@ -67,6 +67,25 @@ fn a_warm_up_in_parts_equals_one_in_one_part() {
     let mut restored: (GradientEnsemble, Adaptation) = serde_json::from_str(&text).unwrap();
     let twice = warm_up(&nuts, &target, guide, &mut restored.0, &plan, &mut restored.1, seed, 90).unwrap();
     assert_eq!((once, &whole), (twice, &restored));
+}
+
+/// As the published experiments tune HMC: the step size alone, the mass as it was.
+#[test]
+fn a_kernel_keeps_its_mass_where_none_is_learnt() {
+    let (target, guide) = (scaled(), &mut Unguided { dim: 3 });
+    let mass = Mass::diagonal(vec![90.0, 1.2, 0.01]).unwrap();
+    let nuts = Nuts::with(Leapfrog::new(0.01, mass.clone()).unwrap(), 8).unwrap();
+    let mut plan = WindowAdaptation::new(300, DualAveraging::new(0.8).unwrap());
+    plan.learns_mass = false;
+    let (mut state, mut progress) =
+        (nuts.init(&target, Mat::zeros(3, 2)).unwrap(), plan.init(nuts.step_size(), 3));
+    let tuned = warm_up(&nuts, &target, guide, &mut state, &plan, &mut progress, Seed::new(34), 300).unwrap();
+    assert_eq!((tuned.leapfrog().mass(), tuned.max_depth()), (&mass, 8));
+    assert!(tuned.step_size() > 0.5 && progress.mass().unwrap().is_none());
+    let rwm = Rwm::with(1.0, vec![0.1, 1.0]).unwrap();
+    assert_eq!(rwm.tuned(2.0, None).unwrap(), Rwm::with(2.0, vec![0.1, 1.0]).unwrap());
+    let halved = rwm.tuned(2.0, Some(Mass::diagonal(vec![4.0, 4.0]).unwrap())).unwrap();
+    assert_eq!(halved, Rwm::with(2.0, vec![0.5, 0.5]).unwrap());
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Gaussian {
     /// # Errors
     /// If `rho` is not inside `(-1, 1)`.
     pub fn correlated(dim: usize, rho: f64) -> Result<Self, Error> {
-        if !(rho.abs() < 1.0) {
+        if rho.is_nan() || rho.abs() >= 1.0 {
             return Err(Error::parameter("rho", rho, "between -1 and 1"));
         }
         let fresh = (1.0 - rho * rho).sqrt();

@@ -25,19 +25,21 @@ fn float(weights: &[u8]) -> Vec<f64> {
 }
 
 fn finite(weights: &[u8]) -> Finite {
-    Finite::on_line(&float(weights)).unwrap()
+    Finite::on_line(&float(weights)).expect("some weight is positive")
 }
 
 impl Problem {
     fn transition<K: Kernel<Finite>>(&self, kernel: &K, chains: usize) -> Transition {
         let (target, mut guide) = (finite(&self.p), FiniteGuide::new(finite(&self.q)));
-        transition_matrix(kernel, &target, &mut guide, target.atoms(), chains, LIMIT).unwrap()
+        transition_matrix(kernel, &target, &mut guide, target.atoms(), chains, LIMIT)
+            .expect("a finite kernel")
     }
 
     fn under_two_guides<K: Kernel<Finite>>(&self, kernel: &K) -> Transition {
         let target = finite(&self.p);
         let (mut q, mut r) = (FiniteGuide::new(finite(&self.q)), FiniteGuide::new(finite(&self.r)));
-        transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT).unwrap()
+        transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT)
+            .expect("a finite kernel")
     }
 }
 
@@ -98,6 +100,16 @@ proptest! {
         holds(found.is_reversible())?;
         let once = closed::imh(&float(&problem.p), &float(&problem.q));
         holds(found.equals(&closed::power(&once, sweeps)))?;
+        // JSA averages over the visited states: the mean of the powers, from every start the target can visit.
+        let statistic: Vec<f64> = (0..found.atoms).map(|a| (a * a) as f64).collect();
+        for (z, mean) in found.cloud_means(&statistic).iter().enumerate().filter(|(z, _)| found.target[*z] > 0.0) {
+            let after = |k: usize| -> f64 {
+                let power = closed::power(&once, k);
+                (0..found.atoms).map(|y| power[(z, y)] * statistic[y]).sum()
+            };
+            let expected = (1..=sweeps).map(after).sum::<f64>() / sweeps as f64;
+            prop_assert!((mean - expected).abs() < 1e-12);
+        }
         let repeated = problem.transition(&Repeat { kernel: Imh::default(), times: sweeps }, 1);
         every_law(&repeated)?;
         holds(repeated.equals(&closed::power(&once, sweeps)))?;
@@ -256,7 +268,7 @@ fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
     let mut work = vec![0.0; kernel.work_len(&target)];
     Transition::of_states(&joint, kernel.batch, LIMIT, |from, lanes| {
         let positions = Mat::from_fn(1, 2, |_, j| [from % n, from / n][j] as f64);
-        let mut state = kernel.init(&target, positions).unwrap();
+        let mut state = kernel.init(&target, positions).expect("a batch of the data");
         work.fill(f64::NAN);
         kernel.step(&target, &mut guide, &mut state, lanes, &mut work);
         state.positions()[(0, 0)] as usize + n * state.positions()[(0, 1)] as usize

@@ -73,7 +73,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Independent {
                 Slip::OutOfTheLog => (to.exp() / from.exp()).ln(),
                 _ => to - from,
             };
-            let skip = self.slip == Slip::HiddenCounter && self.calls.fetch_add(1, Relaxed) % 7 == 0;
+            let skip = self.slip == Slip::HiddenCounter && self.calls.fetch_add(1, Relaxed).is_multiple_of(7);
             if lane[0].accept(log_alpha) && !skip {
                 let kept = state.chains.log_p[j];
                 state.chains.place(j, &z, if self.slip == Slip::StaleLogP { kept } else { log_p });

@@ -1,0 +1,139 @@
+//! Kernels that walk by themselves, on continuous targets that can be drawn from exactly.
+//!
+//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it for this file, split over
+//! its reports.
+
+use mcsa::{Error, Gradient, Kernel, Seed};
+use mcsa_kernels as kernels;
+use mcsa_kernels::{Cycle, Elliptical, GaussianPrior, Hmc, Imh, Leapfrog, Mala, Mass, Nuts, Repeat, Rwm};
+use mcsa_kernels::{Selection, Unguided};
+use mcsa_theory::exact::{Banana, ExactDraws, Funnel, Gaussian, Mixture, Student};
+use mcsa_theory::{Invariance, Report, Shifted, Trial, judge};
+
+/// Reports of this file that must hold: five targets and six kernels, and four compositions.
+const REPORTS: usize = 34;
+
+fn split() -> Invariance {
+    judge(0.25e-4).share(REPORTS)
+}
+
+fn holds(report: &Report) {
+    assert!(report.holds(), "{report}");
+}
+
+fn hmc(step_size: f64, selection: Selection) -> Hmc {
+    Hmc::with(Leapfrog::new(step_size, Mass::default()).expect("a step size"), 5, selection)
+        .expect("a step size")
+}
+
+fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
+    holds(&split().of(&Rwm::new(0.8).expect("a step size"), target));
+    holds(&split().of(&Mala::new(0.7).expect("a step size"), target));
+    holds(&split().of(&hmc(0.4, Selection::EndPoint), target));
+    holds(&split().chains(2).of(&hmc(0.4, Selection::Multinomial), target));
+    // The doubling favours the newer half of a trajectory: invariant, and reversible only by accident.
+    holds(&split().not_reversible().of(&Nuts::new(0.4).expect("a step size"), target));
+    holds(&split().of(&Elliptical::new(GaussianPrior::standard(target.dim())), target));
+}
+
+#[test]
+fn walks_keep_a_correlated_gaussian() {
+    on_every_kernel(&Gaussian::correlated(3, 0.8).unwrap());
+}
+
+#[test]
+fn walks_keep_a_banana() {
+    on_every_kernel(&Banana::default());
+}
+
+#[test]
+fn walks_keep_a_funnel() {
+    on_every_kernel(&Funnel::default());
+}
+
+#[test]
+fn walks_keep_a_mixture() {
+    on_every_kernel(&Mixture::default());
+}
+
+#[test]
+fn walks_keep_heavy_tails() {
+    on_every_kernel(&Student::default());
+}
+
+/// Where another kernel has moved the chains, what is remembered of the old place must be forgotten.
+#[test]
+fn compositions_forget_old_gradients() {
+    let target = Banana::default();
+    let mala = Mala::new(0.7).unwrap();
+    let cycle = Cycle { first: Imh::default(), second: mala.clone() };
+    holds(&split().not_reversible().steps(4).of(&cycle, &target));
+    let cycle = Cycle { first: mala, second: Imh::default() };
+    holds(&split().not_reversible().steps(4).of(&cycle, &target));
+    let hmc = hmc(0.4, Selection::Multinomial);
+    let either = kernels::Mixture::new(0.5, hmc.clone(), Imh::default()).unwrap();
+    holds(&split().steps(4).of(&either, &target));
+    holds(&split().of(&Repeat { kernel: hmc, times: 2 }, &target));
+}
+
+/// Constants, labels, replay and restore, without a false alarm.
+#[test]
+fn what_must_not_matter_does_not() {
+    fn tried<K>(kernel: &K)
+    where
+        K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+    {
+        let target = Banana::default();
+        let mut guide = Unguided { dim: 2 };
+        let trial = Trial::new(kernel, &target);
+        let verdicts = vec![
+            trial.forgets_constants(&mut guide, 2048.0),
+            trial.forgets_labels(&mut guide),
+            trial.replays(&mut guide),
+            trial.restores(&mut guide, through_json),
+        ];
+        holds(&Report::new("walk", verdicts));
+    }
+    tried(&Rwm::new(0.8).unwrap());
+    tried(&Mala::new(0.7).unwrap());
+    tried(&hmc(0.4, Selection::EndPoint));
+    tried(&hmc(0.4, Selection::Multinomial));
+    tried(&Nuts::new(0.4).unwrap());
+    tried(&Elliptical::new(GaussianPrior::standard(2)));
+}
+
+fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) -> Result<S, Error> {
+    let text = serde_json::to_string(state).map_err(|error| Error::invalid(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
+}
+
+/// Twin: draws of a target somewhat wider than the one the kernels walk on.
+#[test]
+fn the_wrong_target_is_caught() {
+    struct Narrow(Gaussian);
+    impl mcsa::LogDensity for Narrow {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn work_len(&self, columns: usize) -> usize {
+            self.0.work_len(columns)
+        }
+        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+            1.3 * self.0.log_density(z, work)
+        }
+    }
+    impl Gradient for Narrow {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+            1.3 * self.0.gradient_into(z, gradient, work)
+        }
+    }
+    impl ExactDraws for Narrow {
+        fn draw_into(&self, stream: &mut mcsa::Stream, z: &mut [f64]) {
+            self.0.draw_into(stream, z);
+        }
+    }
+    let target = Narrow(Gaussian::standard(2));
+    assert!(split().seed(Seed::new(4)).of(&hmc(0.4, Selection::Multinomial), &target).fails());
+    assert!(split().of(&Elliptical::new(GaussianPrior::standard(2)), &target).fails());
+    assert!(split().of(&Nuts::new(0.4).unwrap(), &target).fails());
+}
