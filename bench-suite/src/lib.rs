@@ -8,6 +8,7 @@
 //! The only crate that reads, writes, prints or knows the time.
 
 pub mod catalog;
+pub mod data;
 pub mod draw;
 pub mod experiment;
 pub mod figures;

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use mcsa::Error;
 use mcsa_bench_suite::catalog::{self, Running};
+use mcsa_bench_suite::data;
 use mcsa_bench_suite::experiment::Experiment;
 use mcsa_bench_suite::figures;
 use mcsa_bench_suite::plan::{self, Job};
@@ -33,6 +34,7 @@ enum Verb {
     Run(Choice),
     /// List the experiments with their presets.
     List,
+    Data(data::Command),
 }
 
 #[derive(Args)]
@@ -57,6 +59,7 @@ struct Choice {
 fn main() -> ExitCode {
     let result = match Program::parse().verb {
         Verb::List => list(),
+        Verb::Data(command) => command.run(&mut std::io::stdout()),
         Verb::Run(choice) => choice.run().map(drop),
         Verb::Figures(choice) => choice.figures(),
     };

@@ -1,5 +1,6 @@
 //! Steps: commands run one after another, with a closing table.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ pub(crate) struct Step {
 
 enum Work {
     Tidy,
-    Cargo { arguments: Vec<String>, environment: Option<(&'static str, &'static str)> },
+    Cargo { arguments: Vec<String>, environment: Option<(&'static str, OsString)>, here: bool },
 }
 
 /// How a step ended.
@@ -31,7 +32,7 @@ enum Outcome {
 impl Step {
     pub(crate) fn cargo(name: &'static str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().copied().map(String::from).collect();
-        Self { name, work: Work::Cargo { arguments, environment: None }, component: None }
+        Self { name, work: Work::Cargo { arguments, environment: None, here: false }, component: None }
     }
 
     pub(crate) fn tidy() -> Self {
@@ -47,9 +48,17 @@ impl Step {
     }
 
     /// An environment variable for the command.
-    pub(crate) fn with(mut self, variable: &'static str, value: &'static str) -> Self {
+    pub(crate) fn with(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
         if let Work::Cargo { environment, .. } = &mut self.work {
-            *environment = Some((variable, value));
+            *environment = Some((variable, value.into()));
+        }
+        self
+    }
+
+    /// Works where the user is and not at the root: for commands that are given paths.
+    pub(crate) fn here(mut self) -> Self {
+        if let Work::Cargo { here, .. } = &mut self.work {
+            *here = true;
         }
         self
     }
@@ -67,6 +76,14 @@ impl Step {
         };
         let code = command.status()?.code();
         Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+    }
+
+    /// What the command will find in an environment variable that was set for it.
+    #[cfg(test)]
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        let command = self.command()?;
+        let found = command.get_envs().find(|(variable, _)| *variable == name)?;
+        found.1.map(Into::into)
     }
 
     fn run(&self) -> io::Result<Outcome> {
@@ -92,15 +109,18 @@ impl Step {
     }
 
     fn command(&self) -> Option<Command> {
-        let Work::Cargo { arguments, environment } = &self.work else {
+        let Work::Cargo { arguments, environment, here } = &self.work else {
             return None;
         };
         let mut command = cargo();
-        command.args(arguments).envs(*environment);
+        if *here && let Ok(place) = std::env::current_dir() {
+            command.current_dir(place);
+        }
+        command.args(arguments).envs(environment.iter().map(|(variable, value)| (variable, value)));
         Some(command)
     }
 
-    fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match &self.work {
             Work::Tidy => "house rules".into(),
             Work::Cargo { arguments, .. } => format!("cargo {}", arguments.join(" ")),
@@ -172,6 +192,7 @@ fn table(rows: &[(&str, Duration, Outcome)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn the_table_says_how_each_step_ended() {
@@ -195,6 +216,14 @@ mod tests {
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "-v"]);
         assert_eq!(command.get_envs().count(), 1);
         assert_eq!(step.title(), "cargo doc -v");
+    }
+
+    #[test]
+    fn a_command_works_at_the_root_or_here() {
+        let place =
+            |step: Step| step.command().expect("a cargo step").get_current_dir().map(Path::to_path_buf);
+        assert_eq!(place(Step::cargo("run", &["run"])), Some(workspace::root()));
+        assert_eq!(place(Step::cargo("run", &["run"]).here()), std::env::current_dir().ok());
     }
 
     #[test]

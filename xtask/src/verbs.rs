@@ -1,5 +1,6 @@
 //! The verbs: what each is called, what it tells its reader, what it does.
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ impl Verb {
 }
 
 /// All verbs, in the order a newcomer meets them.
-pub(crate) const VERBS: [Verb; 5] = [
+pub(crate) const VERBS: [Verb; 6] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -44,6 +45,22 @@ pub(crate) const VERBS: [Verb; 5] = [
                   Its own help: `cargo xtask figures -- --help`.",
         check: anything,
         run: figures,
+    },
+    Verb {
+        name: "data",
+        summary: "List the data sets, check them, or import one",
+        usage: " [ARGS]...",
+        details: "Builds bench-suite in release mode and starts `mcsa-bench data ARGS`. Sets are carried (part of\n\
+                  the repository), imported (a file you brought) or absent. Nothing fails because a set is absent\n\
+                  but the experiments on it.\n\n\
+                  (nothing), list     all sets with their state; where to get those that are absent\n\
+                  show NAME           columns, labels, source, citation and terms of one set\n\
+                  check [NAME]        load every set that is there, or one, and check all that is known of it\n\
+                  import NAME FILE    check a file you brought and keep it: `import sml path/to/data.csv`\n\
+                  --data DIR          where imported files are; else MCSA_DATA names it, else `data` at the root\n\n\
+                  Its own help: `cargo xtask data -- --help`.",
+        check: anything,
+        run: data,
     },
     Verb {
         name: "ci",
@@ -142,6 +159,19 @@ fn figures(arguments: &[String]) -> io::Result<ExitCode> {
     Step::cargo("figures", &start).and(after_dashes(arguments)).hand_over()
 }
 
+fn data(arguments: &[String]) -> io::Result<ExitCode> {
+    data_step(arguments, std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty())).hand_over()
+}
+
+/// Paths are the user's, so it works where the user is; the folder is at the root, where the figures look for it.
+fn data_step(arguments: &[String], named: Option<OsString>) -> Step {
+    let manifest = workspace::root().join("Cargo.toml").display().to_string();
+    let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
+    let step = Step::cargo("data", &start).and(&["--bin", "mcsa-bench", "--", "data"].map(String::from));
+    let folder = named.unwrap_or_else(|| workspace::root().join("data").into());
+    step.and(after_dashes(arguments)).with("MCSA_DATA", folder).here()
+}
+
 /// The arguments without the `--` that may lead them.
 fn after_dashes(arguments: &[String]) -> &[String] {
     match arguments {
@@ -168,6 +198,16 @@ mod tests {
         for line in texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()) {
             assert!(line.len() <= 100, "{line}");
         }
+    }
+
+    #[test]
+    fn data_is_looked_for_where_the_user_says() {
+        let arguments = ["import", "sml", "x.csv"].map(String::from);
+        let step = data_step(&arguments, Some("elsewhere".into()));
+        assert!(step.title().ends_with("-- data import sml x.csv"), "{}", step.title());
+        assert_eq!(step.variable("MCSA_DATA"), Some("elsewhere".into()));
+        let at_the_root = workspace::root().join("data").into_os_string();
+        assert_eq!(data_step(&[], None).variable("MCSA_DATA"), Some(at_the_root));
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! The form in which a file comes, and how its cells find their columns.
+
+use super::{DataError, Entry, Layout};
+
+/// What the cells of a line are.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Form {
+    /// The column of each cell; `None` is not read.
+    pub(super) places: Vec<Option<usize>>,
+    /// Whether blanks separate the cells.
+    blanks: bool,
+    /// Lines before the first row, beside the one already read.
+    pub(super) skip: usize,
+    /// Whether the first line is a row.
+    pub(super) starts_at_once: bool,
+    /// The word for label 1.
+    pub(super) positive: Option<String>,
+    /// Rows of label 1, then of label 0, where no line has a label.
+    pub(super) counted: Option<(usize, usize)>,
+}
+
+impl Form {
+    /// Our own form: the header of the manifest, then a row a line. The error names the first column that differs.
+    pub(super) fn own(entry: &Entry, file: &str, header: &str) -> Result<Self, DataError> {
+        let found: Vec<&str> = header.split(',').map(str::trim).collect();
+        for (k, name) in entry.columns.iter().enumerate() {
+            match found.get(k) {
+                Some(found) if found == name => {}
+                Some(found) => {
+                    let problem = format!("the header says {}, expected {name}", shown(found));
+                    return Err(DataError::cell(file, 1, &format!("{}", k + 1), problem));
+                }
+                None => return Err(DataError::cell(file, 1, name, "missing in the header")),
+            }
+        }
+        if found.len() > entry.columns.len() {
+            let problem = format!("the header has {} columns, expected {}", found.len(), entry.columns.len());
+            return Err(DataError::line(file, 1, problem));
+        }
+        let places = (0..entry.columns.len()).map(Some).collect();
+        Ok(Self { places, blanks: false, skip: 0, starts_at_once: false, positive: None, counted: None })
+    }
+
+    /// Our own form, or one of those in which the set is published.
+    pub(super) fn any(entry: &Entry, file: &str, first: &str) -> Result<Self, DataError> {
+        let own = match Self::own(entry, file, first) {
+            Ok(own) => return Ok(own),
+            Err(error) if entry.layouts.is_empty() => return Err(error),
+            Err(_) => entry.columns.join(","),
+        };
+        if let Some(form) = entry.layouts.iter().find_map(|layout| Self::published(entry, layout, first)) {
+            return Ok(form);
+        }
+        let known: Vec<String> = entry
+            .layouts
+            .iter()
+            .map(|layout| format!("{} values on a line ({})", layout.cells, layout.what))
+            .collect();
+        let problem = format!(
+            "begins with {}; expected {}, or the header {}",
+            shown(first),
+            known.join(", or "),
+            shown(&own)
+        );
+        Err(DataError::line(file, 1, problem))
+    }
+
+    /// The form of a layout, if the first line fits it.
+    fn published(entry: &Entry, layout: &Layout, first: &str) -> Option<Self> {
+        let mut form = Self {
+            places: Vec::new(),
+            blanks: layout.blanks,
+            skip: layout.skip.saturating_sub(1),
+            starts_at_once: layout.skip == 0,
+            positive: layout.positive.clone(),
+            counted: None,
+        };
+        if layout.counted {
+            let counts: Vec<usize> =
+                first.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+            let [ones, zeros] = counts[..] else { return None };
+            (form.counted, form.starts_at_once) = (Some((ones, zeros)), false);
+        } else {
+            let cells: Vec<&str> = form.cells(first).collect();
+            // None of the cells of a header is a number; of a row, one may be a letter for the class.
+            let is_header = cells.iter().all(|cell| cell.parse::<f64>().is_err());
+            if cells.len() != layout.cells || is_header != (layout.skip > 0) {
+                return None;
+            }
+        }
+        let last = entry.columns.len() - 1;
+        let target = layout.target.or_else(|| (0..layout.cells).rfind(|cell| !layout.ignore.contains(cell)));
+        let mut inputs = 0..entry.columns.len();
+        form.places = (0..layout.cells)
+            .map(|cell| match cell {
+                cell if layout.ignore.contains(&cell) => None,
+                cell if Some(cell) == target && !layout.counted => Some(last),
+                _ => inputs.next(),
+            })
+            .collect();
+        Some(form)
+    }
+
+    /// The cells of a line.
+    pub(super) fn cells<'l>(&self, line: &'l str) -> Box<dyn Iterator<Item = &'l str> + 'l> {
+        if self.blanks {
+            Box::new(line.split_ascii_whitespace())
+        } else {
+            Box::new(line.split(',').map(str::trim))
+        }
+    }
+}
+
+/// Text from a file, quoted and not too long.
+pub(super) fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    if text.chars().count() <= MOST {
+        return format!("{text:?}");
+    }
+    format!("{:?}..", text.chars().take(MOST).collect::<String>())
+}

@@ -1,0 +1,62 @@
+//! A user's file, checked and kept.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Catalogue, DataError, Entry, Kind, Radon, Series, Table};
+
+impl Catalogue {
+    /// Reads a user's file, checks all that is known of the set, and keeps it in the folder in our own form; returns
+    /// where. A file that fails a check is not kept, and what was kept before stays.
+    ///
+    /// # Errors
+    /// If the set is carried or unknown, no folder was given, the file fails a check, or the disk refuses.
+    pub fn import(&self, name: &str, file: &Path) -> Result<PathBuf, DataError> {
+        let entry = self.entry(name)?;
+        if entry.is_carried() {
+            return Err(DataError::unusable(name, "part of the program; there is nothing to import"));
+        }
+        let Some(place) = self.place(entry) else {
+            return Err(DataError::unusable(name, "no data folder: give --data DIR or set MCSA_DATA"));
+        };
+        let shown = file.display().to_string();
+        let opened = File::open(file);
+        let opened = opened.map_err(|error| DataError::file(&shown, format!("cannot be opened: {error}")))?;
+        let packed = shown.ends_with(".gz") || shown.ends_with(".zip") || shown.ends_with(".xlsx");
+        let table = Table::read_any(entry, &shown, BufReader::new(opened)).map_err(|error| match error {
+            error if packed => {
+                DataError::file(&shown, format!("packed files are not read; unpack it first ({error})"))
+            }
+            error => error,
+        })?;
+        match entry.kind {
+            Kind::Series => {
+                let origin = super::Origin::Imported { path: place.clone(), sha256: table.sha256.clone() };
+                Series::of(entry, &table, &shown, origin).map(drop)?;
+            }
+            Kind::Hierarchical => Radon::of(entry, &table, &shown).map(drop)?,
+            Kind::Classification | Kind::Regression | Kind::Schools => {}
+        }
+        write(entry, &table, &place).map_err(|error| {
+            DataError::file(&place.display().to_string(), format!("cannot be written: {error}"))
+        })?;
+        Ok(place)
+    }
+}
+
+/// Writes the table row by row beside its place and moves it there, so that a file that exists is whole.
+fn write(entry: &Entry, table: &Table, place: &Path) -> std::io::Result<()> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut beside = place.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    let mut out = BufWriter::new(File::create(&beside)?);
+    writeln!(out, "{}", entry.columns.join(","))?;
+    for row in 0..entry.rows {
+        table.write_row(row, &mut out)?;
+    }
+    out.into_inner()?.sync_all()?;
+    fs::rename(&beside, place)
+}
