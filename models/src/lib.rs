@@ -5,6 +5,7 @@
 //!
 //! * Ground truth, with exact draws, moments and normaliser ([`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`], [`Atoms`].
+//! * Hierarchies, with exact evidence: [`EightSchools`], [`Radon`].
 //! * The laws that every model keeps, ours or yours: [`conformance`].
 //!
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
@@ -14,10 +15,13 @@ mod atoms;
 mod banana;
 pub mod conformance;
 mod constrained;
+mod eight_schools;
 mod funnel;
 mod gaussian;
 mod mixture;
+mod prior;
 mod quadrature;
+mod radon;
 mod skew_normal;
 mod student;
 mod support;
@@ -27,9 +31,11 @@ mod truth;
 pub use atoms::Atoms;
 pub use banana::Banana;
 pub use constrained::Constrained;
+pub use eight_schools::{Centring, EightSchools};
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use mixture::Mixture;
+pub use radon::Radon;
 pub use skew_normal::SkewNormal;
 pub use student::Student;
 pub use transform::Transform;
