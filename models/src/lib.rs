@@ -6,6 +6,7 @@
 //! * Ground truth, with exact draws, moments and normaliser ([`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`], [`Atoms`].
 //! * Hierarchies, with exact evidence: [`EightSchools`], [`Radon`].
+//! * Time series: [`StockVolatility`], and [`FxVolatility`] for kernels that move along a path.
 //! * The laws that every model keeps, ours or yours: [`conformance`].
 //!
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
@@ -27,6 +28,7 @@ mod student;
 mod support;
 mod transform;
 mod truth;
+mod volatility;
 
 pub use atoms::Atoms;
 pub use banana::Banana;
@@ -40,3 +42,4 @@ pub use skew_normal::SkewNormal;
 pub use student::Student;
 pub use transform::Transform;
 pub use truth::GroundTruth;
+pub use volatility::{FxVolatility, StockVolatility, Theta};
