@@ -1,0 +1,13 @@
+//! The matrix of a regression, packed for products with a few columns at a time.
+
+mod panels;
+mod product;
+mod pullback;
+
+pub(crate) use panels::{Panels, finite_matrix};
+
+/// Rows that stand together in a panel: two registers of AVX-512, four of AVX2.
+pub(crate) const ROWS: usize = 16;
+
+/// Columns that one pass over the matrix serves.
+pub(crate) const GROUP: usize = 8;
