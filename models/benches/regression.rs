@@ -3,9 +3,13 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use faer::Mat;
+use faer::dyn_stack::MemStack;
+use faer::linalg::cholesky::llt::factor::cholesky_in_place;
+use faer::{Mat, Par};
 use mcsa::{Gradient, Seed};
-use mcsa_models::{HierarchicalLogistic, NeuralRegression, ProbitRegression, ScalePrior};
+use mcsa_models::{
+    GaussianProcessClassification, HierarchicalLogistic, NeuralRegression, ProbitRegression, ScalePrior,
+};
 
 fn normals(rows: usize, columns: usize, scale: f64) -> Mat<f64> {
     let mut stream = Seed::new(1).stream(0, 0);
@@ -45,6 +49,24 @@ fn margins(criterion: &mut Criterion) {
     });
 }
 
+/// The part of a Gaussian process that no kernel can hide: ten factorisations of 315 rows.
+fn factors(criterion: &mut Criterion) {
+    let covariance =
+        Mat::from_fn(315, 315, |i, j| if i == j { 2.0 } else { 1.0 / (1.0 + i.abs_diff(j) as f64) });
+    let mut memory = Mat::zeros(315, 315);
+    let mut scratch = [std::mem::MaybeUninit::uninit(); 8192];
+    criterion.bench_function("factors_315/10", |bench| {
+        bench.iter(|| {
+            for _ in 0..10 {
+                memory.copy_from(black_box(&covariance));
+                let stack = MemStack::new(&mut scratch);
+                cholesky_in_place(memory.as_mut(), Default::default(), Par::Seq, stack, Default::default())
+                    .expect("positive definite");
+            }
+        });
+    });
+}
+
 fn regressions(criterion: &mut Criterion) {
     for (name, rows, columns) in [("hierarchical_691x8", 691, 8), ("hierarchical_900x24", 900, 24)] {
         let target = HierarchicalLogistic::new(
@@ -60,11 +82,14 @@ fn regressions(criterion: &mut Criterion) {
     let responses: Vec<f64> = (0..455).map(|i| (f64::from(i) * 0.1).sin()).collect();
     let network = NeuralRegression::new(normals(455, 13, 1.0).as_ref(), &responses, 50).expect("good data");
     model(criterion, "network_455x14x50", &network);
+    let process =
+        GaussianProcessClassification::new(normals(315, 34, 1.0).as_ref(), &labels(315)).expect("good data");
+    model(criterion, "process_315x34", &process);
 }
 
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300)).measurement_time(std::time::Duration::from_secs(1));
-    targets = margins, regressions
+    targets = margins, factors, regressions
 }
 criterion_main!(benches);

@@ -4,8 +4,9 @@
 //! their log-Jacobians live inside it.
 //!
 //! * of known moments: [`Gaussian`];
-//! * of labels: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`];
-//! * of responses: [`NeuralRegression`];
+//! * of labels: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
+//!   [`GaussianProcessClassification`];
+//! * of responses: [`NeuralRegression`], [`RobustGaussianProcess`];
 //! * of predictions: [`log_odds_from_moments`], [`log_odds_from_draws`], [`accuracy`], [`log_predictive_density`],
 //!   [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //!
@@ -17,6 +18,7 @@
 mod binary;
 mod design;
 mod gaussian;
+mod gaussian_process;
 mod held_out;
 mod network;
 
@@ -25,6 +27,7 @@ pub use binary::{
     ScalePrior, log_odds_from_draws, log_odds_from_moments,
 };
 pub use gaussian::Gaussian;
+pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
 pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };

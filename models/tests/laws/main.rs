@@ -2,4 +2,5 @@
 
 mod binary;
 mod check;
+mod gaussian_process;
 mod network;

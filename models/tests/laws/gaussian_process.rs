@@ -1,0 +1,92 @@
+use mcsa::LogDensity;
+use mcsa_models::{GaussianProcessClassification, RobustGaussianProcess};
+
+use crate::check;
+
+#[test]
+fn laws_of_classification() {
+    for (rows, columns) in [(20, 3), (33, 2), (1, 1), (16, 5)] {
+        let x = check::features(rows, columns);
+        let target = GaussianProcessClassification::new(x.as_ref(), &check::labels(x.as_ref())).unwrap();
+        check::all(&target, 1e-6);
+    }
+}
+
+#[test]
+fn laws_of_robust_regression() {
+    for (rows, columns) in [(20, 3), (33, 2), (1, 1)] {
+        let x = check::features(rows, columns);
+        let y: Vec<f64> = (0..rows).map(|i| x[(i, 0)].sin() + 0.1 * i as f64).collect();
+        let target = RobustGaussianProcess::new(x.as_ref(), &y).unwrap();
+        check::all(&target, 1e-6);
+    }
+}
+
+/// Large enough for every blocked path of the factorisation, and for strides that skip a panel.
+#[test]
+fn laws_of_many_inputs() {
+    for rows in [150, 320] {
+        let x = check::features(rows, 4);
+        let target = GaussianProcessClassification::new(x.as_ref(), &check::labels(x.as_ref())).unwrap();
+        let z = check::points(target.dim(), 3, 0.3);
+        check::batch_is_its_columns(&target, z.as_ref());
+        check::nothing_is_allocated(&target, z.as_ref());
+    }
+    let x = check::features(130, 2);
+    let target = GaussianProcessClassification::new(x.as_ref(), &check::labels(x.as_ref())).unwrap();
+    check::gradient_is_gradient(&target, check::points(target.dim(), 1, 0.3).as_ref(), 1e-6);
+}
+
+/// Two inputs, by hand.
+#[test]
+fn density_of_two_points_equals_the_formula() {
+    let x = faer::mat![[0.0, 1.0], [0.7, -0.4]];
+    let z = [0.3_f64, -0.8, 0.2, -0.5, 0.9, -1.4];
+    let target = GaussianProcessClassification::new(x.as_ref(), &[1.0, 0.0]).unwrap();
+    let r = ((0.7 / z[2].exp()).powi(2) + (1.4 / z[3].exp()).powi(2)).sqrt();
+    let root = 5.0_f64.sqrt();
+    let k = (2.0 * z[0]).exp() * (1.0 + root * r + 5.0 * r * r / 3.0) * (-root * r).exp();
+    let own = (2.0 * z[0]).exp() + (2.0 * z[1]).exp() + 1e-6;
+    let (f, g) = (z[4], z[5]);
+    let det = own * own - k * k;
+    let log_2_pi = (2.0 * std::f64::consts::PI).ln();
+    let mut expected = -0.5 * (own * (f * f + g * g) - 2.0 * k * f * g) / det - 0.5 * det.ln() - log_2_pi;
+    expected += z[..4].iter().map(|u| -0.5 * (u * u + log_2_pi)).sum::<f64>();
+    expected += -(-f).exp().ln_1p() - g.exp().ln_1p();
+    let found = target.log_density(&z, &mut vec![0.0; target.work_len(1)]);
+    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+}
+
+/// At an input that is known, the field is what it is but for its nugget; with a broad `q` it is broader.
+#[test]
+fn predictions_interpolate_and_widen() {
+    let x = check::features(12, 2);
+    let y: Vec<f64> = (0..12).map(|i| x[(i, 0)]).collect();
+    let target = RobustGaussianProcess::new(x.as_ref(), &y).unwrap();
+    let mut mean = vec![-2.0, -12.0, 0.0, 1.0, 0.5, 0.5];
+    mean.extend(&y);
+    let known = vec![0.0; mean.len()];
+    let broad = vec![0.3; mean.len()];
+    let at = target.predict_from_moments(x.as_ref(), &mean, &known).unwrap();
+    let wide = target.predict_from_moments(x.as_ref(), &mean, &broad).unwrap();
+    for ((at, wide), y) in at.iter().zip(&wide).zip(&y) {
+        assert!((at.0 - y).abs() < 1e-3 && at.1 < 1e-5, "{at:?} {y}");
+        assert!((wide.1 - 0.3).abs() < 1e-2, "{wide:?}");
+    }
+    let far = target.predict_from_moments(faer::mat![[1e3, 0.0]].as_ref(), &mean, &broad).unwrap();
+    assert!(far[0].0.abs() < 1e-12 && (far[0].1 - 1.0).abs() < 1e-5, "{far:?}");
+    assert!(target.log_predictive_density(&mean, &at, &y) > target.log_predictive_density(&mean, &wide, &y));
+}
+
+#[test]
+fn published_dimensions() {
+    let dim = |n, d| {
+        let x = check::features(n, d);
+        (
+            GaussianProcessClassification::new(x.as_ref(), &check::labels(x.as_ref())).unwrap().dim(),
+            RobustGaussianProcess::new(x.as_ref(), &vec![0.0; n]).unwrap().dim(),
+        )
+    };
+    assert_eq!((dim(187, 60).0, dim(315, 34).0, dim(512, 30).0), (249, 351, 544));
+    assert_eq!((dim(277, 6).1, dim(455, 13).1, dim(1352, 5).1), (287, 472, 1361));
+}
