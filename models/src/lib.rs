@@ -6,7 +6,7 @@
 //! * of known moments: [`Gaussian`];
 //! * of labels: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`];
-//! * of responses: [`NeuralRegression`], [`RobustGaussianProcess`];
+//! * of responses: [`LinearRegression`] (whose evidence is known too), [`NeuralRegression`], [`RobustGaussianProcess`];
 //! * of predictions: [`log_odds_from_moments`], [`log_odds_from_draws`], [`accuracy`], [`log_predictive_density`],
 //!   [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //!
@@ -20,6 +20,7 @@ mod design;
 mod gaussian;
 mod gaussian_process;
 mod held_out;
+mod linear;
 mod network;
 
 pub use binary::{
@@ -31,4 +32,5 @@ pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess}
 pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
+pub use linear::LinearRegression;
 pub use network::NeuralRegression;

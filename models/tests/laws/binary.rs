@@ -12,7 +12,7 @@ fn data(rows: usize, columns: usize) -> (Mat<f64>, Vec<f64>) {
 
 fn hierarchical(rows: usize, columns: usize, scales: ScalePrior) -> HierarchicalLogistic {
     let (x, y) = data(rows, columns);
-    HierarchicalLogistic::new(x.as_ref(), &y, scales).unwrap()
+    HierarchicalLogistic::new(x.as_ref(), &y, scales).expect("good data")
 }
 
 #[test]

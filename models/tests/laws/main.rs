@@ -3,4 +3,5 @@
 mod binary;
 mod check;
 mod gaussian_process;
+mod linear;
 mod network;
