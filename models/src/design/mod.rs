@@ -9,5 +9,5 @@ pub(crate) use panels::{Panels, finite_matrix};
 /// Rows that stand together in a panel: two registers of AVX-512, four of AVX2.
 pub(crate) const ROWS: usize = 16;
 
-/// Columns that one pass over the matrix serves.
-pub(crate) const GROUP: usize = 8;
+/// Columns that one pass over the matrix serves: ten chains are usual, and their sums fit in the registers of AVX-512.
+pub(crate) const GROUP: usize = 10;

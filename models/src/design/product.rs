@@ -22,14 +22,11 @@ impl WithSimd for Product<'_> {
         let mut first = 0;
         while first < self.columns {
             let left = (self.columns - first).min(widest);
-            let take = if left >= 8 {
-                self.block::<S, 8>(simd, first)
-            } else if left >= 4 {
-                self.block::<S, 4>(simd, first)
-            } else if left >= 2 {
-                self.block::<S, 2>(simd, first)
-            } else {
-                self.block::<S, 1>(simd, first)
+            let take = match left {
+                GROUP.. => self.block::<S, GROUP>(simd, first),
+                5.. => self.block::<S, 5>(simd, first),
+                2.. => self.block::<S, 2>(simd, first),
+                _ => self.block::<S, 1>(simd, first),
             };
             first += take;
         }
