@@ -10,6 +10,7 @@ use mcsa::{
 
 use crate::Gaussian;
 use crate::design::finite_matrix;
+use crate::support::{decided, positive};
 
 /// Linear regression with known noise and independent normal weights: a posterior of data whose every answer is known.
 ///
@@ -21,7 +22,7 @@ use crate::design::finite_matrix;
 ///
 /// There is one weight per column of `x`; for an intercept, put a column of ones in front. The weights are unconstrained: no
 /// transform, no Jacobian. The density is evaluated in the last form, from the factor `P = L L'`: `d^2` operations
-/// whatever the number of data, and no cancellation.
+/// whatever the number of data, and no cancellation. `-inf`, with gradient 0, where the square overflows.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -58,9 +59,7 @@ impl LinearRegression {
         finite_matrix("features", x).map_err(refuse)?;
         all_finite("responses", y).map_err(refuse)?;
         for (name, scale) in [("noise scale", noise_scale), ("prior scale", prior_scale)] {
-            if !(scale > 0.0 && scale.is_finite()) {
-                return Err(refuse(Error::parameter(name, scale, "positive and finite")));
-            }
+            positive(name, scale).map_err(refuse)?;
         }
         let (n, d) = (x.nrows(), x.ncols());
         let weight = noise_scale.powi(-2);
@@ -174,7 +173,7 @@ impl LinearRegression {
             *y = z - mean;
         }
         self.whiten(y);
-        self.log_evidence + self.log_normaliser - 0.5 * numeric::dot(y, y)
+        decided(self.log_evidence + self.log_normaliser - 0.5 * numeric::dot(y, y), z)
     }
 }
 
@@ -198,6 +197,10 @@ impl Gradient for LinearRegression {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
         let log_p = self.whitened_into(z, gradient);
+        if log_p == f64::NEG_INFINITY {
+            gradient.fill(0.0);
+            return log_p;
+        }
         self.colour(gradient);
         gradient.iter_mut().for_each(|g| *g = -*g);
         log_p

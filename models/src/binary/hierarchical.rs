@@ -5,6 +5,8 @@ use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, one};
 
 use super::{Likelihood, Logistic, ScalePrior};
+use crate::support::{decided, log_normal};
+use crate::{Constrained, Transform};
 
 /// Logistic regression whose weights and intercept have scales of their own. (MCMC-SE)
 ///
@@ -16,8 +18,8 @@ use super::{Likelihood, Logistic, ScalePrior};
 /// Unlike the paper, there is no latent `p_i ~ N(x_i' beta + alpha, sigma^2)` between the linear predictor and the label:
 /// the published dimensions and the published code have none.
 ///
-/// Numerics: where `tau^2` or `(beta/tau)^2` overflows (`|log tau|` beyond some 350) the density is `-inf`, and the gradient is
-/// then 0. Never NaN at a finite `z` whose margins do not overflow. The normaliser of every part is included.
+/// Numerics: where `tau^2` or `(beta/tau)^2` overflows (`|log tau|` beyond some 350) or a margin does, the density is `-inf`
+/// and the gradient 0. The normaliser of every part is included.
 ///
 /// ```
 /// use mcsa::{Gradient, LogDensity};
@@ -117,6 +119,9 @@ impl LogDensity for HierarchicalLogistic {
             *out = self.prior(z.column(j));
         }
         self.likelihood.add_logs(z, FIRST, out, work);
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = decided(*out, z.column(j));
+        }
     }
 }
 
@@ -147,8 +152,9 @@ impl Gradient for HierarchicalLogistic {
             self.add_prior_gradient(z.column(j), gradient);
         };
         self.likelihood.add_gradients(z, FIRST, out, accept, work);
-        for (j, &log_p) in out.iter().enumerate() {
-            if log_p == f64::NEG_INFINITY {
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = decided(*out, z.column(j));
+            if *out == f64::NEG_INFINITY {
                 gradients.column_mut(j).fill(0.0);
             }
         }
@@ -185,6 +191,28 @@ impl Separable for HierarchicalLogistic {
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
         self.likelihood.log_at(rows, &z[FIRST..])
+    }
+}
+
+impl Constrained for HierarchicalLogistic {
+    fn transform(&self, i: usize) -> Transform {
+        if i < FIRST { Transform::Positive } else { Transform::Real }
+    }
+
+    fn log_density_at(&self, theta: &[f64]) -> f64 {
+        let (tau, sigma) = (theta[0], theta[1]);
+        let (beta, alpha) = theta[FIRST..].split_at(self.num_features());
+        let scale = |s: f64| match self.scales {
+            ScalePrior::HalfNormal => 0.5 * (2.0 / PI).ln() - 0.5 * s * s,
+            ScalePrior::InverseGamma => -2.0 * s.ln() - s.recip(),
+        };
+        let weights: f64 = beta.iter().map(|&b| log_normal(b, tau)).sum();
+        let rows: Vec<usize> = (0..self.likelihood.rows()).collect();
+        scale(tau)
+            + scale(sigma)
+            + weights
+            + log_normal(alpha[0], sigma)
+            + self.likelihood.log_at(&rows, &theta[FIRST..])
     }
 }
 

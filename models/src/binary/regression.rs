@@ -5,6 +5,7 @@ use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one};
 
 use super::{Likelihood, Link, Logistic, Probit};
+use crate::support::{decided, positive};
 
 /// Regression of labels 0 and 1 with a symmetric link `F` and independent normal weights.
 ///
@@ -15,7 +16,7 @@ use super::{Likelihood, Link, Logistic, Probit};
 /// The weights are unconstrained: no transform, no Jacobian. There is one weight per column of `x`; for an
 /// intercept, put a column of ones in front. With [`Probit`] and `s = 1` it is the model of (MSC).
 ///
-/// Log concave. Never NaN at a finite `z` whose margins do not overflow.
+/// Log concave. `-inf`, with gradient 0, where `|z|^2` or a margin overflows.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -46,9 +47,7 @@ impl<L: Link> BinaryRegression<L> {
     /// # Errors
     /// If there is not a label per row, a label is neither 0 nor 1, or a number is not finite.
     pub fn new(x: MatRef<'_, f64>, labels: &[f64], prior_scale: f64) -> Result<Self, Error> {
-        if !(prior_scale > 0.0 && prior_scale.is_finite()) {
-            return Err(Error::parameter("prior scale", prior_scale, "positive and finite").within(L::NAME));
-        }
+        positive("prior scale", prior_scale).map_err(|error| error.within(L::NAME))?;
         let likelihood = Likelihood::new(x, labels, false).map_err(|error| error.within(L::NAME))?;
         let log_normaliser = -(x.ncols() as f64) * (prior_scale.ln() + 0.5 * (2.0 * PI).ln());
         Ok(Self { likelihood, precision: prior_scale.powi(-2), log_normaliser })
@@ -80,6 +79,9 @@ impl<L: Link> LogDensity for BinaryRegression<L> {
             *out = self.prior(z.column(j));
         }
         self.likelihood.add_logs(z, 0, out, work);
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = decided(*out, z.column(j));
+        }
     }
 }
 
@@ -109,6 +111,12 @@ impl<L: Link> Gradient for BinaryRegression<L> {
             }
         };
         self.likelihood.add_gradients(z, 0, out, accept, work);
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = decided(*out, z.column(j));
+            if *out == f64::NEG_INFINITY {
+                gradients.column_mut(j).fill(0.0);
+            }
+        }
     }
 }
 

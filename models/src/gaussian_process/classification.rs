@@ -7,6 +7,7 @@ use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same
 use super::field::Slopes;
 use super::prediction::predict;
 use super::{Field, Scales};
+use crate::support::decided;
 use crate::{Link, Logistic};
 
 /// Classification by a Gaussian process. (MCMC-SE)
@@ -20,7 +21,7 @@ use crate::{Link, Logistic};
 /// Unlike the paper, `r` is the root of the sum of squares and the amplitude is squared, as in the source code.
 ///
 /// `-inf`, with gradient 0, where the covariance has no Cholesky factor in double precision (an amplitude of more than
-/// some 1e4 with long lengths and a small nugget), or `log a` or `log s` is above 300. Never NaN at a finite `z`.
+/// some 1e4 with long lengths and a small nugget), or `log a` or `log s` is above 300.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -123,7 +124,7 @@ impl LogDensity for GaussianProcessClassification {
         let f = &z[self.first()..];
         let margins = borrow(&mut work, f.len());
         let field = self.field.log_density(self.scales(z), f, None, work);
-        self.hyperprior(z) + field + Logistic::sum_log(self.margins(f, margins))
+        decided(self.hyperprior(z) + field + Logistic::sum_log(self.margins(f, margins)), z)
     }
 }
 
@@ -138,7 +139,7 @@ impl Gradient for GaussianProcessClassification {
         let field = self.field.log_density(self.scales(z), f, Some(&mut slopes), work);
         let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
         let sum = Logistic::sum_log_with_slopes(self.margins(f, margins), likelihood, f.len());
-        let log_p = self.hyperprior(z) + field + sum;
+        let log_p = decided(self.hyperprior(z) + field + sum, z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
             return log_p;

@@ -8,6 +8,7 @@ use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same
 use super::field::Slopes;
 use super::prediction::predict;
 use super::{Field, Scales};
+use crate::support::decided;
 
 /// Regression by a Gaussian process with Student t noise. (pMCSA)
 ///
@@ -22,7 +23,7 @@ use super::{Field, Scales};
 /// below 1. The paper leaves open whether 4 is a variance; it is the standard deviation there and here.
 ///
 /// `-inf`, with gradient 0, where the covariance has no Cholesky factor in double precision, a logarithm of `eps_f` or
-/// `a` is above 300, or one of `eps_y` or `nu` beyond +-300. Never NaN at a finite `z`.
+/// `a` is above 300, or one of `eps_y` or `nu` beyond +-300.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -174,7 +175,7 @@ impl LogDensity for RobustGaussianProcess {
         let squares = borrow(&mut work, self.y.len());
         let logs = borrow(&mut work, self.y.len());
         let field = self.field.log_density(self.scales(z), &z[self.first()..], None, work);
-        self.hyperprior(z, None) + field + self.likelihood(z, squares, logs)
+        decided(self.hyperprior(z, None) + field + self.likelihood(z, squares, logs), z)
     }
 }
 
@@ -189,7 +190,7 @@ impl Gradient for RobustGaussianProcess {
         let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths, f: of_f };
         let field = self.field.log_density(self.scales(z), &z[first..], Some(&mut slopes), work);
         let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
-        let log_p = self.hyperprior(z, Some(head)) + field + self.likelihood(z, squares, logs);
+        let log_p = decided(self.hyperprior(z, Some(head)) + field + self.likelihood(z, squares, logs), z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
             return log_p;

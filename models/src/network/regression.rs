@@ -9,6 +9,8 @@ use mcsa::{
 
 use super::rectifier::{add_rectified, rectify_back};
 use crate::design::{GROUP, Panels, finite_matrix};
+use crate::support::{decided, log_normal};
+use crate::{Constrained, Transform};
 
 /// Regression by a network with one rectified hidden layer and unknown precisions. (pMCSA)
 ///
@@ -22,8 +24,8 @@ use crate::design::{GROUP, Panels, finite_matrix};
 /// rectified output could fit no negative response. Unlike that code, precisions are not kept above 1e-6.
 ///
 /// The rectifier has a kink: the density is continuous, its gradient jumps where a hidden unit meets a datum at 0. There the slope of
-/// the off side, 0, is taken; no curvature is offered. `-inf` where a precision overflows (its logarithm beyond 709, or less
-/// if the weights are large), and the gradient is then 0; never NaN at a finite `z` of magnitude up to 1e100.
+/// the off side, 0, is taken; no curvature is offered. `-inf`, with gradient 0, where a precision (its logarithm beyond 709), an
+/// output or a square overflows.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -96,6 +98,16 @@ impl NeuralRegression {
         precision_prior(z[0]).0 + precision_prior(z[1]).0 + normals(z[0], weights.len(), squares).0
     }
 
+    /// `f - y` of one datum.
+    fn error(&self, i: usize, weights: &[f64]) -> f64 {
+        assert!(i < self.y.len(), "row {i} of {} data", self.y.len());
+        let (first, second) = self.layers(weights);
+        let units = first.chunks_exact(self.inputs.columns());
+        let hidden: f64 =
+            units.zip(second).map(|(w, v)| v * numeric::dot(w, self.inputs.row(i)).max(0.0)).sum();
+        self.output_scale() * (hidden + second[self.hidden]) - self.y[i]
+    }
+
     /// Writes `f - y`, whole panels, 0 where no datum is; `units` holds the pre-activations of a group, or of all.
     fn errors_into(&self, z: &[f64], units: &mut [f64], errors: &mut [f64], packed: &mut [f64]) {
         let (stride, d, scale) = (self.inputs.padded_rows(), self.inputs.columns(), self.output_scale());
@@ -139,7 +151,7 @@ impl LogDensity for NeuralRegression {
         let errors = borrow(&mut work, stride);
         let units = borrow(&mut work, stride * GROUP.min(self.hidden));
         self.errors_into(z, units, errors, packed);
-        self.prior(z) + normals(z[1], self.y.len(), numeric::dot(errors, errors)).0
+        decided(self.prior(z) + normals(z[1], self.y.len(), numeric::dot(errors, errors)).0, z)
     }
 }
 
@@ -153,7 +165,7 @@ impl Gradient for NeuralRegression {
         self.errors_into(z, units, errors, packed);
         let square = numeric::dot(errors, errors);
         let (likelihood, slope) = normals(z[1], self.y.len(), square);
-        let log_p = self.prior(z) + likelihood;
+        let log_p = decided(self.prior(z) + likelihood, z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
             return log_p;
@@ -208,16 +220,23 @@ impl Separable for NeuralRegression {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        let (first, second) = self.layers(&z[2..]);
-        let mut square = 0.0;
-        for &i in rows {
-            assert!(i < self.y.len(), "row {i} of {} data", self.y.len());
-            let units = first.chunks_exact(self.inputs.columns());
-            let hidden: f64 =
-                units.zip(second).map(|(w, v)| v * numeric::dot(w, self.inputs.row(i)).max(0.0)).sum();
-            square += (self.output_scale() * (hidden + second[self.hidden]) - self.y[i]).powi(2);
-        }
+        let square = rows.iter().map(|&i| self.error(i, &z[2..]).powi(2)).sum();
         normals(z[1], rows.len(), square).0
+    }
+}
+
+impl Constrained for NeuralRegression {
+    fn transform(&self, i: usize) -> Transform {
+        if i < 2 { Transform::Positive } else { Transform::Real }
+    }
+
+    fn log_density_at(&self, theta: &[f64]) -> f64 {
+        let gamma = |x: f64| log_gamma_normaliser() + (SHAPE - 1.0) * x.ln() - SHAPE * x;
+        let (lambda, precision) = (theta[0], theta[1]);
+        let weights: f64 = theta[2..].iter().map(|&w| log_normal(w, lambda.sqrt().recip())).sum();
+        let terms =
+            (0..self.y.len()).map(|i| log_normal(self.error(i, &theta[2..]), precision.sqrt().recip()));
+        gamma(lambda) + gamma(precision) + weights + terms.sum::<f64>()
     }
 }
 

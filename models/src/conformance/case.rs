@@ -1,0 +1,111 @@
+//! A target under examination.
+
+use faer::{Mat, MatRef};
+use mcsa::{LogDensity, Seed, Stream};
+
+use super::Map;
+
+/// Writes `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 = z_i-1)` or `u_i = P(Z_i <= z_i)`: at a draw of the target each is
+/// uniform on `(0, 1)`.
+pub type Uniforms<P> = fn(&P, &[f64], &mut [f64]);
+
+/// A target under examination, and where to examine it.
+///
+/// Laws are tried at `centre + spread * eps` with `eps` standard normal; quadrature is laid out on the same scale.
+///
+/// ```
+/// use mcsa_models::{Gaussian, conformance::Case};
+/// let case = Case::new(Gaussian::standard(2)).with_centre(vec![1.0, 0.0]).with_spread(0.5);
+/// assert_eq!(case.spread, [0.5, 0.5]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Case<P> {
+    /// The target.
+    pub target: P,
+    /// Around where the laws are tried.
+    pub centre: Vec<f64>,
+    /// How far from there, coordinate by coordinate.
+    pub spread: Vec<f64>,
+    /// How quadrature covers a line; [`Map::SinhSinh`] for tails heavier than exponential.
+    pub map: Map,
+    /// Where the points come from at which the laws are tried.
+    pub seed: Seed,
+    /// Distribution functions, for targets with exact draws.
+    pub uniforms: Option<Uniforms<P>>,
+}
+
+impl<P: LogDensity> Case<P> {
+    /// Around zero, with unit spread, light tails and seed 1.
+    pub fn new(target: P) -> Self {
+        let dim = target.dim();
+        Self {
+            target,
+            centre: vec![0.0; dim],
+            spread: vec![1.0; dim],
+            map: Map::Sinh,
+            seed: Seed::new(1),
+            uniforms: None,
+        }
+    }
+
+    /// The same, tried around another point.
+    #[must_use]
+    pub fn with_centre(self, centre: Vec<f64>) -> Self {
+        assert_eq!(centre.len(), self.target.dim(), "a centre of the target's dimension");
+        Self { centre, ..self }
+    }
+
+    /// The same, tried closer to or further from the centre.
+    #[must_use]
+    pub fn with_spread(self, spread: f64) -> Self {
+        Self { spread: vec![spread; self.target.dim()], ..self }
+    }
+
+    /// The same, integrated on another map of the line.
+    #[must_use]
+    pub fn with_map(self, map: Map) -> Self {
+        Self { map, ..self }
+    }
+
+    /// The same, tried at other points.
+    #[must_use]
+    pub fn with_seed(self, seed: Seed) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same, with distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).
+    #[must_use]
+    pub fn with_uniforms(self, uniforms: Uniforms<P>) -> Self {
+        Self { uniforms: Some(uniforms), ..self }
+    }
+
+    pub(super) fn stream(&self, name: &str) -> Stream {
+        self.seed.named(name).stream(0, 0)
+    }
+
+    /// Lent memory, full of NaN.
+    pub(super) fn work(&self, columns: usize) -> Vec<f64> {
+        vec![f64::NAN; self.target.work_len(columns)]
+    }
+
+    pub(super) fn log_density(&self, z: &[f64]) -> f64 {
+        self.target.log_density(z, &mut self.work(1))
+    }
+
+    pub(super) fn log_densities(&self, z: MatRef<'_, f64>) -> Vec<f64> {
+        let mut log_p = vec![f64::NAN; z.ncols()];
+        self.target.log_densities(z, &mut log_p, &mut self.work(z.ncols()));
+        log_p
+    }
+
+    /// Points to try the laws at.
+    pub(super) fn points(&self, columns: usize) -> Mat<f64> {
+        let mut stream = self.stream("points");
+        Mat::from_fn(self.target.dim(), columns, |i, _| self.centre[i] + self.spread[i] * stream.normal())
+    }
+
+    /// Whether the target is small enough for quadrature.
+    pub(super) fn is_integrable(&self) -> bool {
+        self.target.dim() <= 3
+    }
+}

@@ -1,0 +1,61 @@
+//! Laws of what is drawn.
+
+use mcsa::ExactDraws;
+
+use super::{Case, Failure, Verdict};
+
+const DRAWS: usize = 16_384;
+const FALSE_ALARM: f64 = 1e-4;
+
+/// The largest distance that is reached with probability `level` at most between the distribution function of `n`
+/// draws and the true one: `sqrt(ln(2 / level) / 2n)`, valid for every `n` (Massart 1990, with Dvoretzky, Kiefer and
+/// Wolfowitz).
+fn largest_distance(n: usize, level: f64) -> f64 {
+    ((2.0 / level).ln() / (2.0 * n as f64)).sqrt()
+}
+
+/// The distance of Kolmogorov and Smirnov from the uniform distribution; infinite if a value is outside.
+fn distance_from_uniform(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let n = values.len() as f64;
+    let gap = |(k, &u): (usize, &f64)| {
+        let inside = (0.0..=1.0).contains(&u);
+        // NaN is not inside either.
+        if inside { (u - k as f64 / n).max((k as f64 + 1.0) / n - u) } else { f64::INFINITY }
+    };
+    values.iter().enumerate().map(gap).fold(0.0, f64::max)
+}
+
+/// Exact draws, sent through the case's distribution functions, are uniform, coordinate by coordinate: one-sample tests
+/// of Kolmogorov and Smirnov over 16,384 draws, false alarm 1e-4 for all coordinates together. Draws lie in the support.
+///
+/// # Errors
+/// With the coordinate and its distance; or if the case has no distribution functions.
+pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Verdict {
+    const LAW: &str = "draws_follow_the_law";
+    let Some(uniforms) = case.uniforms else {
+        return Err(Failure::new(LAW, "the case", "distribution functions: Case::with_uniforms", "none"));
+    };
+    let dim = case.target.dim();
+    let mut stream = case.stream("draws");
+    let (mut z, mut u) = (vec![0.0; dim], vec![f64::NAN; dim]);
+    let mut values = vec![vec![f64::NAN; DRAWS]; dim];
+    for draw in 0..DRAWS {
+        z.fill(f64::NAN);
+        case.target.draw_into(&mut stream, &mut z);
+        if !case.log_density(&z).is_finite() {
+            return Err(Failure::new(LAW, format!("draw {draw}"), "inside the support", format!("{z:?}")));
+        }
+        uniforms(&case.target, &z, &mut u);
+        values.iter_mut().zip(&u).for_each(|(values, &u)| values[draw] = u);
+    }
+    let largest = largest_distance(DRAWS, FALSE_ALARM / dim.max(1) as f64);
+    for (i, values) in values.iter_mut().enumerate() {
+        let distance = distance_from_uniform(values);
+        if distance > largest {
+            let expected = format!("a distance of at most {largest:.4}");
+            return Err(Failure::new(LAW, format!("coordinate {i}"), expected, format!("{distance:.4}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Far out, and beyond.
+
+use mcsa::LogDensity;
+
+use super::{Case, Failure, Verdict};
+
+const FAR: [f64; 6] = [1e3, 1e8, 1e154, 1e200, 1e306, f64::MAX];
+
+/// At far finite points the log density is a number or `-inf`: never NaN, never `+inf`; and a point with an infinite
+/// coordinate has no finite density, nor has one with a NaN, which alone may give NaN.
+///
+/// Tried with all coordinates far at once, and with one at a time (of more than 16, 16) while the others stay at the centre.
+///
+/// # Errors
+/// With the coordinate and where it was put.
+pub fn far_points_are_decided<P: LogDensity>(case: &Case<P>) -> Verdict {
+    const LAW: &str = "far_points_are_decided";
+    let dim = case.target.dim();
+    if dim == 0 {
+        return Ok(());
+    }
+    let decided = |z: &[f64], place: String| match case.log_density(z) {
+        log_p if log_p < f64::INFINITY => Ok(()),
+        log_p => Err(Failure::new(LAW, place, "a finite number or -inf", format!("{log_p}"))),
+    };
+    let not_finite = |z: &[f64], value: f64, place: String| match case.log_density(z) {
+        log_p if log_p == f64::NEG_INFINITY || log_p.is_nan() && value.is_nan() => Ok(()),
+        log_p => Err(Failure::new(LAW, place, "-inf", format!("{log_p}"))),
+    };
+    let step = dim.div_ceil(16);
+    for value in FAR.into_iter().flat_map(|far| [far, -far]) {
+        decided(&vec![value; dim], format!("all coordinates {value:e}"))?;
+        for i in (0..dim).step_by(step) {
+            let mut z = case.centre.clone();
+            z[i] = value;
+            decided(&z, format!("coordinate {i} at {value:e}"))?;
+        }
+    }
+    for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        for i in (0..dim).step_by(step) {
+            let mut z = case.centre.clone();
+            z[i] = value;
+            not_finite(&z, value, format!("coordinate {i} at {value}"))?;
+        }
+    }
+    Ok(())
+}

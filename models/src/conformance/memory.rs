@@ -1,0 +1,80 @@
+//! No allocation once warm.
+
+use faer::Mat;
+use mcsa::{Columns, Curvature, Gradient, LogDensity, Separable};
+
+use super::{Case, Failure, Verdict};
+
+/// Runs a closure and says how often it allocated.
+///
+/// Only a binary can install an allocator, so the caller brings one; the crate `allocation-counter` has it:
+/// `|call| allocation_counter::measure(call).count_total`.
+pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
+
+fn silent(law: &'static str, verb: &'static str, meter: Meter<'_>, call: &mut dyn FnMut()) -> Verdict {
+    call();
+    match meter(call) {
+        0 => Ok(()),
+        count => Err(Failure::new(law, verb, "no allocation", format!("{count}"))),
+    }
+}
+
+const COLUMNS: usize = 5;
+
+/// `log_density` and `log_densities`, on lent memory, allocate nothing.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn density_allocates_nothing<P: LogDensity>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+    const LAW: &str = "density_allocates_nothing";
+    let (target, z) = (&case.target, case.points(COLUMNS));
+    let (mut out, mut work) = ([0.0; COLUMNS], case.work(COLUMNS));
+    silent(LAW, "log_density", meter, &mut || {
+        out[0] = target.log_density(z.as_ref().column(0), &mut work);
+    })?;
+    silent(LAW, "log_densities", meter, &mut || target.log_densities(z.as_ref(), &mut out, &mut work))
+}
+
+/// The same of `gradient_into` and `gradients_into`.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn gradient_allocates_nothing<P: Gradient>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+    const LAW: &str = "gradient_allocates_nothing";
+    let (target, z) = (&case.target, case.points(COLUMNS));
+    let (mut out, mut work) = ([0.0; COLUMNS], case.work(COLUMNS));
+    let mut gradients = Mat::zeros(target.dim(), COLUMNS);
+    silent(LAW, "gradients_into", meter, &mut || {
+        target.gradients_into(z.as_ref(), &mut out, gradients.as_mut(), &mut work);
+    })?;
+    let mut gradient = vec![0.0; target.dim()];
+    silent(LAW, "gradient_into", meter, &mut || {
+        out[0] = target.gradient_into(z.as_ref().column(0), &mut gradient, &mut work);
+    })
+}
+
+/// The same of `hessian_vector_into`.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn curvature_allocates_nothing<P: Curvature>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+    let (target, z) = (&case.target, case.points(2));
+    let (mut product, mut work) = (vec![0.0; target.dim()], case.work(1));
+    let (z, v) = (z.as_ref().column(0), z.as_ref().column(1));
+    silent("curvature_allocates_nothing", "hessian_vector_into", meter, &mut || {
+        target.hessian_vector_into(z, v, &mut product, &mut work);
+    })
+}
+
+/// The same of `log_prior` and `log_likelihood_at`.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn terms_allocate_nothing<P: Separable>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+    const LAW: &str = "terms_allocate_nothing";
+    let (target, z) = (&case.target, case.points(1));
+    let (z, mut work, mut sum) = (z.as_ref().column(0), case.work(1), 0.0);
+    let rows: Vec<usize> = (0..target.num_data()).collect();
+    silent(LAW, "log_prior", meter, &mut || sum += target.log_prior(z, &mut work))?;
+    silent(LAW, "log_likelihood_at", meter, &mut || sum += target.log_likelihood_at(&rows, z, &mut work))
+}

@@ -1,0 +1,37 @@
+//! What people are told.
+
+use std::collections::BTreeSet;
+
+use mcsa::{Columns, Named};
+
+use super::failure::same_bits;
+use super::{Case, Failure, Verdict};
+
+/// `constrain` appends to what is there, gives every parameter a name of its own and a number, and the same again.
+///
+/// # Errors
+/// With the name.
+pub fn names_are_distinct<P: Named>(case: &Case<P>) -> Verdict {
+    const LAW: &str = "names_are_distinct";
+    let points = case.points(1);
+    let z = points.as_ref().column(0);
+    let mut named = vec![("before".into(), 1.0)];
+    case.target.constrain(z, &mut named);
+    if named.first().is_none_or(|(name, _)| name != "before") {
+        return Err(Failure::new(LAW, "the list handed in", "appended to", "overwritten"));
+    }
+    let mut seen = BTreeSet::new();
+    for (name, value) in &named {
+        if !seen.insert(name.as_ref()) {
+            return Err(Failure::new(LAW, name.as_ref(), "one parameter of this name", "two"));
+        }
+        if !value.is_finite() {
+            return Err(Failure::new(LAW, name.as_ref(), "a finite number", format!("{value}")));
+        }
+    }
+    let mut again = Vec::new();
+    case.target.constrain(z, &mut again);
+    let values = |list: &[(_, f64)]| list.iter().map(|&(_, value)| value).collect::<Vec<_>>();
+    let place = |k: usize| again.get(k).map_or_else(String::new, |(name, _)| format!("{name}, asked again"));
+    same_bits(LAW, place, &values(&again), &values(&named[1..]))
+}

@@ -1,0 +1,109 @@
+//! Slopes by extrapolated differences.
+
+use mcsa::LogDensity;
+
+use super::{Case, Failure, Verdict};
+
+const ROWS: usize = 12;
+const DEGREE: usize = 6;
+
+/// `f'(0)` and an estimate of its error: central differences at steps `h, h/2, ..`, extrapolated to zero
+/// (Ridders 1982). The entry that differs least from its two parents wins.
+fn extrapolate(differences: &[f64; ROWS]) -> (f64, f64) {
+    let mut parents = [0.0; DEGREE];
+    let (mut best, mut error) = (f64::NAN, f64::INFINITY);
+    for (row, &difference) in differences.iter().enumerate() {
+        let mut current = [0.0; DEGREE];
+        current[0] = difference;
+        let mut factor = 4.0;
+        for k in 1..DEGREE.min(row + 1) {
+            current[k] = (factor * current[k - 1] - parents[k - 1]) / (factor - 1.0);
+            factor *= 4.0;
+            let change = (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs());
+            if change < error {
+                (best, error) = (current[k], change);
+            }
+        }
+        parents = current;
+    }
+    (best, error)
+}
+
+/// `d/dt f(t)` at zero, with the estimate of its error: steps 1/8, 1/16, .., leaving out those at which `f` is not
+/// finite on both sides.
+pub(super) fn slope(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
+    let mut table = [f64::NAN; ROWS];
+    let (mut row, mut step) = (0, 0.125);
+    while row < ROWS && step > 1e-9 {
+        let difference = (f(step) - f(-step)) / (2.0 * step);
+        if difference.is_finite() {
+            table[row] = difference;
+            row += 1;
+        }
+        step *= 0.5;
+    }
+    extrapolate(&table)
+}
+
+/// `Ok` if `found` is the slope of `f` at zero.
+///
+/// The tolerance is ten times the extrapolation's own estimate of its error plus 1e-9, relative to a slope above one.
+pub(super) fn is_slope(
+    law: &'static str,
+    place: impl FnOnce() -> String,
+    found: f64,
+    f: impl FnMut(f64) -> f64,
+) -> Verdict {
+    let (expected, error) = slope(f);
+    let size = 1.0 + expected.abs();
+    let tolerance = 10.0 * error + 1e-9 * size;
+    // Written so that NaN is refused.
+    if error <= 1e-6 * size && (found - expected).abs() <= tolerance {
+        return Ok(());
+    }
+    let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+    Err(Failure::new(law, place(), expected, format!("{found:e}")))
+}
+
+/// A direction in the target's space, with its name.
+pub(super) struct Direction {
+    pub(super) name: String,
+    pub(super) v: Vec<f64>,
+}
+
+impl Direction {
+    pub(super) fn dot(&self, gradient: &[f64]) -> f64 {
+        self.v.iter().zip(gradient).map(|(v, g)| v * g).sum()
+    }
+
+    /// Writes `z + t v`.
+    pub(super) fn move_into(&self, z: &[f64], t: f64, out: &mut [f64]) {
+        for ((out, z), v) in out.iter_mut().zip(z).zip(&self.v) {
+            *out = z + t * v;
+        }
+    }
+}
+
+/// Every coordinate if there are few, else the first eight, the last eight and eight others; and three directions
+/// that mix all. Lengths are those of the case's spread.
+pub(super) fn directions<P: LogDensity>(case: &Case<P>) -> Vec<Direction> {
+    let dim = case.target.dim();
+    let mut stream = case.stream("directions");
+    let chosen: Vec<usize> = if dim <= 48 {
+        (0..dim).collect()
+    } else {
+        let others = (0..8).map(|_| (stream.uniform() * dim as f64) as usize);
+        (0..8).chain(dim - 8..dim).chain(others).collect()
+    };
+    let coordinate = |k: usize| {
+        let mut v = vec![0.0; dim];
+        v[k] = case.spread[k];
+        Direction { name: format!("coordinate {k}"), v }
+    };
+    let mut all: Vec<_> = chosen.into_iter().map(coordinate).collect();
+    for k in 0..if dim == 0 { 0 } else { 3 } {
+        let v = case.spread.iter().map(|s| s * stream.normal() / (dim as f64).sqrt()).collect();
+        all.push(Direction { name: format!("mixed direction {k}"), v });
+    }
+    all
+}

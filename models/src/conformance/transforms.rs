@@ -1,0 +1,77 @@
+//! Transforms and their Jacobians.
+
+use mcsa::Columns;
+
+use super::failure::near;
+use super::slope::is_slope;
+use super::{Case, Failure, Verdict};
+use crate::Constrained;
+
+/// The coordinates tried: all, or 64 spread over all.
+fn coordinates(dim: usize) -> impl Iterator<Item = usize> {
+    (0..dim).step_by(dim.div_ceil(64).max(1))
+}
+
+/// `unconstrain(constrain(z)) = z`, within 1e-10 of the size (above one).
+///
+/// # Errors
+/// With the coordinate and the point.
+pub fn transforms_invert<P: Constrained>(case: &Case<P>) -> Verdict {
+    let points = case.points(8);
+    let dim = case.target.dim();
+    let (mut theta, mut back) = (vec![f64::NAN; dim], vec![f64::NAN; dim]);
+    for j in 0..points.ncols() {
+        let z = points.as_ref().column(j);
+        case.target.constrain_into(z, &mut theta);
+        case.target.unconstrain_into(&theta, &mut back);
+        for (i, (&found, &z)) in back.iter().zip(z).enumerate() {
+            let place = || format!("coordinate {i}, point {j}");
+            near("transforms_invert", place, found, z, 1e-10 * (1.0 + z.abs()))?;
+        }
+    }
+    Ok(())
+}
+
+/// `exp(log_slope)` is the slope of `constrain`, and `log_slope_gradient` that of `log_slope`, by differences.
+///
+/// # Errors
+/// With the coordinate and the point.
+pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Verdict {
+    const LAW: &str = "jacobians_are_slopes";
+    let points = case.points(4);
+    for j in 0..points.ncols() {
+        let z = points.as_ref().column(j);
+        for i in coordinates(z.len()) {
+            let transform = case.target.transform(i);
+            let place = || format!("coordinate {i}, point {j}");
+            is_slope(LAW, place, transform.log_slope(z[i]).exp(), |t| transform.constrain(z[i] + t))?;
+            let place = || format!("gradient of the log-Jacobian, coordinate {i}, point {j}");
+            is_slope(LAW, place, transform.log_slope_gradient(z[i]), |t| transform.log_slope(z[i] + t))?;
+        }
+    }
+    Ok(())
+}
+
+/// `log p(z) = log p_theta(b(z)) + log |b'(z)|`, within 1e-10 of the size (above one): the model as printed against the
+/// model as evaluated.
+///
+/// # Errors
+/// With the point; the message says so if it is the Jacobian that is missing.
+pub fn density_carries_its_jacobian<P: Constrained>(case: &Case<P>) -> Verdict {
+    const LAW: &str = "density_carries_its_jacobian";
+    let points = case.points(8);
+    let mut theta = vec![f64::NAN; case.target.dim()];
+    for j in 0..points.ncols() {
+        let z = points.as_ref().column(j);
+        case.target.constrain_into(z, &mut theta);
+        let (printed, log_jacobian) = (case.target.log_density_at(&theta), case.target.log_jacobian(z));
+        let (found, expected) = (case.log_density(z), printed + log_jacobian);
+        let tolerance = 1e-10 * (1.0 + expected.abs());
+        if (found - printed).abs() <= tolerance && log_jacobian.abs() > tolerance {
+            let expected = format!("{expected:e} = density + log-Jacobian {log_jacobian:e}");
+            return Err(Failure::new(LAW, format!("point {j}"), expected, format!("{found:e}: no Jacobian")));
+        }
+        near(LAW, || format!("point {j}"), found, expected, tolerance)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! A target and the space it was written on.
+
+use mcsa::LogDensity;
+
+use crate::Transform;
+
+/// A target written as a density of parameters `theta`, carried to `R^d` coordinate by coordinate:
+///
+/// ```text
+/// log p(z) = log p_theta(b(z)) + sum_i log b_i'(z_i)
+/// ```
+///
+/// This is how a model is held to its paper: [`log_density_at`](Self::log_density_at) is the formula as printed,
+/// written for the reader and not for speed, and the conformance suite compares it with what is evaluated.
+///
+/// ```
+/// use mcsa_models::{Constrained, EightSchools, Transform};
+/// let model = EightSchools::non_centred();
+/// assert_eq!(model.transform(1), Transform::Positive);
+/// assert_eq!(model.log_jacobian(&[0.0, 0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.7);
+/// ```
+pub trait Constrained: LogDensity {
+    /// How coordinate `i` is carried.
+    ///
+    /// # Panics
+    /// If `i` is not less than the dimension.
+    fn transform(&self, i: usize) -> Transform;
+
+    /// `log p_theta(theta)`, up to the same constant as the density: slow, by the book, and free to allocate.
+    fn log_density_at(&self, theta: &[f64]) -> f64;
+
+    /// `sum_i log b_i'(z_i)`.
+    fn log_jacobian(&self, z: &[f64]) -> f64 {
+        z.iter().enumerate().map(|(i, &z)| self.transform(i).log_slope(z)).sum()
+    }
+
+    /// Writes `theta = b(z)`.
+    fn constrain_into(&self, z: &[f64], theta: &mut [f64]) {
+        assert_eq!(z.len(), theta.len(), "as many parameters as coordinates");
+        for (i, (theta, &z)) in theta.iter_mut().zip(z).enumerate() {
+            *theta = self.transform(i).constrain(z);
+        }
+    }
+
+    /// Writes `z = b^-1(theta)`.
+    fn unconstrain_into(&self, theta: &[f64], z: &mut [f64]) {
+        assert_eq!(z.len(), theta.len(), "as many coordinates as parameters");
+        for (i, (z, &theta)) in z.iter_mut().zip(theta).enumerate() {
+            *z = self.transform(i).unconstrain(theta);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A small hierarchy with a funnel in it.
+
+use std::borrow::Cow;
+
+use mcsa::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+
+use crate::prior::half_cauchy;
+use crate::quadrature::{Axis, Map, log_integral};
+use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
+use crate::{Constrained, Transform};
+
+/// Effects of coaching in eight schools, and their standard errors (Rubin 1981, Table 1; Gelman et al.,
+/// *Bayesian Data Analysis*, section 5.5).
+const EFFECTS: [f64; 8] = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0];
+const ERRORS: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
+
+/// The scale of both priors: that of `posteriordb`.
+const SCALE: f64 = 5.0;
+
+/// What the last coordinates of [`EightSchools`] are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Centring {
+    /// The effects `theta_j`: a funnel where the data are weak.
+    Centred,
+    /// The standardised `eta_j = (theta_j - mu) / tau`: correlated where the data are strong.
+    NonCentred,
+}
+
+/// Partially pooled effects with known standard errors (eight schools):
+///
+/// ```text
+/// mu ~ N(0, 5^2),   tau ~ half-Cauchy(5),   theta_j ~ N(mu, tau^2),   effect_j ~ N(theta_j, error_j^2)
+/// z = (mu, log tau, theta_1, .., theta_J)   or   (mu, log tau, eta_1, .., eta_J),   log-Jacobian log tau
+/// ```
+///
+/// The second has `eta_j ~ N(0, 1)` and `theta_j = mu + tau eta_j`; both have the same evidence. One datum per school.
+///
+/// ```
+/// use mcsa_models::EightSchools;
+/// let (log_evidence, _) = EightSchools::centred().log_evidence(1e-10);
+/// assert!((log_evidence + 31.06).abs() < 0.5);
+/// ```
+#[derive(Debug, Clone)]
+pub struct EightSchools {
+    effects: Vec<f64>,
+    errors: Vec<f64>,
+    centring: Centring,
+    /// `-sum log error_j - J log(2 pi) / 2`.
+    log_peak: f64,
+}
+
+impl EightSchools {
+    /// The eight schools, effects as coordinates.
+    pub fn centred() -> Self {
+        Self::of(EFFECTS.into(), ERRORS.into(), Centring::Centred)
+    }
+
+    /// The eight schools, standardised effects as coordinates.
+    pub fn non_centred() -> Self {
+        Self::of(EFFECTS.into(), ERRORS.into(), Centring::NonCentred)
+    }
+
+    /// Other schools.
+    ///
+    /// # Errors
+    /// If the lengths differ, an effect is not finite or an error not positive and finite.
+    pub fn new(effects: Vec<f64>, errors: Vec<f64>, centring: Centring) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("EightSchools");
+        all_finite("effects", &effects).map_err(refuse)?;
+        same_length("errors", effects.len(), errors.len()).map_err(refuse)?;
+        errors.iter().try_for_each(|&error| positive("error", error)).map_err(refuse)?;
+        Ok(Self::of(effects, errors, centring))
+    }
+
+    fn of(effects: Vec<f64>, errors: Vec<f64>, centring: Centring) -> Self {
+        let log_peak = -errors.iter().map(|e| e.ln() + HALF_LOG_TAU).sum::<f64>();
+        Self { effects, errors, centring, log_peak }
+    }
+
+    /// `log p(effects)` and how much the last halving of a step changed it: effects and `mu` are integrated out in
+    /// closed form, `log tau` by quadrature to within `tolerance`.
+    pub fn log_evidence(&self, tolerance: f64) -> (f64, f64) {
+        let axis = Axis { map: Map::Sinh, centre: SCALE.ln(), width: 1.0 };
+        log_integral(&[axis], tolerance, |z| {
+            let variance = (2.0 * z[0]).exp();
+            let (mut precision, mut linear, mut log_p) =
+                (1.0 / (SCALE * SCALE), 0.0, half_cauchy(z[0], SCALE).0);
+            for (effect, error) in self.effects.iter().zip(&self.errors) {
+                let total = variance + error * error;
+                precision += total.recip();
+                linear += effect / total;
+                log_p -= 0.5 * (total.ln() + effect * effect / total) + HALF_LOG_TAU;
+            }
+            log_p + 0.5 * (linear * linear / precision - precision.ln()) - SCALE.ln()
+        })
+    }
+
+    /// The effect of a school at `z`.
+    fn effect(&self, j: usize, z: &[f64], tau: f64) -> f64 {
+        match self.centring {
+            Centring::Centred => z[2 + j],
+            Centring::NonCentred => z[0] + tau * z[2 + j],
+        }
+    }
+
+    fn prior(&self, z: &[f64], tau: f64) -> f64 {
+        let count = self.effects.len() as f64;
+        let spread = match self.centring {
+            Centring::Centred => {
+                let square: f64 = z[2..].iter().map(|theta| ((theta - z[0]) / tau).powi(2)).sum();
+                -0.5 * square - count * z[1]
+            }
+            Centring::NonCentred => -0.5 * z[2..].iter().map(|eta| eta * eta).sum::<f64>(),
+        };
+        log_normal(z[0], SCALE) + half_cauchy(z[1], SCALE).0 + spread - count * HALF_LOG_TAU
+    }
+
+    fn likelihood_term(&self, j: usize, z: &[f64], tau: f64) -> f64 {
+        let white = (self.effects[j] - self.effect(j, z, tau)) / self.errors[j];
+        -0.5 * white * white
+    }
+
+    fn value(&self, z: &[f64], tau: f64) -> f64 {
+        let likelihood: f64 = (0..self.effects.len()).map(|j| self.likelihood_term(j, z, tau)).sum();
+        decided(self.prior(z, tau) + likelihood + self.log_peak, z)
+    }
+}
+
+impl LogDensity for EightSchools {
+    fn dim(&self) -> usize {
+        2 + self.effects.len()
+    }
+
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
+        self.value(z, z[1].exp())
+    }
+}
+
+impl Gradient for EightSchools {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
+        let tau = z[1].exp();
+        gradient[0] = -z[0] / (SCALE * SCALE);
+        gradient[1] = half_cauchy(z[1], SCALE).1;
+        for (j, &error) in self.errors.iter().enumerate() {
+            let pull = (self.effects[j] - self.effect(j, z, tau)) / (error * error);
+            match self.centring {
+                Centring::Centred => {
+                    let white = (z[2 + j] - z[0]) / tau;
+                    gradient[0] += white / tau;
+                    gradient[1] += white * white - 1.0;
+                    gradient[2 + j] = pull - white / tau;
+                }
+                Centring::NonCentred => {
+                    gradient[0] += pull;
+                    gradient[1] += pull * tau * z[2 + j];
+                    gradient[2 + j] = pull * tau - z[2 + j];
+                }
+            }
+        }
+        self.value(z, tau)
+    }
+}
+
+impl Separable for EightSchools {
+    fn num_data(&self) -> usize {
+        self.effects.len()
+    }
+
+    fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        decided(self.prior(z, z[1].exp()), z)
+    }
+
+    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
+        let tau = z[1].exp();
+        let term = |&j: &usize| self.likelihood_term(j, z, tau) - self.errors[j].ln() - HALF_LOG_TAU;
+        // From +0: an empty sum of floats is -0.
+        decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
+    }
+}
+
+impl Constrained for EightSchools {
+    fn transform(&self, i: usize) -> Transform {
+        if i == 1 { Transform::Positive } else { Transform::Real }
+    }
+
+    fn log_density_at(&self, theta: &[f64]) -> f64 {
+        let (mu, tau) = (theta[0], theta[1]);
+        let half_cauchy = (2.0 / (std::f64::consts::PI * SCALE * (1.0 + (tau / SCALE).powi(2)))).ln();
+        let schools = self.effects.iter().zip(&self.errors).zip(&theta[2..]).map(
+            |((&effect, &error), &last)| match self.centring {
+                Centring::Centred => log_normal(last - mu, tau) + log_normal(effect - last, error),
+                Centring::NonCentred => log_normal(last, 1.0) + log_normal(effect - mu - tau * last, error),
+            },
+        );
+        log_normal(mu, SCALE) + half_cauchy + schools.sum::<f64>()
+    }
+}
+
+impl Named for EightSchools {
+    /// `mu`, `tau` and the effects `theta[j]`, whatever the coordinates.
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let tau = z[1].exp();
+        out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
+        let theta = |j| (Cow::from(format!("theta[{j}]")), self.effect(j, z, tau));
+        out.extend((0..self.effects.len()).map(theta));
+    }
+}

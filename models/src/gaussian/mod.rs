@@ -1,0 +1,391 @@
+//! The Gaussian target, whose every answer is known.
+
+mod random;
+mod triangle;
+
+use std::borrow::Cow;
+use std::f64::consts::PI;
+
+use faer::linalg::solvers::{Llt, LltError};
+use faer::{Mat, MatMut, MatRef, Side};
+use mcsa::numeric::{dot, sum_squares_scaled};
+use mcsa::{
+    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite,
+    borrow, same_length,
+};
+
+use crate::GroundTruth;
+use crate::support::decided;
+use triangle::Triangle;
+
+/// A normalised Gaussian, by its mean and covariance.
+///
+/// ```text
+/// log p(z) = -|y|^2/2 - sum log L_ii - (d/2) log 2 pi,   y = L^-1 (z - mean),   covariance = L L^T
+/// ```
+///
+/// Its exact inclusive-KL optimum in a mean-field Gaussian family has the target's mean and marginal
+/// standard deviations (moment matching), which makes it the first thing to test a fit on.
+///
+/// A diagonal covariance costs `d` per point and no memory beyond; any other `d^2 / 2`, with `L` read once for a batch.
+///
+/// ```
+/// use mcsa::LogDensity;
+/// let target = mcsa_models::Gaussian::standard(2);
+/// assert!((target.log_density(&[0.0, 0.0], &mut [0.0; 2]) + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-15);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Gaussian {
+    mean: Vec<f64>,
+    shape: Shape,
+    log_peak: f64,
+}
+
+#[derive(Debug, Clone)]
+enum Shape {
+    Diagonal { scale: Vec<f64>, inverse: Vec<f64> },
+    Full(Triangle),
+}
+
+impl Gaussian {
+    /// Mean zero and unit covariance. Dimension 0 is the point mass on the empty vector.
+    pub fn standard(dim: usize) -> Self {
+        Self::with_shape(vec![0.0; dim], Shape::Diagonal { scale: vec![1.0; dim], inverse: vec![1.0; dim] })
+    }
+
+    /// Independent coordinates, by their means and standard deviations.
+    ///
+    /// # Errors
+    /// If the lengths differ, a mean is not finite, or a scale or its reciprocal is not positive and finite.
+    pub fn diagonal(mean: Vec<f64>, scale: Vec<f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("Gaussian");
+        all_finite("mean", &mean).map_err(refuse)?;
+        same_length("scale", mean.len(), scale.len()).map_err(refuse)?;
+        let inverse: Vec<f64> = scale.iter().map(|s| s.recip()).collect();
+        let usable = |x: f64| x > 0.0 && x.is_finite();
+        if let Some(i) = (0..scale.len()).find(|&i| !(usable(scale[i]) && usable(inverse[i]))) {
+            return Err(refuse(Error::parameter("scale", scale[i], "positive and finite")));
+        }
+        Ok(Self::with_shape(mean, Shape::Diagonal { scale, inverse }))
+    }
+
+    /// The Gaussian of a mean and a covariance, of which the lower triangle is read.
+    ///
+    /// # Errors
+    /// If the shapes differ, a number is not finite, or the covariance is not positive definite.
+    pub fn new(mean: Vec<f64>, covariance: MatRef<'_, f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("Gaussian");
+        let dim = mean.len();
+        all_finite("mean", &mean).map_err(refuse)?;
+        same_length("covariance rows", dim, covariance.nrows()).map_err(refuse)?;
+        same_length("covariance columns", dim, covariance.ncols()).map_err(refuse)?;
+        let covariance = Mat::from_fn(dim, dim, |i, j| covariance[(i.max(j), i.min(j))]);
+        for j in 0..dim {
+            all_finite("covariance", covariance.col_as_slice(j)).map_err(refuse)?;
+        }
+        match Llt::new(covariance.as_ref(), Side::Lower) {
+            Ok(llt) => Ok(Self::with_shape(mean, Shape::Full(Triangle::new(llt.L())))),
+            Err(LltError::NonPositivePivot { index }) => {
+                Err(refuse(Error::NotPositiveDefinite { what: "covariance", pivot: index }))
+            }
+        }
+    }
+
+    /// The Gaussian of a mean and the Cholesky factor `L` of its covariance, of which the lower triangle is read.
+    ///
+    /// # Errors
+    /// If the shapes differ, a number is not finite, or the diagonal is not positive.
+    pub fn from_factor(mean: Vec<f64>, factor: MatRef<'_, f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("Gaussian");
+        let dim = mean.len();
+        all_finite("mean", &mean).map_err(refuse)?;
+        same_length("factor rows", dim, factor.nrows()).map_err(refuse)?;
+        same_length("factor columns", dim, factor.ncols()).map_err(refuse)?;
+        for k in 0..dim {
+            all_finite("factor", &factor.column(k)[k..]).map_err(refuse)?;
+            if factor[(k, k)] <= 0.0 {
+                return Err(refuse(Error::parameter("factor's diagonal", factor[(k, k)], "positive")));
+            }
+        }
+        Ok(Self::with_shape(mean, Shape::Full(Triangle::new(factor))))
+    }
+
+    fn with_shape(mean: Vec<f64>, shape: Shape) -> Self {
+        let log_det: f64 = match &shape {
+            Shape::Diagonal { scale, .. } => scale.iter().map(|s| s.ln()).sum(),
+            Shape::Full(triangle) => triangle.log_det(),
+        };
+        let log_peak = -log_det - 0.5 * mean.len() as f64 * (2.0 * PI).ln();
+        Self { mean, shape, log_peak }
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The variance of coordinate `i`.
+    ///
+    /// # Panics
+    /// If `i` is not less than the dimension.
+    pub fn variance(&self, i: usize) -> f64 {
+        match &self.shape {
+            Shape::Diagonal { scale, .. } => scale[i] * scale[i],
+            Shape::Full(triangle) => triangle.row(i).iter().map(|l| l * l).sum(),
+        }
+    }
+
+    /// The covariance `L L^T`, computed anew.
+    pub fn covariance(&self) -> Mat<f64> {
+        let dim = self.mean.len();
+        Mat::from_fn(dim, dim, |i, j| match &self.shape {
+            Shape::Full(triangle) => triangle.row(i).iter().zip(triangle.row(j)).map(|(a, b)| a * b).sum(),
+            Shape::Diagonal { .. } if i != j => 0.0,
+            Shape::Diagonal { .. } => self.variance(i),
+        })
+    }
+
+    /// The entropy `-E_p[log p]`.
+    pub fn entropy(&self) -> f64 {
+        0.5 * self.mean.len() as f64 - self.log_peak
+    }
+
+    /// The least `KL(p || q)` over mean-field Gaussians `q`: `(sum log covariance_ii - log det covariance) / 2`.
+    pub fn mean_field_floor(&self) -> f64 {
+        match &self.shape {
+            Shape::Diagonal { .. } => 0.0,
+            Shape::Full(triangle) => {
+                (0..self.mean.len()).map(|i| 0.5 * self.variance(i).ln()).sum::<f64>() - triangle.log_det()
+            }
+        }
+    }
+
+    fn centre_into(&self, z: &[f64], y: &mut [f64]) {
+        for ((y, z), mean) in y.iter_mut().zip(z).zip(&self.mean) {
+            *y = z - mean;
+        }
+    }
+
+    fn value(&self, form: f64, z: &[f64]) -> f64 {
+        decided(self.log_peak - 0.5 * form, z)
+    }
+
+    /// `y <- covariance^-1 y`, and `y^T covariance^-1 y`.
+    fn precision(&self, y: &mut [f64]) -> f64 {
+        match &self.shape {
+            Shape::Diagonal { inverse, .. } => {
+                let mut form = 0.0;
+                for (y, inverse) in y.iter_mut().zip(inverse) {
+                    let white = *y * inverse;
+                    form += white * white;
+                    *y = white * inverse;
+                }
+                form
+            }
+            Shape::Full(triangle) => {
+                triangle.whiten(y);
+                let form = dot(y, y);
+                triangle.whiten_back(y);
+                form
+            }
+        }
+    }
+}
+
+impl LogDensity for Gaussian {
+    fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        match self.shape {
+            Shape::Diagonal { .. } => 0,
+            Shape::Full(_) => self.dim() * columns,
+        }
+    }
+
+    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
+        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
+        let form = match &self.shape {
+            Shape::Diagonal { inverse, .. } => sum_squares_scaled(z, &self.mean, inverse),
+            Shape::Full(triangle) => {
+                let y = borrow(&mut work, z.len());
+                self.centre_into(z, y);
+                triangle.whiten(y);
+                dot(y, y)
+            }
+        };
+        self.value(form, z)
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
+        assert_eq!(z.ncols(), out.len(), "a density per column");
+        assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
+        if let (Shape::Full(triangle), 1..) = (&self.shape, self.dim()) {
+            let ys = borrow(&mut work, z.nrows() * z.ncols());
+            for (j, y) in ys.chunks_exact_mut(z.nrows()).enumerate() {
+                self.centre_into(z.column(j), y);
+            }
+            triangle.whiten(ys);
+            for (j, (out, y)) in out.iter_mut().zip(ys.chunks_exact(z.nrows())).enumerate() {
+                *out = self.value(dot(y, y), z.column(j));
+            }
+        } else {
+            out.iter_mut().enumerate().for_each(|(j, out)| *out = self.log_density(z.column(j), work));
+        }
+    }
+}
+
+impl Gradient for Gaussian {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
+        self.centre_into(z, gradient);
+        let form = match &self.shape {
+            Shape::Diagonal { inverse, .. } => {
+                self.precision(gradient);
+                sum_squares_scaled(z, &self.mean, inverse)
+            }
+            Shape::Full(_) => self.precision(gradient),
+        };
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        self.value(form, z)
+    }
+
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        assert!(
+            z.ncols() == out.len() && z.ncols() == gradients.ncols(),
+            "a density and a gradient per column"
+        );
+        if let (Shape::Full(triangle), 1..) = (&self.shape, self.dim()) {
+            let ys = borrow(&mut work, z.nrows() * z.ncols());
+            for (j, y) in ys.chunks_exact_mut(z.nrows()).enumerate() {
+                self.centre_into(z.column(j), y);
+            }
+            triangle.whiten(ys);
+            for (j, (out, y)) in out.iter_mut().zip(ys.chunks_exact(z.nrows())).enumerate() {
+                *out = self.value(dot(y, y), z.column(j));
+            }
+            triangle.whiten_back(ys);
+            for (j, y) in ys.chunks_exact(z.nrows()).enumerate() {
+                gradients.column_mut(j).iter_mut().zip(y).for_each(|(g, y)| *g = -y);
+            }
+        } else {
+            for (j, out) in out.iter_mut().enumerate() {
+                *out = self.gradient_into(z.column(j), gradients.column_mut(j), work);
+            }
+        }
+    }
+}
+
+impl Curvature for Gaussian {
+    fn hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        out.copy_from_slice(v);
+        self.precision(out);
+        out.iter_mut().for_each(|x| *x = -*x);
+    }
+}
+
+impl ExactDraws for Gaussian {
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+        stream.normals_into(z);
+        match &self.shape {
+            Shape::Diagonal { scale, .. } => z.iter_mut().zip(scale).for_each(|(z, scale)| *z *= scale),
+            Shape::Full(triangle) => triangle.colour(z),
+        }
+        z.iter_mut().zip(&self.mean).for_each(|(z, mean)| *z += mean);
+    }
+}
+
+impl GroundTruth for Gaussian {
+    fn log_normaliser(&self) -> f64 {
+        0.0
+    }
+
+    fn mean(&self) -> Option<Vec<f64>> {
+        Some(self.mean.clone())
+    }
+
+    fn covariance(&self) -> Option<Mat<f64>> {
+        Some(self.covariance())
+    }
+}
+
+impl Named for Gaussian {
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn correlated() -> Gaussian {
+        let covariance = faer::mat![[2.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 0.5]];
+        Gaussian::new(vec![1.0, -2.0, 0.5], covariance.as_ref()).unwrap()
+    }
+
+    /// The density by cofactors, which no code above uses.
+    #[test]
+    fn density_equals_the_explicit_formula() {
+        let (a, b, c) = (2.0, 0.7, 1.5);
+        let target = Gaussian::new(vec![0.3, -0.1], faer::mat![[a, b], [b, c]].as_ref()).unwrap();
+        let (x, y) = (1.2 - 0.3, 0.4 + 0.1);
+        let det: f64 = a * c - b * b;
+        let form = (c * x * x - 2.0 * b * x * y + a * y * y) / det;
+        let expected = -0.5 * form - 0.5 * det.ln() - (2.0 * PI).ln();
+        assert!((target.log_density(&[1.2, 0.4], &mut [0.0; 2]) - expected).abs() < 1e-14);
+    }
+
+    #[test]
+    fn gradient_and_curvature_equal_central_differences() {
+        let (target, z, v, h) = (correlated(), [0.2, 0.1, -0.4], [0.5, -1.0, 2.0], 1e-5);
+        let (mut gradient, mut curved) = ([0.0; 3], [0.0; 3]);
+        let log_p = target.gradient_into(&z, &mut gradient, &mut []);
+        assert_eq!(log_p.to_bits(), target.log_density(&z, &mut [0.0; 3]).to_bits());
+        target.hessian_vector_into(&z, &v, &mut curved, &mut []);
+        let (mut right, mut left) = ([0.0; 3], [0.0; 3]);
+        let along = |t: f64| [z[0] + t * v[0], z[1] + t * v[1], z[2] + t * v[2]];
+        target.gradient_into(&along(h), &mut right, &mut []);
+        target.gradient_into(&along(-h), &mut left, &mut []);
+        for i in 0..3 {
+            let mut up = z;
+            let mut down = z;
+            up[i] += h;
+            down[i] -= h;
+            let slope = (target.log_density(&up, &mut [0.0; 3]) - target.log_density(&down, &mut [0.0; 3]))
+                / (2.0 * h);
+            assert!((gradient[i] - slope).abs() < 1e-8);
+            assert!((curved[i] - (right[i] - left[i]) / (2.0 * h)).abs() < 1e-8);
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused_with_its_place() {
+        let refused = |mean: Vec<f64>, covariance: Mat<f64>| {
+            Gaussian::new(mean, covariance.as_ref()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(vec![0.0], Mat::identity(2, 2)),
+            "Gaussian: covariance rows has length 2, expected 1"
+        );
+        assert_eq!(
+            refused(vec![f64::NAN], Mat::identity(1, 1)),
+            "Gaussian: mean[0] is NaN, expected a finite number"
+        );
+        let indefinite = refused(vec![0.0; 2], faer::mat![[1.0, 2.0], [2.0, 1.0]]);
+        assert!(indefinite.contains("not positive definite"), "{indefinite}");
+    }
+
+    #[test]
+    fn dimension_zero_is_a_point_mass() {
+        assert_eq!(Gaussian::standard(0).log_density(&[], &mut []), 0.0);
+        assert_eq!(Gaussian::new(vec![], Mat::new().as_ref()).unwrap().dim(), 0);
+    }
+}

@@ -1,0 +1,200 @@
+//! Separate modes.
+
+use std::borrow::Cow;
+
+use faer::Mat;
+use mcsa::numeric::log_sum_exp;
+use mcsa::{
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, borrow, same_length,
+};
+
+use crate::support::{decided, positive};
+use crate::{Gaussian, GroundTruth};
+
+/// A mixture of Gaussians, normalised:
+///
+/// ```text
+/// p(z) = sum_k weight_k N(z; mean_k, covariance_k),   E z = sum_k weight_k mean_k
+/// Cov z = sum_k weight_k (covariance_k + mean_k mean_k^T) - E z E z^T
+/// ```
+///
+/// Numerics: summed in log space, so that a component too far to be represented does no harm.
+///
+/// ```
+/// use mcsa_models::{GroundTruth, Mixture};
+/// let target = Mixture::modes(2, 4.0, 0.3)?;
+/// assert!((target.mean().unwrap()[0] - 0.4 * -2.0).abs() < 1e-15);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Mixture {
+    log_weights: Vec<f64>,
+    components: Vec<Gaussian>,
+    dim: usize,
+}
+
+impl Mixture {
+    /// Of components, with weights that need not add up to one.
+    ///
+    /// # Errors
+    /// If there is no component, the numbers or dimensions differ, or a weight is not positive and finite.
+    pub fn new(weights: &[f64], components: Vec<Gaussian>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("Mixture");
+        let Some(dim) = components.first().map(LogDensity::dim) else {
+            return Err(refuse(Error::invalid("no component: a mixture needs at least one")));
+        };
+        same_length("weights", components.len(), weights.len()).map_err(refuse)?;
+        all_finite("weights", weights).map_err(refuse)?;
+        weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(refuse)?;
+        components.iter().try_for_each(|c| same_length("component", dim, c.dim())).map_err(refuse)?;
+        let total: f64 = weights.iter().sum();
+        let log_weights = weights.iter().map(|weight| (weight / total).ln()).collect();
+        Ok(Self { log_weights, components, dim })
+    }
+
+    /// Two standard normals, centred at `-distance/2` and `distance/2` on the first axis, the second with weight `share`.
+    ///
+    /// # Errors
+    /// If the dimension is zero, the distance not finite, or the share not strictly between 0 and 1.
+    pub fn modes(dim: usize, distance: f64, share: f64) -> Result<Self, Error> {
+        if dim == 0 {
+            return Err(Error::parameter("dim", 0.0, "at least 1").within("Mixture"));
+        }
+        let centred = |x: f64| {
+            let mut mean = vec![0.0; dim];
+            mean[0] = x;
+            Gaussian::diagonal(mean, vec![1.0; dim])
+        };
+        Self::new(&[1.0 - share, share], vec![centred(-0.5 * distance)?, centred(0.5 * distance)?])
+    }
+
+    /// The components.
+    pub fn components(&self) -> &[Gaussian] {
+        &self.components
+    }
+
+    /// The weight of component `k`; all add up to one.
+    ///
+    /// # Panics
+    /// If there is no such component.
+    pub fn weight(&self, k: usize) -> f64 {
+        self.log_weights[k].exp()
+    }
+
+    fn component_work(&self) -> usize {
+        self.components.iter().map(|c| c.work_len(1)).max().unwrap_or(0)
+    }
+
+    /// Turns log terms into `log p` and responsibilities.
+    fn normalise(terms: &mut [f64], z: &[f64]) -> f64 {
+        let log_p = log_sum_exp(terms);
+        terms.iter_mut().for_each(|term| *term = (*term - log_p).exp());
+        decided(log_p, z)
+    }
+
+    fn average(&self, of: impl Fn(&Gaussian) -> f64) -> f64 {
+        self.components.iter().enumerate().map(|(k, c)| self.weight(k) * of(c)).sum()
+    }
+}
+
+impl LogDensity for Mixture {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        let _ = columns;
+        self.components.len() + 3 * self.dim + self.component_work()
+    }
+
+    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
+        let terms = borrow(&mut work, self.components.len());
+        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
+            *term = log_weight + component.log_density(z, work);
+        }
+        decided(log_sum_exp(terms), z)
+    }
+}
+
+impl Gradient for Mixture {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
+        let terms = borrow(&mut work, self.components.len());
+        let part = borrow(&mut work, self.dim);
+        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
+            *term = log_weight + component.log_density(z, work);
+        }
+        let log_p = Self::normalise(terms, z);
+        gradient.fill(0.0);
+        for (component, &share) in self.components.iter().zip(&*terms).filter(|(_, share)| **share != 0.0) {
+            component.gradient_into(z, part, work);
+            gradient.iter_mut().zip(&*part).for_each(|(gradient, part)| *gradient += share * part);
+        }
+        log_p
+    }
+}
+
+/// `sum_k r_k (H_k v + g_k (g_k . v)) - g (g . v)` with responsibilities `r`.
+impl Curvature for Mixture {
+    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
+        let terms = borrow(&mut work, self.components.len());
+        let part = borrow(&mut work, self.dim);
+        let bent = borrow(&mut work, self.dim);
+        let total = borrow(&mut work, self.dim);
+        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
+            *term = log_weight + component.log_density(z, work);
+        }
+        Self::normalise(terms, z);
+        out.fill(0.0);
+        total.fill(0.0);
+        let dot = |g: &[f64]| g.iter().zip(v).map(|(g, v)| g * v).sum::<f64>();
+        for (component, &share) in self.components.iter().zip(&*terms).filter(|(_, share)| **share != 0.0) {
+            component.gradient_into(z, part, work);
+            component.hessian_vector_into(z, v, bent, work);
+            let along = dot(part);
+            for i in 0..v.len() {
+                out[i] += share * (bent[i] + along * part[i]);
+                total[i] += share * part[i];
+            }
+        }
+        let along = dot(total);
+        out.iter_mut().zip(&*total).for_each(|(out, total)| *out -= along * total);
+    }
+}
+
+impl ExactDraws for Mixture {
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+        let k = stream.choose(&self.log_weights).expect("weights are positive and finite");
+        self.components[k].draw_into(stream, z);
+    }
+}
+
+impl GroundTruth for Mixture {
+    fn log_normaliser(&self) -> f64 {
+        0.0
+    }
+
+    fn mean(&self) -> Option<Vec<f64>> {
+        Some((0..self.dim).map(|i| self.average(|c| c.mean()[i])).collect())
+    }
+
+    fn covariance(&self) -> Option<Mat<f64>> {
+        let mean = GroundTruth::mean(self)?;
+        let mut total = Mat::zeros(self.dim, self.dim);
+        for (k, component) in self.components.iter().enumerate() {
+            let (covariance, centre) = (component.covariance(), component.mean());
+            for j in 0..self.dim {
+                for i in 0..self.dim {
+                    let spread = (centre[i] - mean[i]) * (centre[j] - mean[j]);
+                    total[(i, j)] += self.weight(k) * (covariance[(i, j)] + spread);
+                }
+            }
+        }
+        Some(total)
+    }
+}
+
+impl Named for Mixture {
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
+    }
+}

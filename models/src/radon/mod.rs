@@ -1,0 +1,259 @@
+//! Radon in houses, pooled by county.
+
+mod counties;
+mod evidence;
+
+use std::borrow::Cow;
+
+use mcsa::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+
+use crate::prior::exponential;
+use crate::support::{HALF_LOG_TAU, decided, log_normal};
+use crate::{Constrained, Transform};
+use counties::{Block, Counties, LANES};
+
+/// The rate of the exponential priors: mean 50.
+const RATE: f64 = 0.02;
+
+/// A linear regression whose intercepts and slopes are pooled by county (MCMC-SE, section 4.4; CW, section 4.4):
+///
+/// ```text
+/// sigma_a, sigma_b, sigma_y ~ Exponential(0.02),   mu_a, mu_b ~ N(0, 1)
+/// a_c ~ N(mu_a, sigma_a^2),   b_c ~ N(mu_b, sigma_b^2),   y_i ~ N(a_{c_i} + b_{c_i} x_i, sigma_y^2)
+/// z = (log sigma_a, log sigma_b, log sigma_y, mu_a, mu_b, a_1 .. a_C, b_1 .. b_C),   log-Jacobian z_0 + z_1 + z_2
+/// ```
+///
+/// Minnesota: 85 counties, hence dimension 175; 919 houses, `y` log radon, `x` 1 on the first floor and 0 in the basement.
+/// The density visits counties, not houses: each is five sufficient statistics. [`Separable`] visits houses.
+///
+/// ```
+/// use mcsa::LogDensity;
+/// let model = mcsa_models::Radon::new(2, vec![0, 0, 1], vec![0.0, 1.0, 0.0], vec![0.3, -0.1, 1.2])?;
+/// assert_eq!(model.dim(), 9);
+/// assert!(model.log_density(&[0.0; 9], &mut []) < 0.0);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Radon {
+    num_counties: usize,
+    rows: Vec<(usize, f64, f64)>,
+    counties: Counties,
+}
+
+/// Sums over counties: squares of `a - mu_a` and of `b - mu_b`, the squares that residuals add, and the deviations.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    a: [f64; LANES],
+    b: [f64; LANES],
+    y: [f64; LANES],
+    off_a: [f64; LANES],
+    off_b: [f64; LANES],
+}
+
+fn fold(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// The scales of a point, and what the density says of them.
+struct Scales {
+    sigma: [f64; 3],
+    /// `1 / sigma^2`.
+    weight: [f64; 3],
+}
+
+impl Scales {
+    fn at(z: &[f64]) -> Self {
+        let sigma = [z[0].exp(), z[1].exp(), z[2].exp()];
+        Self { sigma, weight: sigma.map(|s| (s * s).recip()) }
+    }
+}
+
+impl Radon {
+    /// With the county (from 0), predictor and outcome of each row; a county may have no row.
+    ///
+    /// # Errors
+    /// If the lengths differ, a county is not less than `num_counties`, or a number is not finite.
+    pub fn new(num_counties: usize, county: Vec<usize>, x: Vec<f64>, y: Vec<f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("Radon");
+        same_length("x", county.len(), x.len()).map_err(refuse)?;
+        same_length("y", county.len(), y.len()).map_err(refuse)?;
+        all_finite("x", &x).map_err(refuse)?;
+        all_finite("y", &y).map_err(refuse)?;
+        if let Some(row) = county.iter().position(|&c| c >= num_counties) {
+            let reason = format!("row {row} is in county {}, expected less than {num_counties}", county[row]);
+            return Err(refuse(Error::invalid(reason)));
+        }
+        let rows: Vec<_> = county.into_iter().zip(x).zip(y).map(|((county, x), y)| (county, x, y)).collect();
+        let counties = Counties::new(num_counties, &rows);
+        Ok(Self { num_counties, rows, counties })
+    }
+
+    /// The number of counties.
+    pub fn num_counties(&self) -> usize {
+        self.num_counties
+    }
+
+    fn num_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Sums over the counties; with a gradient, writes the part of it that is the counties' own.
+    #[inline(always)]
+    fn sums<const SLOPES: bool>(&self, z: &[f64], scales: &Scales, gradient: &mut [f64]) -> Sums {
+        let (mu_a, mu_b) = (z[3], z[4]);
+        let (a, b) = z[5..].split_at(self.num_counties);
+        let split = if SLOPES { 5 + self.num_counties } else { 0 };
+        let (slopes_a, slopes_b) = gradient.split_at_mut(split);
+        let mut sums = Sums::default();
+        for (k, block) in self.counties.blocks.iter().enumerate() {
+            let from = k * LANES;
+            let width = LANES.min(self.num_counties - from);
+            // A lane without county sits at the means, and adds nothing.
+            let (mut a_lanes, mut b_lanes) = ([mu_a; LANES], [mu_b; LANES]);
+            if width == LANES {
+                a_lanes.copy_from_slice(&a[from..from + LANES]);
+                b_lanes.copy_from_slice(&b[from..from + LANES]);
+            } else {
+                a_lanes[..width].copy_from_slice(&a[from..]);
+                b_lanes[..width].copy_from_slice(&b[from..]);
+            }
+            let (slope_a, slope_b) = sums.add::<SLOPES>(block, &a_lanes, &b_lanes, (mu_a, mu_b), scales);
+            if SLOPES {
+                slopes_a[5 + from..5 + from + width].copy_from_slice(&slope_a[..width]);
+                slopes_b[from..from + width].copy_from_slice(&slope_b[..width]);
+            }
+        }
+        sums
+    }
+
+    fn value(&self, z: &[f64], scales: &Scales, sums: &Sums) -> f64 {
+        let (counties, rows) = (self.num_counties as f64, self.num_rows() as f64);
+        let [a, b, y] = scales.weight;
+        let prior: f64 = (0..3).map(|k| exponential(z[k], scales.sigma[k], RATE).0).sum();
+        let squares = a * fold(sums.a) + b * fold(sums.b) + y * (self.counties.residual + fold(sums.y));
+        let means = z[3] * z[3] + z[4] * z[4];
+        let log_det = counties * (z[0] + z[1]) + rows * z[2];
+        let constant = (2.0 * counties + rows + 2.0) * HALF_LOG_TAU;
+        decided(prior - 0.5 * (squares + means) - log_det - constant, z)
+    }
+
+    fn predicted(&self, row: usize, z: &[f64]) -> f64 {
+        let (county, x, _) = self.rows[row];
+        z[5 + county] + z[5 + self.num_counties + county] * x
+    }
+}
+
+impl Sums {
+    /// Adds eight counties; returns `d/da` and `d/db` of their share of the density if `SLOPES`.
+    #[inline(always)]
+    fn add<const SLOPES: bool>(
+        &mut self,
+        block: &Block,
+        a: &[f64; LANES],
+        b: &[f64; LANES],
+        (mu_a, mu_b): (f64, f64),
+        scales: &Scales,
+    ) -> ([f64; LANES], [f64; LANES]) {
+        let [weight_a, weight_b, weight_y] = scales.weight;
+        let (mut slope_a, mut slope_b) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let (off_a, off_b) = (a[lane] - mu_a, b[lane] - mu_b);
+            let gap = block.mean_y[lane] - a[lane] - b[lane] * block.mean_x[lane];
+            let tilt = b[lane] - block.slope[lane];
+            let (pull, twist) = (block.count[lane] * gap, block.spread_x[lane] * tilt);
+            self.a[lane] += off_a * off_a;
+            self.b[lane] += off_b * off_b;
+            self.y[lane] += pull * gap + twist * tilt;
+            if SLOPES {
+                self.off_a[lane] += off_a;
+                self.off_b[lane] += off_b;
+                slope_a[lane] = weight_y * pull - weight_a * off_a;
+                slope_b[lane] = weight_y * (block.mean_x[lane] * pull - twist) - weight_b * off_b;
+            }
+        }
+        (slope_a, slope_b)
+    }
+}
+
+impl LogDensity for Radon {
+    fn dim(&self) -> usize {
+        5 + 2 * self.num_counties
+    }
+
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
+        let scales = Scales::at(z);
+        let sums = pulp::Arch::new().dispatch(|| self.sums::<false>(z, &scales, &mut []));
+        self.value(z, &scales, &sums)
+    }
+}
+
+impl Gradient for Radon {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
+        let scales = Scales::at(z);
+        let sums = pulp::Arch::new().dispatch(|| self.sums::<true>(z, &scales, gradient));
+        let squares = [fold(sums.a), fold(sums.b), self.counties.residual + fold(sums.y)];
+        let counts = [self.num_counties, self.num_counties, self.num_rows()];
+        for k in 0..3 {
+            let prior = exponential(z[k], scales.sigma[k], RATE).1;
+            gradient[k] = prior - counts[k] as f64 + scales.weight[k] * squares[k];
+        }
+        gradient[3] = scales.weight[0] * fold(sums.off_a) - z[3];
+        gradient[4] = scales.weight[1] * fold(sums.off_b) - z[4];
+        self.value(z, &scales, &sums)
+    }
+}
+
+impl Separable for Radon {
+    fn num_data(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        let (a, b) = z[5..].split_at(self.num_counties);
+        let scales = Scales::at(z);
+        let square =
+            |effects: &[f64], mean: f64| effects.iter().map(|e| (e - mean) * (e - mean)).sum::<f64>();
+        let squares = scales.weight[0] * square(a, z[3]) + scales.weight[1] * square(b, z[4]);
+        let prior: f64 = (0..3).map(|k| exponential(z[k], scales.sigma[k], RATE).0).sum();
+        let counties = self.num_counties as f64;
+        let means = log_normal(z[3], 1.0) + log_normal(z[4], 1.0);
+        decided(prior + means - 0.5 * squares - counties * (z[0] + z[1] + 2.0 * HALF_LOG_TAU), z)
+    }
+
+    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
+        let weight = (-2.0 * z[2]).exp();
+        let square = |&row: &usize| (self.rows[row].2 - self.predicted(row, z)).powi(2);
+        let squares: f64 = rows.iter().map(square).sum();
+        decided(-0.5 * weight * squares - rows.len() as f64 * (z[2] + HALF_LOG_TAU), z)
+    }
+}
+
+impl Constrained for Radon {
+    fn transform(&self, i: usize) -> Transform {
+        if i < 3 { Transform::Positive } else { Transform::Real }
+    }
+
+    fn log_density_at(&self, theta: &[f64]) -> f64 {
+        let (a, b) = theta[5..].split_at(self.num_counties);
+        let prior: f64 = theta[..3].iter().map(|sigma| RATE.ln() - RATE * sigma).sum();
+        let means = log_normal(theta[3], 1.0) + log_normal(theta[4], 1.0);
+        let intercepts: f64 = a.iter().map(|a| log_normal(a - theta[3], theta[0])).sum();
+        let slopes: f64 = b.iter().map(|b| log_normal(b - theta[4], theta[1])).sum();
+        let row = |row: usize| log_normal(self.rows[row].2 - self.predicted(row, theta), theta[2]);
+        prior + means + intercepts + slopes + (0..self.rows.len()).map(row).sum::<f64>()
+    }
+}
+
+impl Named for Radon {
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let scales = ["sigma_a", "sigma_b", "sigma_y"].into_iter().zip(z);
+        out.extend(scales.map(|(name, z)| (name.into(), z.exp())));
+        out.extend([("mu_a".into(), z[3]), ("mu_b".into(), z[4])]);
+        for (name, effects) in ["a", "b"].into_iter().zip(z[5..].chunks(self.num_counties.max(1))) {
+            out.extend(effects.iter().enumerate().map(|(c, &e)| (Cow::from(format!("{name}[{c}]")), e)));
+        }
+    }
+}

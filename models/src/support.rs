@@ -1,0 +1,41 @@
+//! What lies inside the support, and what comes in at a door.
+
+use mcsa::Error;
+
+/// `log(2 pi) / 2`.
+pub(crate) const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
+
+/// The log density, unless it came out NaN at a point without NaN: then `-inf`.
+///
+/// At finite points NaN arises here only as `inf - inf` or `0 * inf`, where a scale or a square has left the range of
+/// doubles: a point no floating-point support contains. A NaN in the point itself is passed on, to be counted.
+#[inline]
+pub(crate) fn decided(log_p: f64, z: &[f64]) -> f64 {
+    if log_p < f64::INFINITY { log_p } else { outside(z) }
+}
+
+#[cold]
+fn outside(z: &[f64]) -> f64 {
+    if z.iter().any(|z| z.is_nan()) { f64::NAN } else { f64::NEG_INFINITY }
+}
+
+/// `Ok` if the value is positive and finite.
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), Error> {
+    // Written so that NaN is refused.
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::parameter(name, value, "positive and finite"))
+}
+
+/// `Ok` if the value is finite.
+pub(crate) fn finite(name: &'static str, value: f64) -> Result<(), Error> {
+    if value.is_finite() { Ok(()) } else { Err(Error::parameter(name, value, "finite")) }
+}
+
+/// `log N(x; 0, scale^2)`.
+#[inline]
+pub(crate) fn log_normal(x: f64, scale: f64) -> f64 {
+    let white = x / scale;
+    -0.5 * white * white - scale.ln() - HALF_LOG_TAU
+}

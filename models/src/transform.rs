@@ -1,0 +1,74 @@
+//! From the real line to where a parameter lives.
+
+use mcsa::numeric::scalar;
+
+/// A smooth increasing map `theta = b(z)` of the real line onto the range of one parameter.
+///
+/// | range | `theta` | `log b'(z)` |
+/// |---|---|---|
+/// | [`Real`](Self::Real) | `z` | `0` |
+/// | [`Positive`](Self::Positive) | `exp(z)` | `z` |
+/// | [`Interval`](Self::Interval) | `low + (high - low) s(z)`, `s(z) = 1 / (1 + e^-z)` | `log(high - low) + log s(z) + log s(-z)` |
+///
+/// A density of `theta` becomes one of `z` by adding `log b'(z)` (pMCSA, MSC and their code fit in `z`).
+///
+/// ```
+/// use mcsa_models::Transform;
+/// let phi = Transform::Interval { low: -1.0, high: 1.0 };
+/// assert_eq!(phi.constrain(0.0), 0.0);
+/// assert!((phi.unconstrain(phi.constrain(1.3)) - 1.3).abs() < 1e-14);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Transform {
+    /// The whole line, unchanged.
+    Real,
+    /// The positive numbers, by their logarithm.
+    Positive,
+    /// What lies between two numbers, by the logit of the share of the way.
+    Interval {
+        /// The lower end.
+        low: f64,
+        /// The upper end, larger than the lower.
+        high: f64,
+    },
+}
+
+impl Transform {
+    /// `theta = b(z)`. Far out it rounds to an end of the range.
+    pub fn constrain(self, z: f64) -> f64 {
+        match self {
+            Self::Real => z,
+            Self::Positive => z.exp(),
+            Self::Interval { low, high } => low * scalar::sigmoid(-z) + high * scalar::sigmoid(z),
+        }
+    }
+
+    /// `z = b^-1(theta)`; NaN or infinite if `theta` is not inside the range.
+    pub fn unconstrain(self, theta: f64) -> f64 {
+        match self {
+            Self::Real => theta,
+            Self::Positive => theta.ln(),
+            Self::Interval { low, high } => (theta - low).ln() - (high - theta).ln(),
+        }
+    }
+
+    /// `log b'(z)`, the logarithm of the Jacobian.
+    pub fn log_slope(self, z: f64) -> f64 {
+        match self {
+            Self::Real => 0.0,
+            Self::Positive => z,
+            Self::Interval { low, high } => {
+                (high - low).ln() + scalar::log_sigmoid(z) + scalar::log_sigmoid(-z)
+            }
+        }
+    }
+
+    /// `d/dz log b'(z)`, which enters the gradient.
+    pub fn log_slope_gradient(self, z: f64) -> f64 {
+        match self {
+            Self::Real => 0.0,
+            Self::Positive => 1.0,
+            Self::Interval { .. } => scalar::sigmoid(-z) - scalar::sigmoid(z),
+        }
+    }
+}
