@@ -113,6 +113,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_backend_multiplies() {
+        let x = Panels::from_fn(37, 5, |i, k| ((i * 7 + k * 3) % 11) as f64 / 3.0 - 1.5);
+        let weights: Vec<[f64; GROUP]> =
+            (0..5).map(|k| std::array::from_fn(|c| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3)).collect();
+        for columns in 1..=GROUP {
+            let mut out = vec![f64::NAN; columns * x.padded_rows()];
+            on_every_backend!(
+                Product { x: &x, weights: &weights, columns, out: &mut out },
+                for (at, out) in out.iter_mut().enumerate() {
+                    let (c, i) = (at / x.padded_rows(), at % x.padded_rows());
+                    let sum: f64 =
+                        (0..5).map(|k| if i < 37 { x.row(i)[k] * weights[k][c] } else { 0.0 }).sum();
+                    assert!((std::mem::replace(out, f64::NAN) - sum).abs() < 1e-14, "row {i}, column {c}");
+                }
+            );
+        }
+    }
+
+    #[test]
     fn products_equal_sums_and_do_not_depend_on_company() {
         for (n, d) in [(1, 1), (16, 3), (33, 9), (50, 24)] {
             let x = Panels::from_fn(n, d, |i, k| ((i * 7 + k * 3) % 11) as f64 / 3.0 - 1.5);

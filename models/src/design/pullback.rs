@@ -90,6 +90,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_backend_pulls_back() {
+        let x = Panels::from_fn(37, 7, |i, k| ((i * 7 + k * 3) % 11) as f64 / 3.0 - 1.5);
+        let rows = x.padded_rows();
+        for columns in 1..=GROUP {
+            let slopes: Vec<f64> = (0..columns * rows).map(|at| (at % 13) as f64 / 13.0).collect();
+            let mut out = vec![f64::NAN; columns * 7];
+            on_every_backend!(
+                Pullback { x: &x, slopes: &slopes, columns, out: &mut out },
+                for (at, out) in out.iter_mut().enumerate() {
+                    let (c, k) = (at / 7, at % 7);
+                    let sum: f64 = (0..37).map(|i| x.row(i)[k] * slopes[c * rows + i]).sum();
+                    assert!(
+                        (std::mem::replace(out, f64::NAN) - sum).abs() < 1e-13,
+                        "feature {k}, column {c}"
+                    );
+                }
+            );
+        }
+    }
+
+    #[test]
     fn pullbacks_equal_sums_and_do_not_depend_on_company() {
         for (n, d) in [(1, 1), (16, 3), (33, 9), (50, 24)] {
             let x = Panels::from_fn(n, d, |i, k| ((i * 7 + k * 3) % 11) as f64 / 3.0 - 1.5);

@@ -269,3 +269,97 @@ pub(super) fn correlation(x: impl Iterator<Item = f64>, y: impl Iterator<Item = 
     let s = square.sqrt();
     (1.0 + s + square / 3.0) * (-s).exp()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::on_every_backend;
+
+    const SHAPE: Shape = Shape { n: 21, stride: 32, d: 3 };
+
+    fn scaled() -> Vec<Rows> {
+        (0..2 * 3).map(|k| std::array::from_fn(|r| ((k * 5 + r * 7) % 11) as f64 / 4.0)).collect()
+    }
+
+    fn squares(scaled: &[Rows], i: usize, j: usize) -> [f64; 3] {
+        let at = |i: usize, k: usize| scaled[i / ROWS * 3 + k][i % ROWS];
+        std::array::from_fn(|k| (at(i, k) - at(j, k)).powi(2))
+    }
+
+    #[test]
+    fn every_backend_measures_distances() {
+        let scaled = scaled();
+        let mut out = vec![f64::NAN; SHAPE.len()];
+        on_every_backend!(
+            Distances { shape: SHAPE, scaled: &scaled, out: &mut out },
+            for j in 0..SHAPE.n {
+                for i in j..SHAPE.n {
+                    let found = std::mem::replace(&mut out[j * SHAPE.stride + i], f64::NAN);
+                    assert!((found - squares(&scaled, i, j).iter().sum::<f64>()).abs() < 1e-13);
+                }
+            }
+        );
+    }
+
+    #[test]
+    fn every_backend_sums_over_pairs() {
+        let (scaled, n) = (scaled(), SHAPE.n);
+        let lower = |a: f64, b: f64| -> Vec<f64> {
+            let entry = |i: usize, j: usize| a + b * ((i * 3 + j) % 7) as f64;
+            let place = |at: usize| (at % SHAPE.stride, at / SHAPE.stride);
+            (0..SHAPE.len())
+                .map(place)
+                .map(|(i, j)| if (j..n).contains(&i) { entry(i, j) } else { 0.0 })
+                .collect()
+        };
+        let (slope, inverse) = (lower(0.1, 0.2), lower(-0.3, 0.1));
+        let solved: [Rows; 2] = std::array::from_fn(|p| {
+            std::array::from_fn(|r| if p * ROWS + r < n { (r % 5) as f64 - 2.0 } else { 0.0 })
+        });
+        let (mut sums, mut out) = ([[0.0; ROWS]; 3], [f64::NAN; 3]);
+        let mut expected = [0.0; 3];
+        for j in 0..n {
+            for i in j + 1..n {
+                let at = j * SHAPE.stride + i;
+                let a = |i: usize| solved[i / ROWS][i % ROWS];
+                for (total, square) in expected.iter_mut().zip(squares(&scaled, i, j)) {
+                    *total += (a(i) * a(j) - inverse[at]) * slope[at] * square;
+                }
+            }
+        }
+        on_every_backend!(
+            Lengths {
+                shape: SHAPE,
+                scaled: &scaled,
+                slope: &slope,
+                inverse: &inverse,
+                solved: &solved,
+                sums: &mut sums,
+                out: &mut out,
+            },
+            for (out, expected) in out.iter_mut().zip(expected) {
+                assert!((std::mem::replace(out, f64::NAN) - expected).abs() < 1e-11 * (1.0 + expected.abs()));
+            }
+        );
+    }
+
+    #[test]
+    fn every_backend_fills_a_column() {
+        let squares: [Rows; 2] =
+            std::array::from_fn(|p| std::array::from_fn(|r| (p * ROWS + r) as f64 * 0.3));
+        let (mut value, mut slope, mut decay) = (squares, [[f64::NAN; ROWS]; 2], [[f64::NAN; ROWS]; 2]);
+        on_every_backend!(
+            Polynomials { amplitude: 2.0, value: &mut value, slope: &mut slope, decay: &mut decay },
+            for (at, &square) in squares.as_flattened().iter().enumerate() {
+                let s = square.sqrt();
+                let found = [&mut value, &mut slope, &mut decay].map(|x| x.as_flattened()[at]);
+                let expected = [2.0 * (1.0 + s + square / 3.0), 2.0 * (1.0 + s) / 3.0, -s];
+                assert!(
+                    found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14),
+                    "{found:?} {expected:?}"
+                );
+                value.as_flattened_mut()[at] = square;
+            }
+        );
+    }
+}

@@ -69,6 +69,27 @@ pub(super) fn rectify_back(weight: f64, a: &mut [f64], error: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::on_every_backend;
+
+    #[test]
+    fn every_backend_rectifies() {
+        let a: Vec<f64> = (0..32).map(|i| f64::from(i % 7) - 3.0).collect();
+        let error = [0.5; 32];
+        let mut out = vec![0.0; 32];
+        on_every_backend!(
+            Forth { weight: 2.0, a: a.as_chunks().0, out: out.as_chunks_mut().0 },
+            for (out, a) in out.iter_mut().zip(&a) {
+                assert_eq!(std::mem::take(out), 2.0 * a.max(0.0));
+            }
+        );
+        let mut back = a.clone();
+        on_every_backend!(
+            Back { weight: 2.0, a: back.as_chunks_mut().0, error: error.as_chunks().0 },
+            for (back, &a) in back.iter_mut().zip(&a) {
+                assert_eq!(std::mem::replace(back, a), if a > 0.0 { 1.0 } else { 0.0 });
+            }
+        );
+    }
 
     #[test]
     fn forth_and_back_equal_the_formula() {

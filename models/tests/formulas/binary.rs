@@ -16,39 +16,30 @@ fn hierarchical(rows: usize, columns: usize, scales: ScalePrior) -> Hierarchical
 }
 
 #[test]
-fn laws_of_hierarchical_logistic_regression() {
+fn hierarchical_logistic_regression_is_nowhere_nan() {
     for (scales, rows, columns) in
         [(ScalePrior::HalfNormal, 45, 5), (ScalePrior::InverseGamma, 16, 1), (ScalePrior::HalfNormal, 7, 8)]
     {
         let target = hierarchical(rows, columns, scales);
-        let z = check::points(target.dim(), 3, 0.7);
-        check::all(&target, 1e-8);
-        check::curvature_is_curvature(&target, z.as_ref(), 1e-7);
-        check::parts_make_the_whole(&target, z.as_ref());
+        check::nowhere_nan(&target);
     }
 }
 
 #[test]
-fn laws_of_logistic_regression() {
+fn logistic_regression_is_nowhere_nan() {
     for (rows, columns) in [(45, 5), (300, 1), (3, 9)] {
         let (x, y) = data(rows, columns);
         let target = LogisticRegression::new(x.as_ref(), &y, 2.0).unwrap();
-        let z = check::points(target.dim(), 3, 0.7);
-        check::all(&target, 1e-8);
-        check::curvature_is_curvature(&target, z.as_ref(), 1e-7);
-        check::parts_make_the_whole(&target, z.as_ref());
+        check::nowhere_nan(&target);
     }
 }
 
 #[test]
-fn laws_of_probit_regression() {
+fn probit_regression_is_nowhere_nan() {
     for (rows, columns) in [(45, 5), (300, 1), (3, 9)] {
         let (x, y) = data(rows, columns);
         let target = ProbitRegression::new(x.as_ref(), &y, 1.0).unwrap();
-        let z = check::points(target.dim(), 3, 0.7);
-        check::all(&target, 1e-8);
-        check::curvature_is_curvature(&target, z.as_ref(), 1e-7);
-        check::parts_make_the_whole(&target, z.as_ref());
+        check::nowhere_nan(&target);
     }
 }
 

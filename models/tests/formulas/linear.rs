@@ -11,13 +11,10 @@ fn regression(rows: usize, columns: usize) -> LinearRegression {
 }
 
 #[test]
-fn laws_of_linear_regression() {
+fn linear_regression_is_nowhere_nan() {
     for (rows, columns) in [(30, 4), (2, 7), (1, 1)] {
         let target = regression(rows, columns);
-        let z = check::points(columns, 3, 1.0);
-        check::all(&target, 1e-8);
-        check::curvature_is_curvature(&target, z.as_ref(), 1e-7);
-        check::parts_make_the_whole(&target, z.as_ref());
+        check::nowhere_nan(&target);
     }
 }
 
