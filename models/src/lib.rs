@@ -12,6 +12,7 @@
 //!   [`RobustGaussianProcess`].
 //! * What a fit says of data held out: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; how well:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
+//! * Time series: [`StockVolatility`], and [`FxVolatility`] for kernels that move along a path.
 //! * The laws that every model keeps, ours or yours: [`conformance`].
 //!
 //! The value of a column never depends, to the last bit, on the columns that go with it: products with data run in kernels
@@ -42,6 +43,7 @@ mod student;
 mod support;
 mod transform;
 mod truth;
+mod volatility;
 
 pub use atoms::Atoms;
 pub use banana::Banana;
@@ -65,3 +67,4 @@ pub use skew_normal::SkewNormal;
 pub use student::Student;
 pub use transform::Transform;
 pub use truth::GroundTruth;
+pub use volatility::{FxVolatility, StockVolatility, Theta};

@@ -16,3 +16,11 @@ pub(crate) fn half_cauchy(z: f64, scale: f64) -> (f64, f64) {
 pub(crate) fn exponential(z: f64, sigma: f64, rate: f64) -> (f64, f64) {
     (rate.ln() - rate * sigma + z, 1.0 - rate * sigma)
 }
+
+/// `log p(x)` and its slope, for `x` Cauchy of this scale around zero.
+pub(crate) fn cauchy(x: f64, scale: f64) -> (f64, f64) {
+    let white = x / scale;
+    // Where the square overflows, its logarithm does not.
+    let log_square = if white.abs() < 1e100 { (white * white).ln_1p() } else { 2.0 * white.abs().ln() };
+    (-(PI * scale).ln() - log_square, -2.0 * white / (scale * (1.0 + white * white)))
+}

@@ -38,7 +38,7 @@ pub fn moments_are_integrals<P: GroundTruth>(case: &Case<P>) -> Verdict {
     let log_normaliser = case.target.log_normaliser();
     let mut work = case.work(1);
     let (mut first, mut second) = (vec![0.0; dim], vec![0.0; dim * dim]);
-    let step = [0.0625, 0.015_625, 0.03125, 0.0625][dim];
+    let step = [0.0625, 0.015_625, 0.03125, 0.125][dim];
     each_node(&axes(case), step, |z, log_weight| {
         let weight = (case.target.log_density(z, &mut work) + log_weight - log_normaliser).exp();
         if weight != 0.0 {

@@ -6,20 +6,24 @@ use super::{Case, Failure, Verdict};
 
 const ROWS: usize = 12;
 const DEGREE: usize = 6;
+/// Of a value that is itself a sum of many: four units in the last place.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// `f'(0)` and an estimate of its error: central differences at steps `h, h/2, ..`, extrapolated to zero
-/// (Ridders 1982). The entry that differs least from its two parents wins.
-fn extrapolate(differences: &[f64; ROWS]) -> (f64, f64) {
+/// (Ridders 1982). The entry that differs least from its two parents wins, if rounding allows: `differences` come with
+/// the rounding in each.
+fn extrapolate(differences: &[(f64, f64); ROWS]) -> (f64, f64) {
     let mut parents = [0.0; DEGREE];
     let (mut best, mut error) = (f64::NAN, f64::INFINITY);
-    for (row, &difference) in differences.iter().enumerate() {
+    for (row, &(difference, rounding)) in differences.iter().enumerate() {
         let mut current = [0.0; DEGREE];
         current[0] = difference;
         let mut factor = 4.0;
         for k in 1..DEGREE.min(row + 1) {
             current[k] = (factor * current[k - 1] - parents[k - 1]) / (factor - 1.0);
             factor *= 4.0;
-            let change = (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs());
+            let change =
+                (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs()).max(rounding);
             if change < error {
                 (best, error) = (current[k], change);
             }
@@ -32,12 +36,13 @@ fn extrapolate(differences: &[f64; ROWS]) -> (f64, f64) {
 /// `d/dt f(t)` at zero, with the estimate of its error: steps 1/8, 1/16, .., leaving out those at which `f` is not
 /// finite on both sides.
 pub(super) fn slope(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
-    let mut table = [f64::NAN; ROWS];
+    let mut table = [(f64::NAN, f64::NAN); ROWS];
     let (mut row, mut step) = (0, 0.125);
     while row < ROWS && step > 1e-9 {
-        let difference = (f(step) - f(-step)) / (2.0 * step);
+        let (right, left) = (f(step), f(-step));
+        let difference = (right - left) / (2.0 * step);
         if difference.is_finite() {
-            table[row] = difference;
+            table[row] = (difference, ROUNDING * right.abs().max(left.abs()) / step);
             row += 1;
         }
         step *= 0.5;

@@ -5,7 +5,7 @@ use faer::MatRef;
 use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
-use super::prediction::predict;
+use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
 use crate::support::decided;
 use crate::{Link, Logistic};
@@ -104,6 +104,32 @@ impl GaussianProcessClassification {
             .map_err(|error| error.within("GaussianProcessClassification"))?;
         for (out, (m, v)) in out.iter_mut().zip(moments) {
             *out = Logistic::log_odds_of_normal(m, v);
+        }
+        Ok(())
+    }
+
+    /// The same from draws of `z`, a draw per column, scales and all: the log odds of the average probability.
+    ///
+    /// # Errors
+    /// If the covariance at a draw has no Cholesky factor.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no draw.
+    pub fn log_odds_from_draws(
+        &self,
+        x: MatRef<'_, f64>,
+        draws: MatRef<'_, f64>,
+        out: &mut [f64],
+    ) -> Result<(), Error> {
+        assert!(draws.nrows() == self.dim() && x.nrows() == out.len(), "shapes agree");
+        let each = predict_each(&self.field, |z| self.scales(z), |z| &z[self.first()..], draws, x)
+            .map_err(|error| error.within("GaussianProcessClassification"))?;
+        for (i, out) in out.iter_mut().enumerate() {
+            let odds = each.iter().map(|moments| Logistic::log_odds_of_normal(moments[i].0, moments[i].1));
+            let (mut one, mut zero): (Vec<f64>, Vec<f64>) = odds.map(|odds| (odds, -odds)).unzip();
+            Logistic::logs(&mut one);
+            Logistic::logs(&mut zero);
+            *out = numeric::log_sum_exp(&one) - numeric::log_sum_exp(&zero);
         }
         Ok(())
     }

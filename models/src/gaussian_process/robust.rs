@@ -6,7 +6,7 @@ use mcsa::numeric::scalar::{digamma, ln_gamma};
 use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
-use super::prediction::predict;
+use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
 use crate::support::decided;
 
@@ -140,6 +140,30 @@ impl RobustGaussianProcess {
         let first = self.first();
         predict(&self.field, self.scales(mean), &mean[first..], &variance[first..], x)
             .map_err(|error| error.within("RobustGaussianProcess"))
+    }
+
+    /// The same from draws of `z`, a draw per column, scales and all: the moments of the mixture of the normals they give.
+    ///
+    /// # Errors
+    /// If the covariance at a draw has no Cholesky factor.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no draw.
+    pub fn predict_from_draws(
+        &self,
+        x: MatRef<'_, f64>,
+        draws: MatRef<'_, f64>,
+    ) -> Result<Vec<(f64, f64)>, Error> {
+        assert_eq!(draws.nrows(), self.dim(), "draws of the target's dimension");
+        let each = predict_each(&self.field, |z| self.scales(z), |z| &z[self.first()..], draws, x)
+            .map_err(|error| error.within("RobustGaussianProcess"))?;
+        let count = each.len() as f64;
+        let mixture = |i: usize| {
+            let mean = each.iter().map(|moments| moments[i].0).sum::<f64>() / count;
+            let spread = |&(m, v): &(f64, f64)| (m - mean).powi(2) + v;
+            (mean, each.iter().map(|moments| spread(&moments[i])).sum::<f64>() / count)
+        };
+        Ok((0..x.nrows()).map(mixture).collect())
     }
 
     /// The mean over data of `log t_nu((y - m*) / c) - log c`, `c^2 = v* + eps_y^2`: the field's variance widens the scale.

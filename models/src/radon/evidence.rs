@@ -115,3 +115,70 @@ fn climb(log_p: impl Fn(&[f64]) -> f64) -> [f64; 3] {
     }
     z
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Gaussian;
+    use crate::prior::exponential;
+    use faer::Mat;
+    use mcsa::LogDensity;
+
+    const ROWS: [(usize, f64, f64); 7] = [
+        (0, 0.0, 1.1),
+        (0, 1.0, 0.2),
+        (1, 0.0, 1.9),
+        (1, 0.0, 1.4),
+        (2, 1.0, -0.3),
+        (0, 1.0, 0.9),
+        (1, 0.5, 1.0),
+    ];
+
+    fn model() -> Radon {
+        let column = |f: fn(&(usize, f64, f64)) -> f64| ROWS.iter().map(f).collect::<Vec<_>>();
+        Radon::new(4, ROWS.iter().map(|r| r.0).collect(), column(|r| r.1), column(|r| r.2)).unwrap()
+    }
+
+    /// `log p(y, log scales)` from the dense covariance of the outcomes, which no code above uses.
+    fn dense(log_scales: [f64; 3]) -> f64 {
+        let scales = log_scales.map(f64::exp);
+        let covariance = Mat::from_fn(ROWS.len(), ROWS.len(), |i, j| {
+            let ((c, x, _), (d, w, _)) = (ROWS[i], ROWS[j]);
+            let county = if c == d { scales[0] * scales[0] + scales[1] * scales[1] * x * w } else { 0.0 };
+            let noise = if i == j { scales[2] * scales[2] } else { 0.0 };
+            1.0 + x * w + county + noise
+        });
+        let y: Vec<f64> = ROWS.iter().map(|r| r.2).collect();
+        let target = Gaussian::new(vec![0.0; ROWS.len()], covariance.as_ref()).unwrap();
+        let prior: f64 = (0..3).map(|k| exponential(log_scales[k], scales[k], RATE).0).sum();
+        target.log_density(&y, &mut vec![0.0; target.work_len(1)]) + prior
+    }
+
+    #[test]
+    fn the_closed_form_equals_the_dense_covariance() {
+        let model = model();
+        for log_scales in
+            [[0.0, 0.0, 0.0], [-1.0, 0.5, -2.0], [3.0, -3.0, 1.0], [-30.0, -30.0, -0.5], [4.0, 4.0, 0.3]]
+        {
+            let (found, expected) =
+                (model.log_scales_density(log_scales, f64::NEG_INFINITY), dense(log_scales));
+            assert!((found - expected).abs() < 1e-8, "{log_scales:?}: {found} {expected}");
+        }
+    }
+
+    /// A plain grid over the logarithms of the scales. Below its lower end the density falls like `sigma`: 2e-4 of it.
+    #[test]
+    fn the_evidence_equals_a_plain_grid() {
+        let (low, step) = (-9.0, 0.5);
+        let axis: Vec<f64> = (0..=32).map(|k| low + step * f64::from(k)).collect();
+        let mut terms = Vec::new();
+        for &a in &axis {
+            for &b in &axis {
+                terms.extend(axis.iter().filter(|y| **y > -5.0).map(|&y| dense([a, b, y])));
+            }
+        }
+        let grid = mcsa::numeric::log_sum_exp(&terms) + 3.0 * step.ln();
+        let (found, change) = model().log_evidence(1e-7);
+        assert!((found - grid).abs() < 2e-3 && change < 1e-4, "{found} +- {change:e} against {grid}");
+    }
+}

@@ -63,6 +63,32 @@ fn predictions_interpolate_and_widen() {
     assert!(target.log_predictive_density(&mean, &at, &y) > target.log_predictive_density(&mean, &wide, &y));
 }
 
+/// With the scales fixed and `f` drawn from an independent normal, draws give the moments: 4,000 draws, 5 standard errors
+/// (the covariance is factored for each).
+#[test]
+fn moments_and_draws_agree() {
+    let x = check::features(4, 2);
+    let new = check::points(3, 2, 1.0);
+    let target = RobustGaussianProcess::new(x.as_ref(), &[0.0; 4]).unwrap();
+    let mean = [-1.0, -1.0, 0.0, 1.0, 0.3, 0.1, 0.5, -1.0, 2.0, 0.0];
+    let variance: [f64; 10] = std::array::from_fn(|i| if i < 6 { 0.0 } else { 0.4 });
+    let mut stream = mcsa::Seed::new(8).stream(0, 0);
+    let draws = faer::Mat::from_fn(10, 4000, |i, _| mean[i] + variance[i].sqrt() * stream.normal());
+    let exact = target.predict_from_moments(new.as_ref(), &mean, &variance).unwrap();
+    let drawn = target.predict_from_draws(new.as_ref(), draws.as_ref()).unwrap();
+    for (exact, drawn) in exact.iter().zip(&drawn) {
+        assert!((exact.0 - drawn.0).abs() < 5.0 * (exact.1 / 4e3).sqrt(), "{exact:?} {drawn:?}");
+        assert!((exact.1 - drawn.1).abs() < 5.0 * exact.1 * (2.0_f64 / 4e3).sqrt(), "{exact:?} {drawn:?}");
+    }
+    let target = GaussianProcessClassification::new(x.as_ref(), &[0.0, 1.0, 1.0, 0.0]).unwrap();
+    let point = [0.0, -1.0, 0.3, 0.1, 0.5, -1.0, 2.0, 0.0];
+    let (mut known, mut repeated) = ([0.0; 3], [0.0; 3]);
+    target.log_odds_from_moments(new.as_ref(), &point, &[0.0; 8], &mut known).unwrap();
+    let draws = faer::Mat::from_fn(8, 3, |i, _| point[i]);
+    target.log_odds_from_draws(new.as_ref(), draws.as_ref(), &mut repeated).unwrap();
+    assert!(known.iter().zip(repeated).all(|(a, b)| (a - b).abs() < 1e-12), "{known:?} {repeated:?}");
+}
+
 #[test]
 fn published_dimensions() {
     let dim = |n, d| {

@@ -1,0 +1,74 @@
+//! Each model's density and gradient, for one point and for ten: `cargo bench -p mcsa-models --bench zoo`.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use faer::Mat;
+use mcsa::{Gradient, Seed};
+use mcsa_models::{
+    Banana, EightSchools, Funnel, FxVolatility, Gaussian, Mixture, Radon, SkewNormal, StockVolatility,
+    Student, Theta,
+};
+
+const GOOD: &str = "constants of this file are valid";
+
+/// Times are per batch.
+fn model<P: Gradient>(criterion: &mut Criterion, name: &str, target: &P) {
+    let mut group = criterion.benchmark_group(name);
+    for columns in [1, 10] {
+        let mut stream = Seed::new(1).stream(0, 0);
+        let z = Mat::from_fn(target.dim(), columns, |_, _| 0.3 * stream.normal());
+        let mut gradients = Mat::zeros(target.dim(), columns);
+        let mut work = vec![0.0; target.work_len(columns)];
+        let mut out = vec![0.0; columns];
+        group.bench_function(BenchmarkId::new("value", columns), |bench| {
+            bench.iter(|| target.log_densities(black_box(z.as_ref()), &mut out, &mut work));
+        });
+        group.bench_function(BenchmarkId::new("gradient", columns), |bench| {
+            bench.iter(|| {
+                target.gradients_into(black_box(z.as_ref()), &mut out, gradients.as_mut(), &mut work);
+            });
+        });
+    }
+    group.finish();
+}
+
+fn radon() -> Radon {
+    let mut stream = Seed::new(2).stream(0, 0);
+    let (mut county, mut x, mut y) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..919 {
+        county.push(row % 85);
+        x.push(if stream.uniform() < 0.17 { 1.0 } else { 0.0 });
+        y.push(1.2 + 0.85 * stream.normal());
+    }
+    Radon::new(85, county, x, y).expect(GOOD)
+}
+
+fn zoo(criterion: &mut Criterion) {
+    let mut stream = Seed::new(3).stream(0, 0);
+    let mut normals = |length| {
+        let mut normals = vec![0.0; length];
+        stream.normals_into(&mut normals);
+        normals
+    };
+    let (stocks, returns) = (normals(2610), normals(119));
+    let full = |dim: usize| {
+        Gaussian::random_wishart(dim, 5.0 * dim as f64, &mut Seed::new(4).stream(0, 0)).expect(GOOD)
+    };
+    model(criterion, "gaussian_diagonal_100", &Gaussian::standard(100));
+    model(criterion, "gaussian_full_10", &full(10));
+    model(criterion, "gaussian_full_100", &full(100));
+    model(criterion, "skew_normal", &SkewNormal::msc());
+    model(criterion, "student_10", &Student::new(vec![0.0; 10], vec![1.0; 10], 5.0).expect(GOOD));
+    model(criterion, "banana", &Banana::new(1.5, 0.4).expect(GOOD));
+    model(criterion, "funnel_10", &Funnel::new(10, 3.0).expect(GOOD));
+    model(criterion, "mixture_2", &Mixture::modes(2, 4.0, 0.3).expect(GOOD));
+    model(criterion, "eight_schools_centred", &EightSchools::centred());
+    model(criterion, "eight_schools_non_centred", &EightSchools::non_centred());
+    model(criterion, "radon", &radon());
+    model(criterion, "stock_volatility", &StockVolatility::new(stocks).expect(GOOD));
+    model(criterion, "fx_volatility", &FxVolatility::new(returns, Theta::default()).expect(GOOD));
+}
+
+criterion_group!(benches, zoo);
+criterion_main!(benches);
