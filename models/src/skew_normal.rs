@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::f64::consts::{FRAC_2_PI, LN_2};
 
-use faer::{Mat, MatRef, mat};
-use mcsa::numeric::{log_ndtr, scalar};
-use mcsa::{Columns, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, borrow};
+use faer::{Mat, MatMut, MatRef, mat};
+use mcsa::numeric::{log_ndtr, ndtr_hazard, scalar};
+use mcsa::{Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, borrow};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
@@ -102,6 +102,28 @@ impl Gradient for SkewNormal {
         let u = self.standard(z[0]);
         gradient[0] = (self.slant * scalar::ndtr_hazard(self.slant * u) - u) / self.scale;
         self.log_density(z, work)
+    }
+
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        assert!(
+            z.ncols() == out.len() && z.ncols() == gradients.ncols(),
+            "a density and a gradient per column"
+        );
+        let hazards = borrow(&mut work, out.len());
+        for (j, hazard) in hazards.iter_mut().enumerate() {
+            *hazard = self.slant * self.standard(z.column(j)[0]);
+        }
+        ndtr_hazard(hazards);
+        for (j, hazard) in hazards.iter().enumerate() {
+            gradients.column_mut(j)[0] = (self.slant * hazard - self.standard(z.column(j)[0])) / self.scale;
+        }
+        self.log_densities(z, out, hazards);
     }
 }
 

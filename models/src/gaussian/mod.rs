@@ -169,27 +169,6 @@ impl Gaussian {
     fn value(&self, form: f64, z: &[f64]) -> f64 {
         decided(self.log_peak - 0.5 * form, z)
     }
-
-    /// `y <- covariance^-1 y`, and `y^T covariance^-1 y`.
-    fn precision(&self, y: &mut [f64]) -> f64 {
-        match &self.shape {
-            Shape::Diagonal { inverse, .. } => {
-                let mut form = 0.0;
-                for (y, inverse) in y.iter_mut().zip(inverse) {
-                    let white = *y * inverse;
-                    form += white * white;
-                    *y = white * inverse;
-                }
-                form
-            }
-            Shape::Full(triangle) => {
-                triangle.whiten(y);
-                let form = dot(y, y);
-                triangle.whiten_back(y);
-                form
-            }
-        }
-    }
 }
 
 impl LogDensity for Gaussian {
@@ -239,15 +218,23 @@ impl LogDensity for Gaussian {
 impl Gradient for Gaussian {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        self.centre_into(z, gradient);
         let form = match &self.shape {
             Shape::Diagonal { inverse, .. } => {
-                self.precision(gradient);
+                for ((g, z), (mean, inverse)) in gradient.iter_mut().zip(z).zip(self.mean.iter().zip(inverse))
+                {
+                    *g = (mean - z) * inverse * inverse;
+                }
                 sum_squares_scaled(z, &self.mean, inverse)
             }
-            Shape::Full(_) => self.precision(gradient),
+            Shape::Full(triangle) => {
+                self.centre_into(z, gradient);
+                triangle.whiten(gradient);
+                let form = dot(gradient, gradient);
+                triangle.whiten_back(gradient);
+                gradient.iter_mut().for_each(|g| *g = -*g);
+                form
+            }
         };
-        gradient.iter_mut().for_each(|g| *g = -*g);
         self.value(form, z)
     }
 
@@ -285,9 +272,17 @@ impl Gradient for Gaussian {
 
 impl Curvature for Gaussian {
     fn hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
-        out.copy_from_slice(v);
-        self.precision(out);
-        out.iter_mut().for_each(|x| *x = -*x);
+        match &self.shape {
+            Shape::Diagonal { inverse, .. } => {
+                out.iter_mut().zip(v).zip(inverse).for_each(|((out, v), s)| *out = -v * s * s);
+            }
+            Shape::Full(triangle) => {
+                out.copy_from_slice(v);
+                triangle.whiten(out);
+                triangle.whiten_back(out);
+                out.iter_mut().for_each(|x| *x = -*x);
+            }
+        }
     }
 }
 

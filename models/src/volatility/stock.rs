@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::f64::consts::{LN_2, PI};
 
-use faer::MatRef;
+use faer::{MatMut, MatRef};
 use mcsa::numeric::{dot, exp, scalar, sum};
-use mcsa::{Columns, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
+use mcsa::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
 
 use super::path::{LANES, Recursion};
 use crate::prior::{cauchy, half_cauchy};
@@ -83,69 +83,42 @@ impl StockVolatility {
             0.5 * (total - dot(&self.squares, negative)) - self.series.len() as f64 * HALF_LOG_TAU;
         decided(Self::prior(z, log_gap) + likelihood, z)
     }
-}
 
-impl LogDensity for StockVolatility {
-    fn dim(&self) -> usize {
-        3 + self.series.len()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.series.len() * columns.clamp(2, LANES)
-    }
-
-    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
-        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        let negative = borrow(&mut work, self.series.len());
-        let (path, log_gap) = recursion(z);
-        path.negative_into(&z[3..], negative);
-        self.finish(z, log_gap, negative)
-    }
-
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
-        assert_eq!(z.ncols(), out.len(), "a density per column");
-        assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
+    /// Four paths at once, a slice of lent memory each.
+    fn forward<'a>(
+        &self,
+        columns: [&[f64]; LANES],
+        paths: [Recursion; LANES],
+        four: &'a mut [f64],
+    ) -> [&'a mut [f64]; LANES] {
         let length = self.series.len();
-        for (k, out) in out.chunks_mut(LANES).enumerate() {
-            let column = |lane: usize| z.column(k * LANES + lane);
-            if out.len() < LANES {
-                out.iter_mut()
-                    .enumerate()
-                    .for_each(|(lane, out)| *out = self.log_density(column(lane), work));
-                continue;
-            }
-            let columns = [0, 1, 2, 3].map(column);
-            let paths = columns.map(recursion);
-            let four = borrow(&mut work, LANES * length);
-            let (ab, cd) = four.split_at_mut(2 * length);
-            let ((a, b), (c, d)) = (ab.split_at_mut(length), cd.split_at_mut(length));
-            Recursion::four_negatives_into(
-                &paths.map(|(path, _)| path),
-                columns.map(|z| &z[3..]),
-                [&mut *a, &mut *b, &mut *c, &mut *d],
-            );
-            for (lane, negative) in [a, b, c, d].into_iter().enumerate() {
-                out[lane] = self.finish(columns[lane], paths[lane].1, negative);
-            }
-            work = four;
-        }
+        let (ab, cd) = four.split_at_mut(2 * length);
+        let ((a, b), (c, d)) = (ab.split_at_mut(length), cd.split_at_mut(length));
+        Recursion::four_negatives_into(
+            &paths,
+            columns.map(|z| &z[3..]),
+            [&mut *a, &mut *b, &mut *c, &mut *d],
+        );
+        [a, b, c, d]
     }
-}
 
-impl Gradient for StockVolatility {
-    /// With `a_t = d log p / d h_t` and its sum along the recursion, `adjoint_t = a_t + phi adjoint_{t+1}`.
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
-        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let length = self.series.len();
-        let (negative, h) = (borrow(&mut work, length), borrow(&mut work, length));
-        let (path, log_gap) = recursion(z);
-        path.negative_into(&z[3..], negative);
-        h.copy_from_slice(negative);
+    /// Density and gradient, from `-(mu + h)`, which becomes its exponential and is kept in `kept`.
+    ///
+    /// With `pull_t = d log p / d h_t` given all else, `adjoint_t = pull_t + phi adjoint_{t+1}`.
+    fn back(
+        &self,
+        z: &[f64],
+        (path, log_gap): (Recursion, f64),
+        negative: &mut [f64],
+        kept: &mut [f64],
+        gradient: &mut [f64],
+    ) -> f64 {
+        kept.copy_from_slice(negative);
         let log_p = self.finish(z, log_gap, negative);
         let (phi, mu) = (path.phi, path.mu);
         let (parameters, innovations) = gradient.split_at_mut(3);
         let (mut adjoint, mut slope_phi, mut slope_sigma, mut slope_mu) = (0.0, 0.0, 0.0, 0.0);
-        let series = self.squares.iter().zip(&*negative).zip(&*h).zip(&z[3..]).zip(innovations.iter_mut());
+        let series = self.squares.iter().zip(&*negative).zip(&*kept).zip(&z[3..]).zip(innovations.iter_mut());
         // Going back, the adjoint of the step after meets this step's state.
         for ((((square, weight), negative), e), slope) in series.rev() {
             let state = -negative - mu;
@@ -167,6 +140,88 @@ impl Gradient for StockVolatility {
         parameters[1] = slope_sigma + half_cauchy(z[1], SIGMA_SCALE).1;
         parameters[2] = slope_mu + cauchy(z[2], MU_SCALE).1;
         log_p
+    }
+}
+
+impl LogDensity for StockVolatility {
+    fn dim(&self) -> usize {
+        3 + self.series.len()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.series.len() * if columns < LANES { 2 } else { LANES + 1 }
+    }
+
+    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
+        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
+        let negative = borrow(&mut work, self.series.len());
+        let (path, log_gap) = recursion(z);
+        path.negative_into(&z[3..], negative);
+        self.finish(z, log_gap, negative)
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
+        assert_eq!(z.ncols(), out.len(), "a density per column");
+        assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
+        for (k, out) in out.chunks_mut(LANES).enumerate() {
+            let column = |lane: usize| z.column(k * LANES + lane);
+            if out.len() < LANES {
+                out.iter_mut()
+                    .enumerate()
+                    .for_each(|(lane, out)| *out = self.log_density(column(lane), work));
+                continue;
+            }
+            let columns = [0, 1, 2, 3].map(column);
+            let paths = columns.map(recursion);
+            let four = borrow(&mut work, LANES * self.series.len());
+            let lanes = self.forward(columns, paths.map(|(path, _)| path), four);
+            for (lane, negative) in lanes.into_iter().enumerate() {
+                out[lane] = self.finish(columns[lane], paths[lane].1, negative);
+            }
+            work = four;
+        }
+    }
+}
+
+impl Gradient for StockVolatility {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
+        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
+        let (negative, kept) = (borrow(&mut work, self.series.len()), borrow(&mut work, self.series.len()));
+        let start = recursion(z);
+        start.0.negative_into(&z[3..], negative);
+        self.back(z, start, negative, kept, gradient)
+    }
+
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        assert!(
+            z.ncols() == out.len() && z.ncols() == gradients.ncols(),
+            "a density and a gradient per column"
+        );
+        for (k, out) in out.chunks_mut(LANES).enumerate() {
+            let column = |lane: usize| z.column(k * LANES + lane);
+            if out.len() < LANES {
+                for (lane, out) in out.iter_mut().enumerate() {
+                    *out = self.gradient_into(column(lane), gradients.column_mut(k * LANES + lane), work);
+                }
+                continue;
+            }
+            let columns = [0, 1, 2, 3].map(column);
+            let starts = columns.map(recursion);
+            let lent = borrow(&mut work, (LANES + 1) * self.series.len());
+            let (four, kept) = lent.split_at_mut(LANES * self.series.len());
+            let lanes = self.forward(columns, starts.map(|(path, _)| path), four);
+            for (lane, negative) in lanes.into_iter().enumerate() {
+                let gradient = gradients.column_mut(k * LANES + lane);
+                out[lane] = self.back(columns[lane], starts[lane], negative, kept, gradient);
+            }
+            work = lent;
+        }
     }
 }
 
