@@ -6,20 +6,35 @@
 //! * Ground truth, with exact draws, moments and normaliser ([`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`], [`Atoms`].
 //! * Hierarchies, with exact evidence: [`EightSchools`], [`Radon`].
+//! * Regression of labels: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
+//!   [`GaussianProcessClassification`].
+//! * Regression of responses: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
+//!   [`RobustGaussianProcess`].
+//! * What a fit says of data held out: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; how well:
+//!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Time series: [`StockVolatility`], and [`FxVolatility`] for kernels that move along a path.
 //! * The laws that every model keeps, ours or yours: [`conformance`].
+//!
+//! The value of a column never depends, to the last bit, on the columns that go with it: products with data run in kernels
+//! of fixed order, written over `pulp`.
 //!
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
 //! dual numbers.
 
 mod atoms;
 mod banana;
+mod binary;
 pub mod conformance;
 mod constrained;
+mod design;
 mod eight_schools;
 mod funnel;
 mod gaussian;
+mod gaussian_process;
+mod held_out;
+mod linear;
 mod mixture;
+mod network;
 mod prior;
 mod quadrature;
 mod radon;
@@ -32,11 +47,21 @@ mod volatility;
 
 pub use atoms::Atoms;
 pub use banana::Banana;
+pub use binary::{
+    BinaryRegression, HierarchicalLogistic, Link, Logistic, LogisticRegression, Probit, ProbitRegression,
+    ScalePrior, log_odds_from_draws, log_odds_from_moments,
+};
 pub use constrained::Constrained;
 pub use eight_schools::{Centring, EightSchools};
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
+pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
+pub use held_out::{
+    accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
+};
+pub use linear::LinearRegression;
 pub use mixture::Mixture;
+pub use network::NeuralRegression;
 pub use radon::Radon;
 pub use skew_normal::SkewNormal;
 pub use student::Student;

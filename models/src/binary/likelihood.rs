@@ -1,0 +1,124 @@
+use std::marker::PhantomData;
+
+use faer::MatRef;
+use mcsa::{Columns, Error, all_finite, borrow, numeric, same_length};
+
+use super::Link;
+use crate::design::{GROUP, Panels, finite_matrix};
+
+/// `sum_i log F(s_i x_i' w)`: the sign of the label is folded into the row, so that a product gives margins.
+#[derive(Debug, Clone)]
+pub(crate) struct Likelihood<L> {
+    signed: Panels,
+    link: PhantomData<L>,
+}
+
+/// Rows of a minibatch whose margins are held at once.
+const MINIBATCH: usize = 256;
+
+impl<L: Link> Likelihood<L> {
+    /// Of the rows of `x`, each followed by a 1 if there is an `intercept`, and of labels 0 and 1.
+    pub(crate) fn new(x: MatRef<'_, f64>, labels: &[f64], intercept: bool) -> Result<Self, Error> {
+        same_length("labels", x.nrows(), labels.len())?;
+        finite_matrix("features", x)?;
+        all_finite("labels", labels)?;
+        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
+            return Err(Error::parameter("label", label, "0 or 1"));
+        }
+        let entry = |i: usize, k: usize| {
+            let sign = 2.0 * labels[i] - 1.0;
+            if k < x.ncols() { sign * x[(i, k)] } else { sign }
+        };
+        let signed = Panels::from_fn(x.nrows(), x.ncols() + usize::from(intercept), entry);
+        Ok(Self { signed, link: PhantomData })
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.signed.rows()
+    }
+
+    /// Weights, the intercept included.
+    pub(crate) fn weights(&self) -> usize {
+        self.signed.columns()
+    }
+
+    /// Numbers that any method needs for a batch of so many columns; a product with the Hessian takes two.
+    pub(crate) fn work_len(&self, columns: usize) -> usize {
+        let group = columns.clamp(2, GROUP);
+        (2 * self.signed.padded_rows() + self.weights()) * group + self.signed.multiply_work_len()
+    }
+
+    /// Adds the log likelihood of `z[from..]` to each number of `out`.
+    pub(crate) fn add_logs(&self, z: MatRef<'_, f64>, from: usize, out: &mut [f64], mut work: &mut [f64]) {
+        let (d, stride) = (self.weights(), self.signed.padded_rows());
+        let packed = borrow(&mut work, self.signed.multiply_work_len());
+        let margins = borrow(&mut work, stride * z.ncols().min(GROUP));
+        for (g, out) in out.chunks_mut(GROUP).enumerate() {
+            let margins = &mut margins[..stride * out.len()];
+            let weights = (0..out.len()).map(|c| &z.column(g * GROUP + c)[from..from + d]);
+            self.signed.multiply(weights, margins, packed);
+            for (c, out) in out.iter_mut().enumerate() {
+                *out += L::sum_log(&mut margins[c * stride..][..self.rows()]);
+            }
+        }
+    }
+
+    /// Adds the log likelihood of `z[from..]` to each number of `out`, and gives `accept` the gradient of each column.
+    pub(crate) fn add_gradients(
+        &self,
+        z: MatRef<'_, f64>,
+        from: usize,
+        out: &mut [f64],
+        mut accept: impl FnMut(usize, &[f64]),
+        mut work: &mut [f64],
+    ) {
+        let (d, stride, most) = (self.weights(), self.signed.padded_rows(), z.ncols().min(GROUP));
+        let packed = borrow(&mut work, self.signed.multiply_work_len());
+        let margins = borrow(&mut work, stride * most);
+        let slopes = borrow(&mut work, stride * most);
+        let gradients = borrow(&mut work, d * most);
+        for (g, out) in out.chunks_mut(GROUP).enumerate() {
+            let columns = out.len();
+            let weights = (0..columns).map(|c| &z.column(g * GROUP + c)[from..from + d]);
+            self.signed.multiply(weights, &mut margins[..stride * columns], packed);
+            for (c, out) in out.iter_mut().enumerate() {
+                let place = c * stride..(c + 1) * stride;
+                *out += L::sum_log_with_slopes(&mut margins[place.clone()], &mut slopes[place], self.rows());
+            }
+            self.signed.pull_back(&slopes[..stride * columns], columns, &mut gradients[..d * columns]);
+            for c in 0..columns {
+                accept(g * GROUP + c, &gradients[c * d..(c + 1) * d]);
+            }
+        }
+    }
+
+    /// Writes the Hessian at the weights `w`, applied to `v`.
+    pub(crate) fn hessian_vector_into(&self, w: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
+        let stride = self.signed.padded_rows();
+        let packed = borrow(&mut work, self.signed.multiply_work_len());
+        let products = borrow(&mut work, 2 * stride);
+        let memory = borrow(&mut work, stride);
+        self.signed.multiply([w, v].into_iter(), products, packed);
+        let (margins, along) = products.split_at_mut(stride);
+        L::curvatures(margins, memory);
+        for (along, curvature) in along.iter_mut().zip(margins) {
+            *along *= *curvature;
+        }
+        self.signed.pull_back(along, 1, out);
+    }
+
+    /// The terms of the data in `rows`.
+    pub(crate) fn log_at(&self, rows: &[usize], w: &[f64]) -> f64 {
+        let mut margins = [0.0; MINIBATCH];
+        let mut total = 0.0;
+        for rows in rows.chunks(MINIBATCH) {
+            let margins = &mut margins[..rows.len()];
+            for (t, &i) in margins.iter_mut().zip(rows) {
+                assert!(i < self.rows(), "row {i} of {} data", self.rows());
+                *t = numeric::dot(self.signed.row(i), w);
+            }
+            total += L::sum_log(margins);
+        }
+        total
+    }
+}

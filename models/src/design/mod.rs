@@ -1,0 +1,35 @@
+//! The matrix of a regression, packed for products with a few columns at a time.
+
+/// Runs a kernel on every instruction set of this machine, each followed by a check.
+#[cfg(test)]
+macro_rules! on_every_backend {
+    ($kernel:expr, $check:expr) => {{
+        use pulp::Simd;
+        Simd::vectorize(pulp::Scalar, $kernel);
+        $check;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(lanes) = pulp::x86::V3::try_new() {
+            Simd::vectorize(lanes, $kernel);
+            $check;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(lanes) = pulp::x86::V4::try_new() {
+            Simd::vectorize(lanes, $kernel);
+            $check;
+        }
+    }};
+}
+#[cfg(test)]
+pub(crate) use on_every_backend;
+
+mod panels;
+mod product;
+mod pullback;
+
+pub(crate) use panels::{Panels, finite_matrix};
+
+/// Rows that stand together in a panel: two registers of AVX-512, four of AVX2.
+pub(crate) const ROWS: usize = 16;
+
+/// Columns that one pass over the matrix serves: ten chains are usual, and their sums fit in the registers of AVX-512.
+pub(crate) const GROUP: usize = 10;

@@ -1,0 +1,83 @@
+use faer::MatRef;
+use mcsa::{Error, all_finite};
+
+use super::ROWS;
+
+/// An `n x d` matrix, sixteen rows to a panel and the columns of a panel one after the other; missing rows are 0.
+///
+/// Products with it add in an order that depends on the matrix alone: entry by entry the same bits come out, however
+/// many columns are multiplied together. (A general matrix product does not promise that.)
+#[derive(Debug, Clone)]
+pub(crate) struct Panels {
+    /// `panels x d x ROWS`.
+    packed: Vec<[f64; ROWS]>,
+    /// `n x d`, row after row: for the few rows of a minibatch.
+    by_row: Vec<f64>,
+    rows: usize,
+    columns: usize,
+}
+
+impl Panels {
+    /// Packs `entry(i, k)`.
+    pub(crate) fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+        let by_row: Vec<f64> = (0..rows * columns).map(|at| entry(at / columns, at % columns)).collect();
+        let mut packed = vec![[0.0; ROWS]; rows.div_ceil(ROWS) * columns];
+        for i in 0..rows {
+            for k in 0..columns {
+                packed[(i / ROWS) * columns + k][i % ROWS] = by_row[i * columns + k];
+            }
+        }
+        Self { packed, by_row, rows, columns }
+    }
+
+    /// Rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Rows, with those that fill the last panel.
+    pub(crate) fn padded_rows(&self) -> usize {
+        self.rows.div_ceil(ROWS) * ROWS
+    }
+
+    /// One row.
+    pub(crate) fn row(&self, i: usize) -> &[f64] {
+        &self.by_row[i * self.columns..(i + 1) * self.columns]
+    }
+
+    /// The panels, each `columns` registers of rows.
+    pub(super) fn panels(&self) -> std::slice::ChunksExact<'_, [f64; ROWS]> {
+        self.packed.chunks_exact(self.columns.max(1))
+    }
+}
+
+/// Refuses a matrix with an entry that is not finite; the index counts down the columns.
+pub(crate) fn finite_matrix(what: &'static str, x: MatRef<'_, f64>) -> Result<(), Error> {
+    let entries: Vec<f64> = (0..x.ncols()).flat_map(|k| x.col(k).iter().copied()).collect();
+    all_finite(what, &entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_hold_the_matrix_and_zeros() {
+        let x = Panels::from_fn(18, 2, |i, k| (10 * i + k + 1) as f64);
+        assert_eq!((x.padded_rows(), x.panels().count()), (32, 2));
+        assert_eq!(x.row(17), [171.0, 172.0]);
+        let last = x.panels().nth(1).unwrap();
+        assert_eq!((last[1][0], last[1][1], last[1][2]), (162.0, 172.0, 0.0));
+    }
+
+    #[test]
+    fn no_columns_are_a_matrix_too() {
+        let x = Panels::from_fn(3, 0, |_, _| 1.0);
+        assert_eq!((x.rows(), x.columns(), x.row(2).len(), x.panels().count()), (3, 0, 0, 0));
+    }
+}

@@ -1,0 +1,263 @@
+use std::f64::consts::PI;
+use std::mem::MaybeUninit;
+
+use faer::dyn_stack::MemStack;
+use faer::linalg::cholesky::llt::factor::cholesky_in_place;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Accum, MatMut, MatRef, Par};
+use mcsa::{Error, borrow, numeric};
+
+use super::matern::{Lengths, Shape, correlation, fill};
+use crate::design::{ROWS, finite_matrix};
+
+/// A Gaussian field at `n` inputs: `f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I)`, `k` the Matern kernel of smoothness 5/2.
+///
+/// The Cholesky factor is faer's, in place in lent memory; its own scratch, a column, lies on the stack.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    shape: Shape,
+    /// `panels x d x ROWS`.
+    packed: Vec<f64>,
+}
+
+/// The logarithms of amplitude, nugget and lengths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scales<'a> {
+    pub(crate) amplitude: f64,
+    pub(crate) nugget: f64,
+    pub(crate) lengths: &'a [f64],
+}
+
+/// Where a gradient goes; all of it is overwritten.
+#[derive(Debug)]
+pub(crate) struct Slopes<'a> {
+    pub(crate) amplitude: f64,
+    pub(crate) nugget: f64,
+    pub(crate) lengths: &'a mut [f64],
+    pub(crate) f: &'a mut [f64],
+}
+
+/// Variance on the diagonal beside the nugget. (MCMC-SE; pMCSA)
+const JITTER: f64 = 1e-6;
+
+/// Beyond `e^300` a scale counts as outside the support: its square, or a product with it, would overflow.
+const MOST: f64 = 300.0;
+
+/// Bytes on the stack for the factorisation's scratch of `n` numbers.
+const SCRATCH: usize = 1 << 16;
+
+/// Inputs at which a field can be factored within the scratch.
+const MOST_INPUTS: usize = SCRATCH / 8 - 64;
+
+impl Field {
+    pub(crate) fn new(x: MatRef<'_, f64>) -> Result<Self, Error> {
+        finite_matrix("features", x)?;
+        let shape = Shape::new(x.nrows(), x.ncols());
+        if !(1..=MOST_INPUTS).contains(&shape.n) {
+            return Err(Error::parameter("inputs", shape.n as f64, "at least 1 and at most 8128"));
+        }
+        if shape.d == 0 {
+            return Err(Error::parameter("features", 0.0, "at least 1"));
+        }
+        let mut packed = vec![0.0; shape.panels() * shape.d * ROWS];
+        for i in 0..shape.n {
+            for k in 0..shape.d {
+                packed[(i / ROWS * shape.d + k) * ROWS + i % ROWS] = x[(i, k)];
+            }
+        }
+        Ok(Self { shape, packed })
+    }
+
+    pub(crate) fn inputs(&self) -> usize {
+        self.shape.n
+    }
+
+    pub(crate) fn features(&self) -> usize {
+        self.shape.d
+    }
+
+    /// Three triangles, the scaled inputs, and some columns.
+    pub(crate) fn work_len(&self) -> usize {
+        3 * self.shape.len() + self.packed.len() + 3 * self.shape.stride + self.shape.d * ROWS + 8
+    }
+
+    fn scale_into(&self, lengths: &[f64], scaled: &mut [f64]) {
+        // A length of 1e-100 sets any two inputs apart; below, squares would overflow.
+        let rate = |log_length: f64| (5.0_f64.sqrt() * (-log_length).exp()).min(1e100);
+        let panel = self.shape.d * ROWS;
+        for (packed, scaled) in self.packed.chunks_exact(panel).zip(scaled.chunks_exact_mut(panel)) {
+            for (k, &length) in lengths.iter().enumerate() {
+                let rate = rate(length);
+                let place = k * ROWS..(k + 1) * ROWS;
+                for (scaled, x) in scaled[place.clone()].iter_mut().zip(&packed[place]) {
+                    *scaled = x * rate;
+                }
+            }
+        }
+    }
+
+    /// The covariance, factored in `k`; `None` if the scales are out of range or the factor does not exist.
+    fn factor<'a>(
+        &self,
+        scales: Scales<'_>,
+        k: &'a mut [f64],
+        slopes: &mut [f64],
+        scaled: &mut [f64],
+        column: &mut [f64],
+    ) -> Option<MatMut<'a, f64>> {
+        let Shape { n, stride, .. } = self.shape;
+        if !(scales.amplitude <= MOST && scales.nugget <= MOST) {
+            return None;
+        }
+        self.scale_into(scales.lengths, scaled);
+        fill(self.shape, scaled, (2.0 * scales.amplitude).exp(), k, slopes, column);
+        let nugget = (2.0 * scales.nugget).exp() + JITTER;
+        for j in 0..n {
+            k[j * stride + j] += nugget;
+        }
+        let mut k = MatMut::from_column_major_slice_with_stride_mut(k, n, n, stride);
+        let mut scratch = [MaybeUninit::<u8>::uninit(); SCRATCH];
+        let stack = MemStack::new(&mut scratch);
+        let done = cholesky_in_place(k.as_mut(), Default::default(), Par::Seq, stack, Default::default());
+        done.is_ok().then_some(k)
+    }
+
+    /// `log N(f; 0, K)`, or `-inf` where `K` has no factor; with `slopes`, its gradient too.
+    pub(crate) fn log_density(
+        &self,
+        scales: Scales<'_>,
+        f: &[f64],
+        slopes: Option<&mut Slopes<'_>>,
+        mut work: &mut [f64],
+    ) -> f64 {
+        let shape = self.shape;
+        let n = shape.n;
+        // A factorisation peels unaligned ends: on a boundary of 64 bytes, its order is that of the matrix alone.
+        let skip = work.as_ptr().align_offset(64);
+        borrow(&mut work, if skip < 8 { skip } else { 0 });
+        let k = borrow(&mut work, shape.len());
+        let slope = borrow(&mut work, if slopes.is_some() { shape.len() } else { 0 });
+        let column = borrow(&mut work, shape.stride);
+        let solved = borrow(&mut work, shape.stride);
+        let scaled = borrow(&mut work, self.packed.len());
+        let Some(factor) = self.factor(scales, &mut *k, slope, scaled, column) else {
+            return f64::NEG_INFINITY;
+        };
+        for (j, pivot) in column[..n].iter_mut().enumerate() {
+            *pivot = factor[(j, j)];
+        }
+        numeric::ln(&mut column[..n]);
+        solved[..n].copy_from_slice(f);
+        solved[n..].fill(0.0);
+        let y = MatMut::from_column_major_slice_mut(&mut solved[..n], n, 1);
+        solve_lower_triangular_in_place(factor.as_ref(), y, Par::Seq);
+        let square = numeric::dot(&solved[..n], &solved[..n]);
+        let log_p = -0.5 * square - numeric::sum(&column[..n]) - 0.5 * n as f64 * (2.0 * PI).ln();
+        if log_p.is_nan() || log_p == f64::NEG_INFINITY {
+            return f64::NEG_INFINITY;
+        }
+        let Some(out) = slopes else {
+            return log_p;
+        };
+        let y = MatMut::from_column_major_slice_mut(&mut solved[..n], n, 1);
+        solve_upper_triangular_in_place(factor.as_ref().transpose(), y, Par::Seq);
+        let inverse = borrow(&mut work, shape.len());
+        self.invert(factor, inverse);
+        let trace: f64 = (0..n).map(|j| k[j * shape.stride + j]).sum();
+        let nugget = (2.0 * scales.nugget).exp();
+        let along = numeric::dot(&solved[..n], &solved[..n]) - trace;
+        out.nugget = nugget * along;
+        out.amplitude = square - n as f64 - (nugget + JITTER) * along;
+        for (out, a) in out.f.iter_mut().zip(&*solved) {
+            *out = -a;
+        }
+        self.clear(slope);
+        self.clear(k);
+        Lengths {
+            shape,
+            scaled: scaled.as_chunks().0,
+            slope,
+            inverse: k,
+            solved: solved.as_chunks().0,
+            sums: borrow(&mut work, shape.d * ROWS).as_chunks_mut().0,
+            out: out.lengths,
+        }
+        .run();
+        log_p
+    }
+
+    /// `k <- K^-1` from its factor, on and below the diagonal.
+    fn invert(&self, mut factor: MatMut<'_, f64>, inverse: &mut [f64]) {
+        let Shape { n, stride, .. } = self.shape;
+        let mut inverse = MatMut::from_column_major_slice_with_stride_mut(inverse, n, n, stride);
+        invert_lower_triangular(inverse.as_mut(), factor.as_ref(), Par::Seq);
+        triangular::matmul(
+            factor.as_mut(),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            inverse.as_ref().transpose(),
+            BlockStructure::TriangularUpper,
+            inverse.as_ref(),
+            BlockStructure::TriangularLower,
+            1.0,
+            Par::Seq,
+        );
+    }
+
+    /// 0 above the diagonal of each panel on it, and below the last row.
+    fn clear(&self, triangle: &mut [f64]) {
+        let Shape { n, stride, .. } = self.shape;
+        for (j, column) in triangle.chunks_exact_mut(stride).enumerate() {
+            column[j / ROWS * ROWS..j].fill(0.0);
+            column[n..].fill(0.0);
+        }
+    }
+
+    /// Input `i` of `x`, divided by the lengths over `sqrt 5`.
+    fn scaled_row(x: MatRef<'_, f64>, i: usize, lengths: &[f64]) -> Vec<f64> {
+        let rate = |log_length: f64| (5.0_f64.sqrt() * (-log_length).exp()).min(1e100);
+        lengths.iter().enumerate().map(|(k, &length)| x[(i, k)] * rate(length)).collect()
+    }
+
+    /// Mean and variance of the field at the rows of `x`, given that at its inputs it is normal with `mean` and
+    /// independent `variance`, of which 0 says that it is known.
+    ///
+    /// ```text
+    /// k*' K^-1 mean,   a^2 + s^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 diag(variance) K^-1 k*
+    /// ```
+    /// `None` if the covariance has no factor.
+    pub(crate) fn predict(
+        &self,
+        scales: Scales<'_>,
+        mean: &[f64],
+        variance: &[f64],
+        x: MatRef<'_, f64>,
+        moments: &mut [(f64, f64)],
+    ) -> Option<()> {
+        let Shape { n, stride, d } = self.shape;
+        assert!(x.ncols() == d && x.nrows() == moments.len(), "rows of the features of the field");
+        let mut k = vec![0.0; self.shape.len()];
+        let (mut scaled, mut column) = (vec![0.0; self.packed.len()], vec![0.0; stride]);
+        let factor = self.factor(scales, &mut k, &mut [], &mut scaled, &mut column)?;
+        let amplitude = (2.0 * scales.amplitude).exp();
+        let own = amplitude + (2.0 * scales.nugget).exp() + JITTER;
+        let mut across = vec![0.0; n];
+        for (i, moments) in moments.iter_mut().enumerate() {
+            let at = Self::scaled_row(x, i, scales.lengths);
+            for (j, k) in across.iter_mut().enumerate() {
+                let input = (0..d).map(|f| scaled[(j / ROWS * d + f) * ROWS + j % ROWS]);
+                *k = amplitude * correlation(at.iter().copied(), input);
+            }
+            let y = MatMut::from_column_major_slice_mut(&mut across, n, 1);
+            solve_lower_triangular_in_place(factor.as_ref(), y, Par::Seq);
+            let explained = numeric::dot(&across, &across);
+            let y = MatMut::from_column_major_slice_mut(&mut across, n, 1);
+            solve_upper_triangular_in_place(factor.as_ref().transpose(), y, Par::Seq);
+            let unknown: f64 = across.iter().zip(variance).map(|(w, v)| w * w * v).sum();
+            *moments = (numeric::dot(&across, mean), (own - explained).max(0.0) + unknown);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,250 @@
+use std::borrow::Cow;
+use std::f64::consts::PI;
+
+use faer::MatRef;
+use mcsa::numeric::scalar::{digamma, ln_gamma};
+use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
+
+use super::field::Slopes;
+use super::prediction::{predict, predict_each};
+use super::{Field, Scales};
+use crate::support::decided;
+
+/// Regression by a Gaussian process with Student t noise. (pMCSA)
+///
+/// ```text
+/// log eps_y, log eps_f, log a ~ N(0, 4^2),   log l_k ~ N(0, 0.2^2),   nu ~ Gamma(4, rate 1/10)
+/// f ~ N(0, a^2 k(x / l) + (eps_f^2 + 1e-6) I),   (y_i - f_i) / eps_y ~ t_nu
+/// z = (log eps_y, log eps_f, log a, log nu, log l, f),   log-Jacobian log nu,   dimension 4 + d + n
+/// ```
+/// The kernel `k` is that of [`GaussianProcessClassification`](crate::GaussianProcessClassification).
+///
+/// Unlike the paper's source code, the density of `nu` is turned into one of `log nu` by its Jacobian and `nu` may be
+/// below 1. The paper leaves open whether 4 is a variance; it is the standard deviation there and here.
+///
+/// `-inf`, with gradient 0, where the covariance has no Cholesky factor in double precision, a logarithm of `eps_f` or
+/// `a` is above 300, or one of `eps_y` or `nu` beyond +-300.
+///
+/// ```
+/// use mcsa::LogDensity;
+/// use mcsa_models::RobustGaussianProcess;
+/// let x = faer::mat![[0.0], [1.0], [2.5]];
+/// let target = RobustGaussianProcess::new(x.as_ref(), &[0.3, 0.1, -2.0])?;
+/// assert_eq!(target.dim(), 4 + 1 + 3);
+/// let mut work = vec![0.0; target.work_len(1)];
+/// assert!(target.log_density(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.2, 0.1, -0.5], &mut work).is_finite());
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RobustGaussianProcess {
+    field: Field,
+    y: Vec<f64>,
+}
+
+/// Standard deviations of the priors of `log eps_y`, `log eps_f`, `log a`, and of a log length. (pMCSA)
+const WIDE: f64 = 4.0;
+const NARROW: f64 = 0.2;
+/// Shape and rate of the prior of `nu`. (pMCSA)
+const SHAPE: f64 = 4.0;
+const RATE: f64 = 0.1;
+/// Beyond `e^+-300` a noise scale or `nu` counts as outside the support.
+const MOST: f64 = 300.0;
+/// Where the lengths begin in `z`.
+const LENGTHS: usize = 4;
+
+/// `log N(x; 0, s^2)` and its slope.
+fn normal(x: f64, s: f64) -> (f64, f64) {
+    (-0.5 * (x / s).powi(2) - s.ln() - 0.5 * (2.0 * PI).ln(), -x / (s * s))
+}
+
+impl RobustGaussianProcess {
+    /// Of features `x`, a row per datum, and responses.
+    ///
+    /// # Errors
+    /// If there is not a response per row, a number is not finite, or there are more than 8128 rows, no row, or no feature.
+    pub fn new(x: MatRef<'_, f64>, y: &[f64]) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("RobustGaussianProcess");
+        same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
+        all_finite("responses", y).map_err(refuse)?;
+        let field = Field::new(x).map_err(refuse)?;
+        Ok(Self { field, y: y.to_vec() })
+    }
+
+    /// Where the values of the field begin in `z`: behind the scales.
+    fn first(&self) -> usize {
+        LENGTHS + self.field.features()
+    }
+
+    fn scales<'a>(&self, z: &'a [f64]) -> Scales<'a> {
+        Scales { amplitude: z[2], nugget: z[1], lengths: &z[LENGTHS..self.first()] }
+    }
+
+    /// The prior of the scales and of `nu`, with its log-Jacobian; writes its slopes.
+    fn hyperprior(&self, z: &[f64], slopes: Option<&mut [f64]>) -> f64 {
+        let lengths = LENGTHS..self.first();
+        let nu = z[3].exp();
+        let log_nu = SHAPE * RATE.ln() - 6.0_f64.ln() + SHAPE * z[3] - RATE * nu;
+        if let Some(slopes) = slopes {
+            for (slope, &u) in slopes.iter_mut().zip(&z[..3]) {
+                *slope = normal(u, WIDE).1;
+            }
+            slopes[3] = SHAPE - RATE * nu;
+            for (slope, &u) in slopes[lengths.clone()].iter_mut().zip(&z[lengths.clone()]) {
+                *slope = normal(u, NARROW).1;
+            }
+        }
+        let scales = |s: f64, u: &[f64]| u.iter().map(|&u| normal(u, s).0).sum::<f64>();
+        log_nu + scales(WIDE, &z[..3]) + scales(NARROW, &z[lengths])
+    }
+
+    /// `sum_i log t_nu(r_i) - n log eps`, `r = (y - f) / eps`; leaves `r^2` in `squares` and `log(1 + r^2/nu)` in `logs`.
+    fn likelihood(&self, z: &[f64], squares: &mut [f64], logs: &mut [f64]) -> f64 {
+        let (log_eps, log_nu) = (z[0], z[3]);
+        if !(log_eps.abs() <= MOST && log_nu.abs() <= MOST) {
+            return f64::NEG_INFINITY;
+        }
+        let (rate, nu) = ((-log_eps).exp(), log_nu.exp());
+        for ((square, log), (y, f)) in
+            squares.iter_mut().zip(&mut *logs).zip(self.y.iter().zip(&z[self.first()..]))
+        {
+            let r = (y - f) * rate;
+            *square = r * r;
+            *log = *square / nu;
+        }
+        numeric::ln_1p(logs);
+        let constant = ln_gamma(0.5 * (nu + 1.0)) - ln_gamma(0.5 * nu) - 0.5 * (log_nu + PI.ln()) - log_eps;
+        self.y.len() as f64 * constant - 0.5 * (nu + 1.0) * numeric::sum(logs)
+    }
+
+    /// Mean and variance of the field at each row of `x`, for a `q` with these moments of `z`, the scales at their means.
+    ///
+    /// ```text
+    /// m* = k*' K^-1 m_f,   v* = a^2 + eps_f^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 S_f K^-1 k*
+    /// ```
+    /// Unlike the paper's source code, a broader `q` predicts more broadly: there `K^-1 - K^-1 S_f K^-1` was taken for
+    /// `(K + S_f^-1)^-1`, the formula of Laplace's method with a variance in the place of a curvature. Nor is
+    /// `eps_f^2` left out of the variance of a new point.
+    ///
+    /// # Errors
+    /// If the covariance at the mean has no Cholesky factor.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn predict_from_moments(
+        &self,
+        x: MatRef<'_, f64>,
+        mean: &[f64],
+        variance: &[f64],
+    ) -> Result<Vec<(f64, f64)>, Error> {
+        assert!(mean.len() == self.dim() && variance.len() == self.dim(), "a moment per coordinate");
+        let first = self.first();
+        predict(&self.field, self.scales(mean), &mean[first..], &variance[first..], x)
+            .map_err(|error| error.within("RobustGaussianProcess"))
+    }
+
+    /// The same from draws of `z`, a draw per column, scales and all: the moments of the mixture of the normals they give.
+    ///
+    /// # Errors
+    /// If the covariance at a draw has no Cholesky factor.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no draw.
+    pub fn predict_from_draws(
+        &self,
+        x: MatRef<'_, f64>,
+        draws: MatRef<'_, f64>,
+    ) -> Result<Vec<(f64, f64)>, Error> {
+        assert_eq!(draws.nrows(), self.dim(), "draws of the target's dimension");
+        let each = predict_each(&self.field, |z| self.scales(z), |z| &z[self.first()..], draws, x)
+            .map_err(|error| error.within("RobustGaussianProcess"))?;
+        let count = each.len() as f64;
+        let mixture = |i: usize| {
+            let mean = each.iter().map(|moments| moments[i].0).sum::<f64>() / count;
+            let spread = |&(m, v): &(f64, f64)| (m - mean).powi(2) + v;
+            (mean, each.iter().map(|moments| spread(&moments[i])).sum::<f64>() / count)
+        };
+        Ok((0..x.nrows()).map(mixture).collect())
+    }
+
+    /// The mean over data of `log t_nu((y - m*) / c) - log c`, `c^2 = v* + eps_y^2`: the field's variance widens the scale.
+    ///
+    /// `moments` are those of [`predict_from_moments`](Self::predict_from_moments), `mean` the mean of `z`.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn log_predictive_density(&self, mean: &[f64], moments: &[(f64, f64)], y: &[f64]) -> f64 {
+        assert_eq!(moments.len(), y.len(), "a response per prediction");
+        let (noise, nu) = ((2.0 * mean[0]).exp(), mean[3].exp());
+        let constant = ln_gamma(0.5 * (nu + 1.0)) - ln_gamma(0.5 * nu) - 0.5 * (nu * PI).ln();
+        let term = |(&(m, v), y): (&(f64, f64), &f64)| {
+            let square = v + noise;
+            constant - 0.5 * square.ln() - 0.5 * (nu + 1.0) * ((y - m).powi(2) / (square * nu)).ln_1p()
+        };
+        moments.iter().zip(y).map(term).sum::<f64>() / y.len() as f64
+    }
+}
+
+impl LogDensity for RobustGaussianProcess {
+    fn dim(&self) -> usize {
+        self.first() + self.field.inputs()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        let _ = columns;
+        self.field.work_len() + 2 * self.y.len() + self.field.features()
+    }
+
+    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
+        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
+        let squares = borrow(&mut work, self.y.len());
+        let logs = borrow(&mut work, self.y.len());
+        let field = self.field.log_density(self.scales(z), &z[self.first()..], None, work);
+        decided(self.hyperprior(z, None) + field + self.likelihood(z, squares, logs), z)
+    }
+}
+
+impl Gradient for RobustGaussianProcess {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
+        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
+        let (first, n) = (self.first(), self.y.len());
+        let squares = borrow(&mut work, n);
+        let logs = borrow(&mut work, n);
+        let lengths = borrow(&mut work, self.field.features());
+        let (head, of_f) = gradient.split_at_mut(first);
+        let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths, f: of_f };
+        let field = self.field.log_density(self.scales(z), &z[first..], Some(&mut slopes), work);
+        let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
+        let log_p = decided(self.hyperprior(z, Some(head)) + field + self.likelihood(z, squares, logs), z);
+        if log_p == f64::NEG_INFINITY {
+            gradient.fill(0.0);
+            return log_p;
+        }
+        let (rate, nu) = ((-z[0]).exp(), z[3].exp());
+        // (nu + 1) r^2 / (nu + r^2), summed.
+        let mut pull = 0.0;
+        for (i, g) in of_f.iter_mut().enumerate() {
+            let weight = (nu + 1.0) / (nu + squares[i]);
+            pull += weight * squares[i];
+            *g += weight * (self.y[i] - z[first + i]) * rate * rate;
+        }
+        head[0] += pull - n as f64;
+        head[1] += nugget;
+        head[2] += amplitude;
+        let constant = 0.5 * (digamma(0.5 * (nu + 1.0)) - digamma(0.5 * nu)) * nu - 0.5;
+        head[3] += n as f64 * constant + 0.5 * (pull - nu * numeric::sum(logs));
+        for (g, slope) in head[LENGTHS..].iter_mut().zip(lengths) {
+            *g += *slope;
+        }
+        log_p
+    }
+}
+
+impl Named for RobustGaussianProcess {
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let names = ["eps_y", "eps_f", "amplitude", "nu"];
+        out.extend(names.iter().zip(z).map(|(&name, u)| (Cow::from(name), u.exp())));
+        let (lengths, f) = z[LENGTHS..].split_at(self.field.features());
+        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
+        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
+    }
+}

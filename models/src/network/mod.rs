@@ -1,0 +1,7 @@
+//! A neural network with one hidden layer.
+
+mod prediction;
+mod rectifier;
+mod regression;
+
+pub use regression::NeuralRegression;

@@ -1,0 +1,192 @@
+use std::f64::consts::PI;
+
+use faer::MatRef;
+use mcsa::{Columns, numeric};
+
+use super::NeuralRegression;
+
+/// Mean and variance of `max(a, 0)` for `a ~ N(mean, variance)`.
+///
+/// ```text
+/// m Phi(c) + s phi(c),   c = m / s;   (m^2 + s^2) Phi(c) + m s phi(c) - mean^2
+/// ```
+/// Far below 0 both come from the Mills ratio `phi/Phi`, without cancellation of the leading terms.
+fn rectified(mean: f64, variance: f64) -> (f64, f64) {
+    if variance <= 0.0 {
+        return (mean.max(0.0), 0.0);
+    }
+    let s = variance.sqrt();
+    let c = mean / s;
+    let log_p = numeric::scalar::log_ndtr(c);
+    let (p, hazard) = (log_p.exp(), numeric::scalar::ndtr_hazard(c));
+    // E[max(a, 0) | a > 0] / s; below -1e3, c + hazard has lost it and 1/|c| is exact to 2e-6.
+    let above = if c < -1e3 { -1.0 / c } else { c + hazard };
+    let first = p * s * above;
+    // E[(a/s)^2 | a > 0] = 1 + c (c + hazard).
+    let second = if c < -1e3 { 2.0 / (c * c) } else { 1.0 + c * above };
+    (first, (p * variance * (second - p * above * above)).max(0.0))
+}
+
+impl NeuralRegression {
+    /// Mean and variance of a new response at each row of `x`, by moment propagation through a `q` with independent coordinates.
+    ///
+    /// ```text
+    /// layer  m' = M m / sqrt(n),  v' = (M^2 v + V m^2 + V v) / n;   rectifier: moments of max(a, 0);   noise 1 / E[gamma]
+    /// ```
+    /// `mean` and `variance` are those of `z` under `q`. Hidden units share no weight, so that under such a `q` the moments of
+    /// the output are exact; that the response has a normal law of them is the approximation, and that its noise is
+    /// `1/E[gamma] = exp(-m_1 - v_1/2)`, as in the source code of `pMCSA`.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn predict_from_moments(
+        &self,
+        x: MatRef<'_, f64>,
+        mean: &[f64],
+        variance: &[f64],
+        means: &mut [f64],
+        variances: &mut [f64],
+    ) {
+        let d = self.inputs.columns();
+        let dim = 2 + self.hidden * (d + 1) + 1;
+        assert!(mean.len() == dim && variance.len() == dim, "a moment per coordinate");
+        assert!(
+            x.ncols() + 1 == d && x.nrows() == means.len() && x.nrows() == variances.len(),
+            "shapes agree"
+        );
+        let ((first, second), (v_first, v_second)) = (self.layers(&mean[2..]), self.layers(&variance[2..]));
+        let noise = (-mean[1] - 0.5 * variance[1]).exp();
+        let (fan_in, fan_out) = (d as f64, self.hidden as f64 + 1.0);
+        for i in 0..x.nrows() {
+            let input: Vec<f64> = x.row(i).iter().copied().chain([1.0]).collect();
+            let (mut m, mut v) = (second[self.hidden], v_second[self.hidden]);
+            for h in 0..self.hidden {
+                let (w, s) = (&first[h * d..(h + 1) * d], &v_first[h * d..(h + 1) * d]);
+                let a: f64 = w.iter().zip(&input).map(|(w, x)| w * x).sum();
+                let b: f64 = s.iter().zip(&input).map(|(s, x)| s * x * x).sum();
+                let (unit, spread) = rectified(a / fan_in.sqrt(), b / fan_in);
+                m += second[h] * unit;
+                v += second[h].powi(2) * spread + v_second[h] * (unit * unit + spread);
+            }
+            means[i] = m / fan_out.sqrt();
+            variances[i] = v / fan_out + noise;
+        }
+    }
+
+    /// The same from draws of `z`, a draw per column: the moments of the mixture of their normals.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no draw.
+    pub fn predict_from_draws(
+        &self,
+        x: MatRef<'_, f64>,
+        draws: MatRef<'_, f64>,
+        means: &mut [f64],
+        variances: &mut [f64],
+    ) {
+        assert!(draws.ncols() > 0, "an average needs a draw");
+        let count = draws.ncols() as f64;
+        for i in 0..x.nrows() {
+            let (mut first, mut second, mut noise) = (0.0, 0.0, 0.0);
+            for s in 0..draws.ncols() {
+                let f = self.output(x, i, draws.column(s));
+                first += f;
+                second += f * f;
+                noise += (-draws.column(s)[1]).exp();
+            }
+            means[i] = first / count;
+            variances[i] = (second / count - means[i].powi(2)).max(0.0) + noise / count;
+        }
+    }
+
+    /// The mean over data of the log of the average of normal densities over draws: the predictive density itself, of
+    /// which the moments above keep a normal.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no draw.
+    pub fn log_predictive_density_from_draws(
+        &self,
+        x: MatRef<'_, f64>,
+        draws: MatRef<'_, f64>,
+        y: &[f64],
+    ) -> f64 {
+        assert!(draws.ncols() > 0 && x.nrows() == y.len(), "a response per row and a draw");
+        let log_count = (draws.ncols() as f64).ln();
+        let term = |i: usize, s: usize| {
+            let z = draws.column(s);
+            let error = y[i] - self.output(x, i, z);
+            0.5 * (z[1] - (2.0 * PI).ln() - error * error * z[1].exp())
+        };
+        let density = |i: usize| {
+            let terms: Vec<f64> = (0..draws.ncols()).map(|s| term(i, s)).collect();
+            numeric::log_sum_exp(&terms) - log_count
+        };
+        (0..y.len()).map(density).sum::<f64>() / y.len() as f64
+    }
+
+    /// The network's output at a row of `x`.
+    fn output(&self, x: MatRef<'_, f64>, i: usize, z: &[f64]) -> f64 {
+        let d = self.inputs.columns();
+        assert_eq!(x.ncols() + 1, d, "shapes agree");
+        let (first, second) = self.layers(&z[2..]);
+        let unit = |w: &[f64]| {
+            let a: f64 = w.iter().zip(x.row(i).iter()).map(|(w, x)| w * x).sum();
+            ((a + w[d - 1]) / (d as f64).sqrt()).max(0.0)
+        };
+        let hidden: f64 = first.chunks_exact(d).zip(second).map(|(w, v)| v * unit(w)).sum();
+        self.output_scale() * (hidden + second[self.hidden])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::Mat;
+    use mcsa::Seed;
+
+    /// Against the integrals, by the trapezoid rule on 20,000 points.
+    #[test]
+    fn moments_of_a_rectified_normal_are_integrals() {
+        for (mean, s) in [(0.0_f64, 1.0_f64), (2.0, 0.5), (-3.0, 1.0), (1.0, 3.0), (-6.0, 1.0)] {
+            let (low, high, n) = (0.0, mean.max(0.0) + 12.0 * s, 20_000);
+            let h: f64 = (high - low) / f64::from(n);
+            let (mut m1, mut m2) = (0.0, 0.0);
+            for i in 0..=n {
+                let a = low + h * f64::from(i);
+                let density = (-0.5 * ((a - mean) / s).powi(2)).exp() / (s * (2.0 * PI).sqrt());
+                m1 += a * density * h;
+                m2 += a * a * density * h;
+            }
+            let (first, variance) = rectified(mean, s * s);
+            assert!((first / m1 - 1.0).abs() < 1e-5, "{mean} {s}: {first} {m1}");
+            assert!((variance / (m2 - m1 * m1) - 1.0).abs() < 1e-5, "{mean} {s}: {variance}");
+        }
+        assert_eq!(rectified(-1e5, 1.0), (0.0, 0.0));
+        assert_eq!(rectified(2.0, 0.0), (2.0, 0.0));
+    }
+
+    /// 40,000 draws, 5 standard errors of the mean and about as many of the variance.
+    #[test]
+    fn moments_and_draws_agree() {
+        let x = faer::mat![[0.3, -1.0], [2.0, 0.5]];
+        let target = NeuralRegression::new(x.as_ref(), &[0.0, 1.0], 4).unwrap();
+        let dim = mcsa::LogDensity::dim(&target);
+        let mut stream = Seed::new(5).stream(0, 0);
+        let mean: Vec<f64> = (0..dim).map(|_| 0.7 * stream.normal()).collect();
+        let variance = vec![0.2_f64; dim];
+        let draws = Mat::from_fn(dim, 40_000, |i, _| mean[i] + variance[i].sqrt() * stream.normal());
+        let (mut m, mut v, mut md, mut vd) = ([0.0; 2], [0.0; 2], [0.0; 2], [0.0; 2]);
+        target.predict_from_moments(x.as_ref(), &mean, &variance, &mut m, &mut v);
+        target.predict_from_draws(x.as_ref(), draws.as_ref(), &mut md, &mut vd);
+        // Draws average 1/gamma; the moments take 1/E[gamma]: exp(-m + v/2) against exp(-m - v/2).
+        let noise = |sign: f64| (-mean[1] + sign * 0.5 * variance[1]).exp();
+        for i in 0..2 {
+            let spread = v[i] - noise(-1.0);
+            assert!((m[i] - md[i]).abs() < 5.0 * (spread / 4e4).sqrt(), "{m:?} {md:?}");
+            assert!(
+                (spread - (vd[i] - noise(1.0))).abs() < 0.06 * spread + 0.02 * noise(1.0),
+                "{v:?} {vd:?}"
+            );
+        }
+    }
+}
