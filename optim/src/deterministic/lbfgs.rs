@@ -118,7 +118,7 @@ impl Lbfgs {
         self.maximise(|z, gradient| target.gradient_into(z, gradient, &mut work), start)
     }
 
-    /// Climbs any function that writes its gradient and returns its value.
+    /// Climbs any function that writes its gradient, which it is handed as zeros, and returns its value.
     ///
     /// # Errors
     /// If the start, or the value or gradient there, is not finite.
