@@ -118,7 +118,7 @@ impl Lbfgs {
         self.maximise(|z, gradient| target.gradient_into(z, gradient, &mut work), start)
     }
 
-    /// Climbs any function that writes its gradient and returns its value.
+    /// Climbs any function that writes its gradient, which it is handed as zeros, and returns its value.
     ///
     /// # Errors
     /// If the start, or the value or gradient there, is not finite.
@@ -139,71 +139,80 @@ impl Lbfgs {
     ) -> Result<Peak, Error> {
         mcsa::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
         let memo = Memo::new(objective);
-        let (mut cost, mut gradient) = memo.at(start);
-        let mut point = start.to_vec();
+        let (cost, gradient) = memo.at(start);
         if !cost.is_finite() {
             let reason = "the value or its gradient is not finite at the start; start elsewhere";
             return Err(Error::invalid(reason).within("Lbfgs"));
         }
         let farthest = FARTHEST * (1.0 + norm(start));
-        let mut run = Run::new(&memo, self.0.memory, &point, cost, &gradient)?;
-        let (mut iterations, mut since_restart) = (0, 0_u64);
+        let mut here = Place { point: start.to_vec(), cost, gradient };
+        let mut run = Run::new(&memo, self.0.memory, &here)?;
+        let mut iterations = 0;
         let outcome = loop {
-            watch(&point, &gradient.iter().map(|g| -g).collect::<Vec<f64>>());
-            if norm(&gradient) <= self.0.tolerance {
+            watch(&here.point, &here.gradient.iter().map(|g| -g).collect::<Vec<f64>>());
+            if norm(&here.gradient) <= self.0.tolerance {
                 break Outcome::Converged;
             }
-            if memo.has_pole() || norm(&point) > farthest {
+            if memo.has_pole() || norm(&here.point) > farthest {
                 break Outcome::Unbounded;
             }
             if iterations == self.0.iterations {
                 break Outcome::IterationLimit;
             }
-            if let Some(next) = run.step()? {
-                (point, cost, gradient) = next;
-                since_restart += 1;
-            } else if since_restart > 0 {
-                run = Run::new(&memo, self.0.memory, &point, cost, &gradient)?;
-                since_restart = 0;
-                continue;
-            } else if memo.has_pole() || norm(&memo.last()) > farthest {
-                break Outcome::Unbounded;
-            } else {
-                break Outcome::Stalled;
-            }
+            let Some(next) = run.step(&here)? else {
+                let has_fled = memo.has_pole() || norm(&memo.last()) > farthest;
+                break if has_fled { Outcome::Unbounded } else { Outcome::Stalled };
+            };
+            here = next;
             iterations += 1;
         };
-        let (gradient_norm, evaluations) = (norm(&gradient), memo.evaluations());
-        Ok(Peak { point, value: -cost, gradient_norm, iterations, evaluations, outcome })
+        let (gradient_norm, evaluations) = (norm(&here.gradient), memo.evaluations());
+        Ok(Peak { point: here.point, value: -here.cost, gradient_norm, iterations, evaluations, outcome })
     }
+}
+
+/// Where a climb stands, in the signs of a descent.
+struct Place {
+    point: Vec<f64>,
+    cost: f64,
+    gradient: Vec<f64>,
 }
 
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
-/// argmin's solver between two restarts.
+/// argmin's solver since its last restart.
 struct Run<'a> {
+    memo: &'a Memo<'a>,
+    memory: usize,
     problem: Problem<&'a Memo<'a>>,
     solver: LBFGS<Bisection, Vec<f64>, Vec<f64>, f64>,
     iterate: Iterate,
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        memo: &'a Memo<'a>,
-        memory: usize,
-        point: &[f64],
-        cost: f64,
-        gradient: &[f64],
-    ) -> Result<Self, Error> {
+    fn new(memo: &'a Memo<'a>, memory: usize, here: &Place) -> Result<Self, Error> {
         let mut problem = Problem::new(memo);
         let mut solver = LBFGS::new(Bisection::default(), memory);
-        let iterate = Iterate::new().param(point.to_vec()).cost(cost).gradient(gradient.to_vec());
+        let iterate =
+            Iterate::new().param(here.point.clone()).cost(here.cost).gradient(here.gradient.clone());
         let (iterate, _) = solver.init(&mut problem, iterate).map_err(refused)?;
-        Ok(Self { problem, solver, iterate })
+        Ok(Self { memo, memory, problem, solver, iterate })
     }
 
-    /// Point, cost and gradient after one iteration; `None` if its line search failed.
-    fn step(&mut self) -> Result<Option<(Vec<f64>, f64, Vec<f64>)>, Error> {
+    /// Where one iteration leads, if need be with all curvature forgotten; `None` if there is no way up.
+    fn step(&mut self, here: &Place) -> Result<Option<Place>, Error> {
+        let has_learnt = self.iterate.get_iter() > 0;
+        match self.try_step()? {
+            None if has_learnt => {
+                *self = Self::new(self.memo, self.memory, here)?;
+                self.try_step()
+            }
+            next => Ok(next),
+        }
+    }
+
+    /// Where one iteration leads; `None` if its line search failed, and then the run is over.
+    fn try_step(&mut self) -> Result<Option<Place>, Error> {
         let iterate = std::mem::replace(&mut self.iterate, Iterate::new());
         let (mut iterate, _) = self.solver.next_iter(&mut self.problem, iterate).map_err(refused)?;
         if iterate.terminated() {
@@ -213,11 +222,10 @@ impl<'a> Run<'a> {
         let next = iterate.param.clone().zip(iterate.grad.clone());
         let cost = iterate.cost;
         self.iterate = iterate;
-        Ok(next.map(|(point, gradient)| (point, cost, gradient)))
+        Ok(next.map(|(point, gradient)| Place { point, cost, gradient }))
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape map_err asks for")]
 fn refused(error: argmin::core::Error) -> Error {
     Error::invalid(format!("argmin: {error}")).within("Lbfgs")
 }

@@ -2,6 +2,7 @@
 
 use faer::Mat;
 use mcsa::{Error, Gradient, Stream};
+use serde::{Deserialize, Serialize};
 
 use super::gaussian::cholesky;
 use super::{Gaussian, Lbfgs, Peak};
@@ -35,7 +36,8 @@ use super::{Gaussian, Lbfgs, Peak};
 /// assert!((found.gaussian.mean[0] - 1.0).abs() < 1e-6 && (found.gaussian.scales()[0] - 0.1).abs() < 1e-6);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Pathfinder {
     /// Who makes the path.
     pub lbfgs: Lbfgs,

@@ -110,6 +110,13 @@ fn the_same_stream_finds_the_same() {
 }
 
 #[test]
+fn a_pathfinder_comes_from_a_file() {
+    let read = |text: &str| toml::from_str::<Pathfinder>(text);
+    assert_eq!(read("draws = 5").unwrap(), Pathfinder { draws: 5, ..Pathfinder::default() });
+    assert!(read("lbfgs = { tolerance = 0 }").is_err() && read("history = 1").is_err());
+}
+
+#[test]
 fn paths_that_cannot_be_judged_are_errors() {
     let target = gaussian(2, 0.0);
     let mut stream = Seed::new(1).stream(0, 0);
