@@ -33,8 +33,7 @@ pub fn run(job: &Job, running: &Running<'_>) -> Result<(), Error> {
     let experiment::Family::MeanField { link } = job.family;
     let family = MeanField::new(dim).with_link(link);
     let initial = family.at(&vec![0.0; dim], &vec![LN_2; dim])?;
-    let best = family.at(target.mean(), &scales(&target))?;
-    let floor = inclusive_divergence(&target, &family, &best);
+    let floor = target.mean_field_floor();
     let divergence =
         |params: &[f64]| vec![("kl", inclusive_divergence(&target, &family, params)), ("kl_floor", floor)];
     let result = match job.method.estimator {
@@ -75,16 +74,11 @@ pub fn gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Error> {
     Gaussian::new(mean, Mat::from_fn(dim, dim, entry).as_ref())
 }
 
-/// The target's marginal standard deviations: those of the best mean-field fit.
-fn scales(target: &Gaussian) -> Vec<f64> {
-    (0..target.dim()).map(|i| target.covariance()[(i, i)].sqrt()).collect()
-}
-
 /// `KL(p || q) = -E_p[log q] - H(p)`, exactly.
 fn inclusive_divergence(target: &Gaussian, family: &MeanField, params: &[f64]) -> f64 {
     let (mean, rho) = params.split_at(family.dim);
     let surprise = mean.iter().zip(rho).enumerate().map(|(i, (m, &rho))| {
-        let (variance, scale) = (target.covariance()[(i, i)], family.link.scale(rho));
+        let (variance, scale) = (target.variance(i), family.link.scale(rho));
         let spread = (variance + (target.mean()[i] - m).powi(2)) / (scale * scale);
         0.5 * (spread + TAU.ln()) + scale.ln()
     });
