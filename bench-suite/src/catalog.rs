@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, TAU};
 
 use faer::Mat;
-use mcsa::{Error, Estimator, LogDensity};
+use mcsa::{Error, Estimator};
 use mcsa_estimators::{Ascent, jsa, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
