@@ -13,8 +13,7 @@ use crate::domain::positive;
 ///
 /// It ends [`Converged`](Outcome::Converged) when the Euclidean norm of the gradient is at most the tolerance. Where the target is
 /// `-inf`, NaN, or has a gradient that is not finite, it does not go; a start there is an error.
-/// When a line search fails, the curvature learnt is forgotten and the climb goes on along the gradient; it has
-/// [`Stalled`](Outcome::Stalled) when that fails too.
+/// It has [`Stalled`](Outcome::Stalled) when its line search finds no step; the peak is then the last point reached.
 ///
 /// ```
 /// use mcsa_optim::deterministic::Lbfgs;
@@ -53,7 +52,7 @@ pub enum Outcome {
     Converged,
     /// The iterations are used up.
     IterationLimit,
-    /// No step goes up, not even along the gradient: rounding, a kink, or a wrong gradient.
+    /// No step goes up: rounding, a kink, or a wrong gradient.
     Stalled,
     /// The value is `+inf` somewhere, or still rises `1e10` times farther off than the start: no maximum.
     Unbounded,
@@ -159,7 +158,7 @@ impl Lbfgs {
             if iterations == self.0.iterations {
                 break Outcome::IterationLimit;
             }
-            let Some(next) = run.step(&here)? else {
+            let Some(next) = run.step()? else {
                 let has_fled = memo.has_pole() || norm(&memo.last()) > farthest;
                 break if has_fled { Outcome::Unbounded } else { Outcome::Stalled };
             };
@@ -180,10 +179,8 @@ struct Place {
 
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
-/// argmin's solver since its last restart.
+/// argmin's solver, step by step.
 struct Run<'a> {
-    memo: &'a Memo<'a>,
-    memory: usize,
     problem: Problem<&'a Memo<'a>>,
     solver: LBFGS<Bisection, Vec<f64>, Vec<f64>, f64>,
     iterate: Iterate,
@@ -196,23 +193,11 @@ impl<'a> Run<'a> {
         let iterate =
             Iterate::new().param(here.point.clone()).cost(here.cost).gradient(here.gradient.clone());
         let (iterate, _) = solver.init(&mut problem, iterate).map_err(refused)?;
-        Ok(Self { memo, memory, problem, solver, iterate })
-    }
-
-    /// Where one iteration leads, if need be with all curvature forgotten; `None` if there is no way up.
-    fn step(&mut self, here: &Place) -> Result<Option<Place>, Error> {
-        let has_learnt = self.iterate.get_iter() > 0;
-        match self.try_step()? {
-            None if has_learnt => {
-                *self = Self::new(self.memo, self.memory, here)?;
-                self.try_step()
-            }
-            next => Ok(next),
-        }
+        Ok(Self { problem, solver, iterate })
     }
 
     /// Where one iteration leads; `None` if its line search failed, and then the run is over.
-    fn try_step(&mut self) -> Result<Option<Place>, Error> {
+    fn step(&mut self) -> Result<Option<Place>, Error> {
         let iterate = std::mem::replace(&mut self.iterate, Iterate::new());
         let (mut iterate, _) = self.solver.next_iter(&mut self.problem, iterate).map_err(refused)?;
         if iterate.terminated() {

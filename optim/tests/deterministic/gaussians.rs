@@ -84,6 +84,18 @@ fn a_start_at_the_mode_is_no_special_case() {
     assert!(found.elbo.abs() < 1e-12, "{}", found.elbo);
 }
 
+/// From anywhere a step of Newton's rule leads to the mode of a standard Gaussian, whose curvature is the identity; a path
+/// that stops after one step, still far from the mode, knows it all the same.
+#[test]
+fn the_mean_is_a_step_ahead_of_the_iterate() {
+    let target = mcsa_models::Gaussian::standard(2);
+    let one_step = Pathfinder { lbfgs: Lbfgs::with(1e-6, 1, 5).unwrap(), ..Pathfinder::default() };
+    let found = one_step.run(&target, &[30.0, -20.0], &mut Seed::new(1).stream(0, 0)).unwrap();
+    assert!(found.peak.point[0] > 10.0);
+    assert!(found.gaussian.mean.iter().all(|mean| mean.abs() < 1e-12), "{found:?}");
+    assert!(found.elbo.abs() < 1e-12, "{}", found.elbo);
+}
+
 /// A funnel: its density grows without bound towards its neck, where there is no mass; log z_0 is normal with
 /// deviation 3 and z_1 has scale `exp(z_0 / 2)`. The best Gaussian lies before the end of the path.
 #[test]
