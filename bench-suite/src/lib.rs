@@ -7,6 +7,7 @@
 //!
 //! The only crate that reads, writes, prints or knows the time.
 
+pub mod as_published;
 pub mod catalog;
 pub mod data;
 pub mod draw;
