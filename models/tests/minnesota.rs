@@ -4,14 +4,10 @@ use std::path::Path;
 
 use mcsa_models::Radon;
 
-/// The data, if the workspace has them: they belong to `bench-suite`.
-fn minnesota() -> Option<Radon> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench-suite/data");
-    let file = ["radon_mn.csv", "registry/radon_mn.csv"]
-        .map(|name| data.join(name))
-        .into_iter()
-        .find(|p| p.exists())?;
-    let text = std::fs::read_to_string(file).expect("a readable file");
+/// The data, which `bench-suite` carries.
+fn minnesota() -> Radon {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench-suite/data/radon_mn.csv");
+    let text = std::fs::read_to_string(file).expect("the workspace carries the data of Minnesota");
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
     let column = |name: &str| header.iter().position(|&h| h == name).expect("columns county, floor, y");
@@ -20,7 +16,7 @@ fn minnesota() -> Option<Radon> {
     let numbers =
         |k: usize| rows.iter().map(|row| row[k].parse::<f64>().expect("a number")).collect::<Vec<_>>();
     let counties = numbers(county).into_iter().map(|c| c as usize - 1).collect();
-    Some(Radon::new(85, counties, numbers(floor), numbers(y)).expect("good data"))
+    Radon::new(85, counties, numbers(floor), numbers(y)).expect("good data")
 }
 
 /// -1105.8713. A grid of the logarithms of scales that ends at -8 gives -1105.8717, one that ends at -5 gives -1105.878:
@@ -28,8 +24,7 @@ fn minnesota() -> Option<Radon> {
 /// another model.
 #[test]
 fn the_evidence_of_minnesota() {
-    let Some(model) = minnesota() else { return };
-    let (log_evidence, change) = model.log_evidence(1e-5);
+    let (log_evidence, change) = minnesota().log_evidence(1e-5);
     assert!((log_evidence + 1_105.871_333).abs() < 1e-4, "{log_evidence}");
     assert!(change < 1e-5, "{change:e}");
 }
