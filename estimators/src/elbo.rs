@@ -3,6 +3,8 @@
 use mcsa::{Error, Estimator, Gradient, Record, Reparameterised, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
+use crate::dimension::same_dimension;
+
 /// Ascends the evidence lower bound `E_q[log p] + entropy(q)`, which is `-KL(q || p)` up to a constant, with the entropy in
 /// closed form.
 ///
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// eps_i ~ noise,   z_i = t(lambda, eps_i),   g = 1/N sum_i (dt/dlambda)^T d/dz log p(z_i)  +  d/dlambda entropy
 /// ```
 ///
-/// The baseline of automatic differentiation variational inference (CW, Section 5). Its optimum is not that of score ascent:
+/// The baseline of automatic differentiation variational inference (CW). Its optimum is not that of score ascent:
 /// it seeks a mode where that covers the mass.
 ///
 /// Numerics: a draw at which the density or a slope is not finite contributes nothing and is counted.
@@ -58,10 +60,7 @@ where
         if self.samples == 0 {
             return Err(Error::parameter("samples", 0.0, "at least 1").within("Elbo"));
         }
-        if family.dim() != target.dim() {
-            let reason = format!("the target has dimension {}, the family {}", target.dim(), family.dim());
-            return Err(Error::invalid(reason).within("Elbo"));
-        }
+        same_dimension(target, family).map_err(|error| error.within("Elbo"))?;
         family.check(params)
     }
 

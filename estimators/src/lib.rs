@@ -9,6 +9,7 @@
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
 
 mod ascent;
+mod dimension;
 mod elbo;
 mod observer;
 mod score_climb;

@@ -5,6 +5,8 @@ use mcsa::{At, Cloud, Error, Estimator, Family, Guard, Kernel, LogDensity, Strea
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use serde::{Deserialize, Serialize};
 
+use crate::dimension::same_dimension;
+
 /// Which points of a step are averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +24,7 @@ pub enum Average {
 /// Z_t ~ K_lambda(Z_{t-1}, .),    g_t = sum_i weight_i  d/dlambda log q_lambda(z_i)
 /// ```
 ///
-/// One engine for the papers (pMCSA, Table 1): [`pmcsa`] is `n` chains and one transition, [`jsa`] is one chain and `n`
+/// One engine for the papers (pMCSA): [`pmcsa`] is `n` chains and one transition, [`jsa`] is one chain and `n`
 /// transitions, averaging every visited state; [`msc`] and [`msc_rb`] choose among candidates. Chains start at draws of the initial `q_lambda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoreClimb<K, G = ()> {
@@ -54,14 +56,14 @@ pub const fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
     ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: 1 }, chains, Average::Chains)
 }
 
-/// Joint stochastic approximation: one chain, `transitions` per step, all visited states averaged (JSA, Alg. 2, in the
-/// form compared in pMCSA, Section 3).
+/// Joint stochastic approximation: one chain, `transitions` per step, all visited states averaged (JSA, in the
+/// form compared in pMCSA).
 pub const fn jsa(transitions: usize) -> ScoreClimb<Imh> {
     ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: transitions }, 1, Average::Cloud)
 }
 
 /// Markovian score climbing: one chain, moved by conditional importance sampling among `candidates`, the retained
-/// point included (MSC, Alg. 1).
+/// point included (MSC).
 pub const fn msc(candidates: usize) -> ScoreClimb<Cis> {
     ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Chains)
 }
@@ -95,10 +97,7 @@ where
         if self.lanes == 0 {
             return Err(Error::parameter("lanes", 0.0, "at least 1").within("ScoreClimb"));
         }
-        if family.dim() != target.dim() {
-            let reason = format!("the target has dimension {}, the family {}", target.dim(), family.dim());
-            return Err(Error::invalid(reason).within("ScoreClimb"));
-        }
+        same_dimension(target, family).map_err(|error| error.within("ScoreClimb"))?;
         family.check(params)?;
         let dim = family.dim();
         let mut points = vec![0.0; dim * self.lanes];

@@ -3,6 +3,8 @@
 use mcsa::{At, Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
+use crate::dimension::same_dimension;
+
 /// What a draw's score is multiplied by, from `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
@@ -29,7 +31,7 @@ pub enum Weighting {
 /// z_i ~ q_lambda,    g = sum_i weight_i  d/dlambda log q_lambda(z_i)
 /// ```
 ///
-/// [`snis`] is the baseline the papers compare with (pMCSA, Section 2). With a guard the draws come from the guarded guide,
+/// [`snis`] is the baseline the papers compare with (pMCSA). With a guard the draws come from the guarded guide,
 /// whose density is then the denominator of `w`; scores are those of `q_lambda`.
 ///
 /// Numerics: weights are normalised in log space. A draw at which a density is NaN, or p infinite, has weight zero and is
@@ -151,10 +153,7 @@ where
             let expected = if least == 2 { "at least 2, for the baseline" } else { "at least 1" };
             return Err(Error::parameter("samples", self.samples as f64, expected).within("ScoreWeights"));
         }
-        if family.dim() != target.dim() {
-            let reason = format!("the target has dimension {}, the family {}", target.dim(), family.dim());
-            return Err(Error::invalid(reason).within("ScoreWeights"));
-        }
+        same_dimension(target, family).map_err(|error| error.within("ScoreWeights"))?;
         family.check(params)
     }
 

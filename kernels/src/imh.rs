@@ -26,7 +26,7 @@ pub enum Acceptance {
 /// z' ~ q_lambda,   w = p / q_lambda,   move with probability min(1, w(z') / w(z))
 /// ```
 ///
-/// Invariant for p at every lambda (pMCSA, Alg. 1; JSA, Alg. 2). Proposals do not depend on the chain, so those of
+/// Invariant for p at every lambda (pMCSA, Alg. 1; JSA). Proposals do not depend on the chain, so those of
 /// all chains and all `sweeps` of a step are drawn and evaluated as one batch, then accepted one by one.
 ///
 /// Numerics: weights are compared in log space. A proposal whose density is NaN is rejected and counted; a
@@ -108,7 +108,7 @@ impl Acceptance {
             // Outside the support of p: leave for any point inside.
             f64::NEG_INFINITY if to > from => f64::INFINITY,
             f64::NEG_INFINITY => return f64::NEG_INFINITY,
-            // Where q vanishes, or p is infinite, a chain cannot be left.
+            // Where q vanishes a chain cannot be left.
             f64::INFINITY => return f64::NEG_INFINITY,
             _ => to - from,
         };

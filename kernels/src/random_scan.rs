@@ -28,7 +28,7 @@ pub enum Restart {
 /// i ~ uniform over data,    z_i' ~ q_lambda(. | x_i),    move with min(1, w_i(z_i') / w_i(z_i)),   w_i = p_i / q_i
 /// ```
 ///
-/// Each datum keeps its own chain between visits, and its age (JSA, Alg. 2). Rows are drawn without replacement. The whole
+/// Each datum keeps its own chain between visits, and its age (JSA). Rows are drawn without replacement. The whole
 /// batch of proposals is drawn and evaluated at once. Row `k` of the batch is driven by lane `k`.
 ///
 /// Numerics as in [`Imh`](crate::Imh).
