@@ -4,17 +4,22 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::Seed;
-use mcsa_families::{FullRank, Gaussian, LowRank, MeanField, Start};
+use mcsa::{Error, Family, Seed, Stream};
+use mcsa_families::{
+    Atoms, FullRank, Gaussian, GaussianMixture, LowRank, MeanField, MultivariateT, Start, StudentT,
+};
 
 const COLUMNS: usize = 10;
 
-fn family<F: Gaussian>(criterion: &mut Criterion, name: &str, family: impl Fn(usize) -> F) {
+fn family<F: Family>(
+    criterion: &mut Criterion,
+    name: &str,
+    family: impl Fn(usize, &mut Stream) -> Result<(F, Vec<f64>), Error>,
+) {
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(COLUMNS as u64));
     for dim in [10, 100, 1000] {
-        let q = family(dim);
-        let params = Start::jittered().draw(&q, &mut Seed::new(1).stream(0, 0)).expect("a good start");
+        let (q, params) = family(dim, &mut Seed::new(1).stream(0, 0)).expect("a good start");
         let mut work = vec![0.0; q.work_len(COLUMNS)];
         let mut lanes = Seed::new(1).streams(COLUMNS, 1);
         let mut z = Mat::zeros(dim, COLUMNS);
@@ -34,10 +39,36 @@ fn family<F: Gaussian>(criterion: &mut Criterion, name: &str, family: impl Fn(us
     group.finish();
 }
 
+/// A Gaussian family where its jittered start puts it.
+fn started<G: Gaussian>(q: G, stream: &mut Stream) -> Result<(G, Vec<f64>), Error> {
+    let params = Start::jittered().draw(&q, stream)?;
+    Ok((q, params))
+}
+
 fn families(criterion: &mut Criterion) {
-    family(criterion, "mean_field", MeanField::new);
-    family(criterion, "low_rank_5", |dim| LowRank::new(dim, 5));
-    family(criterion, "full_rank", FullRank::new);
+    family(criterion, "mean_field", |dim, stream| started(MeanField::new(dim), stream));
+    family(criterion, "low_rank_5", |dim, stream| started(LowRank::new(dim, 5), stream));
+    family(criterion, "full_rank", |dim, stream| started(FullRank::new(dim), stream));
+    family(criterion, "student_t", |dim, stream| {
+        let q = StudentT::fixed(dim, 5.0)?;
+        let params = q.start(&Start::jittered(), stream)?;
+        Ok((q, params))
+    });
+    family(criterion, "multivariate_t", |dim, stream| {
+        let q = MultivariateT::fixed(dim, 5.0)?;
+        let params = q.start(&Start::jittered(), stream)?;
+        Ok((q, params))
+    });
+    family(criterion, "mixture_of_3", |dim, stream| {
+        let q = GaussianMixture::new(dim, 3)?;
+        let params = q.start(&Start::jittered(), stream)?;
+        Ok((q, params))
+    });
+    family(criterion, "atoms_8", |dim, stream| {
+        let mut points = Mat::zeros(dim, 8);
+        (0..8).for_each(|k| stream.normals_into(points.col_as_slice_mut(k)));
+        Ok((Atoms::new(points)?, vec![0.0; 8]))
+    });
 }
 
 criterion_group! {

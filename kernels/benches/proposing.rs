@@ -3,10 +3,13 @@
 //! The line `nothing` is the same step without target and decisions: draws and densities of the guide alone.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use faer::Mat;
-use mcsa::{Address, At, Family, Guide, Kernel, LogDensity, Seed, batch_mut};
+use faer::{Mat, MatMut, MatRef};
+use mcsa::{
+    Address, At, BlockGuide, Blocks, Columns, ColumnsMut, Family, Guide, Kernel, LogDensity, Seed, Stream,
+    batch_mut,
+};
 use mcsa_families::MeanField;
-use mcsa_kernels::{Cis, DelayedAcceptance, Imh, Repeat};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
 use mcsa_models::Gaussian;
 
 /// A target that costs nothing, so that what is left is the kernel's own.
@@ -49,6 +52,67 @@ fn bench<P: LogDensity, K: Kernel<P>>(c: &mut Criterion, name: &str, target: &P,
     group.finish();
 }
 
+/// A thousand data whose latent points are standard normal, under target and guide alike.
+struct Latent(usize);
+
+impl Latent {
+    fn densities(z: MatRef<'_, f64>, out: &mut [f64]) {
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = -0.5 * mcsa::numeric::dot(z.column(j), z.column(j));
+        }
+    }
+}
+
+impl Blocks for Latent {
+    fn num_blocks(&self) -> usize {
+        1_000
+    }
+    fn block_dim(&self) -> usize {
+        self.0
+    }
+    fn log_blocks(&self, _: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
+        Self::densities(z, out);
+    }
+}
+
+impl BlockGuide for Latent {
+    fn block_dim(&self) -> usize {
+        self.0
+    }
+    fn log_blocks(&mut self, _: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        Self::densities(z, log_q);
+    }
+    fn sample_blocks_into(
+        &mut self,
+        _: &[usize],
+        lanes: &mut [Stream],
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+    ) {
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            lane.normals_into(z.column_mut(j));
+        }
+        Self::densities(z.as_ref(), log_q);
+    }
+}
+
+/// Per visited datum; the batch is what elsewhere is the number of chains.
+fn scan(c: &mut Criterion, dim: usize) {
+    let mut group = c.benchmark_group("random scan");
+    for batch in [1, 10, 100] {
+        let kernel = RandomScan { batch, acceptance: Acceptance::Metropolis, restart: Restart::Never };
+        let (target, mut guide) = (Latent(dim), Latent(dim));
+        let mut state = kernel.init(&target, Mat::zeros(dim, 1_000)).unwrap();
+        let mut lanes = Seed::new(1).streams(batch, 0);
+        let mut work = vec![0.0; kernel.work_len(&target)];
+        group.throughput(Throughput::Elements(batch as u64));
+        group.bench_function(BenchmarkId::from_parameter(format!("d{dim} N{batch}")), |b| {
+            b.iter(|| kernel.step(&target, &mut guide, &mut state, &mut lanes, &mut work));
+        });
+    }
+    group.finish();
+}
+
 fn guide_alone(c: &mut Criterion, dim: usize) {
     let mut group = c.benchmark_group("nothing");
     let family = MeanField::new(dim);
@@ -83,6 +147,10 @@ fn proposing(c: &mut Criterion) {
         bench(c, "imh 10 sweeps", &target, &Imh { sweeps: 10, ..Imh::default() });
         bench(c, "imh repeated 10 times", &target, &Repeat { kernel: Imh::default(), times: 10 });
         bench(c, "cis 10 candidates", &target, &Cis::with_candidates(10));
+        bench(c, "cycle", &target, &Cycle { first: Imh::default(), second: Cis::with_candidates(2) });
+        let half = Mixture::new(0.5, Imh::default(), Cis::with_candidates(2)).unwrap();
+        bench(c, "mixture", &target, &half);
+        scan(c, dim);
         let delayed = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(dim) };
         bench(c, "delayed acceptance of imh", &target, &delayed);
     }

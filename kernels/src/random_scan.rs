@@ -146,10 +146,17 @@ impl RandomScan {
 
     /// Numbers of lent memory that a step needs.
     pub fn work_len<P: Blocks + ?Sized>(&self, target: &P) -> usize {
-        2 * target.block_dim() * self.batch
-            + 4 * self.batch
-            + target.num_blocks()
-            + target.work_len(self.batch)
+        2 * target.block_dim() * self.batch + 4 * self.batch + target.work_len(self.batch)
+    }
+
+    /// A minibatch without replacement, all equally likely, at a cost that does not grow with the data (Floyd's method,
+    /// Bentley & Floyd 1987).
+    fn choose_rows(&self, data: usize, lane: &mut Stream, rows: &mut [usize]) {
+        for k in 0..self.batch {
+            let last = data - self.batch + k;
+            let row = lane.index(last + 1).unwrap_or(last);
+            rows[k] = if rows[..k].contains(&row) { last } else { row };
+        }
     }
 
     /// Chooses a minibatch with the first lane and makes one transition of each of its chains.
@@ -169,13 +176,7 @@ impl RandomScan {
         let (dim, rows) = (target.block_dim(), self.batch);
         assert_eq!(lanes.len(), rows, "a lane per row");
         state.step += 1;
-        let open = borrow(&mut work, target.num_blocks());
-        open.fill(0.0);
-        for row in &mut state.rows {
-            // There are at least as many data as rows, so one is open.
-            *row = lanes[0].choose(open).unwrap_or(0);
-            open[*row] = f64::NEG_INFINITY;
-        }
+        self.choose_rows(target.num_blocks(), &mut lanes[0], &mut state.rows);
         let points = borrow(&mut work, dim * rows);
         let here = borrow(&mut work, dim * rows);
         let log_q = borrow(&mut work, rows);
