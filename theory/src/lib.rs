@@ -8,6 +8,7 @@
 //! * A [`Trial`] runs a kernel twice with one thing changed that must not matter: a constant, labels, coordinates,
 //!   an interruption.
 //! * A [`Matrix`] shows which of these checks catches which mistake.
+//! * [`diagnostics`] read weights, chains and draws of a fit whose truth is unknown.
 //!
 //! `examples/judge_my_kernel.rs` judges a kernel written by a stranger, right and wrong.
 //!
@@ -16,6 +17,7 @@
 //! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.
 
 pub mod closed;
+pub mod diagnostics;
 mod disguise;
 mod draws;
 pub mod exact;

@@ -1,0 +1,44 @@
+//! What draws, weights and chains say of a fit: plain functions of slices.
+//!
+//! * From log weights `log p - log q` of draws of q: [`Pareto`] (how heavy the tail is, and weights smoothed by it),
+//!   [`importance_sample_size`], [`chi_square`], bounds of the [`LogEvidence`].
+//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`].
+//! * From points and gradients of `log p` at them, with no exact draw at hand: [`stein_discrepancy`].
+//!
+//! One contract holds for all: input that says nothing gives NaN. A NaN or an infinity among draws, a chain that never moved, too
+//! few values: the answer is NaN, never a large sample size or a small discrepancy. Among log weights `-inf` is the
+//! weight zero, which is a value like others; NaN and `+inf` are not.
+
+mod chain;
+mod evidence;
+mod importance;
+mod pareto;
+mod r_hat;
+mod stein;
+
+pub use chain::{effective_sample_size, long_run_variance, standard_error};
+pub use evidence::LogEvidence;
+pub use importance::{chi_square, importance_sample_size};
+pub use pareto::{GeneralisedPareto, Pareto, shape_threshold};
+pub use r_hat::{r_hat, split_r_hat};
+pub use stein::stein_discrepancy;
+
+/// The largest log weight, if the weights mean something: none is NaN or `+inf`, and not all are `-inf`.
+fn largest(log_weights: &[f64]) -> Option<f64> {
+    let sound = log_weights.iter().all(|w| !w.is_nan() && *w != f64::INFINITY);
+    let top = log_weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
+    (sound && top > f64::NEG_INFINITY).then_some(top)
+}
+
+/// Mean and variance (denominator `n - 1`), in two passes.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let square = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+    (mean, square / (n - 1.0))
+}
+
+/// Whether all values are equal. Rounding gives equal values a small variance, so this is asked of the values.
+fn is_constant(values: &[f64]) -> bool {
+    values.iter().all(|x| *x == values[0])
+}

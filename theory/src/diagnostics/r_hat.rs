@@ -1,0 +1,150 @@
+//! Whether chains agree.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::moments;
+
+/// Rank-normalised split R-hat: the larger of that of ranks and that of ranks of distances to the median
+/// (Vehtari et al. 2021).
+///
+/// ```text
+/// z = Phi^-1((rank - 3/8) / (S + 1/4)),   R = sqrt(((n-1)/n W + B/n) / W)   over half chains
+/// ```
+/// The first sees different locations, also of chains without a mean; the second different spreads. Below 1.01 is the usual demand.
+///
+/// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal.
+///
+/// ```
+/// use mcsa_theory::diagnostics::r_hat;
+/// let apart = [[0.0, 0.1, 0.3, 0.2], [7.0, 7.1, 7.3, 7.2]];
+/// assert!(r_hat(&apart) > 1.5);
+/// ```
+pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
+    let Some(halves) = halves(chains) else { return f64::NAN };
+    let pooled: Vec<f64> = halves.concat();
+    let median = median(&pooled);
+    let folded: Vec<f64> = pooled.iter().map(|x| (x - median).abs()).collect();
+    let n = halves[0].len();
+    let of_ranks = |values: &[f64]| {
+        let scores = normal_scores(values);
+        ratio(&scores.chunks_exact(n).collect::<Vec<_>>())
+    };
+    let (location, spread) = (of_ranks(&pooled), of_ranks(&folded));
+    // Distances to the median can all be equal where the values are not, as in 0, 1, 0, 1: then spreads agree.
+    if spread.is_nan() { location } else { location.max(spread) }
+}
+
+/// Split R-hat of the values themselves (Gelman et al. 2013): each chain is cut in halves, so that one chain that
+/// drifts disagrees with itself.
+///
+/// NaN as [`r_hat`].
+pub fn split_r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
+    halves(chains).map_or(f64::NAN, |halves| ratio(&halves))
+}
+
+/// Both halves of every chain; the middle value of an odd number is left out.
+fn halves<C: AsRef<[f64]>>(chains: &[C]) -> Option<Vec<&[f64]>> {
+    let n = chains.first()?.as_ref().len();
+    let sound = |c: &C| c.as_ref().len() == n && c.as_ref().iter().all(|x| x.is_finite());
+    if n < 4 || !chains.iter().all(sound) {
+        return None;
+    }
+    Some(chains.iter().flat_map(|c| [&c.as_ref()[..n / 2], &c.as_ref()[n - n / 2..]]).collect())
+}
+
+/// `sqrt(((n-1)/n W + B/n) / W)`; infinite where chains differ and none moves, NaN where all values are equal.
+fn ratio(chains: &[&[f64]]) -> f64 {
+    let first = chains[0][0];
+    if chains.iter().all(|c| c.iter().all(|x| *x == first)) {
+        return f64::NAN;
+    }
+    let n = chains[0].len() as f64;
+    let each: Vec<(f64, f64)> = chains.iter().map(|c| moments(c)).collect();
+    let within = each.iter().map(|(_, variance)| variance).sum::<f64>() / each.len() as f64;
+    let means: Vec<f64> = each.iter().map(|(mean, _)| *mean).collect();
+    let between = moments(&means).1;
+    (((n - 1.0) / n * within + between) / within).sqrt()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
+}
+
+/// Normal scores of ranks, equal values sharing their mean rank (Blom 1958).
+fn normal_scores(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let normal = Normal::standard();
+    let mut scores = vec![0.0; values.len()];
+    let mut start = 0;
+    for group in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let rank = start as f64 + 0.5 * (group.len() as f64 + 1.0);
+        let score = normal.inverse_cdf((rank - 0.375) / (values.len() as f64 + 0.25));
+        group.iter().for_each(|k| scores[*k] = score);
+        start += group.len();
+    }
+    scores
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa::Seed;
+
+    /// One chain 0, 2, 4, 6: halves (0, 2) and (4, 6), W = 2, B/n = var(1, 5) = 8, R^2 = (1 + 8) / 2.
+    #[test]
+    fn a_drift_by_hand() {
+        assert!((split_r_hat(&[[0.0, 2.0, 4.0, 6.0]]) - 4.5_f64.sqrt()).abs() < 1e-15);
+        // Without splitting there would be nothing to compare, and with an odd length the middle is left out.
+        assert!((split_r_hat(&[[0.0, 2.0, 99.0, 4.0, 6.0]]) - 4.5_f64.sqrt()).abs() < 1e-15);
+        assert!((split_r_hat(&[[0.0, 6.0, 0.0, 6.0]]) - 0.5_f64.sqrt()).abs() < 1e-15);
+    }
+
+    /// Ranks 1, 2, 3, 4 have scores Phi^-1(0.625 / 4.25), ..., antisymmetric; ties share.
+    #[test]
+    fn scores_by_hand() {
+        let scores = normal_scores(&[10.0, -3.0, 11.0, 10.5]);
+        assert!((scores[1] + scores[2]).abs() < 1e-12 && (scores[0] + scores[3]).abs() < 1e-12);
+        assert!((scores[1] - Normal::standard().inverse_cdf(0.625 / 4.25)).abs() < 1e-12);
+        let tied = normal_scores(&[1.0, 1.0, 1.0, 2.0]);
+        assert!(tied[0] == tied[2] && (tied[0] - Normal::standard().inverse_cdf(1.625 / 4.25)).abs() < 1e-12);
+    }
+
+    fn chains(scale: f64) -> Vec<Vec<f64>> {
+        let chain = |lane| {
+            let mut stream = Seed::new(8).stream(lane, 0);
+            let scale = if lane == 0 { scale } else { 1.0 };
+            (0..500).map(|_| scale * stream.normal()).collect()
+        };
+        (0..4).map(chain).collect()
+    }
+
+    /// Four chains of 500 exact draws agree: above 1.02 would be a chance below 1e-5. The twins: one chain of threefold spread,
+    /// which only the folded form sees, and one that is moved.
+    #[test]
+    fn agreement_and_two_disagreements() {
+        assert!(r_hat(&chains(1.0)) < 1.02, "{}", r_hat(&chains(1.0)));
+        assert!(r_hat(&chains(3.0)) > 1.05, "{}", r_hat(&chains(3.0)));
+        assert!(split_r_hat(&chains(3.0)) < 1.02, "{}", split_r_hat(&chains(3.0)));
+        let mut moved = chains(1.0);
+        moved[2].iter_mut().for_each(|x| *x += 1.0);
+        assert!(r_hat(&moved) > 1.05);
+    }
+
+    /// Ranks do not change when values are stretched; a Cauchy chain is no trouble.
+    #[test]
+    fn a_monotone_map_changes_nothing_but_the_folding() {
+        let scores = normal_scores(&[0.1, 3.0, -2.0, 7.0]);
+        assert_eq!(scores, normal_scores(&[0.1_f64, 3.0, -2.0, 7.0].map(f64::exp)));
+    }
+
+    #[test]
+    fn chains_that_never_moved_never_agree() {
+        assert!(r_hat(&[[1.0; 8], [1.0; 8]]).is_nan());
+        assert_eq!(split_r_hat(&[[1.0; 8], [2.0; 8]]), f64::INFINITY);
+        assert_eq!(r_hat(&[[1.0; 8], [2.0; 8]]), f64::INFINITY);
+    }
+}
