@@ -6,7 +6,7 @@ use mcsa::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::weights::{log_weight, normalise};
+use crate::weights::{log_add, log_weight, normalise, record_log_weights};
 
 /// Conditional importance sampling: one retained point competes with `candidates - 1` fresh ones.
 ///
@@ -57,7 +57,7 @@ pub struct CisState {
 }
 
 /// What a step of [`Cis`] tells.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CisInfo {
     /// Chains.
     pub tried: u64,
@@ -71,6 +71,28 @@ pub struct CisInfo {
     pub non_finite: u64,
     /// Chains that stayed because no candidate had weight.
     pub vanished: u64,
+    /// The largest `log p - log q` of all candidates, retained points included.
+    pub log_weight_top: f64,
+    /// The log of the mean weight of the fresh candidates: its exponential has mean Z, whatever lambda is.
+    pub log_weight_mean: f64,
+}
+
+impl Default for CisInfo {
+    /// No chain, and no weight seen.
+    fn default() -> Self {
+        let (log_weight_top, log_weight_mean) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let (max_weight, ess) = (0.0, 0.0);
+        Self {
+            tried: 0,
+            moved: 0,
+            max_weight,
+            ess,
+            non_finite: 0,
+            vanished: 0,
+            log_weight_top,
+            log_weight_mean,
+        }
+    }
 }
 
 impl Record for CisInfo {
@@ -80,6 +102,7 @@ impl Record for CisInfo {
         sink("ess", self.ess);
         sink("non_finite", self.non_finite as f64);
         sink("vanished", self.vanished as f64);
+        record_log_weights(self.log_weight_top, self.log_weight_mean, sink);
     }
 }
 
@@ -195,6 +218,12 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
                 Some(evenness) => {
                     info.max_weight = info.max_weight.max(evenness.largest);
                     info.ess += evenness.effective / chains as f64;
+                    info.log_weight_top = info.log_weight_top.max(evenness.log_top);
+                    // The retained point is no draw of q: the mean is over the others.
+                    let fresh_share =
+                        weights[1..].iter().sum::<f64>() * weights.len() as f64 / columns as f64;
+                    info.log_weight_mean =
+                        log_add(info.log_weight_mean, evenness.log_mean + fresh_share.ln());
                 }
             }
             state.weights[retained] = weights[0] / chains as f64;

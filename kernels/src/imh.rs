@@ -7,7 +7,7 @@ use mcsa::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::weights::{log_weight, normalise};
+use crate::weights::{log_weight, normalise, record_log_weights};
 
 /// The probability of moving, as a function of the ratio `r = w(z') / w(z)` of importance weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct ImhState {
 }
 
 /// What a step of [`Imh`] tells.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImhInfo {
     /// Transitions tried.
     pub tried: u64,
@@ -76,6 +76,26 @@ pub struct ImhInfo {
     pub ess: f64,
     /// Proposals at which a density was NaN or p infinite; all were rejected.
     pub non_finite: u64,
+    /// The largest `log p - log q` seen: of the proposals, and of the chains before they moved.
+    pub log_weight_top: f64,
+    /// The log of the mean weight of the proposals: its exponential has mean Z, whatever lambda is.
+    pub log_weight_mean: f64,
+}
+
+impl Default for ImhInfo {
+    /// No transition, and no weight seen.
+    fn default() -> Self {
+        let (log_weight_top, log_weight_mean) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        Self {
+            tried: 0,
+            accepted: 0,
+            max_weight: 0.0,
+            ess: 0.0,
+            non_finite: 0,
+            log_weight_top,
+            log_weight_mean,
+        }
+    }
 }
 
 impl Record for ImhInfo {
@@ -84,6 +104,7 @@ impl Record for ImhInfo {
         sink("max_weight", self.max_weight);
         sink("ess", self.ess);
         sink("non_finite", self.non_finite as f64);
+        record_log_weights(self.log_weight_top, self.log_weight_mean, sink);
     }
 }
 
@@ -182,6 +203,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         let log_w_here = log_q_here;
         for (log_w, &log_p) in log_w_here.iter_mut().zip(&state.chains.log_p) {
             *log_w = log_weight(log_p, *log_w).unwrap_or(f64::NEG_INFINITY);
+            info.log_weight_top = info.log_weight_top.max(*log_w);
         }
         for (j, lane) in lanes.iter_mut().enumerate() {
             for k in j * sweeps..(j + 1) * sweeps {
@@ -197,6 +219,8 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         }
         if let Some(evenness) = normalise(log_w) {
             (info.max_weight, info.ess) = (evenness.largest, evenness.effective);
+            info.log_weight_top = info.log_weight_top.max(evenness.log_top);
+            info.log_weight_mean = evenness.log_mean;
         }
         info
     }

@@ -1,12 +1,16 @@
 //! Importance weights of a step's candidates.
 
-/// How even the weights of a set of candidates are.
+/// How even the weights of a set of candidates are, and how large.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Evenness {
     /// The largest normalised weight: 1 when one candidate outweighs all others.
     pub(crate) largest: f64,
     /// The effective sample size `1 / sum w^2` (Kong 1992).
     pub(crate) effective: f64,
+    /// The log of the largest weight, before normalisation.
+    pub(crate) log_top: f64,
+    /// The log of the mean weight, before normalisation.
+    pub(crate) log_mean: f64,
 }
 
 /// Replaces log weights by weights that sum to one, and says how even they are; `None`, and all weights zero, if
@@ -17,7 +21,7 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
         weights.fill(0.0);
         return None;
     }
-    let mut total = 0.0;
+    let (count, mut total) = (weights.len() as f64, 0.0);
     for w in weights.iter_mut() {
         *w = match *w {
             w if w.is_nan() => 0.0,
@@ -32,7 +36,21 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
         largest = largest.max(*w);
         squares += *w * *w;
     }
-    Some(Evenness { largest, effective: 1.0 / squares })
+    Some(Evenness { largest, effective: 1.0 / squares, log_top: top, log_mean: top + (total / count).ln() })
+}
+
+/// `log(exp(a) + exp(b))`.
+pub(crate) fn log_add(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+/// Tells the log weights of a step, where there were any: a row of results holds finite numbers.
+pub(crate) fn record_log_weights(top: f64, mean: f64, sink: &mut dyn FnMut(&'static str, f64)) {
+    if top.is_finite() && mean.is_finite() {
+        sink("log_weight_top", top);
+        sink("log_weight_mean", mean);
+    }
 }
 
 /// The log weight of a candidate: `log p - log q`, or `None` where a density is NaN or p is infinite, which is a
@@ -55,6 +73,16 @@ mod tests {
         let evenness = normalise(&mut weights).unwrap();
         assert_eq!(weights, [0.25; 4]);
         assert_eq!((evenness.largest, evenness.effective), (0.25, 4.0));
+        assert_eq!((evenness.log_top, evenness.log_mean), (3.0, 3.0));
+        let evenness = normalise(&mut [f64::NEG_INFINITY, 900.0]).unwrap();
+        assert_eq!((evenness.log_top, evenness.log_mean), (900.0, 900.0 - std::f64::consts::LN_2));
+    }
+
+    #[test]
+    fn logarithms_are_added_without_overflow() {
+        assert!((log_add(900.0, 900.0 + 3.0_f64.ln()) - 900.0 - 4.0_f64.ln()).abs() < 1e-12);
+        assert_eq!(log_add(f64::NEG_INFINITY, 2.0), 2.0);
+        assert_eq!(log_add(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
     }
 
     #[test]

@@ -208,3 +208,41 @@ fn impossible_configurations_are_refused() {
     let error = refused(Imh::default().init(&target, Mat::zeros(DIM + 1, 1)).map(drop));
     assert_eq!(error, "Imh: a starting point has length 3, expected 2");
 }
+
+/// What a step tells of its weights: the mean weight has mean Z, at the lambda of the step and whatever the chains do. Weights of
+/// `N(0, 1)` under a guide of twice the scale lie below 2 per dimension, so that 5 standard errors of 4000 steps are below 0.1:
+/// false alarm below 1e-5. The largest is below `log w* = 2 log 2`, and comes near.
+#[test]
+fn a_step_tells_mean_and_largest_weight() {
+    fn told<K: Kernel<Gaussian>>(kernel: &K, scale: f64) -> (f64, f64) {
+        let (target, family) = (Gaussian::standard(DIM), MeanField::new(DIM));
+        let params = family.at(&[0.0; DIM], &[scale; DIM]).unwrap();
+        let mut state = kernel.init(&target, Mat::zeros(DIM, CHAINS)).unwrap();
+        let columns = kernel.columns(CHAINS);
+        let mut memory = vec![0.0; family.work_len(columns)];
+        let mut work = vec![0.0; kernel.work_len(&target, CHAINS)];
+        let (mut mean, mut top) = (0.0, f64::NEG_INFINITY);
+        for step in 0..4_000 {
+            let mut lanes = Seed::new(6).streams(CHAINS, step);
+            let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
+            let info = kernel.step(&target, &mut guide, &mut state, &mut lanes, &mut work);
+            info.record(&mut |name, value| match name {
+                "log_weight_mean" => mean += value.exp() / 4_000.0,
+                "log_weight_top" => top = top.max(value),
+                _ => {}
+            });
+        }
+        (mean, top)
+    }
+    let log_w_star = 2.0 * 2.0_f64.ln();
+    for (mean, top) in [
+        told(&Imh::default(), 2.0),
+        told(&Imh { sweeps: 3, ..Imh::default() }, 2.0),
+        told(&Cis::with_candidates(4), 2.0),
+    ] {
+        assert!((mean - 1.0).abs() < 0.1, "{mean}");
+        assert!(top <= log_w_star + 1e-12 && top > log_w_star - 0.1, "{top}");
+    }
+    // The twin: under a guide that is too narrow weights are not bounded.
+    assert!(told(&Imh::default(), 0.8).1 > 0.8_f64.ln() * -2.0 + 1.0);
+}
