@@ -69,8 +69,10 @@ pub fn long_run_variance(chain: &[f64], batch: usize) -> f64 {
         return f64::NAN;
     }
     let used = &chain[chain.len() - batches * batch..];
-    let means: Vec<f64> = used.chunks_exact(batch).map(|b| b.iter().sum::<f64>() / batch as f64).collect();
-    batch as f64 * moments(&means).1
+    let mean = used.iter().sum::<f64>() / used.len() as f64;
+    let off = |b: &[f64]| b.iter().sum::<f64>() / batch as f64 - mean;
+    let square = used.chunks_exact(batch).map(|b| off(b).powi(2)).sum::<f64>();
+    batch as f64 * square / (batches - 1) as f64
 }
 
 /// Variances within and between chains.

@@ -2,7 +2,8 @@
 //!
 //! * From log weights `log p - log q` of draws of q: [`Pareto`] (how heavy the tail is, and weights smoothed by it),
 //!   [`importance_sample_size`], [`chi_square`], bounds of the [`LogEvidence`].
-//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`].
+//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`],
+//!   [`simultaneous_quantile`].
 //! * From points and gradients of `log p` at them, with no exact draw at hand: [`stein_discrepancy`].
 //!
 //! One contract holds for all: input that says nothing gives NaN. A NaN or an infinity among draws, a chain that never moved, too
@@ -12,6 +13,7 @@
 mod chain;
 mod evidence;
 mod importance;
+mod interval;
 mod pareto;
 mod r_hat;
 mod stein;
@@ -19,6 +21,7 @@ mod stein;
 pub use chain::{effective_sample_size, long_run_variance, standard_error};
 pub use evidence::LogEvidence;
 pub use importance::{chi_square, importance_sample_size};
+pub use interval::simultaneous_quantile;
 pub use pareto::{GeneralisedPareto, Pareto, shape_threshold};
 pub use r_hat::{r_hat, split_r_hat};
 pub use stein::stein_discrepancy;

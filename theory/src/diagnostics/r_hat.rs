@@ -21,13 +21,13 @@ use super::moments;
 /// ```
 pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let Some(halves) = halves(chains) else { return f64::NAN };
-    let pooled: Vec<f64> = halves.concat();
+    let pooled: Vec<f64> = halves.clone().flatten().copied().collect();
     let median = median(&pooled);
     let folded: Vec<f64> = pooled.iter().map(|x| (x - median).abs()).collect();
-    let n = halves[0].len();
+    let n = chains[0].as_ref().len() / 2;
     let of_ranks = |values: &[f64]| {
         let scores = normal_scores(values);
-        ratio(&scores.chunks_exact(n).collect::<Vec<_>>())
+        ratio(scores.chunks_exact(n))
     };
     let (location, spread) = (of_ranks(&pooled), of_ranks(&folded));
     // Distances to the median can all be equal where the values are not, as in 0, 1, 0, 1: then spreads agree.
@@ -39,30 +39,35 @@ pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
 ///
 /// NaN as [`r_hat`].
 pub fn split_r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
-    halves(chains).map_or(f64::NAN, |halves| ratio(&halves))
+    halves(chains).map_or(f64::NAN, ratio)
 }
 
 /// Both halves of every chain; the middle value of an odd number is left out.
-fn halves<C: AsRef<[f64]>>(chains: &[C]) -> Option<Vec<&[f64]>> {
+fn halves<C: AsRef<[f64]>>(chains: &[C]) -> Option<impl Iterator<Item = &[f64]> + Clone> {
     let n = chains.first()?.as_ref().len();
     let sound = |c: &C| c.as_ref().len() == n && c.as_ref().iter().all(|x| x.is_finite());
     if n < 4 || !chains.iter().all(sound) {
         return None;
     }
-    Some(chains.iter().flat_map(|c| [&c.as_ref()[..n / 2], &c.as_ref()[n - n / 2..]]).collect())
+    Some(chains.iter().flat_map(move |c| [&c.as_ref()[..n / 2], &c.as_ref()[n - n / 2..]]))
 }
 
 /// `sqrt(((n-1)/n W + B/n) / W)`; infinite where chains differ and none moves, NaN where all values are equal.
-fn ratio(chains: &[&[f64]]) -> f64 {
-    let first = chains[0][0];
-    if chains.iter().all(|c| c.iter().all(|x| *x == first)) {
+fn ratio<'a>(chains: impl Iterator<Item = &'a [f64]> + Clone) -> f64 {
+    let mut values = chains.clone().flatten();
+    let first = values.next();
+    if values.all(|x| Some(x) == first) {
         return f64::NAN;
     }
-    let n = chains[0].len() as f64;
-    let each: Vec<(f64, f64)> = chains.iter().map(|c| moments(c)).collect();
-    let within = each.iter().map(|(_, variance)| variance).sum::<f64>() / each.len() as f64;
-    let means: Vec<f64> = each.iter().map(|(mean, _)| *mean).collect();
-    let between = moments(&means).1;
+    let (mut count, mut n, mut within, mut mean) = (0.0, 0.0, 0.0, 0.0);
+    for chain in chains.clone() {
+        let (own_mean, own_variance) = moments(chain);
+        (count, n) = (count + 1.0, chain.len() as f64);
+        within += own_variance;
+        mean += own_mean;
+    }
+    (within, mean) = (within / count, mean / count);
+    let between = chains.map(|chain| (moments(chain).0 - mean).powi(2)).sum::<f64>() / (count - 1.0);
     (((n - 1.0) / n * within + between) / within).sqrt()
 }
 
