@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use mcsa::{Error, Estimator, Family, LogDensity, Optimizer};
-use mcsa_estimators::{Ascent, Ended, Fit, Observer, Stop, View};
+use mcsa_estimators::{Ascent, Fit, Observer, Outcome, Stop, View};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Running;
@@ -77,8 +77,8 @@ where
     while fit.step() < job.steps {
         let steps = (*checkpoint_every).clamp(1, job.steps - fit.step());
         match ascent.run(&mut fit, steps, &mut [&mut recorder])? {
-            Ended::Finished => {}
-            Ended::Stopped(stop) => return Err(Error::invalid(stop.reason)),
+            Outcome::BudgetSpent { .. } => {}
+            ended => return Err(Error::invalid(ended.to_string())),
         }
         if fit.step() < job.steps {
             let checkpoint = Checkpoint { fit, rows: std::mem::take(&mut recorder.rows) };

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use mcsa::{Cloud, Ensemble, Error, Estimator, ExactDraws, Family, Guide, Kernel, LogDensity, Seed, Stream};
 use mcsa_bench_suite::catalog::gaussian;
-use mcsa_estimators::{Ascent, Average, Ended, Fit, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
+use mcsa_estimators::{Ascent, Average, Fit, Outcome, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_kernels::{Imh, ImhState};
 use mcsa_models::Gaussian;
@@ -39,7 +39,7 @@ impl<E: Estimator<Gaussian, MeanField> + Clone> Slice<E> {
     }
 
     fn run(&self, fit: &mut Climb<E>, steps: u64, rate: f64) {
-        assert_eq!(self.ascent(rate).run(fit, steps, &mut []), Ok(Ended::Finished));
+        assert_eq!(self.ascent(rate).run(fit, steps, &mut []), Ok(Outcome::BudgetSpent { accuracy: None }));
     }
 }
 
@@ -205,7 +205,7 @@ fn observers_change_no_bit_and_can_stop_the_run() {
         }
     };
     let ended = ascent.run(&mut watched, 1_000, &mut [&mut watch]).unwrap();
-    assert_eq!(ended, Ended::Stopped(Stop::because("seen enough")));
+    assert_eq!(ended, Outcome::Stopped(Stop::because("seen enough")));
     assert_eq!(bits(alone.params()), bits(watched.params()));
     assert!(rows.iter().any(|(_, name, value)| *name == "acceptance" && *value > 0.0));
 }

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, Record, Stream};
+use crate::{Ensemble, Error, Record, Stream};
 
 /// A rule that estimates the direction in which `KL(p || q_lambda)` falls:
 /// `E_p[d/dlambda log q_lambda(z)]`, up to the bias its state carries.
@@ -38,6 +38,12 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// # Errors
     /// If it does not: the message names what differs.
     fn check(&self, target: &P, state: &Self::State) -> Result<(), Error>;
+
+    /// The chains in a state, if the rule has any that move together: whoever watches a fit sees from them which chain stays.
+    fn chains<'s>(&self, state: &'s Self::State) -> Option<&'s Ensemble> {
+        let _ = state;
+        None
+    }
 
     /// Moves the state by one step and writes the direction; what stood there is overwritten.
     ///

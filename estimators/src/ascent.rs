@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use mcsa::{Address, Error, Estimator, Family, LogDensity, Optimizer, Seed, bits, same_length};
 use serde::{Deserialize, Serialize};
 
-use crate::{Observer, Stop, View};
+use crate::iterates::Iterates;
+use crate::watch::positions;
+use crate::{Observer, Outcome, View, Watch};
 
 /// What stays fixed in a fit: target, family, estimator, optimiser, seed.
 ///
@@ -14,7 +16,7 @@ use crate::{Observer, Stop, View};
 /// ```
 ///
 /// Step `t` draws from the streams `(lane, t)` of the seed and from nothing else. So the trajectory
-/// has the same bits with or without observers, and across any number of stops and resumptions.
+/// has the same bits with or without observers or a stopping rule, and across any number of stops and resumptions.
 pub struct Ascent<'a, P: ?Sized, F: ?Sized, E, O> {
     /// What is fitted.
     pub target: &'a P,
@@ -37,10 +39,12 @@ pub struct Fit<S, O> {
     params: Vec<f64>,
     estimator: S,
     optimizer: O,
+    watch: Watch,
+    iterates: Option<Iterates>,
 }
 
 impl<S, O> Fit<S, O> {
-    /// Steps made.
+    /// Steps made, those included whose direction was refused.
     pub fn step(&self) -> u64 {
         self.step
     }
@@ -54,16 +58,21 @@ impl<S, O> Fit<S, O> {
     pub fn estimator(&self) -> &S {
         &self.estimator
     }
+
+    /// What was noted along the way.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Lambda, and its path since a rule first watched, which begins here if none did.
+    pub(crate) fn path(&mut self) -> (&[f64], &mut Iterates) {
+        let count = self.params.len();
+        (&self.params, self.iterates.get_or_insert_with(|| Iterates::new(count)))
+    }
 }
 
-/// How a run ended, if not by an error.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// All steps were made.
-    Finished,
-    /// An observer asked for it.
-    Stopped(Stop),
-}
+/// Asked after every step whether the run is to end.
+type Decide<'d, S, O> = dyn FnMut(&mut Fit<S, O>) -> Option<Outcome> + 'd;
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
@@ -81,25 +90,42 @@ where
         self.family.check(&params).map_err(refuse)?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let estimator = self.estimator.init(self.target, self.family, &params, &mut lanes).map_err(refuse)?;
-        let optimizer = self.optimizer.init(self.family.num_params());
-        Ok(Fit { seed: self.seed, step: 0, params, estimator, optimizer })
+        let optimizer = self.optimizer.init(params.len());
+        let chains = self.estimator.chains(&estimator).map_or(0, |chains| chains.len());
+        let watch = Watch::new(params.len(), chains);
+        Ok(Fit { seed: self.seed, step: 0, params, estimator, optimizer, watch, iterates: None })
     }
 
-    /// Makes `steps` more steps, or fewer if an observer stops the run. Nothing is allocated per step.
+    /// Makes `steps` more steps, or fewer if something ends the run before. Nothing is allocated per step.
+    ///
+    /// A direction that is not finite, and a step to an impossible lambda, are outcomes: lambda is then where the last good
+    /// step left it.
     ///
     /// # Errors
-    /// If the fit belongs to another seed, target, family or estimator. If a direction is not finite, or lambda
-    /// becomes impossible: then lambda is where the last good step left it, and the step is not counted.
+    /// If the fit belongs to another seed, target, family or estimator.
     pub fn run(
         &self,
         fit: &mut Fit<E::State, O::State>,
         steps: u64,
         observers: &mut [&mut dyn Observer],
-    ) -> Result<Ended, Error> {
+    ) -> Result<Outcome, Error> {
+        let ended = self.advance(fit, steps, observers, &mut |_| None)?;
+        Ok(ended.unwrap_or(Outcome::BudgetSpent { accuracy: None }))
+    }
+
+    /// The loop itself. `None` if all steps were made.
+    pub(crate) fn advance(
+        &self,
+        fit: &mut Fit<E::State, O::State>,
+        steps: u64,
+        observers: &mut [&mut dyn Observer],
+        decide: &mut Decide<'_, E::State, O::State>,
+    ) -> Result<Option<Outcome>, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
-        let mut direction = vec![0.0; self.family.num_params()];
+        let mut direction = vec![0.0; fit.params.len()];
         let mut before = fit.params.clone();
+        let mut chains_before = positions(self.estimator.chains(&fit.estimator));
         let mut work = vec![0.0; self.estimator.work_len(self.target, self.family)];
         for _ in 0..steps {
             let step = fit.step + 1;
@@ -117,15 +143,24 @@ where
                     &mut direction,
                     &mut work,
                 )
-                .and_then(|info| mcsa::all_finite("direction", &direction).map(|()| info))
                 .map_err(|error| error.within(format!("Ascent, step {step}")))?;
+            // The chance of this step is spent, whatever comes of it: going on uses fresh chance.
+            fit.step = step;
+            let chains = self.estimator.chains(&fit.estimator);
+            if let Some(parameter) = direction.iter().position(|g| !g.is_finite()) {
+                return Ok(Some(Outcome::NonFinite { step, parameter, value: direction[parameter] }));
+            }
+            fit.watch.note(&info, &direction, chains, &mut chains_before);
             before.copy_from_slice(&fit.params);
             self.optimizer.ascend(&mut fit.optimizer, &mut fit.params, &direction);
             if let Err(error) = self.family.check(&fit.params) {
                 fit.params.copy_from_slice(&before);
-                return Err(error.within(format!("Ascent, step {step}, after the optimiser")));
+                let parameter = match &error {
+                    Error::NotFinite { index, .. } => Some(*index),
+                    _ => None,
+                };
+                return Ok(Some(Outcome::Diverged { step, parameter, reason: error.to_string() }));
             }
-            fit.step = step;
             let view = View { step, params: &fit.params, direction: &direction, info: &info };
             let mut wish = None;
             for observer in observers.iter_mut() {
@@ -133,15 +168,17 @@ where
                     wish.get_or_insert(stop);
                 }
             }
-            if let Some(stop) = wish {
-                return Ok(Ended::Stopped(stop));
+            // The rule sees every step, also one after which an observer stops.
+            let decided = decide(fit);
+            if let Some(outcome) = decided.or(wish.map(Outcome::Stopped)) {
+                return Ok(Some(outcome));
             }
         }
-        Ok(Ended::Finished)
+        Ok(None)
     }
 
     /// Whether a fit, as read from a file, belongs here.
-    fn check(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
+    pub(crate) fn check(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
         if fit.seed != self.seed {
             return Err(Error::invalid(format!(
                 "the fit was started with seed {}, not {}",
@@ -151,6 +188,9 @@ where
         same_length("params", self.family.num_params(), fit.params.len())?;
         self.family.check(&fit.params)?;
         self.estimator.check(self.target, &fit.estimator)?;
-        self.optimizer.check(self.family.num_params(), &fit.optimizer)
+        let chains = self.estimator.chains(&fit.estimator).map_or(0, |chains| chains.len());
+        fit.watch.check(fit.params.len(), chains)?;
+        fit.iterates.as_ref().map_or(Ok(()), |iterates| iterates.check(fit.params.len()))?;
+        self.optimizer.check(fit.params.len(), &fit.optimizer)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`ScoreClimb`] is the engine of the papers' algorithms: a kernel moves chains, and the scores at its points are
 //! averaged. [`pmcsa`], [`jsa`], [`msc`] and [`msc_rb`] name its settings. [`Ascent`] says what stays fixed in a fit, [`Fit`] is what
-//! moves, and an [`Observer`] watches without touching.
+//! moves, and an [`Observer`] watches without touching. Every run ends with an [`Outcome`] that says why; [`Stationary`] is the rule
+//! that ends one when its accuracy is reached, and [`Health`] says whether to believe it.
 //!
 //! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin) and [`Elbo`].
 //!
@@ -11,12 +12,21 @@
 mod ascent;
 mod dimension;
 mod elbo;
+mod health;
+mod iterates;
 mod observer;
+mod outcome;
 mod score_climb;
 mod score_weights;
+mod stationary;
+mod watch;
 
-pub use ascent::{Ascent, Ended, Fit};
+pub use ascent::{Ascent, Fit};
 pub use elbo::{Elbo, ElboInfo};
+pub use health::Health;
 pub use observer::{Observer, Stop, View};
+pub use outcome::{Accuracy, Obstacle, Outcome};
 pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};
+pub use stationary::Stationary;
+pub use watch::Watch;

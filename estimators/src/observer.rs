@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use mcsa::Record;
+use serde::{Deserialize, Serialize};
 
 /// What an observer may see after a step: everything, and only to read.
 pub struct View<'a> {
@@ -17,7 +18,7 @@ pub struct View<'a> {
 }
 
 /// A wish to end the run after this step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
     /// Why.
     pub reason: String,

@@ -1,7 +1,9 @@
 //! Score climbing: the scores of a kernel's points, averaged.
 
 use faer::Mat;
-use mcsa::{At, Cloud, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow};
+use mcsa::{
+    At, Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow,
+};
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +112,10 @@ where
 
     fn check(&self, target: &P, state: &K::State) -> Result<(), Error> {
         self.kernel.check(target, self.lanes, state)
+    }
+
+    fn chains<'s>(&self, state: &'s K::State) -> Option<&'s Ensemble> {
+        Some(state.chains())
     }
 
     fn ascent_direction(

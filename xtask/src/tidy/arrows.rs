@@ -10,7 +10,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("mcsa-families", &["mcsa"]),
     ("mcsa-kernels", &["mcsa"]),
     ("mcsa-optim", &["mcsa"]),
-    ("mcsa-estimators", &["mcsa", "mcsa-kernels"]),
+    ("mcsa-estimators", &["mcsa", "mcsa-kernels", "mcsa-theory"]),
     ("mcsa-theory", &["mcsa", "mcsa-optim"]),
     (
         TOP,
@@ -85,6 +85,7 @@ mod tests {
             ("mcsa-kernels", "mcsa"),
             ("mcsa-estimators", "mcsa-kernels"),
             ("mcsa-theory", "mcsa-optim"),
+            ("mcsa-estimators", "mcsa-theory"),
             ("mcsa-bench-suite", "mcsa-theory"),
             ("mcsa", "faer"),
         ] {
@@ -96,6 +97,7 @@ mod tests {
             ("mcsa-kernels", "mcsa-families"),
             ("mcsa-estimators", "mcsa-models"),
             ("mcsa-theory", "mcsa-kernels"),
+            ("mcsa-theory", "mcsa-estimators"),
             ("mcsa-theory", "mcsa-bench-suite"),
             ("xtask", "mcsa"),
             ("mcsa-newcomer", "mcsa"),
