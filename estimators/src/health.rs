@@ -187,7 +187,7 @@ impl fmt::Display for Health {
         )?;
         writeln!(
             f,
-            "log w* at least {:.2}; log Z {:.3}, between {:.3} and {:.3}",
+            "log w* at least {:.2}; log Z about {:.3}, from below {:.3}, from above, by the chains, {:.3}",
             self.log_weight_bound, self.log_evidence, self.evidence_lower, self.evidence_upper
         )?;
         write!(f, "acceptance {:.3}, largest weight of a step {:.3}; ", self.acceptance, self.max_weight)?;

@@ -146,23 +146,36 @@ impl Iterates {
         due
     }
 
-    /// The longest trailing window without drift, or else the window that drifts least; `None` before there are blocks enough.
-    pub(crate) fn window(&self) -> Option<(usize, f64)> {
-        if self.blocks < LEAST {
-            return None;
-        }
-        let mut least: Option<(usize, f64)> = None;
-        for quarters in [4, 3, 2] {
+    /// Trailing windows with their R-hat: all blocks, three quarters and half of them; none before there are blocks enough.
+    fn windows(&self) -> impl Iterator<Item = (usize, f64)> {
+        let quarters = if self.blocks < LEAST { &[][..] } else { &[4, 3, 2][..] };
+        quarters.iter().map(|quarters| {
             let blocks = self.blocks * quarters / 4 / LONGEST * LONGEST;
-            let r_hat = self.drift(blocks);
-            if r_hat < DRIFT {
-                return Some((blocks, r_hat));
-            }
-            if least.is_none_or(|(_, least)| r_hat < least) {
-                least = Some((blocks, r_hat));
-            }
-        }
-        least
+            (blocks, self.drift(blocks))
+        })
+    }
+
+    /// Whether some window passes for stationary.
+    pub(crate) fn rests(&self) -> bool {
+        self.windows().any(|(_, r_hat)| r_hat < DRIFT)
+    }
+
+    /// The blocks of the shortest window.
+    pub(crate) fn recent(&self) -> usize {
+        self.blocks / 2 / LONGEST * LONGEST
+    }
+
+    /// Of the windows without drift the one whose mean is known best; or else what the one that drifts least shows. `None` before there
+    /// are blocks enough.
+    pub(crate) fn sight(&self, units: &[f64]) -> Option<Sight> {
+        let before = |a: &Sight, b: &Sight| match (a.drifts(), b.drifts()) {
+            (true, true) => a.r_hat < b.r_hat,
+            (true, false) => false,
+            (false, true) => true,
+            (false, false) => a.half_width + a.bend < b.half_width + b.bend,
+        };
+        let sights = self.windows().map(|window| self.sight_of(window, units));
+        sights.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
     /// The largest split R-hat of a parameter's blocks; a parameter that never moved has none.
@@ -179,7 +192,7 @@ impl Iterates {
     }
 
     /// How well the mean of the last blocks is known, in `units` per parameter.
-    pub(crate) fn sight(&self, (blocks, r_hat): (usize, f64), units: &[f64]) -> Sight {
+    fn sight_of(&self, (blocks, r_hat): (usize, f64), units: &[f64]) -> Sight {
         let quantiles = BATCHES
             .map(|batch| simultaneous_quantile(CONFIDENCE, units.len(), (blocks / batch) as f64 - 1.0));
         let mut sight = Sight { blocks, r_hat, half_width: 0.0, parameter: 0, bend: 0.0, memory: f64::NAN };
@@ -248,8 +261,7 @@ mod tests {
     #[test]
     fn the_error_of_white_noise_is_known() {
         let iterates = path(20_000, 0.0, 0.0);
-        let window = iterates.window().unwrap();
-        let sight = iterates.sight(window, &[1.0, 1.0]);
+        let sight = iterates.sight(&[1.0, 1.0]).unwrap();
         let n = iterates.length() as f64 * sight.blocks as f64;
         assert!((0.7..2.0).contains(&(sight.half_width * n.sqrt() / 2.4)), "{sight:?} {n}");
         assert!(!sight.drifts() && !sight.remembers() && sight.parameter == 0, "{sight:?}");
@@ -260,9 +272,9 @@ mod tests {
     #[test]
     fn drift_and_memory_are_seen() {
         let drifting = path(20_000, 1e-3, 0.0);
-        assert!(drifting.sight(drifting.window().unwrap(), &[1.0, 1.0]).drifts());
+        assert!(drifting.sight(&[1.0, 1.0]).unwrap().drifts() && !drifting.rests());
         let remembering = path(4_000, 0.0, 0.998);
-        let sight = remembering.sight(remembering.window().unwrap(), &[1.0, 1.0]);
+        let sight = remembering.sight(&[1.0, 1.0]).unwrap();
         assert!(sight.drifts() || sight.remembers(), "{sight:?}");
     }
 
@@ -277,6 +289,6 @@ mod tests {
             }
         }
         assert_eq!(looks, [512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096]);
-        assert_eq!(Iterates::new(1).window(), None);
+        assert_eq!(Iterates::new(1).sight(&[1.0]), None);
     }
 }

@@ -79,7 +79,7 @@ pub struct Accuracy {
     /// The largest split R-hat of the window's blocks.
     #[serde(with = "bits::scalar")]
     pub r_hat: f64,
-    /// What keeps the rule from calling this converged; `None` if nothing does.
+    /// What keeps the rule from calling this converged; `None` if nothing does. A budget that ends between two looks may end so too.
     pub obstacle: Option<Obstacle>,
 }
 
@@ -141,6 +141,9 @@ impl fmt::Display for Outcome {
         match self {
             Self::Converged(accuracy) => write!(f, "converged at step {}: {accuracy}", accuracy.step),
             Self::BudgetSpent { accuracy: None } => f.write_str("all steps made"),
+            Self::BudgetSpent { accuracy: Some(accuracy) } if accuracy.obstacle.is_none() => {
+                write!(f, "all steps made; between two looks: {accuracy}")
+            }
             Self::BudgetSpent { accuracy: Some(accuracy) } => {
                 write!(f, "all steps made, not converged: {accuracy}")
             }

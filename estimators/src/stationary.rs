@@ -19,8 +19,9 @@ use crate::{Ascent, Fit, Observer, Outcome};
 /// Iterates of constant rate do not settle; they fluctuate about a mean, which is what converges. So the rule, in the manner of
 /// Dhaka et al. (2020) and Welandawe et al. (2022),
 ///
-/// * takes the longest trailing window whose blocks have split R-hat below 1.1;
-/// * takes the standard error of its mean from batches of one, two and four blocks, the largest counting, because
+/// * considers trailing windows (all, three quarters, half of the run) whose blocks have split R-hat below 1.1, and takes the one
+///   whose mean is known best;
+/// * takes the standard error of that mean from batches of one, two and four blocks, the largest counting, because
 ///   directions come from Markov chains and are correlated; blocks double as the run goes on;
 /// * adds an allowance for bend: noise of variance `v` in units moves the mean of iterates by about `sqrt(2) v`, exactly
 ///   so for the scales of independent Gaussians; a rate that is too large is thereby refused, however long the run;
@@ -151,7 +152,7 @@ where
             let (step, oldest) = (fit.step(), fit.watch().oldest());
             let (params, iterates) = fit.path();
             iterates.note(params, oldest);
-            if !iterates.is_due() {
+            if !iterates.is_due() || !iterates.rests() {
                 return None;
             }
             let looked = rule.look(self.family, iterates, step, &mut units);
@@ -186,12 +187,12 @@ impl Stationary {
         step: u64,
         units: &mut Units,
     ) -> Option<Look> {
-        let window = iterates.window()?;
-        iterates.average_into(window.0, &mut units.average);
+        iterates.average_into(iterates.recent(), &mut units.average);
         if !self.0.absolute {
             units.estimate(family, step);
         }
-        let sight = iterates.sight(window, &units.units);
+        let sight = iterates.sight(&units.units)?;
+        iterates.average_into(sight.blocks, &mut units.average);
         let obstacle = if sight.drifts() {
             Some(Obstacle::Drift)
         } else if sight.remembers() {
