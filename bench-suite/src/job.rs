@@ -66,7 +66,12 @@ where
 {
     let Running { store, checkpoint_every, progress } = running;
     let Checkpoint { mut fit, rows } = match store.checkpoint(job)? {
-        Some(checkpoint) => checkpoint,
+        Some(Checkpoint { mut fit, rows }) => {
+            // No step, but whatever does not belong here is refused, and the file is named.
+            let file = || format!("{}/{}.checkpoint", job.experiment, job.id());
+            ascent.run(&mut fit, 0, &mut []).map_err(|error| error.within(file()))?;
+            Checkpoint { fit, rows }
+        }
         None => {
             let first = row(0, metrics, &initial);
             Checkpoint { fit: ascent.start(initial)?, rows: vec![first] }

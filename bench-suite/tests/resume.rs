@@ -107,4 +107,5 @@ fn a_checkpoint_of_another_fit_is_refused() {
     fs::rename(at(&job), at(&other)).unwrap();
     let error = run(&other, &store, 37, &|_| true).unwrap_err().to_string();
     assert!(error.contains("the fit was started with seed"), "{error}");
+    assert!(error.contains(&format!("{}.checkpoint", other.id())), "{error}");
 }
