@@ -53,6 +53,26 @@ pub(crate) struct Sight {
     pub(crate) memory: f64,
 }
 
+/// Quantiles that were asked for: a quantile costs more than all else in a look.
+#[derive(Debug)]
+pub(crate) struct Quantiles {
+    count: usize,
+    known: [f64; ROOM],
+}
+
+impl Quantiles {
+    pub(crate) fn of(count: usize) -> Self {
+        Self { count, known: [f64::NAN; ROOM] }
+    }
+
+    fn at(&mut self, freedom: usize) -> f64 {
+        if self.known[freedom].is_nan() {
+            self.known[freedom] = simultaneous_quantile(CONFIDENCE, self.count, freedom as f64);
+        }
+        self.known[freedom]
+    }
+}
+
 impl Sight {
     pub(crate) fn drifts(&self) -> bool {
         // Written so that NaN drifts.
@@ -167,14 +187,14 @@ impl Iterates {
 
     /// Of the windows without drift the one whose mean is known best; or else what the one that drifts least shows. `None` before there
     /// are blocks enough.
-    pub(crate) fn sight(&self, units: &[f64]) -> Option<Sight> {
+    pub(crate) fn sight(&self, units: &[f64], quantiles: &mut Quantiles) -> Option<Sight> {
         let before = |a: &Sight, b: &Sight| match (a.drifts(), b.drifts()) {
             (true, true) => a.r_hat < b.r_hat,
             (true, false) => false,
             (false, true) => true,
             (false, false) => a.half_width + a.bend < b.half_width + b.bend,
         };
-        let sights = self.windows().map(|window| self.sight_of(window, units));
+        let sights = self.windows().map(|window| self.sight_of(window, units, quantiles));
         sights.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
@@ -192,9 +212,8 @@ impl Iterates {
     }
 
     /// How well the mean of the last blocks is known, in `units` per parameter.
-    fn sight_of(&self, (blocks, r_hat): (usize, f64), units: &[f64]) -> Sight {
-        let quantiles = BATCHES
-            .map(|batch| simultaneous_quantile(CONFIDENCE, units.len(), (blocks / batch) as f64 - 1.0));
+    fn sight_of(&self, (blocks, r_hat): (usize, f64), units: &[f64], quantiles: &mut Quantiles) -> Sight {
+        let quantiles = BATCHES.map(|batch| quantiles.at(blocks / batch - 1));
         let mut sight = Sight { blocks, r_hat, half_width: 0.0, parameter: 0, bend: 0.0, memory: f64::NAN };
         let (mut memory, mut moving) = (0.0, 0.0);
         for (j, unit) in units.iter().enumerate() {
@@ -261,7 +280,7 @@ mod tests {
     #[test]
     fn the_error_of_white_noise_is_known() {
         let iterates = path(20_000, 0.0, 0.0);
-        let sight = iterates.sight(&[1.0, 1.0]).unwrap();
+        let sight = iterates.sight(&[1.0, 1.0], &mut Quantiles::of(2)).unwrap();
         let n = iterates.length() as f64 * sight.blocks as f64;
         assert!((0.7..2.0).contains(&(sight.half_width * n.sqrt() / 2.4)), "{sight:?} {n}");
         assert!(!sight.drifts() && !sight.remembers() && sight.parameter == 0, "{sight:?}");
@@ -272,9 +291,9 @@ mod tests {
     #[test]
     fn drift_and_memory_are_seen() {
         let drifting = path(20_000, 1e-3, 0.0);
-        assert!(drifting.sight(&[1.0, 1.0]).unwrap().drifts() && !drifting.rests());
+        assert!(drifting.sight(&[1.0, 1.0], &mut Quantiles::of(2)).unwrap().drifts() && !drifting.rests());
         let remembering = path(4_000, 0.0, 0.998);
-        let sight = remembering.sight(&[1.0, 1.0]).unwrap();
+        let sight = remembering.sight(&[1.0, 1.0], &mut Quantiles::of(2)).unwrap();
         assert!(sight.drifts() || sight.remembers(), "{sight:?}");
     }
 
@@ -289,6 +308,6 @@ mod tests {
             }
         }
         assert_eq!(looks, [512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096]);
-        assert_eq!(Iterates::new(1).sight(&[1.0]), None);
+        assert_eq!(Iterates::new(1).sight(&[1.0], &mut Quantiles::of(1)), None);
     }
 }

@@ -3,7 +3,7 @@
 use mcsa::{Address, Error, Estimator, Family, LogDensity, Optimizer, Seed, Stream, batch, batch_mut};
 use serde::{Deserialize, Serialize};
 
-use crate::iterates::Iterates;
+use crate::iterates::{Iterates, Quantiles, Sight};
 use crate::outcome::{Accuracy, Obstacle};
 use crate::{Ascent, Fit, Observer, Outcome};
 
@@ -87,6 +87,7 @@ struct Units {
     lane: [Stream; 1],
     average: Vec<f64>,
     units: Vec<f64>,
+    quantiles: Quantiles,
     points: Vec<f64>,
     log_q: Vec<f64>,
     score: Vec<f64>,
@@ -99,6 +100,7 @@ impl Units {
             lane: [seed.named("units").stream(0, 0)],
             average: vec![0.0; num_params],
             units: vec![1.0; num_params],
+            quantiles: Quantiles::of(num_params),
             points: vec![0.0; family.dim() * DRAWS],
             log_q: vec![0.0; DRAWS],
             score: vec![0.0; family.num_params()],
@@ -176,7 +178,7 @@ where
     }
 }
 
-type Look = (crate::iterates::Sight, Option<Obstacle>);
+type Look = (Sight, Option<Obstacle>);
 
 impl Stationary {
     /// What the iterates show now, and what keeps them from being good enough; their average is left in `units`.
@@ -191,7 +193,7 @@ impl Stationary {
         if !self.0.absolute {
             units.estimate(family, step);
         }
-        let sight = iterates.sight(&units.units)?;
+        let sight = iterates.sight(&units.units, &mut units.quantiles)?;
         iterates.average_into(sight.blocks, &mut units.average);
         let obstacle = if sight.drifts() {
             Some(Obstacle::Drift)
