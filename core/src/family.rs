@@ -110,6 +110,19 @@ pub trait Reparameterised: Family {
         work: &mut [f64],
     );
 
+    /// `slopes_j += weight * d/dz log q_lambda(z_j)` for each column.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        slopes: MatMut<'_, f64>,
+        work: &mut [f64],
+    );
+
     /// The entropy `-E_q[log q_lambda]`, with memory for a batch of one.
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64;
 
@@ -174,6 +187,16 @@ impl<F: Reparameterised + ?Sized> Reparameterised for &F {
         work: &mut [f64],
     ) {
         (**self).add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        slopes: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        (**self).add_slopes(params, z, weight, slopes, work);
     }
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
         (**self).entropy(params, work)

@@ -266,6 +266,26 @@ impl Reparameterised for LowRank {
         }
     }
 
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        standard::assert_slopes(self.dim, z, slopes.as_ref());
+        let parts = self.parts(params);
+        let woodbury = self.woodbury(parts, &mut work);
+        let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
+        for j in 0..z.ncols() {
+            woodbury.apply(z.column(j), parts.mean, x, t);
+            for ((slope, x), scale) in slopes.column_mut(j).iter_mut().zip(&*x).zip(woodbury.scales) {
+                *slope -= weight * (x / scale);
+            }
+        }
+    }
+
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let woodbury = self.woodbury(self.parts(params), &mut work);
         0.5 * self.dim as f64 - self.peak(woodbury.scales, woodbury.log_det, borrow(&mut work, self.dim))

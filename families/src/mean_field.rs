@@ -201,6 +201,27 @@ impl Reparameterised for MeanField {
         }
     }
 
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let (mean, rho) = self.parts(params);
+        standard::assert_slopes(self.dim, z, slopes.as_ref());
+        let inverse = borrow(&mut work, self.dim);
+        self.link.scales_into(rho, inverse);
+        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        for j in 0..z.ncols() {
+            let (slope, z) = (slopes.column_mut(j), z.column(j));
+            for i in 0..self.dim {
+                slope[i] -= weight * ((z[i] - mean[i]) * inverse[i] * inverse[i]);
+            }
+        }
+    }
+
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let (_, rho) = self.parts(params);
         let scales = borrow(&mut work, self.dim);

@@ -22,7 +22,7 @@
 //! | [`bad_params_are_refused`] | length, NaN, infinities | - |
 //! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
 //!
-//! Those of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`],
+//! Those of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
 //! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`],
 //! [`transport_batch_equals_columns`] and [`transport_allocates_nothing`].
 //!
@@ -41,7 +41,9 @@ mod suite;
 
 pub use batch::{batch_equals_columns, transport_batch_equals_columns};
 pub use case::Case;
-pub use differences::{entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient};
+pub use differences::{
+    entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient, slope_is_gradient,
+};
 pub use door::bad_params_are_refused;
 pub use draws::{
     draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,

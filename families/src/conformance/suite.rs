@@ -25,6 +25,7 @@ pub fn check<F: Family>(case: &Case<F>) -> Verdict {
 /// With the first law that does not hold.
 pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Verdict {
     pullback_is_gradient(case)?;
+    slope_is_gradient(case)?;
     entropy_gradient_is_gradient(case)?;
     entropy_is_mean_surprise(case)?;
     transport_follows_the_density(case)?;
@@ -61,7 +62,7 @@ macro_rules! suite {
             use super::*;
             $crate::suite!(@laws $cases; bad_params_are_refused density_integrates_to_one scores_have_mean_zero
                 score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density
-                lanes_draw_their_columns pullback_is_gradient entropy_gradient_is_gradient
+                lanes_draw_their_columns pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient
                 entropy_is_mean_surprise transport_follows_the_density transport_batch_equals_columns);
             $crate::suite!(@memory $cases; $meter; allocates_nothing transport_allocates_nothing);
         }
