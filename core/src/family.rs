@@ -67,6 +67,13 @@ pub trait Family: Send + Sync {
         work: &mut [f64],
     );
 
+    /// Replaces `z` by its mirror image in the centre of `q_lambda`, `2 m - z`, which is as likely and, if `z` is a draw,
+    /// a draw. False where the family knows no such symmetry; then `z` stays.
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        let _ = (params, z);
+        false
+    }
+
     /// `log q_lambda(z)`.
     fn log_prob(&self, params: &[f64], z: &[f64], work: &mut [f64]) -> f64 {
         let mut log_q = [0.0];
@@ -88,7 +95,7 @@ pub trait Reparameterised: Family {
         self.dim()
     }
 
-    /// Draws every column of `noise`; lanes as in [`Family::sample_into`].
+    /// Draws every column of `noise`; lanes as in [`Family::sample_into`]. `-eps` must be as likely as `eps`.
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>);
 
     /// Writes `z_j = t(lambda, eps_j)`.
@@ -165,6 +172,9 @@ impl<F: Family + ?Sized> Family for &F {
         work: &mut [f64],
     ) {
         (**self).add_scores(params, z, weights, gradient, work);
+    }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        (**self).reflect(params, z)
     }
 }
 

@@ -234,6 +234,11 @@ impl Family for FullRank {
         }
         AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for FullRank {

@@ -204,6 +204,11 @@ impl Family for LowRank {
                 .run();
         }
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for LowRank {

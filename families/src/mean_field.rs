@@ -149,6 +149,11 @@ impl Family for MeanField {
             AddScore { z, mean, inverse, slope, weight, d_mean, d_rho }.run();
         }
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for MeanField {

@@ -278,6 +278,11 @@ impl<D: Dof> Family for MultivariateT<D> {
         }
         AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for MultivariateT<Fixed> {

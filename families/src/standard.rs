@@ -20,6 +20,11 @@ pub(crate) fn log_density(peak: f64, quadratic: f64, z: &[f64]) -> f64 {
     peak - 0.5 * quadratic
 }
 
+/// `2 m - z`.
+pub(crate) fn reflect(centre: &[f64], z: &mut [f64]) {
+    z.iter_mut().zip(centre).for_each(|(z, centre)| *z = 2.0 * centre - *z);
+}
+
 /// A slope per point.
 pub(crate) fn assert_slopes(dim: usize, z: MatRef<'_, f64>, slopes: MatRef<'_, f64>) {
     assert_eq!((slopes.nrows(), slopes.ncols()), (z.nrows(), z.ncols()), "a slope per point");

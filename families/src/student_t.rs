@@ -249,6 +249,11 @@ impl<D: Dof> Family for StudentT<D> {
             }
         }
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for StudentT<Fixed> {

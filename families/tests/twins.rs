@@ -18,6 +18,7 @@ enum Fault {
     DrawsMisjudged,
     LanesReversed,
     LaxCheck,
+    MirrorOffCentre,
     LongCheck,
     LogProbsAllocate,
     TransportTooWide,
@@ -125,6 +126,11 @@ impl Family for Twin {
             }
         }
     }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        self.0.reflect(params, z);
+        z[0] += if self.has(MirrorOffCentre) { 1e-6 } else { 0.0 };
+        true
+    }
 }
 
 impl Reparameterised for Twin {
@@ -192,7 +198,7 @@ fn transport_allocates_nothing(case: &Case<Twin>) -> Verdict {
     laws::transport_allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
 }
 
-const BROKEN: [(Fault, Law, &str); 22] = [
+const BROKEN: [(Fault, Law, &str); 23] = [
     (ScoreFactor, laws::score_is_gradient, "score_is_gradient"),
     (NoLogDeterminant, laws::density_integrates_to_one, "density_integrates_to_one"),
     (NoLogDeterminant, laws::score_is_gradient, "score_is_gradient"),
@@ -203,6 +209,7 @@ const BROKEN: [(Fault, Law, &str); 22] = [
     (DrawsTooWide, laws::draws_follow_the_density, "draws_follow_the_density"),
     (DrawsMisjudged, laws::draws_know_their_density, "draws_know_their_density"),
     (LanesReversed, laws::lanes_draw_their_columns, "lanes_draw_their_columns"),
+    (MirrorOffCentre, laws::reflection_keeps_the_density, "reflection_keeps_the_density"),
     (LaxCheck, laws::bad_params_are_refused, "bad_params_are_refused"),
     (LongCheck, laws::bad_params_are_refused, "bad_params_are_refused"),
     (LogProbsAllocate, allocates_nothing, "allocates_nothing"),

@@ -18,6 +18,7 @@
 //! | [`score_is_gradient`] | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`draws_know_their_density`] | `log_probs` of what was drawn | 1e-10 |
 //! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per param |
+//! | [`reflection_keeps_the_density`] | points and their images | 1e-10 |
 //! | [`lanes_draw_their_columns`], [`batch_equals_columns`] | one column at a time | bit for bit |
 //! | [`bad_params_are_refused`] | length, NaN, infinities | - |
 //! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
@@ -47,7 +48,7 @@ pub use differences::{
 pub use door::bad_params_are_refused;
 pub use draws::{
     draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
-    transport_follows_the_density,
+    reflection_keeps_the_density, transport_follows_the_density,
 };
 pub use failure::{Failure, Verdict};
 pub use memory::{Meter, allocates_nothing, transport_allocates_nothing};
