@@ -205,6 +205,9 @@ impl<F: Family> Family for Counted<F> {
         add(&self.score, z.ncols());
         self.inner.add_scores(params, z, weights, gradient, work);
     }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        self.inner.reflect(params, z)
+    }
 }
 
 impl<F: Reparameterised> Reparameterised for Counted<F> {
