@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Ensemble, Error, Estimator, Record, Seed, Stream};
+use mcsa::{Ensemble, Error, Estimator, Family, Record, Seed, Stream};
 use mcsa_estimators::{Ascent, Stationary, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
@@ -27,6 +27,12 @@ impl Record for Told {
 impl Estimator<Gaussian, MeanField> for Free {
     type State = Ensemble;
     type Info = Told;
+    fn num_params(&self, _: &Gaussian, family: &MeanField) -> usize {
+        family.num_params()
+    }
+    fn check_params(&self, _: &Gaussian, family: &MeanField, params: &[f64]) -> Result<(), Error> {
+        family.check(params)
+    }
     fn lanes(&self) -> usize {
         10
     }
@@ -36,7 +42,7 @@ impl Estimator<Gaussian, MeanField> for Free {
     fn init(&self, target: &Gaussian, _: &MeanField, _: &[f64], _: &mut [Stream]) -> Result<Ensemble, Error> {
         Ensemble::new(target, Mat::zeros(10, 10))
     }
-    fn check(&self, _: &Gaussian, _: &Ensemble) -> Result<(), Error> {
+    fn check(&self, _: &Gaussian, _: &MeanField, _: &Ensemble) -> Result<(), Error> {
         Ok(())
     }
     fn chains<'s>(&self, state: &'s Ensemble) -> Option<&'s Ensemble> {

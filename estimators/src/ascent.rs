@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{Address, Error, Estimator, Family, LogDensity, Optimizer, Seed, bits, same_length};
+use mcsa::{Address, Error, Estimator, Optimizer, Seed, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::Iterates;
@@ -76,8 +76,8 @@ type Decide<'d, S, O> = dyn FnMut(&mut Fit<S, O>) -> Option<Outcome> + 'd;
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
-    P: LogDensity + ?Sized,
-    F: Family + ?Sized,
+    P: ?Sized,
+    F: ?Sized,
     E: Estimator<P, F>,
     O: Optimizer,
 {
@@ -87,7 +87,7 @@ where
     /// If target, family, params and estimator do not fit each other; the message says which and where.
     pub fn start(&self, params: Vec<f64>) -> Result<Fit<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
-        self.family.check(&params).map_err(refuse)?;
+        self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let estimator = self.estimator.init(self.target, self.family, &params, &mut lanes).map_err(refuse)?;
         let optimizer = self.optimizer.init(params.len());
@@ -153,12 +153,9 @@ where
             fit.watch.note(&info, &direction, chains, &mut chains_before);
             before.copy_from_slice(&fit.params);
             self.optimizer.ascend(&mut fit.optimizer, &mut fit.params, &direction);
-            if let Err(error) = self.family.check(&fit.params) {
+            if let Err(error) = self.estimator.check_params(self.target, self.family, &fit.params) {
+                let parameter = fit.params.iter().position(|p| !p.is_finite());
                 fit.params.copy_from_slice(&before);
-                let parameter = match &error {
-                    Error::NotFinite { index, .. } => Some(*index),
-                    _ => None,
-                };
                 return Ok(Some(Outcome::Diverged { step, parameter, reason: error.to_string() }));
             }
             let view = View { step, params: &fit.params, direction: &direction, info: &info };
@@ -185,9 +182,8 @@ where
                 fit.seed, self.seed
             )));
         }
-        same_length("params", self.family.num_params(), fit.params.len())?;
-        self.family.check(&fit.params)?;
-        self.estimator.check(self.target, &fit.estimator)?;
+        self.estimator.check_params(self.target, self.family, &fit.params)?;
+        self.estimator.check(self.target, self.family, &fit.estimator)?;
         let chains = self.estimator.chains(&fit.estimator).map_or(0, |chains| chains.len());
         fit.watch.check(fit.params.len(), chains)?;
         fit.iterates.as_ref().map_or(Ok(()), |iterates| iterates.check(fit.params.len()))?;

@@ -1,6 +1,6 @@
 //! When a fit has converged.
 
-use mcsa::{Address, Error, Estimator, Family, LogDensity, Optimizer, Seed, Stream, batch, batch_mut};
+use mcsa::{Address, Error, Estimator, Family, Optimizer, Seed, Stream, batch, batch_mut};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::{Iterates, Quantiles, Sight};
@@ -131,7 +131,7 @@ impl Units {
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
-    P: LogDensity + ?Sized,
+    P: ?Sized,
     F: Family + ?Sized,
     E: Estimator<P, F>,
     O: Optimizer,

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use faer::Mat;
-use mcsa::{Ensemble, Error, Estimator, Guide, Kernel, LogDensity, Optimizer, Seed, Stream};
+use mcsa::{Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Optimizer, Seed, Stream};
 use mcsa_estimators::{Ascent, Average, Fit, Obstacle, Outcome, ScoreClimb, Stationary, View, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_kernels::ImhState;
@@ -56,6 +56,12 @@ struct Breaks;
 impl Estimator<Gaussian, MeanField> for Breaks {
     type State = u64;
     type Info = ();
+    fn num_params(&self, _: &Gaussian, family: &MeanField) -> usize {
+        family.num_params()
+    }
+    fn check_params(&self, _: &Gaussian, family: &MeanField, params: &[f64]) -> Result<(), Error> {
+        family.check(params)
+    }
     fn lanes(&self) -> usize {
         1
     }
@@ -65,7 +71,7 @@ impl Estimator<Gaussian, MeanField> for Breaks {
     fn init(&self, _: &Gaussian, _: &MeanField, _: &[f64], _: &mut [Stream]) -> Result<u64, Error> {
         Ok(0)
     }
-    fn check(&self, _: &Gaussian, _: &u64) -> Result<(), Error> {
+    fn check(&self, _: &Gaussian, _: &MeanField, _: &u64) -> Result<(), Error> {
         Ok(())
     }
     fn ascent_direction(

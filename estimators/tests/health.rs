@@ -71,7 +71,7 @@ fn a_guide_that_misses_mass_is_reported() {
 #[test]
 fn without_chains_there_is_no_age() {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
-    let (estimator, optimizer) = (Elbo { samples: 4 }, Adam::new(0.01).unwrap());
+    let (estimator, optimizer) = (Elbo::closed(4), Adam::new(0.01).unwrap());
     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(vec![0.1; 4]).unwrap();
     ascent.run(&mut fit, 10, &mut []).unwrap();
