@@ -31,6 +31,11 @@ use crate::{Ascent, Fit, Observer, Outcome};
 /// is mass of p that no chain has visited: read [`Health`](crate::Health) beside it. The rate must not fall to zero: iterates that
 /// stand still look precise.
 ///
+/// Tried at accuracy 0.1 on 3072 fits of at most 40 000 steps (example `false_stops`, 32 seeds: 6 targets, 4 methods, 4 rates), 2293
+/// stopped. Of 571 under a defended guide 3 were off by more than was claimed. Without one, on a Student target 261 of 318 were, up
+/// to 2.2 times, and k-hat was below its threshold in 216 of these; on the five other targets 3 of 1404 were. Under correlation 0.5,
+/// where 510 of 512 fits rightly did not stop, the two that did were off by 3.3 times.
+///
 /// It looks at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of the [`Fit`], so a resumed run
 /// ends at the same step. Under another rule the same memory goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
