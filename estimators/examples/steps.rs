@@ -1,6 +1,8 @@
 //! So many steps of one estimator on a target of the shape of the Pima data, for counting instructions:
 //! `cargo run --release -p mcsa-estimators --example steps -- pmcsa 1000`. Without arguments it lists the names.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the shell")]
+
 use std::process::ExitCode;
 
 use faer::Mat;
