@@ -8,6 +8,7 @@ mod conditional_variance;
 mod convergence;
 mod gaussian;
 mod logistic;
+mod resampling;
 
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
