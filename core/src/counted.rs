@@ -31,6 +31,7 @@ pub struct Counted<T> {
     log_prob: AtomicU64,
     sample: AtomicU64,
     score: AtomicU64,
+    slope: AtomicU64,
 }
 
 /// How often each verb was asked for, in points.
@@ -48,6 +49,8 @@ pub struct Counts {
     pub sample: u64,
     /// Scores, pullbacks.
     pub score: u64,
+    /// Slopes `d/dz log q` of the family.
+    pub slope: u64,
 }
 
 impl<T> Counted<T> {
@@ -61,6 +64,7 @@ impl<T> Counted<T> {
             log_prob: AtomicU64::new(0),
             sample: AtomicU64::new(0),
             score: AtomicU64::new(0),
+            slope: AtomicU64::new(0),
         }
     }
 
@@ -73,6 +77,7 @@ impl<T> Counted<T> {
             log_prob: self.log_prob.load(Relaxed),
             sample: self.sample.load(Relaxed),
             score: self.score.load(Relaxed),
+            slope: self.slope.load(Relaxed),
         }
     }
 
@@ -85,6 +90,7 @@ impl<T> Counted<T> {
             &mut self.log_prob,
             &mut self.sample,
             &mut self.score,
+            &mut self.slope,
         ] {
             *count.get_mut() = 0;
         }
@@ -199,6 +205,9 @@ impl<F: Family> Family for Counted<F> {
         add(&self.score, z.ncols());
         self.inner.add_scores(params, z, weights, gradient, work);
     }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        self.inner.reflect(params, z)
+    }
 }
 
 impl<F: Reparameterised> Reparameterised for Counted<F> {
@@ -222,6 +231,17 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
     ) {
         add(&self.score, noise.ncols());
         self.inner.add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        slopes: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        add(&self.slope, z.ncols());
+        self.inner.add_slopes(params, z, weight, slopes, work);
     }
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
         self.inner.entropy(params, work)

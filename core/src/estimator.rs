@@ -15,6 +15,15 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// What a step tells.
     type Info: Record + Default + Send;
 
+    /// The length of the vector that moves: lambda, and whatever is learned with it.
+    fn num_params(&self, target: &P, family: &F) -> usize;
+
+    /// Refuses a vector of the wrong length, one with a NaN or an infinity, or one that target or family cannot represent.
+    ///
+    /// # Errors
+    /// Says which and where.
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>;
+
     /// The number of streams it draws from.
     fn lanes(&self) -> usize;
 
@@ -33,11 +42,11 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
         lanes: &mut [Stream],
     ) -> Result<Self::State, Error>;
 
-    /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
+    /// Whether a state, as read from a checkpoint, belongs to this target, family and configuration.
     ///
     /// # Errors
     /// If it does not: the message names what differs.
-    fn check(&self, target: &P, state: &Self::State) -> Result<(), Error>;
+    fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error>;
 
     /// Moves the state by one step and writes the direction; what stood there is overwritten.
     ///

@@ -67,6 +67,13 @@ pub trait Family: Send + Sync {
         work: &mut [f64],
     );
 
+    /// Replaces `z` by its mirror image in the centre of `q_lambda`, `2 m - z`, which is as likely and, if `z` is a draw,
+    /// a draw. False where the family knows no such symmetry; then `z` stays.
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        let _ = (params, z);
+        false
+    }
+
     /// `log q_lambda(z)`.
     fn log_prob(&self, params: &[f64], z: &[f64], work: &mut [f64]) -> f64 {
         let mut log_q = [0.0];
@@ -88,7 +95,7 @@ pub trait Reparameterised: Family {
         self.dim()
     }
 
-    /// Draws every column of `noise`; lanes as in [`Family::sample_into`].
+    /// Draws every column of `noise`; lanes as in [`Family::sample_into`]. `-eps` must be as likely as `eps`.
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>);
 
     /// Writes `z_j = t(lambda, eps_j)`.
@@ -107,6 +114,19 @@ pub trait Reparameterised: Family {
         noise: MatRef<'_, f64>,
         cotangents: MatRef<'_, f64>,
         gradient: &mut [f64],
+        work: &mut [f64],
+    );
+
+    /// `slopes_j += weight * d/dz log q_lambda(z_j)` for each column.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        slopes: MatMut<'_, f64>,
         work: &mut [f64],
     );
 
@@ -153,6 +173,9 @@ impl<F: Family + ?Sized> Family for &F {
     ) {
         (**self).add_scores(params, z, weights, gradient, work);
     }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        (**self).reflect(params, z)
+    }
 }
 
 impl<F: Reparameterised + ?Sized> Reparameterised for &F {
@@ -174,6 +197,16 @@ impl<F: Reparameterised + ?Sized> Reparameterised for &F {
         work: &mut [f64],
     ) {
         (**self).add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        slopes: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        (**self).add_slopes(params, z, weight, slopes, work);
     }
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
         (**self).entropy(params, work)

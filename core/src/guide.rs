@@ -112,6 +112,19 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
         Ok(Self { family, params, work })
     }
 
+    /// `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, as [`Family::add_scores`].
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn add_scores(&mut self, z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
+        self.family.add_scores(self.params, z, weights, gradient, self.work);
+    }
+
+    /// Mirrors a point in the centre of `q_lambda`, as [`Family::reflect`].
+    pub fn reflect(&self, z: &mut [f64]) -> bool {
+        self.family.reflect(self.params, z)
+    }
+
     /// Gives the lent memory back.
     pub fn into_work(self) -> &'a mut [f64] {
         self.work

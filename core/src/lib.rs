@@ -5,7 +5,8 @@
 //! supplies the expectation. This crate holds the words of that sentence and no algorithm:
 //!
 //! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`];
-//! * what fits it: [`Family`], [`Reparameterised`];
+//! * what is learned of a model beside: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`];
+//! * what fits it: [`Family`], [`Reparameterised`], and per datum [`BlockFamily`];
 //! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
@@ -22,6 +23,7 @@
 //! Deliberately absent: algorithms, input and output, clocks, printing, global state, feature flags.
 
 pub mod bits;
+mod block_family;
 mod columns;
 mod counted;
 mod ensemble;
@@ -30,6 +32,7 @@ mod estimator;
 mod family;
 mod guide;
 mod kernel;
+mod learnable;
 mod normal;
 mod normal_table;
 pub mod numeric;
@@ -40,6 +43,7 @@ mod seed;
 mod stream;
 mod target;
 
+pub use block_family::{BlockFamily, BlocksAt};
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use counted::{Counted, Counts};
 pub use ensemble::Ensemble;
@@ -48,6 +52,7 @@ pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
 pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
+pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
 pub use optimizer::Optimizer;
 pub use record::Record;
 pub use script::{Branch, Script, enumerate};

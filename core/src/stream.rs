@@ -72,7 +72,11 @@ impl Stream {
     /// Always consumes one uniform, so that what follows does not depend on the outcome.
     pub fn accept(&mut self, log_alpha: f64) -> bool {
         match &mut self.0 {
-            Source::Generator(_) => self.uniform().ln() < log_alpha,
+            Source::Generator(_) => {
+                let uniform = self.uniform();
+                // A uniform is below one, so its logarithm is needed for moves downward alone.
+                log_alpha >= 0.0 || uniform.ln() < log_alpha
+            }
             Source::Script(script) => {
                 let yes = if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
                 script.decide([1.0 - yes, yes].into_iter()) == 1

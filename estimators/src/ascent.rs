@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{Address, Error, Estimator, Family, LogDensity, Optimizer, Seed, bits, same_length};
+use mcsa::{Address, Error, Estimator, Optimizer, Seed, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::{Observer, Stop, View};
@@ -67,8 +67,8 @@ pub enum Ended {
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
-    P: LogDensity + ?Sized,
-    F: Family + ?Sized,
+    P: ?Sized,
+    F: ?Sized,
     E: Estimator<P, F>,
     O: Optimizer,
 {
@@ -78,10 +78,10 @@ where
     /// If target, family, params and estimator do not fit each other; the message says which and where.
     pub fn start(&self, params: Vec<f64>) -> Result<Fit<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
-        self.family.check(&params).map_err(refuse)?;
+        self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let estimator = self.estimator.init(self.target, self.family, &params, &mut lanes).map_err(refuse)?;
-        let optimizer = self.optimizer.init(self.family.num_params());
+        let optimizer = self.optimizer.init(params.len());
         Ok(Fit { seed: self.seed, step: 0, params, estimator, optimizer })
     }
 
@@ -98,7 +98,7 @@ where
     ) -> Result<Ended, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
-        let mut direction = vec![0.0; self.family.num_params()];
+        let mut direction = vec![0.0; fit.params.len()];
         let mut before = fit.params.clone();
         let mut work = vec![0.0; self.estimator.work_len(self.target, self.family)];
         for _ in 0..steps {
@@ -121,7 +121,7 @@ where
                 .map_err(|error| error.within(format!("Ascent, step {step}")))?;
             before.copy_from_slice(&fit.params);
             self.optimizer.ascend(&mut fit.optimizer, &mut fit.params, &direction);
-            if let Err(error) = self.family.check(&fit.params) {
+            if let Err(error) = self.estimator.check_params(self.target, self.family, &fit.params) {
                 fit.params.copy_from_slice(&before);
                 return Err(error.within(format!("Ascent, step {step}, after the optimiser")));
             }
@@ -148,9 +148,8 @@ where
                 fit.seed, self.seed
             )));
         }
-        same_length("params", self.family.num_params(), fit.params.len())?;
-        self.family.check(&fit.params)?;
-        self.estimator.check(self.target, &fit.estimator)?;
-        self.optimizer.check(self.family.num_params(), &fit.optimizer)
+        self.estimator.check_params(self.target, self.family, &fit.params)?;
+        self.estimator.check(self.target, self.family, &fit.estimator)?;
+        self.optimizer.check(fit.params.len(), &fit.optimizer)
     }
 }

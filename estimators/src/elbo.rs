@@ -5,22 +5,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::dimension::same_dimension;
 
-/// Ascends the evidence lower bound `E_q[log p] + entropy(q)`, which is `-KL(q || p)` up to a constant, with the entropy in
-/// closed form.
+/// How the entropy of `q_lambda` enters the direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entropy {
+    /// Its gradient in closed form.
+    #[default]
+    Closed,
+    /// By the slope of `log q_lambda` at the draws, lambda held: the path derivative, which sticks the landing
+    /// (Roeder, Wu & Duvenaud 2017). Its noise vanishes where q is p.
+    Path,
+}
+
+/// Ascends the evidence lower bound `E_q[log p] + entropy(q)`, which is `-KL(q || p)` up to a constant.
 ///
 /// ```text
-/// eps_i ~ noise,   z_i = t(lambda, eps_i),   g = 1/N sum_i (dt/dlambda)^T d/dz log p(z_i)  +  d/dlambda entropy
+/// eps_i ~ noise,   z_i = t(lambda, eps_i)
+/// closed:  g = 1/N sum_i (dt/dlambda)^T  d/dz log p(z_i)  +  d/dlambda entropy
+/// path:    g = 1/N sum_i (dt/dlambda)^T (d/dz log p(z_i) - d/dz log q_lambda(z_i))
 /// ```
 ///
-/// The baseline of automatic differentiation variational inference (CW). Its optimum is not that of score ascent:
-/// it seeks a mode where that covers the mass.
+/// The baseline of automatic differentiation variational inference (CW: closed; pMCSA: path). Its optimum is not that of score
+/// ascent: it seeks a mode where that covers the mass.
 ///
 /// Numerics: a draw at which the density or a slope is not finite contributes nothing and is counted.
+///
+/// ```
+/// use mcsa_estimators::Elbo;
+/// let elbo = Elbo::path(1);
+/// assert_eq!((elbo.samples, elbo.mirrored), (1, false));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elbo {
     /// The number of draws.
     pub samples: usize,
+    /// How the entropy enters.
+    #[serde(default)]
+    pub entropy: Entropy,
+    /// Whether the second half of the noise is the first with its sign turned.
+    #[serde(default)]
+    pub mirrored: bool,
+}
+
+impl Elbo {
+    /// With the entropy in closed form.
+    pub const fn closed(samples: usize) -> Self {
+        Self { samples, entropy: Entropy::Closed, mirrored: false }
+    }
+
+    /// With the path derivative.
+    pub const fn path(samples: usize) -> Self {
+        Self { samples, entropy: Entropy::Path, mirrored: false }
+    }
+
+    /// The same with mirrored pairs of draws: an even number of them.
+    #[must_use]
+    pub const fn mirrored(self) -> Self {
+        Self { mirrored: true, ..self }
+    }
 }
 
 /// What a step of [`Elbo`] tells.
@@ -47,6 +90,14 @@ where
     type State = ();
     type Info = ElboInfo;
 
+    fn num_params(&self, _: &P, family: &F) -> usize {
+        family.num_params()
+    }
+
+    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        family.check(params)
+    }
+
     fn lanes(&self) -> usize {
         1
     }
@@ -60,11 +111,15 @@ where
         if self.samples == 0 {
             return Err(Error::parameter("samples", 0.0, "at least 1").within("Elbo"));
         }
+        if self.mirrored && !self.samples.is_multiple_of(2) {
+            let error = Error::parameter("samples", self.samples as f64, "even, for mirrored pairs");
+            return Err(error.within("Elbo"));
+        }
         same_dimension(target, family).map_err(|error| error.within("Elbo"))?;
         family.check(params)
     }
 
-    fn check(&self, _: &P, (): &()) -> Result<(), Error> {
+    fn check(&self, _: &P, _: &F, (): &()) -> Result<(), Error> {
         Ok(())
     }
 
@@ -83,10 +138,21 @@ where
         let points = borrow(&mut work, dim * n);
         let slopes = borrow(&mut work, dim * n);
         let log_p = borrow(&mut work, n);
-        family.sample_noise_into(lanes, batch_mut(noise, family.noise_dim(), n));
+        let noise_dim = family.noise_dim();
+        if self.mirrored {
+            let (drawn, images) = noise.split_at_mut(noise_dim * n / 2);
+            family.sample_noise_into(lanes, batch_mut(drawn, noise_dim, n / 2));
+            images.iter_mut().zip(drawn).for_each(|(image, eps)| *image = -*eps);
+        } else {
+            family.sample_noise_into(lanes, batch_mut(noise, noise_dim, n));
+        }
         let noise = batch(noise, family.noise_dim(), n);
         family.transport(params, noise, batch_mut(points, dim, n), work);
         target.gradients_into(batch(points, dim, n), log_p, batch_mut(slopes, dim, n), work);
+
+        if self.entropy == Entropy::Path {
+            family.add_slopes(params, batch(points, dim, n), -1.0, batch_mut(slopes, dim, n), work);
+        }
 
         let mut info = ElboInfo::default();
         for (j, &log_p) in log_p.iter().enumerate() {
@@ -102,7 +168,9 @@ where
         info.evidence = info.evidence / (n as u64 - info.non_finite) as f64 + family.entropy(params, work);
         direction.fill(0.0);
         family.add_pullbacks(params, noise, batch(slopes, dim, n), direction, work);
-        family.add_entropy_gradient(params, 1.0, direction, work);
+        if self.entropy == Entropy::Closed {
+            family.add_entropy_gradient(params, 1.0, direction, work);
+        }
         Ok(info)
     }
 }

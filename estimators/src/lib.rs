@@ -9,14 +9,23 @@
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
 
 mod ascent;
+mod controlled;
 mod dimension;
 mod elbo;
+mod interleaved;
+mod joint;
 mod observer;
+mod proposals;
+mod scan_climb;
 mod score_climb;
 mod score_weights;
 
 pub use ascent::{Ascent, Ended, Fit};
-pub use elbo::{Elbo, ElboInfo};
+pub use controlled::{Controllable, Controlled, ControlledState};
+pub use elbo::{Elbo, ElboInfo, Entropy};
+pub use interleaved::{Interleaved, InterleavedInfo, InterleavedState, rws};
+pub use joint::Joint;
 pub use observer::{Observer, Stop, View};
-pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa};
+pub use scan_climb::{ScanClimb, jsa_scan};
+pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};

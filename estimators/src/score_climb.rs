@@ -1,11 +1,14 @@
 //! Score climbing: the scores of a kernel's points, averaged.
 
 use faer::Mat;
-use mcsa::{At, Cloud, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow};
+use faer::MatRef;
+use mcsa::{Cloud, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow};
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use serde::{Deserialize, Serialize};
 
+use crate::Controllable;
 use crate::dimension::same_dimension;
+use crate::proposals::{Proposals, check_mirror};
 
 /// Which points of a step are averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +37,10 @@ pub struct ScoreClimb<K, G = ()> {
     pub lanes: usize,
     /// What is averaged.
     pub average: Average,
+    /// Whether every second chain is offered the mirror images of what the one before it is offered. Each chain keeps its
+    /// law; errors of a pair that are odd about the centre of `q_lambda` cancel.
+    #[serde(default)]
+    pub mirrored: bool,
     /// What stands around `q_lambda` when the kernel proposes from it, such as a defensive mixture.
     pub guard: G,
 }
@@ -41,13 +48,29 @@ pub struct ScoreClimb<K, G = ()> {
 impl<K> ScoreClimb<K> {
     /// Chains moved by a kernel that proposes from `q_lambda` itself, if from any guide.
     pub const fn new(kernel: K, lanes: usize, average: Average) -> Self {
-        Self { kernel, lanes, average, guard: () }
+        Self { kernel, lanes, average, mirrored: false, guard: () }
     }
 
     /// The same with proposals from a guarded guide.
     pub fn guarded<G: Guard>(self, guard: G) -> ScoreClimb<K, G> {
-        let Self { kernel, lanes, average, guard: () } = self;
-        ScoreClimb { kernel, lanes, average, guard }
+        let Self { kernel, lanes, average, mirrored, guard: () } = self;
+        ScoreClimb { kernel, lanes, average, mirrored, guard }
+    }
+}
+
+impl<K, G> ScoreClimb<K, G> {
+    /// The same with mirrored pairs of chains: an even number of them, and a symmetric family.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        Self { mirrored: true, ..self }
+    }
+
+    /// The points that are averaged, and their weights if these are not equal.
+    pub(crate) fn averaged<'s>(&self, state: &'s impl Cloud) -> (MatRef<'s, f64>, Option<&'s [f64]>) {
+        match self.average {
+            Average::Chains => (state.chains().positions.as_ref(), None),
+            Average::Cloud => (state.points(), state.weights()),
+        }
     }
 }
 
@@ -73,6 +96,12 @@ pub const fn msc_rb(candidates: usize) -> ScoreClimb<Cis> {
     ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Cloud)
 }
 
+/// One chain, moved once per step by any kernel, its place averaged: with `Hmc`, the single-chain Hamiltonian
+/// estimator compared in pMCSA.
+pub const fn single<K>(kernel: K) -> ScoreClimb<K> {
+    ScoreClimb::new(kernel, 1, Average::Chains)
+}
+
 impl<P, F, K, G> Estimator<P, F> for ScoreClimb<K, G>
 where
     P: LogDensity + ?Sized,
@@ -83,6 +112,14 @@ where
     type State = K::State;
     type Info = K::Info;
 
+    fn num_params(&self, _: &P, family: &F) -> usize {
+        family.num_params()
+    }
+
+    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        family.check(params)
+    }
+
     fn lanes(&self) -> usize {
         self.lanes
     }
@@ -90,7 +127,7 @@ where
     fn work_len(&self, target: &P, family: &F) -> usize {
         let columns = self.kernel.columns(self.lanes).max(self.lanes);
         let after = columns.max(self.kernel.work_len(target, self.lanes));
-        family.work_len(columns) + self.guard.work_len(columns) + after
+        Proposals::work_len(family, columns) + self.guard.work_len(columns) + after
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
@@ -99,6 +136,9 @@ where
         }
         same_dimension(target, family).map_err(|error| error.within("ScoreClimb"))?;
         family.check(params)?;
+        if self.mirrored {
+            check_mirror(family, params, self.lanes, "lanes").map_err(|error| error.within("ScoreClimb"))?;
+        }
         let dim = family.dim();
         let mut points = vec![0.0; dim * self.lanes];
         let mut log_q = vec![0.0; self.lanes];
@@ -108,7 +148,7 @@ where
         self.kernel.init(target, positions).map_err(|error| error.within("ScoreClimb"))
     }
 
-    fn check(&self, target: &P, state: &K::State) -> Result<(), Error> {
+    fn check(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {
         self.kernel.check(target, self.lanes, state)
     }
 
@@ -120,28 +160,66 @@ where
         state: &mut K::State,
         lanes: &mut [Stream],
         direction: &mut [f64],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) -> Result<K::Info, Error> {
+        self.direction(target, family, params, state, lanes, (direction, None), work)
+    }
+}
+
+impl<P, F, K, G> Controllable<P, F> for ScoreClimb<K, G>
+where
+    P: LogDensity + ?Sized,
+    F: Family + ?Sized,
+    K: Kernel<P>,
+    G: Guard,
+{
+    fn direction_and_control(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut K::State,
+        lanes: &mut [Stream],
+        (direction, control): (&mut [f64], &mut [f64]),
+        work: &mut [f64],
+    ) -> Result<K::Info, Error> {
+        self.direction(target, family, params, state, lanes, (direction, Some(control)), work)
+    }
+}
+
+impl<K, G: Guard> ScoreClimb<K, G> {
+    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
+    fn direction<P, F>(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut K::State,
+        lanes: &mut [Stream],
+        (direction, control): (&mut [f64], Option<&mut [f64]>),
+        mut work: &mut [f64],
+    ) -> Result<K::Info, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+        K: Kernel<P>,
+    {
         let columns = self.kernel.columns(self.lanes).max(self.lanes);
-        let family_work = borrow(&mut work, family.work_len(columns));
-        let mut guide = At::new(family, params, columns, family_work)?;
+        let memory = borrow(&mut work, Proposals::work_len(family, columns));
+        let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
         let guard_work = borrow(&mut work, self.guard.work_len(columns));
         let mut info = K::Info::default();
         self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
             info = self.kernel.step(target, guide, state, lanes, work);
         })?;
-
-        let (points, weights) = match self.average {
-            Average::Chains => (state.chains().positions.as_ref(), None),
-            Average::Cloud => (state.points(), state.weights()),
-        };
+        let (points, weights) = self.averaged(state);
         let weights = weights.unwrap_or_else(|| {
             let equal = borrow(&mut work, points.ncols());
             equal.fill(1.0 / points.ncols() as f64);
             equal
         });
         direction.fill(0.0);
-        family.add_scores(params, points, weights, direction, guide.into_work());
+        guide.finish(points, weights, direction);
         Ok(info)
     }
 }

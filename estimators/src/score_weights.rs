@@ -1,9 +1,11 @@
 //! Scores of fresh draws, weighted.
 
-use mcsa::{At, Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow};
+use mcsa::{Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
+use crate::Controllable;
 use crate::dimension::same_dimension;
+use crate::proposals::{Proposals, check_mirror};
 
 /// What a draw's score is multiplied by, from `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -42,6 +44,10 @@ pub struct ScoreWeights<G = ()> {
     pub samples: usize,
     /// How they are weighted.
     pub weighting: Weighting,
+    /// Whether the second half of the draws is the mirror image of the first. Not with [`Weighting::Evidence`], whose
+    /// baseline needs independent draws.
+    #[serde(default)]
+    pub mirrored: bool,
     /// What stands around `q_lambda` when it is drawn from.
     pub guard: G,
 }
@@ -49,13 +55,21 @@ pub struct ScoreWeights<G = ()> {
 impl ScoreWeights {
     /// Draws from `q_lambda` itself.
     pub const fn new(samples: usize, weighting: Weighting) -> Self {
-        Self { samples, weighting, guard: () }
+        Self { samples, weighting, mirrored: false, guard: () }
     }
 
     /// The same with draws from a guarded guide.
     pub fn guarded<G: Guard>(self, guard: G) -> ScoreWeights<G> {
-        let Self { samples, weighting, guard: () } = self;
-        ScoreWeights { samples, weighting, guard }
+        let Self { samples, weighting, mirrored, guard: () } = self;
+        ScoreWeights { samples, weighting, mirrored, guard }
+    }
+}
+
+impl<G> ScoreWeights<G> {
+    /// The same with mirrored pairs of draws: an even number of them, and a symmetric family.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        Self { mirrored: true, ..self }
     }
 }
 
@@ -138,26 +152,44 @@ where
     type State = ();
     type Info = ScoreWeightsInfo;
 
+    fn num_params(&self, _: &P, family: &F) -> usize {
+        family.num_params()
+    }
+
+    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        family.check(params)
+    }
+
     fn lanes(&self) -> usize {
-        1
+        if self.mirrored { 2 } else { 1 }
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let n = self.samples;
-        family.work_len(n) + self.guard.work_len(n) + (family.dim() + 2) * n + target.work_len(n)
+        let guides = Proposals::work_len(family, n) + self.guard.work_len(n);
+        guides + (family.dim() + 2) * n + target.work_len(n)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        let least = if self.weighting == Weighting::Evidence { 2 } else { 1 };
+        let refuse = |error: Error| error.within("ScoreWeights");
+        let evidence = self.weighting == Weighting::Evidence;
+        let least = if evidence { 2 } else { 1 };
         if self.samples < least {
             let expected = if least == 2 { "at least 2, for the baseline" } else { "at least 1" };
-            return Err(Error::parameter("samples", self.samples as f64, expected).within("ScoreWeights"));
+            return Err(refuse(Error::parameter("samples", self.samples as f64, expected)));
         }
-        same_dimension(target, family).map_err(|error| error.within("ScoreWeights"))?;
-        family.check(params)
+        same_dimension(target, family).map_err(refuse)?;
+        family.check(params)?;
+        if self.mirrored && evidence {
+            return Err(refuse(Error::invalid("a leave-one-out baseline is biased by mirrored draws")));
+        }
+        if self.mirrored {
+            check_mirror(family, params, self.samples, "samples").map_err(refuse)?;
+        }
+        Ok(())
     }
 
-    fn check(&self, _: &P, (): &()) -> Result<(), Error> {
+    fn check(&self, _: &P, _: &F, (): &()) -> Result<(), Error> {
         Ok(())
     }
 
@@ -169,10 +201,49 @@ where
         (): &mut (),
         lanes: &mut [Stream],
         direction: &mut [f64],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) -> Result<ScoreWeightsInfo, Error> {
+        self.direction(target, family, params, lanes, (direction, None), work)
+    }
+}
+
+impl<P, F, G> Controllable<P, F> for ScoreWeights<G>
+where
+    P: LogDensity + ?Sized,
+    F: Family + ?Sized,
+    G: Guard,
+{
+    fn direction_and_control(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        (): &mut (),
+        lanes: &mut [Stream],
+        (direction, control): (&mut [f64], &mut [f64]),
+        work: &mut [f64],
+    ) -> Result<ScoreWeightsInfo, Error> {
+        self.direction(target, family, params, lanes, (direction, Some(control)), work)
+    }
+}
+
+impl<G: Guard> ScoreWeights<G> {
+    fn direction<P, F>(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        lanes: &mut [Stream],
+        (direction, control): (&mut [f64], Option<&mut [f64]>),
+        mut work: &mut [f64],
+    ) -> Result<ScoreWeightsInfo, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+    {
         let (n, dim) = (self.samples, family.dim());
-        let mut guide = At::new(family, params, n, borrow(&mut work, family.work_len(n)))?;
+        let memory = borrow(&mut work, Proposals::work_len(family, n));
+        let mut guide = Proposals::new(family, params, n, self.mirrored, control, memory)?;
         let guard_work = borrow(&mut work, self.guard.work_len(n));
         let points = borrow(&mut work, dim * n);
         let log_w = borrow(&mut work, n);
@@ -192,7 +263,7 @@ where
         }
         self.weighting.apply(log_w, &mut info);
         direction.fill(0.0);
-        family.add_scores(params, points, log_w, direction, guide.into_work());
+        guide.finish(points, log_w, direction);
         Ok(info)
     }
 }

@@ -234,6 +234,11 @@ impl Family for FullRank {
         }
         AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for FullRank {
@@ -282,6 +287,30 @@ impl Reparameterised for FullRank {
             }
         }
         AddOuters { dim, rows, columns: eps, triangle: d_triangle }.run();
+    }
+
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        standard::assert_slopes(dim, z, slopes.as_ref());
+        if dim == 0 {
+            return;
+        }
+        let (_, triangle) = self.parts(params);
+        let Diagonal { scales: inverse, .. } = self.diagonal(triangle, &mut work);
+        invert(inverse);
+        let y = borrow(&mut work, dim * z.ncols());
+        self.whiten(params, inverse, z, y);
+        SolveTransposed { triangle, inverse, points: y }.run();
+        for (j, y) in y.chunks_exact(dim).enumerate() {
+            mcsa::numeric::axpy(-weight, y, slopes.column_mut(j));
+        }
     }
 
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {

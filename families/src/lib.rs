@@ -23,6 +23,7 @@
 //! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
 //! optimiser's business), normalising flows.
 
+mod amortised;
 mod atoms;
 pub mod conformance;
 mod defensive;
@@ -38,6 +39,7 @@ mod mean_field;
 mod multivariate_t;
 mod normal;
 mod packed;
+mod per_datum;
 mod softmax;
 mod standard;
 mod start;
@@ -46,6 +48,7 @@ mod student_t;
 mod tail;
 mod woodbury;
 
+pub use amortised::Amortised;
 pub use atoms::Atoms;
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
@@ -56,6 +59,7 @@ pub use low_rank::LowRank;
 pub use mean_field::MeanField;
 pub use multivariate_t::MultivariateT;
 pub use normal::{Gaussian, Normal, kl_gaussian};
+pub use per_datum::PerDatum;
 pub use start::{Rho, Start};
 pub use student_t::StudentT;
 pub use tail::Tail;

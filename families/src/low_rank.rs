@@ -204,6 +204,11 @@ impl Family for LowRank {
                 .run();
         }
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for LowRank {
@@ -262,6 +267,26 @@ impl Reparameterised for LowRank {
             }
             for (k, &eta) in eta.iter().enumerate() {
                 mcsa::numeric::axpy(eta, cotangent, &mut d_factor[k * dim..(k + 1) * dim]);
+            }
+        }
+    }
+
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        standard::assert_slopes(self.dim, z, slopes.as_ref());
+        let parts = self.parts(params);
+        let woodbury = self.woodbury(parts, &mut work);
+        let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
+        for j in 0..z.ncols() {
+            woodbury.apply(z.column(j), parts.mean, x, t);
+            for ((slope, x), scale) in slopes.column_mut(j).iter_mut().zip(&*x).zip(woodbury.scales) {
+                *slope -= weight * (x / scale);
             }
         }
     }

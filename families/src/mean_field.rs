@@ -149,6 +149,11 @@ impl Family for MeanField {
             AddScore { z, mean, inverse, slope, weight, d_mean, d_rho }.run();
         }
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for MeanField {
@@ -197,6 +202,27 @@ impl Reparameterised for MeanField {
             for i in 0..self.dim {
                 d_mean[i] += cotangent[i];
                 d_rho[i] += cotangent[i] * (noise[i] * slope[i]);
+            }
+        }
+    }
+
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let (mean, rho) = self.parts(params);
+        standard::assert_slopes(self.dim, z, slopes.as_ref());
+        let inverse = borrow(&mut work, self.dim);
+        self.link.scales_into(rho, inverse);
+        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        for j in 0..z.ncols() {
+            let (slope, z) = (slopes.column_mut(j), z.column(j));
+            for i in 0..self.dim {
+                slope[i] -= weight * ((z[i] - mean[i]) * inverse[i] * inverse[i]);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The Student t with any scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Columns, Error, Family, Reparameterised, Stream, borrow};
+use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
@@ -278,6 +278,11 @@ impl<D: Dof> Family for MultivariateT<D> {
         }
         AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for MultivariateT<Fixed> {
@@ -300,6 +305,33 @@ impl Reparameterised for MultivariateT<Fixed> {
         work: &mut [f64],
     ) {
         self.frame().add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        standard::assert_slopes(dim, z, slopes.as_ref());
+        if dim == 0 {
+            return;
+        }
+        let (frame, student) = self.parts(params);
+        let triangle = &frame[dim..];
+        let Diagonal { scales: inverse, .. } = self.frame().diagonal(triangle, &mut work);
+        invert(inverse);
+        let [eps, y] = [(); 2].map(|()| borrow(&mut work, dim * z.ncols()));
+        self.frame().whiten(frame, inverse, z, eps);
+        y.copy_from_slice(eps);
+        SolveTransposed { triangle, inverse, points: y }.run();
+        for (j, (eps, y)) in eps.chunks_exact(dim).zip(y.chunks_exact(dim)).enumerate() {
+            let pull = student.weight(dim, radius(eps));
+            mcsa::numeric::axpy(-weight * pull, y, slopes.column_mut(j));
+        }
     }
 
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {

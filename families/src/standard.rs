@@ -1,5 +1,6 @@
 //! Sums whose order depends on their length alone, so that a column has the same bits in any company.
 
+use faer::MatRef;
 use mcsa::numeric;
 use pulp::{Arch, NullaryFnOnce};
 
@@ -17,6 +18,17 @@ pub(crate) fn log_density(peak: f64, quadratic: f64, z: &[f64]) -> f64 {
         return f64::NEG_INFINITY;
     }
     peak - 0.5 * quadratic
+}
+
+/// `2 m - z`.
+pub(crate) fn reflect(centre: &[f64], z: &mut [f64]) {
+    z.iter_mut().zip(centre).for_each(|(z, centre)| *z = 2.0 * centre - *z);
+}
+
+/// A slope per point.
+pub(crate) fn assert_slopes(dim: usize, z: MatRef<'_, f64>, slopes: MatRef<'_, f64>) {
+    assert_eq!((slopes.nrows(), slopes.ncols()), (z.nrows(), z.ncols()), "a slope per point");
+    assert_eq!(z.nrows(), dim, "a point has the dimension of the family");
 }
 
 /// The score of independent coordinates at one point, times a weight, added to a gradient.

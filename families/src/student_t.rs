@@ -1,7 +1,7 @@
 //! The Student t with independent coordinates.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, Error, Family, Reparameterised, Stream, borrow};
+use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::lanes::each_column;
 use crate::student::Student;
@@ -249,6 +249,11 @@ impl<D: Dof> Family for StudentT<D> {
             }
         }
     }
+
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        standard::reflect(&params[..self.dim], z);
+        true
+    }
 }
 
 impl Reparameterised for StudentT<Fixed> {
@@ -271,6 +276,27 @@ impl Reparameterised for StudentT<Fixed> {
         work: &mut [f64],
     ) {
         self.frame().add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let (location, rho, student) = self.parts(params);
+        standard::assert_slopes(self.dim, z, slopes.as_ref());
+        let scales = borrow(&mut work, self.dim);
+        self.link.scales_into(rho, scales);
+        for j in 0..z.ncols() {
+            let (slope, z) = (slopes.column_mut(j), z.column(j));
+            for i in 0..self.dim {
+                let (pull, _) = student.pull_and_claim((z[i] - location[i]) / scales[i]);
+                slope[i] -= weight * ((student.dof + 1.0) * pull / scales[i]);
+            }
+        }
     }
 
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {

@@ -18,10 +18,13 @@ enum Fault {
     DrawsMisjudged,
     LanesReversed,
     LaxCheck,
+    MirrorOffCentre,
     LongCheck,
     LogProbsAllocate,
     TransportTooWide,
     PullbackFactor,
+    SlopeFactor,
+    SlopeReplaces,
     EntropyConstant,
     EntropyGradientFactor,
     TransportNeighbours,
@@ -123,6 +126,11 @@ impl Family for Twin {
             }
         }
     }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        self.0.reflect(params, z);
+        z[0] += if self.has(MirrorOffCentre) { 1e-6 } else { 0.0 };
+        true
+    }
 }
 
 impl Reparameterised for Twin {
@@ -154,6 +162,20 @@ impl Reparameterised for Twin {
             gradient.iter_mut().for_each(|gradient| *gradient *= 1.0 + 1e-6);
         }
     }
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        let weight = if self.has(SlopeFactor) { weight * (1.0 + 1e-6) } else { weight };
+        if self.has(SlopeReplaces) {
+            slopes.fill(0.0);
+        }
+        self.0.add_slopes(params, z, weight, slopes, work);
+    }
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
         if self.has(EntropyAllocates) {
             self.allocate();
@@ -176,7 +198,7 @@ fn transport_allocates_nothing(case: &Case<Twin>) -> Verdict {
     laws::transport_allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
 }
 
-const BROKEN: [(Fault, Law, &str); 20] = [
+const BROKEN: [(Fault, Law, &str); 23] = [
     (ScoreFactor, laws::score_is_gradient, "score_is_gradient"),
     (NoLogDeterminant, laws::density_integrates_to_one, "density_integrates_to_one"),
     (NoLogDeterminant, laws::score_is_gradient, "score_is_gradient"),
@@ -187,11 +209,14 @@ const BROKEN: [(Fault, Law, &str); 20] = [
     (DrawsTooWide, laws::draws_follow_the_density, "draws_follow_the_density"),
     (DrawsMisjudged, laws::draws_know_their_density, "draws_know_their_density"),
     (LanesReversed, laws::lanes_draw_their_columns, "lanes_draw_their_columns"),
+    (MirrorOffCentre, laws::reflection_keeps_the_density, "reflection_keeps_the_density"),
     (LaxCheck, laws::bad_params_are_refused, "bad_params_are_refused"),
     (LongCheck, laws::bad_params_are_refused, "bad_params_are_refused"),
     (LogProbsAllocate, allocates_nothing, "allocates_nothing"),
     (TransportTooWide, laws::transport_follows_the_density, "transport_follows_the_density"),
     (PullbackFactor, laws::pullback_is_gradient, "pullback_is_gradient"),
+    (SlopeFactor, laws::slope_is_gradient, "slope_is_gradient"),
+    (SlopeReplaces, laws::slope_is_gradient, "slope_is_gradient"),
     (EntropyConstant, laws::entropy_is_mean_surprise, "entropy_is_mean_surprise"),
     (EntropyGradientFactor, laws::entropy_gradient_is_gradient, "entropy_gradient_is_gradient"),
     (TransportNeighbours, laws::transport_batch_equals_columns, "transport_batch_equals_columns"),

@@ -17,15 +17,15 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
         weights.fill(0.0);
         return None;
     }
-    let mut total = 0.0;
     for w in weights.iter_mut() {
         *w = match *w {
-            w if w.is_nan() => 0.0,
-            w if w == top => 1.0,
-            w => (w - top).exp(),
+            w if w.is_nan() => f64::NEG_INFINITY,
+            w if w == top => 0.0,
+            w => w - top,
         };
-        total += *w;
     }
+    mcsa::numeric::exp(weights);
+    let total: f64 = weights.iter().sum();
     let (mut largest, mut squares) = (0.0_f64, 0.0);
     for w in weights.iter_mut() {
         *w /= total;

@@ -12,6 +12,7 @@
 //!   [`RobustGaussianProcess`].
 //! * What a fit says of data held out: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; how well:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
+//! * Factors behind every datum, to be learned: [`FactorAnalysis`].
 //! * Time series: [`StockVolatility`], and [`FxVolatility`] for kernels that move along a path.
 //! * The laws that every model keeps, ours or yours: [`conformance`].
 //!
@@ -28,6 +29,7 @@ pub mod conformance;
 mod constrained;
 mod design;
 mod eight_schools;
+mod factor_analysis;
 mod funnel;
 mod gaussian;
 mod gaussian_process;
@@ -53,6 +55,7 @@ pub use binary::{
 };
 pub use constrained::Constrained;
 pub use eight_schools::{Centring, EightSchools};
+pub use factor_analysis::FactorAnalysis;
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};

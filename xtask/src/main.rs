@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 mod command_line;
+mod counts;
 mod steps;
 mod tidy;
 mod verbs;

@@ -120,7 +120,8 @@ pub(crate) const VERBS: [Verb; 8] = [
         name: "bench",
         summary: "Measure speed with the criterion benches",
         usage: " [ARGS]...",
-        details: "Runs every bench target of the workspace.\n\n\
+        details: "Runs every bench target of the workspace. With `--counts` instead: counts the instructions of a\n\
+                  step of each estimator with valgrind and writes the table estimators/benches/counts.md.\n\n\
                   ARGS go to criterion: a filter on bench names, `--quick`, `--save-baseline NAME`.",
         check: anything,
         run: bench,
@@ -181,6 +182,9 @@ fn tidy(_: &[String]) -> io::Result<ExitCode> {
 }
 
 fn bench(arguments: &[String]) -> io::Result<ExitCode> {
+    if arguments == ["--counts"] {
+        return crate::counts::regenerate();
+    }
     // `--bench *` leaves out the test harness of the libraries, which knows no criterion options.
     Step::cargo("bench", &["bench", "--workspace", "--bench", "*", "--"])
         .and(after_dashes(arguments))

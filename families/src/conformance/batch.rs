@@ -38,7 +38,7 @@ pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// The same of `transport` and `add_pullbacks`.
+/// The same of `transport`, `add_slopes` and `add_pullbacks`.
 ///
 /// # Errors
 /// With the batch size and the coordinate or param.
@@ -59,6 +59,18 @@ pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Ver
         for j in 0..columns {
             let place = |i| format!("transport, coordinate {i}, column {j} of {columns}");
             same_bits(LAW, place, together.as_ref().column(j), alone.as_ref().column(j))?;
+        }
+
+        let mut together_slopes = normals(family.dim(), columns, &mut stream);
+        let mut alone_slopes = together_slopes.clone();
+        family.add_slopes(params, together.as_ref(), 0.7, together_slopes.as_mut(), &mut case.work(columns));
+        for j in 0..columns {
+            let point = together.as_ref().subcols(j, 1);
+            let slope = alone_slopes.as_mut().subcols_mut(j, 1);
+            family.add_slopes(params, point, 0.7, slope, &mut case.work(1));
+            let place = |i| format!("add_slopes, coordinate {i}, column {j} of {columns}");
+            let (together, alone) = (together_slopes.as_ref(), alone_slopes.as_ref());
+            same_bits(LAW, place, together.column(j), alone.column(j))?;
         }
 
         let cotangents = normals(family.dim(), columns, &mut stream);

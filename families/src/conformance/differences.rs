@@ -141,6 +141,43 @@ pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
     })
 }
 
+/// `add_slopes` is the gradient of `log_prob` in the point, at five points: weight and what was there before are
+/// respected. Tolerances as in [`score_is_gradient`]; at most 16 coordinates are tried.
+///
+/// # Errors
+/// With the column and coordinate, and the slope found by differences.
+pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "slope_is_gradient";
+    let (family, params) = (&case.family, &case.params);
+    let z = case.points(5);
+    let mut slopes = Mat::full(family.dim(), 5, 1.0);
+    family.add_slopes(params, z.as_ref(), 2.0, slopes.as_mut(), &mut case.work(5));
+    for j in 0..5 {
+        for i in (0..family.dim()).step_by(family.dim().div_ceil(16).max(1)) {
+            let mut moved = z.as_ref().column(j).to_vec();
+            let differences = std::array::from_fn(|row| {
+                let step = 0.125 * 0.5_f64.powi(row as i32);
+                let [right, left] = [step, -step].map(|step| {
+                    moved[i] = z[(i, j)] + step;
+                    family.log_prob(params, &moved, &mut case.work(1))
+                });
+                (right - left) / (2.0 * step)
+            });
+            let (expected, error) = slope(&differences);
+            let found = 0.5 * (slopes[(i, j)] - 1.0);
+            let size = 1.0 + expected.abs();
+            let tolerance = 10.0 * error + 1e-9 * size;
+            // Written so that NaN is refused.
+            if !(error <= 1e-6 * size && (found - expected).abs() <= tolerance) {
+                let place = format!("column {j}, coordinate {i}");
+                let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+                return Err(Failure::new(LAW, place, expected, format!("{found:e}")));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `add_entropy_gradient` is the gradient of `entropy`; as [`score_is_gradient`]. Weight and what was there
 /// before are respected.
 ///

@@ -96,3 +96,30 @@ pub(super) fn mean(values: &[f64]) -> (f64, f64) {
     let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
     (mean, (variance / n).sqrt())
 }
+
+/// Where a family has a mirror, the image is as likely as the point, and the image of the image is the point, within
+/// 1e-10 of their size (above one).
+///
+/// # Errors
+/// With the column.
+pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "reflection_keeps_the_density";
+    let z = case.points(8);
+    let mut images = z.clone();
+    for j in 0..8 {
+        if !case.family.reflect(&case.params, images.col_as_slice_mut(j)) {
+            return Ok(());
+        }
+    }
+    let (here, there) =
+        (case.log_probs(&case.params, z.as_ref()), case.log_probs(&case.params, images.as_ref()));
+    for j in 0..8 {
+        let tolerance = 1e-10 * (1.0 + here[j].abs());
+        near(LAW, || format!("log density, column {j}"), there[j], here[j], tolerance)?;
+        case.family.reflect(&case.params, images.col_as_slice_mut(j));
+        for (i, (&back, &z)) in images.col_as_slice(j).iter().zip(z.col_as_slice(j)).enumerate() {
+            near(LAW, || format!("column {j}, coordinate {i}"), back, z, 1e-10 * (1.0 + z.abs()))?;
+        }
+    }
+    Ok(())
+}

@@ -61,6 +61,10 @@ pub fn transport_allocates_nothing<F: Reparameterised>(case: &Case<F>, meter: Me
     silent(LAW, "add_pullbacks", meter, &mut || {
         family.add_pullbacks(params, noise.as_ref(), z.as_ref(), &mut gradient, &mut work);
     })?;
+    let mut slopes = Mat::zeros(family.dim(), columns);
+    silent(LAW, "add_slopes", meter, &mut || {
+        family.add_slopes(params, z.as_ref(), 1.0, slopes.as_mut(), &mut work);
+    })?;
     let mut entropy = 0.0;
     silent(LAW, "entropy", meter, &mut || entropy += family.entropy(params, &mut work))?;
     silent(LAW, "add_entropy_gradient", meter, &mut || {

@@ -18,11 +18,12 @@
 //! | [`score_is_gradient`] | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`draws_know_their_density`] | `log_probs` of what was drawn | 1e-10 |
 //! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per param |
+//! | [`reflection_keeps_the_density`] | points and their images | 1e-10 |
 //! | [`lanes_draw_their_columns`], [`batch_equals_columns`] | one column at a time | bit for bit |
 //! | [`bad_params_are_refused`] | length, NaN, infinities | - |
 //! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
 //!
-//! Those of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`],
+//! Those of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
 //! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`],
 //! [`transport_batch_equals_columns`] and [`transport_allocates_nothing`].
 //!
@@ -41,11 +42,13 @@ mod suite;
 
 pub use batch::{batch_equals_columns, transport_batch_equals_columns};
 pub use case::Case;
-pub use differences::{entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient};
+pub use differences::{
+    entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient, slope_is_gradient,
+};
 pub use door::bad_params_are_refused;
 pub use draws::{
     draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
-    transport_follows_the_density,
+    reflection_keeps_the_density, transport_follows_the_density,
 };
 pub use failure::{Failure, Verdict};
 pub use memory::{Meter, allocates_nothing, transport_allocates_nothing};

@@ -16,6 +16,7 @@ pub fn check<F: Family>(case: &Case<F>) -> Verdict {
     batch_equals_columns(case)?;
     draws_know_their_density(case)?;
     draws_follow_the_density(case)?;
+    reflection_keeps_the_density(case)?;
     lanes_draw_their_columns(case)
 }
 
@@ -25,6 +26,7 @@ pub fn check<F: Family>(case: &Case<F>) -> Verdict {
 /// With the first law that does not hold.
 pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Verdict {
     pullback_is_gradient(case)?;
+    slope_is_gradient(case)?;
     entropy_gradient_is_gradient(case)?;
     entropy_is_mean_surprise(case)?;
     transport_follows_the_density(case)?;
@@ -51,7 +53,7 @@ macro_rules! suite {
             use super::*;
             $crate::suite!(@laws $cases; bad_params_are_refused density_integrates_to_one scores_have_mean_zero
                 score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density
-                lanes_draw_their_columns);
+                lanes_draw_their_columns reflection_keeps_the_density);
             $crate::suite!(@memory $cases; $meter; allocates_nothing);
         }
     };
@@ -61,7 +63,7 @@ macro_rules! suite {
             use super::*;
             $crate::suite!(@laws $cases; bad_params_are_refused density_integrates_to_one scores_have_mean_zero
                 score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density
-                lanes_draw_their_columns pullback_is_gradient entropy_gradient_is_gradient
+                lanes_draw_their_columns reflection_keeps_the_density pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient
                 entropy_is_mean_surprise transport_follows_the_density transport_batch_equals_columns);
             $crate::suite!(@memory $cases; $meter; allocates_nothing transport_allocates_nothing);
         }

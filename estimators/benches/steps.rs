@@ -1,0 +1,82 @@
+//! One step of each estimator, the optimiser's included, as the loop makes it: `cargo bench -p mcsa-estimators`.
+//!
+//! The target has the shape of the Pima data: 691 rows, 8 inputs, a hierarchical prior, so 11 dimensions. `likelihood`
+//! is what ten evaluations of it take alone; a step should take little more.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use faer::Mat;
+use mcsa::{Estimator, LogDensity, Seed};
+use mcsa_estimators::{
+    Ascent, Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single, snis,
+};
+use mcsa_families::{Defence, MeanField, Tail};
+use mcsa_kernels::Hmc;
+use mcsa_models::{HierarchicalLogistic, ScalePrior};
+use mcsa_optim::Adam;
+
+const STEPS: u64 = 200;
+
+fn target() -> HierarchicalLogistic {
+    let mut stream = Seed::new(1).stream(0, 0);
+    let inputs = Mat::from_fn(691, 8, |_, _| stream.normal());
+    let labels: Vec<f64> =
+        (0..691).map(|i| f64::from(u8::from(inputs[(i, 0)] + stream.normal() > 0.0))).collect();
+    HierarchicalLogistic::new(inputs.as_ref(), &labels, ScalePrior::HalfNormal)
+        .expect("finite inputs, labels 0 and 1")
+}
+
+fn step<E>(criterion: &mut Criterion, name: &str, estimator: E)
+where
+    E: Estimator<HierarchicalLogistic, MeanField>,
+{
+    let target = target();
+    let family = MeanField::new(target.dim());
+    let optimizer = Adam::new(0.01).expect("a positive rate");
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(2) };
+    let start = family.at(&[0.0; 11], &[0.5; 11]).expect("positive scales");
+    let mut fit = ascent.start(start).expect("shapes fit");
+    ascent.run(&mut fit, 2_000, &mut []).expect("a finite fit");
+    let mut group = criterion.benchmark_group("pima_shape");
+    group.throughput(Throughput::Elements(STEPS));
+    group.bench_function(name, |bench| {
+        bench.iter(|| ascent.run(&mut fit, STEPS, &mut []).expect("a finite fit"));
+    });
+    group.finish();
+}
+
+fn likelihood(criterion: &mut Criterion) {
+    let target = target();
+    let mut group = criterion.benchmark_group("pima_shape");
+    group.throughput(Throughput::Elements(STEPS));
+    for columns in [1, 10] {
+        let points = Mat::from_fn(target.dim(), columns, |i, j| (0.3 * (i + 7 * j) as f64).sin());
+        let (mut out, mut work) = (vec![0.0; columns], vec![0.0; target.work_len(columns)]);
+        group.bench_function(format!("likelihood/{columns}"), |bench| {
+            bench.iter(|| {
+                for _ in 0..STEPS {
+                    target.log_densities(std::hint::black_box(points.as_ref()), &mut out, &mut work);
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+fn steps(criterion: &mut Criterion) {
+    step(criterion, "pmcsa/10", pmcsa(10));
+    step(criterion, "jsa/10", jsa(10));
+    step(criterion, "msc/10", msc(11));
+    step(criterion, "msc_rb/10", msc_rb(11));
+    step(criterion, "snis/10", snis(10));
+    step(criterion, "chi_square/10", ScoreWeights::new(10, Weighting::ChiSquare));
+    let defence = Defence::new(0.01, Tail::cauchy(11)).expect("a share");
+    step(criterion, "pmcsa_defended/10", pmcsa(10).guarded(defence));
+    step(criterion, "pmcsa_controlled/10", Controlled::new(pmcsa(10)));
+    step(criterion, "elbo_closed/1", Elbo::closed(1));
+    step(criterion, "elbo_path/1", Elbo::path(1));
+    step(criterion, "elbo_path/10", Elbo::path(10));
+    step(criterion, "hmc_16/1", single(Hmc::new(0.02, 16).expect("a step size")));
+}
+
+criterion_group!(benches, likelihood, steps);
+criterion_main!(benches);

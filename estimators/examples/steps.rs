@@ -1,0 +1,85 @@
+//! So many steps of one estimator on a target of the shape of the Pima data, for counting instructions:
+//! `cargo run --release -p mcsa-estimators --example steps -- pmcsa 1000`. Without arguments it lists the names.
+
+use std::process::ExitCode;
+
+use faer::Mat;
+use mcsa::{Estimator, LogDensity, Seed};
+use mcsa_estimators::{Ascent, Controlled, Elbo, jsa, msc, msc_rb, pmcsa, single, snis};
+use mcsa_families::MeanField;
+use mcsa_kernels::Hmc;
+use mcsa_models::{HierarchicalLogistic, ScalePrior};
+use mcsa_optim::Adam;
+
+fn target() -> HierarchicalLogistic {
+    let mut stream = Seed::new(1).stream(0, 0);
+    let inputs = Mat::from_fn(691, 8, |_, _| stream.normal());
+    let labels: Vec<f64> =
+        (0..691).map(|i| f64::from(u8::from(inputs[(i, 0)] + stream.normal() > 0.0))).collect();
+    HierarchicalLogistic::new(inputs.as_ref(), &labels, ScalePrior::HalfNormal)
+        .expect("finite inputs, labels 0 and 1")
+}
+
+fn run<E: Estimator<HierarchicalLogistic, MeanField>>(estimator: E, steps: u64) -> Result<(), mcsa::Error> {
+    let target = target();
+    let family = MeanField::new(target.dim());
+    let ascent = Ascent {
+        target: &target,
+        family: &family,
+        estimator,
+        optimizer: Adam::new(0.01)?,
+        seed: Seed::new(2),
+    };
+    let mut fit = ascent.start(family.at(&[0.0; 11], &[0.5; 11])?)?;
+    ascent.run(&mut fit, steps, &mut []).map(drop)
+}
+
+/// What ten evaluations of the target cost alone.
+fn likelihood(steps: u64) {
+    let target = target();
+    let points = Mat::from_fn(target.dim(), 10, |i, j| (0.3 * (i + 7 * j) as f64).sin());
+    let (mut out, mut work) = ([0.0; 10], vec![0.0; target.work_len(10)]);
+    (0..steps).for_each(|_| target.log_densities(std::hint::black_box(points.as_ref()), &mut out, &mut work));
+}
+
+const NAMES: [&str; 10] =
+    ["likelihood", "pmcsa", "jsa", "msc", "msc_rb", "snis", "controlled", "elbo_closed", "elbo_path", "hmc"];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, steps] = &arguments[..] else {
+        NAMES.iter().for_each(|name| println!("{name}"));
+        return ExitCode::SUCCESS;
+    };
+    let Ok(steps) = steps.parse() else {
+        eprintln!("`{steps}` is no number of steps");
+        return ExitCode::from(2);
+    };
+    let hmc = || Hmc::new(0.02, 16);
+    let result = match name.as_str() {
+        "likelihood" => {
+            likelihood(steps);
+            Ok(())
+        }
+        "pmcsa" => run(pmcsa(10), steps),
+        "jsa" => run(jsa(10), steps),
+        "msc" => run(msc(11), steps),
+        "msc_rb" => run(msc_rb(11), steps),
+        "snis" => run(snis(10), steps),
+        "controlled" => run(Controlled::new(pmcsa(10)), steps),
+        "elbo_closed" => run(Elbo::closed(1), steps),
+        "elbo_path" => run(Elbo::path(1), steps),
+        "hmc" => hmc().and_then(|hmc| run(single(hmc), steps)),
+        _ => {
+            eprintln!("no estimator is called `{name}`; start without arguments for their names");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

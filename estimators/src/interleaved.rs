@@ -1,0 +1,140 @@
+//! Two estimators that take turns.
+
+use mcsa::{Error, Estimator, Record, Stream};
+use mcsa_kernels::Hmc;
+use serde::{Deserialize, Serialize};
+
+use crate::{ScoreClimb, ScoreWeights, single, snis};
+
+/// Takes the direction of one estimator in most steps, and once in a while that of another, on the same lambda with
+/// the same optimiser.
+///
+/// ```text
+/// often seldom often .. often | often seldom often .. often | ..     `period` of the first to one of the second
+/// ```
+///
+/// The wake steps of [`rws`]: what the papers count as `period` iterations are `period + 1` steps here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interleaved<A, B> {
+    /// Whose turn it is in most steps.
+    pub often: A,
+    /// Whose turn it is in the second step of each round.
+    pub seldom: B,
+    /// Steps of the first in a round, at least one.
+    pub period: u64,
+}
+
+/// The states of both, and whose turn it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InterleavedState<A, B> {
+    /// The state of the one.
+    pub often: A,
+    /// The state of the other.
+    pub seldom: B,
+    step: u64,
+}
+
+/// What the estimator whose turn it was tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum InterleavedInfo<A, B> {
+    /// Most steps.
+    Often(A),
+    /// One step in a round.
+    Seldom(B),
+}
+
+impl<A: Default, B> Default for InterleavedInfo<A, B> {
+    fn default() -> Self {
+        Self::Often(A::default())
+    }
+}
+
+impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
+    /// The names of the one whose turn it was.
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Self::Often(info) => info.record(sink),
+            Self::Seldom(info) => info.record(sink),
+        }
+    }
+}
+
+/// Reweighted wake-sleep as the papers reinterpret it: self-normalised importance sampling in every iteration, and every
+/// fifth a further step along the score at a Hamiltonian chain's place (CW).
+pub fn rws(samples: usize, hmc: Hmc) -> Interleaved<ScoreWeights, ScoreClimb<Hmc>> {
+    Interleaved { often: snis(samples), seldom: single(hmc), period: 5 }
+}
+
+impl<P, F, A, B> Estimator<P, F> for Interleaved<A, B>
+where
+    P: ?Sized,
+    F: ?Sized,
+    A: Estimator<P, F>,
+    B: Estimator<P, F>,
+{
+    type State = InterleavedState<A::State, B::State>;
+    type Info = InterleavedInfo<A::Info, B::Info>;
+
+    fn num_params(&self, target: &P, family: &F) -> usize {
+        self.often.num_params(target, family)
+    }
+
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        self.often.check_params(target, family, params)?;
+        self.seldom.check_params(target, family, params)
+    }
+
+    fn lanes(&self) -> usize {
+        self.often.lanes() + self.seldom.lanes()
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        self.often.work_len(target, family).max(self.seldom.work_len(target, family))
+    }
+
+    fn init(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<Self::State, Error> {
+        if self.period == 0 {
+            return Err(Error::parameter("period", 0.0, "at least 1").within("Interleaved"));
+        }
+        let (first, second) = lanes.split_at_mut(self.often.lanes());
+        let often = self.often.init(target, family, params, first)?;
+        let seldom = self.seldom.init(target, family, params, second)?;
+        Ok(InterleavedState { often, seldom, step: 0 })
+    }
+
+    fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        self.often.check(target, family, &state.often)?;
+        self.seldom.check(target, family, &state.seldom)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut Self::State,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<Self::Info, Error> {
+        let (first, second) = lanes.split_at_mut(self.often.lanes());
+        let turn = state.step % (self.period + 1);
+        state.step += 1;
+        if turn == 1 {
+            let state = &mut state.seldom;
+            let info =
+                self.seldom.ascent_direction(target, family, params, state, second, direction, work)?;
+            return Ok(InterleavedInfo::Seldom(info));
+        }
+        let info =
+            self.often.ascent_direction(target, family, params, &mut state.often, first, direction, work)?;
+        Ok(InterleavedInfo::Often(info))
+    }
+}

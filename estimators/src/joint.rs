@@ -1,0 +1,184 @@
+//! Parameters of the model, learned beside lambda.
+
+use mcsa::{
+    BlockFamily, Cloud, Error, Estimator, Family, Given, Guard, Kernel, LearnableBlocks, LearnableDensity,
+    LogDensity, Stream, batch, borrow, same_length,
+};
+use mcsa_kernels::{RandomScanInfo, RandomScanState};
+use serde::{Deserialize, Serialize};
+
+use crate::{ScanClimb, ScoreClimb};
+
+/// Learns the parameters of a model from the chain that fits q: one vector `[lambda; theta]` moves.
+///
+/// ```text
+/// z ~ K_{lambda, theta}(z, .)
+/// direction in lambda: sum_i weight_i d/dlambda log q_lambda(z_i)
+/// direction in theta:  sum_i weight_i d/dtheta  log p_theta(z_i, x)      Fisher's identity: d/dtheta log p_theta(x)
+/// ```
+///
+/// (MSC, Alg. 3.) Around a [`ScoreClimb`] for a model of one latent point, or around a [`ScanClimb`] for one per datum (JSA),
+/// where the gradients of a minibatch stand for those of all data.
+///
+/// The density moves with theta, so what is known of it at the chains is found again in every step: one more evaluation per
+/// chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Joint<E> {
+    /// What moves the chains and averages scores.
+    pub climb: E,
+}
+
+fn check_both(
+    params: &[f64],
+    (lambdas, thetas): (usize, usize),
+    check: impl Fn(&[f64], &[f64]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    same_length("lambda and theta", lambdas + thetas, params.len())
+        .and_then(|()| check(&params[..lambdas], &params[lambdas..]))
+        .map_err(|error| error.within("Joint"))
+}
+
+impl<M, F, K, G, S, I> Estimator<M, F> for Joint<ScoreClimb<K, G>>
+where
+    M: LearnableDensity,
+    F: Family + ?Sized,
+    G: Guard,
+    K: for<'a> Kernel<Given<'a, M>, State = S, Info = I>,
+    ScoreClimb<K, G>: for<'a> Estimator<Given<'a, M>, F, State = S, Info = I>,
+    S: Cloud + Serialize + serde::de::DeserializeOwned + Send,
+    I: mcsa::Record + Default + Send,
+{
+    type State = S;
+    type Info = I;
+
+    fn num_params(&self, target: &M, family: &F) -> usize {
+        family.num_params() + target.num_thetas()
+    }
+
+    fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
+        let lengths = (family.num_params(), target.num_thetas());
+        check_both(params, lengths, |lambda, theta| {
+            family.check(lambda)?;
+            target.check_theta(theta)
+        })
+    }
+
+    fn lanes(&self) -> usize {
+        self.climb.lanes
+    }
+
+    fn work_len(&self, target: &M, family: &F) -> usize {
+        // No length depends on theta.
+        let given = Given { model: target, theta: &[] };
+        let columns = self.climb.kernel.columns(self.climb.lanes).max(self.climb.lanes);
+        self.climb.work_len(&given, family).max(columns + target.work_len(columns))
+    }
+
+    fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<S, Error> {
+        Estimator::<M, F>::check_params(self, target, family, params)?;
+        let (lambda, theta) = params.split_at(family.num_params());
+        self.climb.init(&Given { model: target, theta }, family, lambda, lanes)
+    }
+
+    fn check(&self, target: &M, family: &F, state: &S) -> Result<(), Error> {
+        self.climb.check(&Given { model: target, theta: &[] }, family, state)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &M,
+        family: &F,
+        params: &[f64],
+        state: &mut S,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        mut work: &mut [f64],
+    ) -> Result<I, Error> {
+        let (lambda, theta) = params.split_at(family.num_params());
+        let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
+        let given = Given { model: target, theta };
+        let chains = state.chains_mut();
+        given.log_densities(chains.positions.as_ref(), &mut chains.log_p, work);
+        let info = self.climb.ascent_direction(&given, family, lambda, state, lanes, d_lambda, work)?;
+        let (points, weights) = self.climb.averaged(state);
+        let weights = weights.unwrap_or_else(|| {
+            let equal = borrow(&mut work, points.ncols());
+            equal.fill(1.0 / points.ncols() as f64);
+            equal
+        });
+        d_theta.fill(0.0);
+        target.add_theta_gradients(theta, points, weights, d_theta, work);
+        Ok(info)
+    }
+}
+
+impl<M, F> Estimator<M, F> for Joint<ScanClimb>
+where
+    M: LearnableBlocks,
+    F: BlockFamily + ?Sized,
+{
+    type State = RandomScanState;
+    type Info = RandomScanInfo;
+
+    fn num_params(&self, target: &M, family: &F) -> usize {
+        family.num_params() + target.num_thetas()
+    }
+
+    fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
+        let lengths = (family.num_params(), target.num_thetas());
+        check_both(params, lengths, |lambda, theta| {
+            family.check(lambda)?;
+            target.check_theta(theta)
+        })
+    }
+
+    fn lanes(&self) -> usize {
+        self.climb.scan.batch
+    }
+
+    fn work_len(&self, target: &M, family: &F) -> usize {
+        let given = Given { model: target, theta: &[] };
+        let rows = self.climb.scan.batch;
+        self.climb.work_len(&given, family).max((target.block_dim() + 1) * rows + target.work_len(rows))
+    }
+
+    fn init(
+        &self,
+        target: &M,
+        family: &F,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<RandomScanState, Error> {
+        Estimator::<M, F>::check_params(self, target, family, params)?;
+        let (lambda, theta) = params.split_at(family.num_params());
+        self.climb.init(&Given { model: target, theta }, family, lambda, lanes)
+    }
+
+    fn check(&self, target: &M, family: &F, state: &RandomScanState) -> Result<(), Error> {
+        self.climb.check(&Given { model: target, theta: &[] }, family, state)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &M,
+        family: &F,
+        params: &[f64],
+        state: &mut RandomScanState,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        mut work: &mut [f64],
+    ) -> Result<RandomScanInfo, Error> {
+        let (lambda, theta) = params.split_at(family.num_params());
+        let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
+        let given = Given { model: target, theta };
+        let info = self.climb.ascent_direction(&given, family, lambda, state, lanes, d_lambda, work)?;
+        let (rows, dim) = (self.climb.scan.batch, target.block_dim());
+        let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
+        self.climb.visited_into(state, points);
+        weights.fill(self.climb.weight(&given));
+        d_theta.fill(0.0);
+        target.add_theta_gradients(theta, state.rows(), batch(points, dim, rows), weights, d_theta, work);
+        Ok(info)
+    }
+}

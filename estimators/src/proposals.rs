@@ -1,0 +1,104 @@
+//! The guide at lambda, with what an estimator wants to know or to change about its draws.
+
+use faer::reborrow::{Reborrow, ReborrowMut};
+use faer::{MatMut, MatRef};
+use mcsa::{At, ColumnsMut, Error, Family, Guide, borrow};
+
+/// The guide at lambda, whose draws may come in mirrored pairs and may be watched.
+///
+/// Mirrored: of every two lanes the second draws the mirror images of what the first draws. Each lane's draws are still
+/// independent draws of `q_lambda`, so every kernel that keeps lanes apart keeps its target.
+///
+/// Watched: the mean score of all draws is kept, a number whose mean is known to be zero.
+pub(crate) struct Proposals<'a, F: ?Sized> {
+    guide: At<'a, F>,
+    mirrored: bool,
+    control: Option<Control<'a>>,
+}
+
+/// The sum of the scores of the draws, and how many there were.
+struct Control<'a> {
+    scores: &'a mut [f64],
+    draws: usize,
+    ones: &'a mut [f64],
+}
+
+impl<'a, F: Family + ?Sized> Proposals<'a, F> {
+    /// Numbers of memory for batches of `columns`.
+    pub(crate) fn work_len(family: &F, columns: usize) -> usize {
+        family.work_len(columns) + columns
+    }
+
+    /// With lent memory; `control` is where the mean score of the draws shall stand.
+    pub(crate) fn new(
+        family: &'a F,
+        params: &'a [f64],
+        columns: usize,
+        mirrored: bool,
+        control: Option<&'a mut [f64]>,
+        mut work: &'a mut [f64],
+    ) -> Result<Self, Error> {
+        let ones = borrow(&mut work, columns);
+        let guide = At::new(family, params, columns, work)?;
+        let control = control.map(|scores| {
+            scores.fill(0.0);
+            ones.fill(1.0);
+            Control { scores, draws: 0, ones }
+        });
+        Ok(Self { guide, mirrored, control })
+    }
+
+    /// Adds the weighted scores of some points, and closes the watch.
+    pub(crate) fn finish(mut self, points: MatRef<'_, f64>, weights: &[f64], direction: &mut [f64]) {
+        self.guide.add_scores(points, weights, direction);
+        if let Some(Control { scores, draws, .. }) = self.control {
+            scores.iter_mut().for_each(|score| *score /= draws.max(1) as f64);
+        }
+    }
+}
+
+impl<F: Family + ?Sized> Guide for Proposals<'_, F> {
+    fn dim(&self) -> usize {
+        self.guide.dim()
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        self.guide.log_probs(z, log_q);
+    }
+
+    fn sample_into(&mut self, lanes: &mut [mcsa::Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        self.guide.sample_into(lanes, z.rb_mut(), log_q);
+        if self.mirrored {
+            let per_lane = z.ncols() / lanes.len();
+            for pair in 0..lanes.len() / 2 {
+                for j in 2 * pair * per_lane..(2 * pair + 1) * per_lane {
+                    let (mut left, mut right) = z.rb_mut().split_at_col_mut(j + per_lane);
+                    let image = right.column_mut(0);
+                    image.copy_from_slice(left.column_mut(j));
+                    self.guide.reflect(image);
+                    log_q[j + per_lane] = log_q[j];
+                }
+            }
+        }
+        if let Some(Control { scores, draws, ones }) = &mut self.control {
+            *draws += z.ncols();
+            self.guide.add_scores(z.rb(), &ones[..z.ncols()], scores);
+        }
+    }
+}
+
+/// Refuses mirrored draws where they cannot be had.
+pub(crate) fn check_mirror<F: Family + ?Sized>(
+    family: &F,
+    params: &[f64],
+    count: usize,
+    what: &'static str,
+) -> Result<(), Error> {
+    if !count.is_multiple_of(2) {
+        return Err(Error::parameter(what, count as f64, "even, for mirrored pairs"));
+    }
+    if !family.reflect(params, &mut vec![0.0; family.dim()]) {
+        return Err(Error::invalid("mirrored pairs need a symmetric family; this one knows no centre"));
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! What each estimator costs, in evaluations: the least that its definition allows, and not one more.
+//!
+//! A draw brings its own log density, so `log q` is evaluated once per draw and once per `log_prob`.
+
+use mcsa::{Counted, Counts, Estimator, Family, Gradient, Seed};
+use mcsa_estimators::{
+    Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
+};
+use mcsa_families::{Defence, MeanField, Tail};
+use mcsa_kernels::{Hmc, Selection};
+use mcsa_models::Gaussian;
+
+const STEPS: u64 = 12;
+
+/// Counts of `STEPS` steps after the start: of the target, and of the family.
+fn cost<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> (Counts, Counts) {
+    let (mut target, mut family) = (Counted::new(Gaussian::standard(2)), Counted::new(MeanField::new(2)));
+    let params = [0.1, -0.2, 0.4, 0.6];
+    let mut lanes = Seed::new(3).streams(estimator.lanes(), 0);
+    let mut state = estimator.init(&target, &family, &params, &mut lanes).unwrap();
+    let mut work = vec![f64::NAN; estimator.work_len(&target, &family)];
+    let mut direction = [0.0; 4];
+    let mut run = |target: &_, family: &_, steps| {
+        for _ in 0..steps {
+            estimator
+                .ascent_direction(target, family, &params, &mut state, &mut lanes, &mut direction, &mut work)
+                .unwrap();
+        }
+    };
+    // One round first: the gradient at a chain's start is found once.
+    run(&target, &family, STEPS);
+    target.reset();
+    family.reset();
+    run(&target, &family, STEPS);
+    (target.counts(), family.counts())
+}
+
+/// A row of the ledger: draws of q, evaluations of p, of q beside those that come with a draw, gradients of p, scores.
+fn row<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> [f64; 5] {
+    let (p, q) = cost(estimator);
+    assert_eq!((p.sample, p.score, q.log_density, q.gradient), (0, 0, 0, 0));
+    [q.sample, p.log_density, q.log_prob, p.gradient, q.score].map(|count| count as f64 / STEPS as f64)
+}
+
+#[test]
+fn every_estimator_costs_the_least() {
+    for n in [1, 2, 5, 10] {
+        let x = n as f64;
+        assert_eq!(row(&pmcsa(n)), [x, x, x, 0.0, x], "pmcsa({n})");
+        assert_eq!(row(&jsa(n)), [x, x, 1.0, 0.0, x], "jsa({n})");
+        assert_eq!(row(&msc(n + 1)), [x, x, 1.0, 0.0, 1.0], "msc, {n} fresh");
+        assert_eq!(row(&msc_rb(n + 1)), [x, x, 1.0, 0.0, x + 1.0], "msc_rb, {n} fresh");
+        assert_eq!(row(&snis(n)), [x, x, 0.0, 0.0, x], "snis({n})");
+        assert_eq!(row(&ScoreWeights::new(n, Weighting::ChiSquare)), [x, x, 0.0, 0.0, x]);
+        assert_eq!(row(&Elbo::closed(n)), [x, 0.0, 0.0, x, x], "closed({n})");
+        assert_eq!(row(&Elbo::path(n)), [x, 0.0, 0.0, x, x], "path({n})");
+        // A control variate costs a score per draw; a mirrored draw costs as much as another.
+        assert_eq!(row(&Controlled::new(pmcsa(n))), [x, x, x, 0.0, 2.0 * x]);
+        assert_eq!(row(&pmcsa(2 * n).mirrored()), row(&pmcsa(2 * n)));
+    }
+    // The path derivative asks for a slope of log q per draw, where the closed entropy asks for none.
+    assert_eq!(cost(&Elbo::path(3)).1.slope, 3 * STEPS);
+    assert_eq!(cost(&Elbo::closed(3)).1.slope, 0);
+}
+
+#[test]
+fn chains_with_gradients_cost_their_trajectories() {
+    let length = 7.0;
+    let hmc = || Hmc::new(0.3, 7).unwrap();
+    let end_point = Hmc::with(hmc().leapfrog().clone(), 7, Selection::EndPoint).unwrap();
+    assert_eq!(row(&single(end_point)), [0.0, 0.0, 0.0, length, 1.0]);
+    // The gradient at the state chosen has to be found again, unless that is the start or an end.
+    let multinomial = row(&single(hmc()))[3];
+    assert!(length < multinomial && multinomial <= length + 1.0, "{multinomial}");
+    // Of six steps five are importance sampling and one is the chain's.
+    let (often, seldom) = (5.0 / 6.0, 1.0 / 6.0);
+    let [draws, of_p, of_q, gradients, scores] = row(&rws(4, hmc()));
+    let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
+    assert!(near(draws, often * 4.0) && near(of_p, often * 4.0) && of_q == 0.0);
+    assert!(near(scores, often * 4.0 + seldom));
+    assert!(gradients > 0.99 * seldom * length && gradients < seldom * (length + 1.01), "{gradients}");
+}
+
+/// With a defence, the family's density is needed where the tail was drawn; never that of the target twice.
+#[test]
+fn a_defence_costs_no_evaluation_of_the_target() {
+    let defence = || Defence::new(0.25, Tail::cauchy(2)).unwrap();
+    let (p, q) = cost(&pmcsa(8).guarded(defence()));
+    assert_eq!(p.log_density, 8 * STEPS);
+    let (from_family, from_tail) = (q.sample, 8 * STEPS - q.sample);
+    assert!(from_tail > 0 && from_family > from_tail);
+    assert_eq!(q.log_prob, 8 * STEPS + from_tail);
+    assert_eq!(q.score, 8 * STEPS);
+}
+
+/// The twin: an estimator that looks at its points once more is found out.
+#[test]
+fn a_second_look_is_seen() {
+    struct LooksTwice;
+    impl<P: Gradient, F: Family> Estimator<P, F> for LooksTwice {
+        type State = mcsa_kernels::ImhState;
+        type Info = mcsa_kernels::ImhInfo;
+        fn num_params(&self, _: &P, family: &F) -> usize {
+            family.num_params()
+        }
+        fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), mcsa::Error> {
+            family.check(params)
+        }
+        fn lanes(&self) -> usize {
+            4
+        }
+        fn work_len(&self, target: &P, family: &F) -> usize {
+            pmcsa(4).work_len(target, family)
+        }
+        fn init(
+            &self,
+            target: &P,
+            family: &F,
+            params: &[f64],
+            lanes: &mut [mcsa::Stream],
+        ) -> Result<Self::State, mcsa::Error> {
+            pmcsa(4).init(target, family, params, lanes)
+        }
+        fn check(&self, _: &P, _: &F, _: &Self::State) -> Result<(), mcsa::Error> {
+            Ok(())
+        }
+        fn ascent_direction(
+            &self,
+            target: &P,
+            family: &F,
+            params: &[f64],
+            state: &mut Self::State,
+            lanes: &mut [mcsa::Stream],
+            direction: &mut [f64],
+            work: &mut [f64],
+        ) -> Result<Self::Info, mcsa::Error> {
+            let info = pmcsa(4).ascent_direction(target, family, params, state, lanes, direction, work)?;
+            target.log_densities(state.chains.positions.as_ref(), &mut [0.0; 4], work);
+            Ok(info)
+        }
+    }
+    assert_ne!(row(&LooksTwice), row(&pmcsa(4)));
+    assert_eq!(row(&LooksTwice)[1], 8.0);
+}

@@ -1,0 +1,118 @@
+//! Factor analysis: gradients, Fisher's identity, and the largest evidence.
+
+use faer::{Mat, Side};
+use mcsa::{Columns, Learnable, LearnableBlocks, Seed};
+use mcsa_models::FactorAnalysis;
+
+fn model(factors: usize) -> FactorAnalysis {
+    let mut stream = Seed::new(4).stream(0, 0);
+    let mut normal = || stream.normal();
+    let loadings = Mat::from_fn(4, 2, |_, _| normal());
+    let mut data = Mat::<f64>::zeros(4, 30);
+    for j in 0..30 {
+        let z = [normal(), normal()];
+        for i in 0..4 {
+            data[(i, j)] =
+                0.5 * i as f64 + loadings[(i, 0)] * z[0] + loadings[(i, 1)] * z[1] + 0.4 * normal();
+        }
+    }
+    FactorAnalysis::new(data, factors).unwrap()
+}
+
+fn theta(model: &FactorAnalysis) -> Vec<f64> {
+    let mut stream = Seed::new(5).stream(0, 0);
+    (0..model.num_thetas()).map(|_| 0.5 * stream.normal()).collect()
+}
+
+/// Fourth-order central difference.
+fn slope(f: impl Fn(f64) -> f64) -> f64 {
+    (8.0 * (f(1e-3) - f(-1e-3)) - (f(2e-3) - f(-2e-3))) / 12e-3
+}
+
+fn moved(theta: &[f64], k: usize, h: f64) -> Vec<f64> {
+    let mut moved = theta.to_vec();
+    moved[k] += h;
+    moved
+}
+
+#[test]
+fn the_gradient_is_that_of_the_density() {
+    let model = model(2);
+    let theta = theta(&model);
+    let z = Mat::from_fn(2, 3, |i, j| (1.3 * i as f64 - 0.7 * j as f64).sin());
+    let (rows, weights) = ([3, 0, 11], [0.5, -1.0, 2.0]);
+    let mut work = vec![f64::NAN; model.work_len(3)];
+    let mut found = vec![0.25; theta.len()];
+    model.add_theta_gradients(&theta, &rows, z.as_ref(), &weights, &mut found, &mut work);
+    for (k, found) in found.iter().map(|found| found - 0.25).enumerate() {
+        let expected = slope(|h| {
+            let (mut out, mut work) = ([0.0; 3], vec![0.0; model.work_len(3)]);
+            model.log_blocks(&moved(&theta, k, h), &rows, z.as_ref(), &mut out, &mut work);
+            out.iter().zip(weights).map(|(log_p, weight)| weight * log_p).sum()
+        });
+        assert!((found - expected).abs() < 1e-7, "theta {k}: {} for {expected}", found);
+        assert!((1.01 * (found) - expected).abs() > 1e-7, "one per cent shows");
+    }
+}
+
+/// The gradient is quadratic in `z`, so its posterior mean is the mean over `mean +- deviation`, exactly.
+#[test]
+fn fishers_identity_holds() {
+    let model = model(1);
+    let theta = theta(&model);
+    let mut mean_gradient = vec![0.0; theta.len()];
+    let mut work = vec![0.0; model.work_len(2)];
+    for row in 0..model.num_blocks() {
+        let (mean, covariance) = model.posterior(&theta, row).unwrap();
+        let deviation = covariance[(0, 0)].sqrt();
+        let z = Mat::from_fn(1, 2, |_, j| mean[0] + if j == 0 { deviation } else { -deviation });
+        model.add_theta_gradients(&theta, &[row; 2], z.as_ref(), &[0.5; 2], &mut mean_gradient, &mut work);
+    }
+    for (k, found) in mean_gradient.iter().enumerate() {
+        let expected = slope(|h| model.log_evidence(&moved(&theta, k, h)).unwrap());
+        assert!(
+            (found - expected).abs() < 1e-6 * (1.0 + expected.abs()),
+            "theta {k}: {found} for {expected}"
+        );
+        assert!((found + 0.1 - expected).abs() > 1e-6 * (1.0 + expected.abs()));
+    }
+}
+
+/// Loadings `U (Lambda - s^2)^(1/2)` of the leading eigenvectors reach it; no other theta tried does.
+#[test]
+fn the_largest_evidence_is_reached_and_not_passed() {
+    for factors in [1, 2, 3] {
+        let model = model(factors);
+        let (n, best) = (model.num_blocks() as f64, model.largest_log_evidence().unwrap());
+        let mean: Vec<f64> = (0..4).map(|i| (0..30).map(|j| model.data()[(i, j)]).sum::<f64>() / n).collect();
+        let shifted = Mat::from_fn(4, 30, |i, j| model.data()[(i, j)] - mean[i]);
+        let covariance = &shifted * shifted.transpose() * faer::Scale(1.0 / n);
+        let eigen = covariance.self_adjoint_eigen(Side::Lower).unwrap();
+        let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+        let noise = values[..4 - factors].iter().sum::<f64>() / (4 - factors) as f64;
+        let mut theta = Vec::new();
+        for (k, value) in values.iter().enumerate().skip(4 - factors) {
+            let stretch = (value - noise).sqrt();
+            theta.extend(eigen.U().column(k).iter().map(|u| u * stretch));
+        }
+        theta.extend(mean);
+        theta.push(0.5 * noise.ln());
+        let reached = model.log_evidence(&theta).unwrap();
+        assert!((reached - best).abs() < 1e-9, "{reached} for {best}");
+        let mut stream = Seed::new(6).stream(0, 0);
+        for _ in 0..50 {
+            let near: Vec<f64> = theta.iter().map(|t| t + 0.01 * stream.normal()).collect();
+            assert!(model.log_evidence(&near).unwrap() < best);
+        }
+    }
+}
+
+#[test]
+fn impossible_data_are_refused() {
+    let told = |data, factors| FactorAnalysis::new(data, factors).unwrap_err().to_string();
+    assert_eq!(told(Mat::zeros(2, 0), 1), "FactorAnalysis: no data");
+    assert!(told(Mat::zeros(2, 3), 2).starts_with("FactorAnalysis: factors is 2"));
+    assert!(told(Mat::full(2, 3, f64::NAN), 1).starts_with("FactorAnalysis: a datum"));
+    assert!(FactorAnalysis::new(Mat::zeros(3, 5), 1).unwrap().largest_log_evidence().is_err());
+    assert!(model(1).posterior(&theta(&model(1)), 30).is_err());
+}
