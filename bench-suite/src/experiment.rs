@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::{Fits, Variances};
+use crate::kinds::{Fits, Task, Variances};
 
 /// What `experiments/*.toml` holds. Exactly one section says which kind of job it plans: `[fits]` or `[variances]`.
 ///
@@ -108,10 +108,27 @@ impl Experiment {
             }
         }
         match (&self.fits, &self.variances) {
-            (Some(fits), None) => fits.check(),
-            (None, Some(variances)) => variances.check(),
-            _ => Err(Error::invalid("exactly one of the sections [fits] and [variances] is needed")),
+            (Some(fits), None) => fits.check()?,
+            (None, Some(variances)) => variances.check()?,
+            _ => return Err(Error::invalid("exactly one of the sections [fits] and [variances] is needed")),
         }
+        self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
+    }
+
+    /// A preset that names a target or method that is not compared would silently run less.
+    fn check_names(&self, name: PresetName, preset: &Preset) -> Result<(), Error> {
+        let all = Task::all(self, &Preset { targets: None, methods: None, ..preset.clone() })?;
+        let named = |names: &Option<Vec<String>>, key: &str, is_it: &dyn Fn(&Task, &str) -> bool| {
+            let unknown = |label: &&String| !all.iter().any(|task| is_it(task, label));
+            match names.iter().flatten().find(unknown) {
+                Some(label) => {
+                    Err(Error::invalid(format!("preset.{}.{key}: no {label:?} is compared", name.name())))
+                }
+                None => Ok(()),
+            }
+        };
+        named(&preset.targets, "targets", &|task, label| task.target().label() == label)?;
+        named(&preset.methods, "methods", &|task, label| task.method().kind() == label)
     }
 
     /// The effort of a preset.
@@ -160,6 +177,8 @@ mod tests {
         assert!(error.contains("chain"), "{error}");
         let error = refused("rate = 0.01", "rate = -1");
         assert!(error.contains("rate is -1, expected positive and finite"), "{error}");
+        let error = refused("[preset.quick]", "[preset.quick]\ntargets = ['pimma']");
+        assert!(error.contains("preset.quick.targets") && error.contains("pimma"), "{error}");
         let error = refused("[preset.quick]", "[preset.swift]");
         assert!(error.contains("swift"), "{error}");
     }

@@ -6,14 +6,38 @@ use serde::de::DeserializeOwned;
 
 /// A table of settings of which some may be lists of plain values: one entry for each combination, later keys turning
 /// fastest.
+/// The key `on` is none of the settings: it lists the labels of the targets that the entry is for.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(transparent)]
-pub struct Entry(pub toml::Table);
+pub struct Entry {
+    on: Option<Vec<String>>,
+    #[serde(flatten)]
+    settings: toml::Table,
+}
+
+/// A value, and the labels of the targets it is for; of all if there are none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    on: Option<Vec<String>>,
+}
+
+impl<T> Placed<T> {
+    /// Whether it is for a target of this label.
+    pub fn is_on(&self, label: &str) -> bool {
+        self.on.as_ref().is_none_or(|labels| labels.iter().any(|known| known == label))
+    }
+
+    /// The labels it names, if it names some.
+    pub fn names(&self) -> &[String] {
+        self.on.as_deref().unwrap_or_default()
+    }
+}
 
 impl Entry {
     fn expanded(&self) -> Vec<toml::Table> {
         let mut tables = vec![toml::Table::new()];
-        for (key, value) in &self.0 {
+        for (key, value) in &self.settings {
             let values = match value {
                 toml::Value::Array(values) if values.iter().all(is_plain) && !values.is_empty() => {
                     values.clone()
@@ -40,15 +64,17 @@ fn is_plain(value: &toml::Value) -> bool {
 ///
 /// # Errors
 /// If a key or a value is unknown: the message says in which entry of `section`, and what would have been accepted.
-pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<Vec<T>, Error> {
+pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<Vec<Placed<T>>, Error> {
     let mut values = Vec::new();
     for (number, entry) in (1..).zip(entries) {
         for table in entry.expanded() {
             let place = |error: toml::de::Error| {
                 let reason = error.message().to_owned();
-                Error::invalid(reason).within(format!("[[{section}]] number {number} ({})", inline(&entry.0)))
+                Error::invalid(reason)
+                    .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
             };
-            values.push(T::deserialize(toml::Value::Table(table)).map_err(place)?);
+            let value = T::deserialize(toml::Value::Table(table)).map_err(place)?;
+            values.push(Placed { value, on: entry.on.clone() });
         }
     }
     match values.is_empty() {
@@ -79,9 +105,16 @@ mod tests {
 
     #[test]
     fn a_list_stands_for_each_of_its_values() {
-        let pairs: Vec<Pair> = expand("x", &entries("a = [1, 2]\nb = ['u', 'v']")).unwrap();
-        let found: Vec<String> = pairs.iter().map(|pair| format!("{}{}", pair.a, pair.b)).collect();
+        let pairs = expand::<Pair>("x", &entries("a = [1, 2]\nb = ['u', 'v']")).unwrap();
+        let found: Vec<String> = pairs.iter().map(|p| format!("{}{}", p.value.a, p.value.b)).collect();
         assert_eq!(found, ["1u", "1v", "2u", "2v"]);
+        assert!(pairs[0].is_on("anything"));
+    }
+
+    #[test]
+    fn an_entry_can_be_for_some_targets_alone() {
+        let pairs = expand::<Pair>("x", &entries("a = 1\nb = 'u'\non = ['pima']")).unwrap();
+        assert!(pairs.len() == 1 && pairs[0].is_on("pima") && !pairs[0].is_on("sonar"));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! # To add an experiment
 //!
 //! 1. `experiments/<id>.toml`: what is compared, on what, with which effort in each preset. Unknown keys are refused by name. A
-//!    setting that is a list stands for each of its values.
+//!    setting that is a list stands for each of its values; `on` says for which targets a method is.
 //! 2. `figures/<noun>.rs`: a function from [`evidence::Evidence`] to [`figures::Plate`]s. Colours come from [`look`].
 //! 3. `claims/<noun>.rs`: what it is said to show, each with a number and a threshold, tested on rows made up so that it
 //!    holds, fails and abstains.

@@ -5,7 +5,7 @@ use crate::draw::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker. Okabe and Ito's colours, then three of Tol's that are told apart
 /// from them with any colour vision; methods with chains have solid lines, those without broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 10] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 11] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -13,14 +13,20 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 10] = [
     ("snis", "SNIS", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Wedge),
     ("elbo", "ELBO", Color(0x00, 0x00, 0x00), Dash::Short, Marker::Plus),
     ("hmc", "single-HMC", Color(0x56, 0xB4, 0xE9), Dash::Solid, Marker::Ring),
-    ("stl", "ELBO, path derivative", Color(0x55, 0x55, 0x55), Dash::Dotted, Marker::Plus),
+    ("stl", "ELBO (path)", Color(0x40, 0x40, 0x40), Dash::Short, Marker::Circle),
     ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),
+    ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
     ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
 ];
 
 /// The name of a kind of method in legends and tables.
 pub fn name(kind: &str) -> &str {
     LOOKS.iter().find(|look| look.0 == kind).map_or(kind, |look| look.1)
+}
+
+/// Where a kind of method stands in tables and legends.
+pub fn rank(kind: &str) -> usize {
+    LOOKS.iter().position(|look| look.0 == kind).unwrap_or(LOOKS.len())
 }
 
 /// The style of a method's series.

@@ -32,9 +32,10 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 4] = [
+pub const REGISTRY: [Entry; 5] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
+    entry!("cw-fig2", logistic_speed),
     entry!("cw-fig6", convergence),
     entry!("cw-fig7", conditional_variance),
 ];

@@ -54,16 +54,16 @@ impl Clock {
     fn of(jobs: &[&Job]) -> Self {
         let mut left = HashMap::new();
         for job in jobs {
-            left.entry(job.title()).or_insert((0, job.task.work())).0 += 1;
+            left.entry(job.task.title()).or_insert((0, job.task.work())).0 += 1;
         }
         Self { known: HashMap::new(), left, all: (0.0, 0), shown: now() }
     }
 
     fn ended(&mut self, job: &Job, seconds: f64) {
-        let known = self.known.entry(job.title()).or_default();
+        let known = self.known.entry(job.task.title()).or_default();
         (known.0, known.1) = (known.0 + seconds, known.1 + 1);
         self.all = (self.all.0 + seconds, self.all.1 + job.task.work());
-        if let Some(left) = self.left.get_mut(&job.title()) {
+        if let Some(left) = self.left.get_mut(&job.task.title()) {
             left.0 = left.0.saturating_sub(1);
         }
     }

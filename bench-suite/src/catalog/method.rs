@@ -1,7 +1,9 @@
 //! Methods by name.
 
 use mcsa::{Counted, Error, Estimator};
-use mcsa_estimators::{Average, Elbo, ScoreClimb, jsa, msc, msc_rb, pmcsa, snis};
+use mcsa_estimators::{
+    Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
+};
 use mcsa_families::Gaussian;
 use mcsa_kernels::{Hmc, Repeat};
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,30 @@ pub enum Method {
         /// Draws per step.
         samples: usize,
     },
+    /// The same with the path derivative.
+    Stl {
+        /// Draws per step.
+        samples: usize,
+    },
+    /// Self-normalised importance sampling, and once in a while a Hamiltonian chain.
+    Rws {
+        /// Draws per step.
+        samples: usize,
+        /// The length of a leapfrog step.
+        step_size: f64,
+        /// Leapfrog steps per transition.
+        leapfrog: usize,
+    },
+    /// The chi-square divergence, by self-normalised squared weights.
+    Chivi {
+        /// Draws per step.
+        samples: usize,
+    },
+    /// Parallel chains, less the regression on the scores of fresh draws.
+    PmcsaCv {
+        /// How many chains.
+        chains: usize,
+    },
     /// One chain of Hamiltonian Monte Carlo, with unit mass.
     Hmc {
         /// The length of a leapfrog step.
@@ -76,13 +102,21 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name, its settings, and what stands behind it.
-    pub const ALL: [(&'static str, &'static str, &'static str); 7] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 11] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
         ("msc-rb", "fresh = 10", "the same, candidates averaged by weight (MSC)"),
         ("snis", "samples = 10", "self-normalised importance sampling"),
         ("elbo", "samples = 10", "the evidence bound, reparameterised, closed-form entropy"),
+        ("stl", "samples = 10", "the same with the path derivative"),
+        (
+            "rws",
+            "samples = 10, step_size = 0.1, leapfrog = 16",
+            "importance sampling, every fifth time a Hamiltonian step (CW)",
+        ),
+        ("chivi", "samples = 10", "the chi-square divergence"),
+        ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
     ];
 
@@ -95,6 +129,10 @@ impl Method {
             Self::MscRb { .. } => "msc-rb",
             Self::Snis { .. } => "snis",
             Self::Elbo { .. } => "elbo",
+            Self::Stl { .. } => "stl",
+            Self::Rws { .. } => "rws",
+            Self::Chivi { .. } => "chivi",
+            Self::PmcsaCv { .. } => "pmcsa-cv",
             Self::Hmc { .. } => "hmc",
         }
     }
@@ -102,10 +140,14 @@ impl Method {
     /// The papers' `N`: draws, chains, transitions or fresh candidates per step.
     pub fn budget(&self) -> usize {
         match *self {
-            Self::Pmcsa { chains } => chains,
+            Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
             Self::Jsa { transitions } => transitions,
             Self::Msc { fresh } | Self::MscRb { fresh } => fresh,
-            Self::Snis { samples } | Self::Elbo { samples } => samples,
+            Self::Snis { samples }
+            | Self::Elbo { samples }
+            | Self::Stl { samples }
+            | Self::Rws { samples, .. }
+            | Self::Chivi { samples } => samples,
             Self::Hmc { transitions, .. } => transitions,
         }
     }
@@ -114,7 +156,8 @@ impl Method {
     pub fn effort(&self) -> u64 {
         let evaluations = match *self {
             Self::Hmc { leapfrog, transitions, .. } => 2 * (leapfrog + 1) * transitions,
-            Self::Elbo { samples } => 2 * samples,
+            Self::Elbo { samples } | Self::Stl { samples } => 2 * samples,
+            Self::Rws { samples, leapfrog, .. } => samples + (leapfrog + 1) / 3,
             _ => self.budget(),
         };
         evaluations as u64 + 4
@@ -131,10 +174,16 @@ impl Method {
             Self::Msc { fresh } => visitor.with(msc(fresh + 1)),
             Self::MscRb { fresh } => visitor.with(msc_rb(fresh + 1)),
             Self::Snis { samples } => visitor.with(snis(samples)),
-            Self::Elbo { samples } => visitor.with(Elbo { samples }),
+            Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),
+            Self::Stl { samples } => visitor.with(Elbo::path(samples)),
+            Self::Rws { samples, step_size, leapfrog } => {
+                visitor.with(rws(samples, Hmc::new(step_size, leapfrog)?))
+            }
+            Self::Chivi { samples } => visitor.with(ScoreWeights::new(samples, Weighting::ChiSquare)),
+            Self::PmcsaCv { chains } => visitor.with(Controlled::new(pmcsa(chains))),
             Self::Hmc { step_size, leapfrog, transitions } => {
                 let kernel = Repeat { kernel: Hmc::new(step_size, leapfrog)?, times: transitions };
-                visitor.with(ScoreClimb::new(kernel, 1, Average::Chains))
+                visitor.with(single(kernel))
             }
         }
     }

@@ -13,6 +13,7 @@ mod method;
 mod regression;
 mod rule;
 mod target;
+mod title;
 
 pub use approximation::{Approximation, Beginning};
 pub use judge::{Judge, Measures};

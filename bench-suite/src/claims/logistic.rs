@@ -42,7 +42,7 @@ fn ends(evidence: &Evidence, set: &str, kinds: &[&str], name: &str) -> Option<Co
     kinds.iter().map(|kind| of(evidence, set, kind).map(|series| series.last(name))).collect()
 }
 
-fn all_but_elbo() -> Vec<&'static str> {
+fn inclusive() -> Vec<&'static str> {
     ["pmcsa"].into_iter().chain(RIVALS).collect()
 }
 
@@ -52,7 +52,7 @@ fn lead(columns: &[Vec<f64>]) -> f64 {
 }
 
 fn parallel_is_accurate(evidence: &Evidence) -> Finding {
-    let Some(columns) = ends(evidence, "pima", &all_but_elbo(), "accuracy") else {
+    let Some(columns) = ends(evidence, "pima", &inclusive(), "accuracy") else {
         return Finding::too_little("no fits of pima");
     };
     let what = "mean accuracy of pMCSA above the best of JSA, MSC, MSC-RB, SNIS";
@@ -60,7 +60,7 @@ fn parallel_is_accurate(evidence: &Evidence) -> Finding {
 }
 
 fn parallel_is_best(evidence: &Evidence) -> Finding {
-    let kinds: Vec<&str> = all_but_elbo().into_iter().chain(["elbo"]).collect();
+    let kinds: Vec<&str> = inclusive().into_iter().chain(["stl"]).collect();
     let mut columns = Columns::new();
     for set in SETS {
         let Some(found) = ends(evidence, set, &kinds, "lpd") else {
@@ -85,7 +85,7 @@ fn order_on_pima(evidence: &Evidence) -> Finding {
 
 fn parallel_is_first(evidence: &Evidence) -> Finding {
     let column = |kind: &str| Some(of(evidence, "german_credit_numeric", kind)?.at(1_000, "accuracy"));
-    let kinds = all_but_elbo().into_iter().chain(["elbo"]);
+    let kinds = inclusive().into_iter().chain(["stl"]);
     let Some(columns) = kinds.map(column).collect::<Option<Columns>>() else {
         return Finding::too_little("no fits of german");
     };

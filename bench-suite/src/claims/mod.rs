@@ -8,12 +8,14 @@ mod conditional_variance;
 mod convergence;
 mod gaussian;
 mod logistic;
+mod logistic_speed;
 mod resampling;
 
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
 pub use logistic::logistic;
+pub use logistic_speed::logistic_speed;
 
 use crate::evidence::Evidence;
 

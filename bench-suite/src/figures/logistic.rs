@@ -1,10 +1,17 @@
 //! MCMC-SE, Fig. 4 and Tab. 2: held-out accuracy and log predictive density.
 
 use super::Plate;
-use super::curves::{by_method, provenance_of_means, status, with_means};
+use super::curves::{by_method, provenance, provenance_of_means, status, with_means, with_medians};
 use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 use crate::interval::bootstrap;
+
+/// CW, Fig. 2: the same traces as medians, for the methods of that paper.
+pub fn logistic_speed(evidence: &Evidence) -> Vec<Plate> {
+    let drawn = |panel, set: &str, name| with_medians(panel, &evidence.of_target(set), name, 0, by_method);
+    let figure = traces(["accuracy", "lpd"], drawn).captioned(provenance(evidence));
+    vec![Plate::new("test", figure)]
+}
 
 /// Data sets with the names of the paper.
 const SETS: [(&str, &str); 3] =
@@ -12,10 +19,14 @@ const SETS: [(&str, &str); 3] =
 
 /// Test metrics, then training metrics, against steps; then the end, as a forest.
 pub fn logistic(evidence: &Evidence) -> Vec<Plate> {
+    let drawn = |panel, set: &str, name| with_means(panel, &evidence.of_target(set), name, 0, by_method);
+    let plate = |name: &str, metrics| {
+        Plate::new(name, traces(metrics, drawn).captioned(provenance_of_means(evidence)))
+    };
     vec![
-        Plate::new("test", traces(evidence, ["accuracy", "lpd"])),
+        plate("test", ["accuracy", "lpd"]),
         Plate::new("end", forest(evidence)),
-        Plate::new("training", traces(evidence, ["train_accuracy", "train_lpd"])),
+        plate("training", ["train_accuracy", "train_lpd"]),
     ]
 }
 
@@ -23,7 +34,8 @@ fn side(name: &str) -> &'static str {
     if name.starts_with("train") { "Training" } else { "Test" }
 }
 
-fn traces(evidence: &Evidence, names: [&str; 2]) -> Figure {
+/// A row of panels for each metric, a column for each set.
+fn traces<'n>(names: [&'n str; 2], drawn: impl Fn(Panel, &str, &'n str) -> Panel) -> Figure {
     let mut panels = Vec::new();
     for name in names {
         for (set, title) in SETS {
@@ -32,10 +44,10 @@ fn traces(evidence: &Evidence, names: [&str; 2]) -> Figure {
             // Early densities are tens of nats below all later ones, which would be one line.
             y = if what == "accuracy" { y.spanning(0.3, 0.92) } else { y.spanning(-1.3, -0.3) };
             let panel = Panel::new(Axis::linear("Iteration"), y).titled(title);
-            panels.push(with_means(panel, &evidence.of_target(set), name, 0, by_method));
+            panels.push(drawn(panel, set, name));
         }
     }
-    let mut figure = Figure::new(panels).shaped(0.75).captioned(provenance_of_means(evidence));
+    let mut figure = Figure::new(panels).shaped(0.75);
     (figure.columns, figure.shares_x, figure.shares_legend) = (3, true, true);
     figure
 }

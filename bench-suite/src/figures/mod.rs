@@ -9,7 +9,7 @@ mod logistic;
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
-pub use logistic::logistic;
+pub use logistic::{logistic, logistic_speed};
 
 use crate::draw::Figure;
 

@@ -13,7 +13,7 @@ use crate::catalog::{
     Approximation, Beginning, CountedFamily, CountedTarget, Method, Problem, Rule, Target, WithEstimator,
 };
 use crate::experiment::Preset;
-use crate::grid::{Entry, expand};
+use crate::grid::{Entry, Placed, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
@@ -59,7 +59,7 @@ pub struct Fit {
 }
 
 /// Targets, methods and optimisers of a grid.
-type Axes = (Vec<Target>, Vec<Method>, Vec<Rule>);
+type Axes = (Vec<Placed<Target>>, Vec<Placed<Method>>, Vec<Placed<Rule>>);
 
 impl Fits {
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -67,26 +67,34 @@ impl Fits {
     }
 
     fn expanded(&self) -> Result<Axes, Error> {
-        let targets = expand("fits.target", &self.targets)?;
-        Ok((targets, expand("fits.method", &self.methods)?, expand("fits.optimizer", &self.optimizers)?))
+        let targets = expand::<Target>("fits.target", &self.targets)?;
+        let (methods, rules) =
+            (expand("fits.method", &self.methods)?, expand("fits.optimizer", &self.optimizers)?);
+        let is_known = |name: &&String| targets.iter().any(|target| target.value.label() == *name);
+        let named = methods.iter().flat_map(|method: &Placed<Method>| method.names());
+        let named = named.chain(rules.iter().flat_map(|rule: &Placed<Rule>| rule.names()));
+        match named.into_iter().find(|name| !is_known(name)) {
+            Some(name) => Err(Error::invalid(format!("on = {name:?}: no [[fits.target]] is called so"))),
+            None => Ok((targets, methods, rules)),
+        }
     }
 
     pub(crate) fn tasks(&self, preset: &Preset) -> Result<Vec<Fit>, Error> {
         let (targets, methods, optimizers) = self.expanded()?;
         let mut tasks = Vec::new();
-        for target in &targets {
-            for optimizer in &optimizers {
-                for method in methods.iter().filter(|method| preset.admits(target.label(), method.kind())) {
-                    tasks.push(Fit {
-                        target: target.clone(),
-                        family: self.family.clone(),
-                        start: self.start,
-                        method: method.clone(),
-                        optimizer: optimizer.clone(),
-                        steps: preset.steps,
-                        trace: self.trace,
-                    });
-                }
+        for Placed { value: target, .. } in &targets {
+            let label = target.label();
+            for optimizer in optimizers.iter().filter(|optimizer| optimizer.is_on(label)) {
+                let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, m.value.kind());
+                tasks.extend(methods.iter().filter(is_here).map(|method| Fit {
+                    target: target.clone(),
+                    family: self.family.clone(),
+                    start: self.start,
+                    method: method.value.clone(),
+                    optimizer: optimizer.value.clone(),
+                    steps: preset.steps,
+                    trace: self.trace,
+                }));
             }
         }
         Ok(tasks)

@@ -83,6 +83,15 @@ impl Task {
         }
     }
 
+    /// Target and method with all their settings, in words.
+    pub fn title(&self) -> String {
+        let gap = match self {
+            Self::Fit(_) => String::new(),
+            Self::Variance(variance) => format!(" at gap {}", variance.gap),
+        };
+        format!("{} by {}{gap}", self.target().title(), self.method().title())
+    }
+
     /// How much there is to do, in about equal parts: for progress and estimates of time.
     pub fn work(&self) -> u64 {
         match self {
@@ -108,18 +117,12 @@ impl Job {
     /// a result, and kept.
     pub fn run(&self, running: &Running<'_>) -> Result<(), Error> {
         let place = |error: Error| {
-            error.within(format!("{}, {}, replicate {}", self.experiment, self.title(), self.replicate))
+            error.within(format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate))
         };
         match self.task.run(self, running).map_err(place)? {
             Some((rows, ended)) => running.store.keep(self, &rows, &ended),
             None => Ok(()),
         }
-    }
-
-    /// Target and method, in words.
-    pub fn title(&self) -> String {
-        let (target, method) = (self.task.target(), self.task.method());
-        format!("{} by {} ({})", target.label(), method.kind(), method.budget())
     }
 }
 
@@ -136,6 +139,7 @@ fn totals(target: Counts, family: Counts) -> std::collections::BTreeMap<String, 
         ("q_evaluations", family.log_prob),
         ("q_draws", family.sample),
         ("q_scores", family.score),
+        ("q_slopes", family.slope),
     ];
     pairs.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }

@@ -54,11 +54,12 @@ impl Variances {
     }
 
     pub(crate) fn tasks(&self, preset: &Preset) -> Result<Vec<Variance>, Error> {
-        let methods: Vec<Method> = expand("variances.method", &self.methods)?;
+        let methods = expand::<Method>("variances.method", &self.methods)?;
         let target = Target::StandardGaussian { dim: self.dim };
         let mut tasks = Vec::new();
         for &gap in &self.gaps {
-            for method in methods.iter().filter(|method| preset.admits(target.label(), method.kind())) {
+            for method in methods.iter().map(|m| &m.value).filter(|m| preset.admits(target.label(), m.kind()))
+            {
                 tasks.push(Variance {
                     target: target.clone(),
                     scale: self.scale,
