@@ -83,7 +83,7 @@ mod tests {
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
 
-    fn verdicts(lpd: fn(&str, u64) -> Option<f64>) -> Vec<Verdict> {
+    fn verdicts(lpd: impl Fn(&str, u64) -> Option<f64>) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("cw-fig2")).unwrap();
         let rows = |task: &Task, _: u64, step: u64| {
             lpd(task.method().kind(), step).map(|value| ("lpd", value)).into_iter().collect()
