@@ -170,3 +170,19 @@ fn a_fit_that_diverges_is_kept() {
     assert!(outcome.ended.failure.as_ref().unwrap().starts_with("step "), "{outcome:?}");
     assert_eq!(outcome.rows[0].step, 0);
 }
+
+/// Looking does not move: how often a fit is measured changes neither where it ends nor what it costs.
+#[test]
+fn measuring_more_often_changes_nothing() {
+    let last = |points| {
+        let mut job = job();
+        if let Task::Fit(fit) = &mut job.task {
+            fit.trace.points = points;
+        }
+        let store = Store::new(folder(&format!("points-{points}")));
+        run(&job, &store, 1_000, &|_| true).unwrap();
+        let outcome = timeless(fresh(&store, &job));
+        (outcome.rows.last().unwrap().clone(), outcome.ended)
+    };
+    assert_eq!(last(2), last(60));
+}

@@ -9,7 +9,7 @@ use crate::interval::bootstrap;
 /// CW, Fig. 2: the same traces as medians, for the methods of that paper.
 pub fn logistic_speed(evidence: &Evidence) -> Vec<Plate> {
     let drawn = |panel, set: &str, name| with_medians(panel, &evidence.of_target(set), name, 0, by_method);
-    let figure = traces(["accuracy", "lpd"], drawn).captioned(provenance(evidence));
+    let figure = traces(evidence, ["accuracy", "lpd"], drawn).captioned(provenance(evidence));
     vec![Plate::new("test", figure)]
 }
 
@@ -21,7 +21,7 @@ const SETS: [(&str, &str); 3] =
 pub fn logistic(evidence: &Evidence) -> Vec<Plate> {
     let drawn = |panel, set: &str, name| with_means(panel, &evidence.of_target(set), name, 0, by_method);
     let plate = |name: &str, metrics| {
-        Plate::new(name, traces(metrics, drawn).captioned(provenance_of_means(evidence)))
+        Plate::new(name, traces(evidence, metrics, drawn).captioned(provenance_of_means(evidence)))
     };
     vec![
         plate("test", ["accuracy", "lpd"]),
@@ -34,11 +34,23 @@ fn side(name: &str) -> &'static str {
     if name.starts_with("train") { "Training" } else { "Test" }
 }
 
+/// The sets that were fitted; all of them where none was.
+fn sets(evidence: &Evidence) -> Vec<(&'static str, &'static str)> {
+    let found =
+        |(set, _): &&(&str, &str)| evidence.outcomes.is_empty() || !evidence.of_target(set).is_empty();
+    SETS.iter().filter(found).copied().collect()
+}
+
 /// A row of panels for each metric, a column for each set.
-fn traces<'n>(names: [&'n str; 2], drawn: impl Fn(Panel, &str, &'n str) -> Panel) -> Figure {
+fn traces<'n>(
+    evidence: &Evidence,
+    names: [&'n str; 2],
+    drawn: impl Fn(Panel, &str, &'n str) -> Panel,
+) -> Figure {
+    let sets = sets(evidence);
     let mut panels = Vec::new();
     for name in names {
-        for (set, title) in SETS {
+        for &(set, title) in &sets {
             let what = if name.ends_with("accuracy") { "accuracy" } else { "log predictive density" };
             let mut y = Axis::linear(format!("{} {what}", side(name)));
             // Early densities are tens of nats below all later ones, which would be one line.
@@ -48,7 +60,7 @@ fn traces<'n>(names: [&'n str; 2], drawn: impl Fn(Panel, &str, &'n str) -> Panel
         }
     }
     let mut figure = Figure::new(panels).shaped(0.75);
-    (figure.columns, figure.shares_x, figure.shares_legend) = (3, true, true);
+    (figure.columns, figure.shares_x, figure.shares_legend) = (sets.len(), true, true);
     figure
 }
 
