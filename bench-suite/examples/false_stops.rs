@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use mcsa::{Error, Estimator, Family, LogDensity, Seed};
-use mcsa_bench_suite::catalog::gaussian;
+use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
 use mcsa_estimators::{Ascent, Outcome, Stationary, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, LogisticRegression, SkewNormal, Student};

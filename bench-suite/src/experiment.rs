@@ -3,167 +3,183 @@
 use std::collections::BTreeMap;
 
 use mcsa::{Error, Seed};
-use mcsa_families::Link;
-use mcsa_optim::Adam;
 use serde::{Deserialize, Serialize};
 
-/// What `experiments/*.toml` holds: a target, a family, methods to compare, and presets of effort.
+use crate::kinds::{Fits, Task, Variances};
+
+/// What `experiments/*.toml` holds. Exactly one section says which kind of job it plans: `[fits]` or `[variances]`.
+///
+/// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
+/// `{ kind = "pmcsa", chains = [4, 16] }` are two methods.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Experiment {
-    /// Its name, which is also that of its folder of results.
-    pub name: String,
+    /// Its name: that of its file, and of its folder of results.
+    pub id: String,
     /// What a reader sees above its figure.
     pub title: String,
+    /// What it reproduces, by citation key: `CW, Fig. 6`.
+    pub reproduces: Vec<String>,
     /// The number from which every job's seed is derived.
     pub seed: u64,
-    /// Steps of a job, unless the preset says otherwise.
-    pub steps: u64,
-    /// Steps between two rows.
-    pub record_every: u64,
-    /// What is fitted.
-    pub target: Target,
-    /// What fits it.
-    pub family: Family,
-    /// What moves lambda.
-    pub optimizer: Optimizer,
-    /// What is compared.
-    #[serde(rename = "method")]
-    pub methods: Vec<Method>,
+    /// The published table that ours is set beside, if there is one.
+    pub published: Option<Published>,
+    /// What a reader has to know: settings the papers leave open, known faults of what is reproduced.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// How much to run.
     #[serde(rename = "preset")]
-    pub presets: BTreeMap<String, Preset>,
+    pub presets: BTreeMap<PresetName, Preset>,
+    /// Fits of targets by methods.
+    pub fits: Option<Fits>,
+    /// Variances of estimators at parameters that stay.
+    pub variances: Option<Variances>,
 }
 
-/// A target by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Target {
-    /// Mean `1, -1, 1, ..`, standard deviations from 0.5 to 2, all pairs equally correlated.
-    Gaussian {
-        /// The dimension.
-        dim: usize,
-        /// The correlation of each pair.
-        correlation: f64,
-    },
-}
-
-/// A family by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Family {
-    /// Independent Gaussians.
-    MeanField {
-        /// How a scale is parameterised.
-        link: Link,
-    },
-}
-
-/// An estimator by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Estimator {
-    /// Parallel chains.
-    Pmcsa {
-        /// How many.
-        chains: usize,
-    },
-    /// One chain.
-    Jsa {
-        /// Transitions per step.
-        transitions: usize,
-    },
-}
-
-/// An optimiser by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Optimizer {
-    /// Adam with its constants.
-    Adam(Adam),
-}
-
-/// One of the methods compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A published table, and the intervals ours is given.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Method {
-    /// Its name in legends and tables.
-    pub label: String,
-    /// What estimates the direction.
-    pub estimator: Estimator,
+pub struct Published {
+    /// Its citation in `published/cells.csv`.
+    pub table: String,
+    /// The level of the intervals, such as 0.8.
+    pub level: f64,
+}
+
+/// The presets every experiment has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum PresetName {
+    /// All figures within two minutes.
+    Quick,
+    /// All figures within a quarter of an hour.
+    Default,
+    /// As many replicates as were published: hours.
+    Paper,
+}
+
+impl PresetName {
+    /// All, from the least effort to the most.
+    pub const ALL: [Self; 3] = [Self::Quick, Self::Default, Self::Paper];
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Default => "default",
+            Self::Paper => "paper",
+        }
+    }
 }
 
 /// How much to run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Preset {
-    /// Independent repetitions of each method.
+    /// Independent repetitions of each job.
     pub replicates: u64,
-    /// Steps of a job, if not the experiment's.
-    pub steps: Option<u64>,
+    /// Steps of a fit; transitions behind a variance.
+    pub steps: u64,
+    /// Only the targets with these labels.
+    pub targets: Option<Vec<String>>,
+    /// Only methods of these kinds.
+    pub methods: Option<Vec<String>>,
 }
 
 impl Experiment {
     /// Reads the text of an experiment file.
     ///
     /// # Errors
-    /// If it is malformed or names something unknown; the message says where.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let experiment: Self = toml::from_str(text).map_err(|error| Error::invalid(error.to_string()))?;
-        let at_least_one = |name, value: usize| match value {
-            0 => Err(Error::parameter(name, 0.0, "at least 1").within(experiment.name.clone())),
-            _ => Ok(()),
-        };
-        at_least_one("record-every", usize::from(experiment.record_every > 0))?;
-        at_least_one("the number of methods", experiment.methods.len())?;
+    /// If it is malformed or names something unknown; the message names file and key.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Error> {
+        let place = |error: Error| error.within(file);
+        let experiment: Self =
+            toml::from_str(text).map_err(|error| place(Error::invalid(error.to_string())))?;
+        experiment.check().map_err(place)?;
         Ok(experiment)
     }
 
-    /// The experiments that come with the program.
-    ///
-    /// # Errors
-    /// If one is malformed, which the tests exclude.
-    pub fn built_in() -> Result<Vec<Self>, Error> {
-        [include_str!("../experiments/gaussian.toml")].into_iter().map(Self::parse).collect()
+    fn check(&self) -> Result<(), Error> {
+        for name in PresetName::ALL {
+            let preset = self.preset(name)?;
+            if preset.replicates == 0 || preset.steps == 0 {
+                let name = name.name();
+                return Err(Error::invalid(format!("preset.{name}: replicates and steps are at least 1")));
+            }
+        }
+        match (&self.fits, &self.variances) {
+            (Some(fits), None) => fits.check()?,
+            (None, Some(variances)) => variances.check()?,
+            _ => return Err(Error::invalid("exactly one of the sections [fits] and [variances] is needed")),
+        }
+        self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
+    }
+
+    /// A preset that names a target or method that is not compared would silently run less.
+    fn check_names(&self, name: PresetName, preset: &Preset) -> Result<(), Error> {
+        let all = Task::all(self, &Preset { targets: None, methods: None, ..preset.clone() })?;
+        let named = |names: &Option<Vec<String>>, key: &str, is_it: &dyn Fn(&Task, &str) -> bool| {
+            let unknown = |label: &&String| !all.iter().any(|task| is_it(task, label));
+            match names.iter().flatten().find(unknown) {
+                Some(label) => {
+                    Err(Error::invalid(format!("preset.{}.{key}: no {label:?} is compared", name.name())))
+                }
+                None => Ok(()),
+            }
+        };
+        named(&preset.targets, "targets", &|task, label| task.target().label() == label)?;
+        named(&preset.methods, "methods", &|task, label| task.method().kind() == label)
     }
 
     /// The effort of a preset.
     ///
     /// # Errors
-    /// If there is none of this name; the message lists those there are.
-    pub fn preset(&self, name: &str) -> Result<&Preset, Error> {
-        self.presets.get(name).ok_or_else(|| {
-            let known: Vec<_> = self.presets.keys().map(String::as_str).collect();
-            Error::invalid(format!("{}: no preset {name:?}; there are {}", self.name, known.join(", ")))
-        })
+    /// If the file has none of this name.
+    pub fn preset(&self, name: PresetName) -> Result<&Preset, Error> {
+        self.presets
+            .get(&name)
+            .ok_or_else(|| Error::invalid(format!("the section [preset.{}] is missing", name.name())))
     }
 
     /// The root of all its randomness.
     pub fn seed(&self) -> Seed {
-        Seed::new(self.seed).named(&self.name)
+        Seed::new(self.seed).named(&self.id)
+    }
+}
+
+impl Preset {
+    /// Whether a target and a method are part of it.
+    pub(crate) fn admits(&self, target: &str, method: &str) -> bool {
+        let among = |names: &Option<Vec<String>>, name: &str| {
+            names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
+        };
+        among(&self.targets, target) && among(&self.methods, method)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::REGISTRY;
 
     #[test]
-    fn what_comes_with_the_program_can_be_read() {
-        for experiment in Experiment::built_in().unwrap() {
-            assert!(experiment.preset("smoke").is_ok(), "{}", experiment.name);
-            assert!(experiment.preset("quick").is_ok(), "{}", experiment.name);
-        }
-    }
-
-    #[test]
-    fn a_misspelt_line_is_named() {
-        let text = include_str!("../experiments/gaussian.toml");
-        let error = Experiment::parse(&text.replace("record-every", "record-evry")).unwrap_err().to_string();
-        assert!(error.contains("record-evry") && error.contains("line"), "{error}");
-        let error = Experiment::parse(&text.replace("\"pmcsa\"", "\"pmsca\"")).unwrap_err().to_string();
-        assert!(error.contains("pmsca"), "{error}");
-        let error = Experiment::parse(&text.replace("rate = 0.01", "rate = -1")).unwrap_err().to_string();
+    fn a_misspelt_line_is_named_with_its_file() {
+        let text = REGISTRY[0].text;
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            Experiment::parse("x.toml", &text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        let error = refused("points =", "pionts =");
+        assert!(error.contains("x.toml") && error.contains("pionts") && error.contains("line"), "{error}");
+        let error = refused("kind = \"pmcsa\"", "kind = \"pmsca\"");
+        assert!(error.contains("x.toml") && error.contains("method") && error.contains("pmsca"), "{error}");
+        let error = refused("chains =", "chain =");
+        assert!(error.contains("chain"), "{error}");
+        let error = refused("rate = 0.01", "rate = -1");
         assert!(error.contains("rate is -1, expected positive and finite"), "{error}");
+        let error = refused("[preset.quick]", "[preset.quick]\ntargets = ['pimma']");
+        assert!(error.contains("preset.quick.targets") && error.contains("pimma"), "{error}");
+        let error = refused("[preset.quick]", "[preset.swift]");
+        assert!(error.contains("swift"), "{error}");
     }
 }

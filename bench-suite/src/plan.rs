@@ -1,27 +1,24 @@
 //! From an experiment to its jobs.
 
+use std::collections::BTreeMap;
+
 use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Experiment, Family, Method, Optimizer, Target};
+use crate::data::Catalogue;
+use crate::experiment::{Experiment, PresetName};
+use crate::kinds::Task;
 
-/// Everything that determines one result. Two equal jobs have the same rows, bit for bit.
+/// Everything that determines one result. Two equal jobs have the same rows, but for seconds, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Job {
     /// The experiment's name.
     pub experiment: String,
-    /// What is fitted.
-    pub target: Target,
-    /// What fits it.
-    pub family: Family,
-    /// What estimates the direction, with its label.
-    pub method: Method,
-    /// What moves lambda.
-    pub optimizer: Optimizer,
-    /// How many steps.
-    pub steps: u64,
-    /// Steps between two rows.
-    pub record_every: u64,
+    /// What is done.
+    pub task: Task,
+    /// The SHA-256 of the data, if there are any.
+    pub data: Option<String>,
     /// Which repetition, from 0.
     pub replicate: u64,
     /// Where its chance comes from.
@@ -44,44 +41,68 @@ fn fnv(bytes: &[u8]) -> u128 {
     })
 }
 
-/// The jobs of an experiment at a preset: every replicate of every method.
+/// What an experiment comes to at a preset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Every replicate of every task whose data are there.
+    pub jobs: Vec<Job>,
+    /// Data sets that are absent, each with what to do about it.
+    pub absent: BTreeMap<String, String>,
+}
+
+/// The plan of an experiment at a preset.
 ///
-/// Replicate `r` has the same seed under every method: comparisons are paired.
+/// Replicate `r` has the same seed under every method: comparisons are paired, splits included.
 ///
 /// # Errors
-/// If there is no such preset.
-pub fn jobs(experiment: &Experiment, preset: &str) -> Result<Vec<Job>, Error> {
+/// If a setting is unknown, or data are there and cannot be read.
+pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) -> Result<Plan, Error> {
     let effort = experiment.preset(preset)?;
-    let replicates = 0..effort.replicates;
-    Ok(replicates
-        .flat_map(|replicate| experiment.methods.iter().map(move |method| (replicate, method)))
-        .map(|(replicate, method)| Job {
-            experiment: experiment.name.clone(),
-            target: experiment.target.clone(),
-            family: experiment.family.clone(),
-            method: method.clone(),
-            optimizer: experiment.optimizer.clone(),
-            steps: effort.steps.unwrap_or(experiment.steps),
-            record_every: experiment.record_every,
-            replicate,
-            seed: experiment.seed().child(replicate),
-        })
-        .collect())
+    let (mut digests, mut absent) = (BTreeMap::new(), BTreeMap::new());
+    let tasks = Task::all(experiment, effort)?;
+    for name in tasks.iter().filter_map(|task| task.target().data()) {
+        if digests.contains_key(name) || absent.contains_key(name) {
+            continue;
+        }
+        match catalogue.digest(name) {
+            Ok(digest) => drop(digests.insert(name.to_owned(), digest)),
+            Err(error) if error.is_absent() => drop(absent.insert(name.to_owned(), error.to_string())),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let is_there = |task: &&Task| task.target().data().is_none_or(|name| digests.contains_key(name));
+    let tasks: Vec<&Task> = tasks.iter().filter(is_there).collect();
+    let job = |replicate, task: &Task| Job {
+        experiment: experiment.id.clone(),
+        task: task.clone(),
+        data: task.target().data().and_then(|name| digests.get(name).cloned()),
+        replicate,
+        seed: experiment.seed().child(replicate),
+    };
+    let jobs = (0..effort.replicates).flat_map(|r| tasks.iter().map(move |task| (r, *task)));
+    let jobs = jobs.map(|(replicate, task)| job(replicate, task)).collect();
+    Ok(Plan { jobs, absent })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::REGISTRY;
     use std::collections::HashSet;
 
     #[test]
     fn every_job_has_its_own_name() {
-        let experiment = &Experiment::built_in().unwrap()[0];
-        let jobs = jobs(experiment, "quick").unwrap();
-        let names: HashSet<_> = jobs.iter().map(Job::id).collect();
-        assert_eq!(names.len(), 20 * experiment.methods.len());
-        let longer = Job { steps: jobs[0].steps + 1, ..jobs[0].clone() };
-        assert!(!names.contains(&longer.id()));
+        let catalogue = Catalogue::new(None);
+        let mut names = HashSet::new();
+        for entry in &REGISTRY {
+            let experiment = entry.experiment().unwrap();
+            let plan = plan(&experiment, PresetName::Quick, &catalogue).unwrap();
+            assert!(!plan.jobs.is_empty(), "{}", experiment.id);
+            assert!(plan.jobs.iter().all(|job| names.insert(job.id())), "{}", experiment.id);
+            let mut other = plan.jobs[0].clone();
+            other.data = Some("other bytes".into());
+            assert!(!names.contains(&other.id()));
+        }
     }
 
     /// Published test vectors of FNV-1a, 128 bits.

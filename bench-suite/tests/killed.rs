@@ -1,4 +1,4 @@
-//! Processes that are killed, threads that are many, files that are broken: the bytes are the same, or the file is named.
+//! Processes that are killed, threads that are many, files that are broken: the rows are the same, or the file is named.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,23 +9,37 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use mcsa::{Error, Seed};
-use mcsa_bench_suite::catalog::{self, Running};
-use mcsa_bench_suite::experiment::Experiment;
-use mcsa_bench_suite::plan::{self, Job};
-use mcsa_bench_suite::store::Store;
+use mcsa_bench_suite::data::Catalogue;
+use mcsa_bench_suite::experiment::PresetName;
+use mcsa_bench_suite::kinds::{Due, Running, Task};
+use mcsa_bench_suite::plan::{Job, plan};
+use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::store::{Kept, Outcome, Store};
 use rayon::prelude::*;
 
 /// Where a child process keeps its results.
 const FOLDER: &str = "MCSA_KILLED_FOLDER";
 const CHECKPOINT_EVERY: u64 = 3;
 
-fn jobs() -> Vec<Job> {
-    plan::jobs(&Experiment::built_in().unwrap()[0], "smoke").unwrap()
+/// One job of each method, of so many steps.
+fn jobs(steps: u64) -> Vec<Job> {
+    let experiment = REGISTRY[0].experiment().unwrap();
+    let mut jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+    jobs.retain(|job| job.replicate == 0);
+    jobs.truncate(4);
+    for job in &mut jobs {
+        if let Task::Fit(fit) = &mut job.task {
+            fit.steps = steps;
+        }
+    }
+    jobs
 }
 
 /// Long enough that no process lives to its end by accident.
+const LONG: u64 = 3_000;
+
 fn long_job() -> Job {
-    Job { steps: 3_000, ..jobs().remove(1) }
+    jobs(LONG).remove(1)
 }
 
 /// A folder of its own for each test, empty.
@@ -35,24 +49,38 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn result(folder: &Path, job: &Job) -> Vec<u8> {
-    fs::read(folder.join(&job.experiment).join(format!("{}.jsonl", job.id()))).unwrap()
+/// Every bit of a result but the seconds, which are the one thing that differs.
+fn result(folder: &Path, job: &Job) -> Outcome {
+    let Kept::Fresh(mut outcome) = Store::new(folder).kept(job).unwrap() else { panic!("no result") };
+    outcome.ended.seconds = 0.0;
+    for row in &mut outcome.rows {
+        assert!(row.values.remove("seconds").is_some());
+    }
+    outcome
 }
 
-fn run(job: &Job, folder: &Path, checkpoint_every: u64) -> Result<(), Error> {
-    let store = Store::new(folder);
-    catalog::run(job, &Running { store: &store, checkpoint_every, progress: &|_| true })
+fn run_with(
+    job: &Job,
+    folder: &Path,
+    every: u64,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<(), Error> {
+    let (store, catalogue) = (Store::new(folder), Catalogue::new(None));
+    let checkpoint = Due::Steps(every);
+    job.run(&Running { store: &store, catalogue: &catalogue, checkpoint, progress, last: &|_| () })
+}
+
+fn run(job: &Job, folder: &Path, every: u64) -> Result<(), Error> {
+    run_with(job, folder, every, &|_| true)
 }
 
 /// Not a test by itself: what a child process does. It says a line at each checkpoint.
 #[test]
-#[ignore = "run by `twenty_kills_change_no_byte`, in processes of its own"]
+#[ignore = "run by `twenty_kills_change_no_row`, in processes of its own"]
 fn child() {
-    let folder = std::env::var_os(FOLDER).expect("the parent says where");
-    let store = Store::new(PathBuf::from(folder));
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the parent says where"));
     let progress = |_| writeln!(std::io::stdout(), "checkpoint").is_ok();
-    let running = Running { store: &store, checkpoint_every: CHECKPOINT_EVERY, progress: &progress };
-    catalog::run(&long_job(), &running).unwrap();
+    run_with(&long_job(), &folder, CHECKPOINT_EVERY, &progress).unwrap();
 }
 
 fn spawn(folder: &Path) -> std::process::Child {
@@ -64,7 +92,7 @@ fn spawn(folder: &Path) -> std::process::Child {
 /// A process is killed at twenty random points, between any two instructions, and resumed by the next.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a kill must fall anywhere, also inside a write")]
-fn twenty_kills_change_no_byte() {
+fn twenty_kills_change_no_row() {
     let (job, whole, parts) = (long_job(), folder("alive"), folder("killed"));
     run(&job, &whole, 1_000).unwrap();
     let mut chance = Seed::new(1).stream(0, 0);
@@ -87,15 +115,16 @@ fn twenty_kills_change_no_byte() {
     // Read to the end, so that the child does not wait for its reader.
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().count() as u64;
     assert!(child.wait().unwrap().success());
-    assert!(lines < job.steps / CHECKPOINT_EVERY, "it went on, and did not begin again");
+    assert!(lines < LONG / CHECKPOINT_EVERY, "it went on, and did not begin again");
     assert_eq!(result(&whole, &job), result(&parts, &job));
-    assert!(!checkpoint.exists());
+    let left: Vec<_> = fs::read_dir(checkpoint.parent().unwrap()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "the result alone is left: {left:?}");
 }
 
 #[test]
-fn threads_change_no_byte() {
-    let jobs = jobs();
-    let all = |threads: usize, every: u64| -> Vec<Vec<u8>> {
+fn threads_change_no_row() {
+    let jobs = jobs(120);
+    let all = |threads: usize, every: u64| -> Vec<Outcome> {
         let folder = folder(&format!("threads-{threads}"));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| jobs.par_iter().try_for_each(|job| run(job, &folder, every))).unwrap();
@@ -104,32 +133,34 @@ fn threads_change_no_byte() {
     let one = all(1, 1_000);
     assert_eq!(one, all(2, 64));
     assert_eq!(one, all(7, 17));
-    // The twin: another seed gives other bytes in every job.
+    // The twin: another seed gives other rows in every job.
     let folder = folder("threads-other");
-    for (job, bytes) in jobs.iter().zip(&one) {
+    for (job, outcome) in jobs.iter().zip(&one) {
         let other = Job { seed: job.seed.child(0), ..job.clone() };
         run(&other, &folder, 1_000).unwrap();
-        let lines =
-            |bytes: &[u8]| bytes.split(|b| *b == b'\n').skip(2).map(<[u8]>::to_vec).collect::<Vec<_>>();
-        assert_ne!(lines(bytes), lines(&result(&folder, &other)));
+        assert_ne!(outcome.rows, result(&folder, &other).rows);
     }
 }
 
 /// A checkpoint cut anywhere, empty, or of other parts is refused with the name of the file; nothing else is written.
 #[test]
 fn broken_checkpoints_are_named() {
-    let (job, folder) = (jobs().remove(1), folder("broken"));
+    let (jobs, folder) = (jobs(120), folder("broken"));
+    let job = &jobs[1];
     let store = Store::new(&folder);
-    let once = std::sync::atomic::AtomicBool::new(true);
-    let stop = |_| once.swap(false, std::sync::atomic::Ordering::Relaxed);
-    catalog::run(&job, &Running { store: &store, checkpoint_every: 30, progress: &stop }).unwrap();
-    let path = folder.join(&job.experiment).join(format!("{}.checkpoint", job.id()));
-    let whole = fs::read(&path).unwrap();
+    let interrupted = |job: &Job| {
+        let once = std::sync::atomic::AtomicBool::new(true);
+        let stop = |_| once.swap(false, std::sync::atomic::Ordering::Relaxed);
+        run_with(job, &folder, 30, &stop).unwrap();
+        let path = folder.join(&job.experiment).join(format!("{}.checkpoint", job.id()));
+        fs::read(&path).map(|bytes| (path, bytes)).unwrap()
+    };
+    let (path, whole) = interrupted(job);
     let refused = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        let error = run(&job, &folder, 1_000).unwrap_err().to_string();
+        let error = run(job, &folder, 1_000).unwrap_err().to_string();
         assert!(error.contains(&format!("{}.checkpoint", job.id())), "{error}");
-        assert!(!store.holds(&job) && fs::read(&path).unwrap() == bytes);
+        assert!(!store.holds(job) && fs::read(&path).unwrap() == bytes);
     };
     let mut chance = Seed::new(2).stream(0, 0);
     for _ in 0..40 {
@@ -137,17 +168,17 @@ fn broken_checkpoints_are_named() {
     }
     refused(b"");
     refused(b"\xff\xfe not text");
-    // Of a fit with another number of chains, and of one without a watch.
-    let other = Job { method: jobs().remove(0).method, ..job.clone() };
-    let once = std::sync::atomic::AtomicBool::new(true);
-    let stop = |_| once.swap(false, std::sync::atomic::Ordering::Relaxed);
-    catalog::run(&other, &Running { store: &store, checkpoint_every: 30, progress: &stop }).unwrap();
-    let foreign = fs::read(path.with_file_name(format!("{}.checkpoint", other.id()))).unwrap();
-    refused(&foreign);
+    // Of a fit with another kernel, and of one without a watch.
+    let method = |job: &Job| match &job.task {
+        Task::Fit(fit) => fit.method.clone(),
+        other => panic!("{}", other.title()),
+    };
+    let other = jobs.iter().find(|other| method(other) != method(job)).unwrap();
+    refused(&interrupted(other).1);
     let text = String::from_utf8(whole.clone()).unwrap();
     refused(text.replacen("\"watch\"", "\"wach\"", 1).as_bytes());
     // The twin: the whole file is taken.
     fs::write(&path, &whole).unwrap();
-    run(&job, &folder, 1_000).unwrap();
-    assert!(store.holds(&job));
+    run(job, &folder, 1_000).unwrap();
+    assert!(store.holds(job));
 }

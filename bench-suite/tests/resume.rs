@@ -5,14 +5,38 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mcsa::Error;
-use mcsa_bench_suite::catalog::{self, Running};
-use mcsa_bench_suite::experiment::Experiment;
-use mcsa_bench_suite::plan::{self, Job};
-use mcsa_bench_suite::store::Store;
+use mcsa_bench_suite::data::Catalogue;
+use mcsa_bench_suite::experiment::PresetName;
+use mcsa_bench_suite::kinds::{Due, Running, Task};
+use mcsa_bench_suite::plan::{Job, plan};
+use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::store::{CODE, Kept, Outcome, Store};
 
 fn job() -> Job {
-    let experiment = &Experiment::built_in().unwrap()[0];
-    plan::jobs(experiment, "smoke").unwrap().remove(0)
+    let experiment = REGISTRY[0].experiment().unwrap();
+    let mut job = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs.remove(0);
+    if let Task::Fit(fit) = &mut job.task {
+        fit.steps = STEPS;
+    }
+    job
+}
+
+const STEPS: u64 = 200;
+
+fn fresh(store: &Store, job: &Job) -> Outcome {
+    match store.kept(job).unwrap() {
+        Kept::Fresh(outcome) => outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Without seconds, which are the one thing that differs.
+fn timeless(mut outcome: Outcome) -> Outcome {
+    outcome.ended.seconds = 0.0;
+    for row in &mut outcome.rows {
+        assert!(row.values.remove("seconds").is_some());
+    }
+    outcome
 }
 
 /// A folder of its own for each test, empty.
@@ -28,21 +52,23 @@ fn run(
     checkpoint_every: u64,
     go_on: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<(), Error> {
-    catalog::run(job, &Running { store, checkpoint_every, progress: go_on })
+    let catalogue = Catalogue::new(None);
+    job.run(&Running {
+        store,
+        catalogue: &catalogue,
+        checkpoint: Due::Steps(checkpoint_every),
+        progress: go_on,
+        last: &|_| (),
+    })
 }
 
-fn files(folder: &Path, job: &Job) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<_> = fs::read_dir(folder.join(&job.experiment))
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
-        .collect();
-    files.sort();
-    files
+fn files(folder: &Path, job: &Job) -> Vec<String> {
+    let entries = fs::read_dir(folder.join(&job.experiment)).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
-fn an_interrupted_job_ends_with_the_same_bytes() {
+fn an_interrupted_job_ends_with_the_same_rows_and_counts() {
     let job = job();
     let (whole, parts) = (folder("whole"), folder("parts"));
     run(&job, &Store::new(&whole), 1_000, &|_| true).unwrap();
@@ -60,11 +86,14 @@ fn an_interrupted_job_ends_with_the_same_bytes() {
         run(&job, &store, 37, &go_on).unwrap();
         runs += 1;
     }
-    assert_eq!(runs, job.steps.div_ceil(37));
-    assert_eq!(steps.load(Relaxed), job.steps);
+    assert_eq!(runs, STEPS.div_ceil(37));
+    assert_eq!(steps.load(Relaxed), job.task.work());
     assert_eq!(files(&whole, &job), files(&parts, &job), "and no checkpoint is left");
-    let rows = store.outcome(&job).unwrap().rows;
-    assert_eq!(rows.len() as u64, 1 + job.steps / job.record_every);
+    let (whole, parts) = (fresh(&Store::new(&whole), &job), fresh(&store, &job));
+    assert_eq!(timeless(whole.clone()), timeless(parts));
+    // One chain: an evaluation for its start, and one for each step.
+    assert_eq!(whole.ended.counts["p_evaluations"], 1 + STEPS);
+    assert_eq!(whole.rows.last().unwrap().step, STEPS);
 }
 
 #[test]
@@ -79,15 +108,15 @@ fn malformed_files_are_named_with_their_line() {
     let broken: Vec<&str> =
         text.lines().enumerate().map(|(k, l)| if k == 3 { &l[..l.len() / 2] } else { l }).collect();
     fs::write(&path, broken.join("\n")).unwrap();
-    let error = store.outcome(&job).unwrap_err().to_string();
+    let error = store.kept(&job).unwrap_err().to_string();
     assert!(error.contains("line 4") && error.contains(&job.id()), "{error}");
 
     fs::write(&path, text.replacen("\"replicate\":0", "\"replicate\":9", 1)).unwrap();
-    let error = store.outcome(&job).unwrap_err().to_string();
+    let error = store.kept(&job).unwrap_err().to_string();
     assert!(error.contains("another job"), "{error}");
 
     fs::remove_file(&path).unwrap();
-    fs::write(path.with_extension("checkpoint"), "{\"fit\":").unwrap();
+    fs::write(path.with_extension("checkpoint"), format!("{CODE}\n{{\"fit\":")).unwrap();
     let error = run(&job, &store, 1_000, &|_| true).unwrap_err().to_string();
     assert!(error.contains("delete it to start the job again"), "{error}");
 }
@@ -108,4 +137,53 @@ fn a_checkpoint_of_another_fit_is_refused() {
     let error = run(&other, &store, 37, &|_| true).unwrap_err().to_string();
     assert!(error.contains("the fit was started with seed"), "{error}");
     assert!(error.contains(&format!("{}.checkpoint", other.id())), "{error}");
+}
+
+/// A result of other code is seen as such, is not held, and its checkpoints are not gone on with.
+#[test]
+fn other_code_is_stale() {
+    let job = job();
+    let folder = folder("stale");
+    let (ours, theirs) = (Store::new(&folder), Store::of_code(&folder, "0123456789abcdef"));
+    assert_eq!(ours.kept(&job).unwrap(), Kept::Missing);
+    let first = AtomicU64::new(1);
+    run(&job, &theirs, 37, &|_| first.swap(0, Relaxed) == 1).unwrap();
+    assert!(ours.checkpoint::<serde_json::Value>(&job).unwrap().is_none());
+    assert!(theirs.checkpoint::<serde_json::Value>(&job).unwrap().is_some());
+    run(&job, &theirs, 1_000, &|_| true).unwrap();
+    assert!(theirs.holds(&job) && !ours.holds(&job));
+    assert!(matches!(ours.kept(&job).unwrap(), Kept::Stale(code, _) if code == "0123456789abcdef"));
+    run(&job, &ours, 1_000, &|_| true).unwrap();
+    assert!(ours.holds(&job));
+}
+
+/// A fit that cannot go on is a result: it is kept, with its reason, and does not stop others.
+#[test]
+fn a_fit_that_diverges_is_kept() {
+    let mut job = job();
+    if let Task::Fit(fit) = &mut job.task {
+        fit.optimizer = toml::from_str("kind = 'sgd'\nrate = 1e300").unwrap();
+    }
+    let folder = folder("diverged");
+    let store = Store::new(&folder);
+    run(&job, &store, 1_000, &|_| true).unwrap();
+    let outcome = fresh(&store, &job);
+    assert!(outcome.ended.failure.as_ref().unwrap().starts_with("step "), "{outcome:?}");
+    assert_eq!(outcome.rows[0].step, 0);
+}
+
+/// Looking does not move: how often a fit is measured changes neither where it ends nor what it costs.
+#[test]
+fn measuring_more_often_changes_nothing() {
+    let last = |points| {
+        let mut job = job();
+        if let Task::Fit(fit) = &mut job.task {
+            fit.trace.points = points;
+        }
+        let store = Store::new(folder(&format!("points-{points}")));
+        run(&job, &store, 1_000, &|_| true).unwrap();
+        let outcome = timeless(fresh(&store, &job));
+        (outcome.rows.last().unwrap().clone(), outcome.ended)
+    };
+    assert_eq!(last(2), last(60));
 }

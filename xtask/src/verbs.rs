@@ -26,7 +26,7 @@ impl Verb {
 }
 
 /// All verbs, in the order a newcomer meets them.
-pub(crate) const VERBS: [Verb; 6] = [
+pub(crate) const VERBS: [Verb; 8] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -41,10 +41,43 @@ pub(crate) const VERBS: [Verb; 6] = [
         name: "figures",
         summary: "Run the experiments and draw the figures",
         usage: " [ARGS]...",
-        details: "Builds bench-suite in release mode and starts `mcsa-bench figures ARGS`.\n\
+        details: "Builds bench-suite in release mode, runs the jobs that have no result of this code, draws every\n\
+                  figure, judges every claim and writes report/index.html. An interrupted run goes on where it\n\
+                  stopped.\n\n\
+                  IDS...             only these experiments\n\
+                  --preset P         quick (2 minutes), default (a quarter of an hour) or paper (hours)\n\
+                  --jobs N           jobs at once; results do not depend on it\n\
+                  --out DIR          where results/ and report/ go\n\
+                  --data DIR         where imported data sets are\n\
+                  --force            run all jobs again\n\
+                  --no-run           draw what is there\n\
+                  --list             list the experiments\n\n\
                   Its own help: `cargo xtask figures -- --help`.",
         check: anything,
         run: figures,
+    },
+    Verb {
+        name: "claims",
+        summary: "Print what results say of each claim",
+        usage: " [ARGS]...",
+        details: "Builds bench-suite in release mode and starts `mcsa-bench claims ARGS`. Runs no experiment:\n\
+                  `figures` does. Takes IDS, --preset, --out and --data as `figures` does.",
+        check: anything,
+        run: claims,
+    },
+    Verb {
+        name: "fit",
+        summary: "Fit one model by one method",
+        usage: " --model NAME --method NAME [ARGS]...",
+        details: "Builds bench-suite in release mode and starts `mcsa-bench fit ARGS`; writes JSON: outcome,\n\
+                  parameters by name, held-out metrics, evaluations.\n\n\
+                  --set KEY=VALUE    a setting: `method.chains=20`, `optimizer.rate=0.1`, `steps=2000`; repeatable\n\
+                  --seed N           the seed\n\
+                  --out FILE         where to write\n\
+                  --list-models, --list-methods\n\n\
+                  Its own help: `cargo xtask fit -- --help`.",
+        check: anything,
+        run: fit,
     },
     Verb {
         name: "data",
@@ -159,19 +192,30 @@ fn bench(arguments: &[String]) -> io::Result<ExitCode> {
 }
 
 fn figures(arguments: &[String]) -> io::Result<ExitCode> {
-    let start = ["run", "--release", "-p", "mcsa-bench-suite", "--bin", "mcsa-bench", "--", "figures"];
-    Step::cargo("figures", &start).and(after_dashes(arguments)).hand_over()
+    suite("figures", arguments)
+}
+
+fn claims(arguments: &[String]) -> io::Result<ExitCode> {
+    suite("claims", arguments)
+}
+
+fn fit(arguments: &[String]) -> io::Result<ExitCode> {
+    suite("fit", arguments)
 }
 
 fn data(arguments: &[String]) -> io::Result<ExitCode> {
-    data_step(arguments, std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty())).hand_over()
+    suite("data", arguments)
+}
+
+fn suite(verb: &'static str, arguments: &[String]) -> io::Result<ExitCode> {
+    suite_step(verb, arguments, std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty())).hand_over()
 }
 
 /// Paths are the user's, so it works where the user is; the folder is at the root, where the figures look for it.
-fn data_step(arguments: &[String], named: Option<OsString>) -> Step {
+fn suite_step(verb: &'static str, arguments: &[String], named: Option<OsString>) -> Step {
     let manifest = workspace::root().join("Cargo.toml").display().to_string();
-    let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
-    let step = Step::cargo("data", &start).and(&["--bin", "mcsa-bench", "--", "data"].map(String::from));
+    let start = ["run", "--quiet", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
+    let step = Step::cargo(verb, &start).and(&["--bin", "mcsa-bench", "--", verb].map(String::from));
     let folder = named.unwrap_or_else(|| workspace::root().join("data").into());
     step.and(after_dashes(arguments)).with("MCSA_DATA", folder).here()
 }
@@ -207,11 +251,11 @@ mod tests {
     #[test]
     fn data_is_looked_for_where_the_user_says() {
         let arguments = ["import", "sml", "x.csv"].map(String::from);
-        let step = data_step(&arguments, Some("elsewhere".into()));
+        let step = suite_step("data", &arguments, Some("elsewhere".into()));
         assert!(step.title().ends_with("-- data import sml x.csv"), "{}", step.title());
         assert_eq!(step.variable("MCSA_DATA"), Some("elsewhere".into()));
         let at_the_root = workspace::root().join("data").into_os_string();
-        assert_eq!(data_step(&[], None).variable("MCSA_DATA"), Some(at_the_root));
+        assert_eq!(suite_step("data", &[], None).variable("MCSA_DATA"), Some(at_the_root));
     }
 
     #[test]

@@ -151,6 +151,14 @@ impl Catalogue {
         }
     }
 
+    /// The SHA-256 of a set's file.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn digest(&self, name: &str) -> Result<String, DataError> {
+        Ok(self.table(self.entry(name)?)?.0.sha256)
+    }
+
     pub(super) fn place(&self, entry: &Entry) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(entry.file()))
     }

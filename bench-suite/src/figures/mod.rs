@@ -1,5 +1,56 @@
-//! Figures: pure functions from rows to drawings.
+//! Figures: pure functions from results to drawings.
 
-mod descent;
+mod conditional_variance;
+mod convergence;
+mod curves;
+mod gaussian;
+mod logistic;
 
-pub use descent::descent;
+pub use conditional_variance::conditional_variance;
+pub use convergence::convergence;
+pub use gaussian::gaussian;
+pub use logistic::{logistic, logistic_speed};
+
+use crate::draw::Figure;
+
+/// A figure with the name of its files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plate {
+    /// The name, unique within the experiment.
+    pub name: String,
+    /// What is drawn.
+    pub figure: Figure,
+}
+
+impl Plate {
+    /// A figure under a name.
+    pub fn new(name: impl Into<String>, figure: Figure) -> Self {
+        Self { name: name.into(), figure }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::evidence::Evidence;
+    use crate::experiment::PresetName;
+    use crate::registry::REGISTRY;
+
+    /// Whatever has been run so far, the figures can be drawn: with all rows, with none, and with infinities.
+    #[test]
+    fn every_figure_can_be_drawn_at_any_time() {
+        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance"];
+        for entry in &REGISTRY {
+            for value in [1.0, f64::INFINITY, f64::NAN] {
+                let rows = |_: &_, _, _| names.map(|name| (name, value)).to_vec();
+                let mut evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
+                for plate in (entry.figures)(&evidence) {
+                    assert!(plate.figure.draw().is_ok(), "{} {}", entry.file, plate.name);
+                }
+                evidence.outcomes.clear();
+                for plate in (entry.figures)(&evidence) {
+                    assert!(plate.figure.draw().is_ok(), "{} {}, empty", entry.file, plate.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What is measured of a fit.
+
+use mcsa::{Error, LogDensity, Stream, batch, batch_mut, numeric};
+use mcsa_families::{Gaussian, Normal, kl_gaussian};
+use mcsa_models as models;
+
+use super::Posterior;
+
+/// Names with their numbers.
+pub type Measures = Vec<(&'static str, f64)>;
+
+/// Measures lambda. It has its own randomness and sees no chain, so that looking cannot move a fit.
+pub trait Judge: Send + Sync {
+    /// What is to be said of the member `params` of a family.
+    ///
+    /// # Errors
+    /// If the params are at the border of what can be computed, such as a covariance without a Cholesky factor.
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error>;
+}
+
+/// Both divergences from a Gaussian target, exactly.
+pub(super) struct Divergence {
+    target: Normal,
+    variances: Vec<f64>,
+    floor: f64,
+    /// `log det` of the target's covariance.
+    log_volume: f64,
+}
+
+impl Divergence {
+    pub(super) fn new(target: &models::Gaussian) -> Result<Self, Error> {
+        let variances: Vec<f64> = (0..target.dim()).map(|i| target.variance(i)).collect();
+        let floor = target.mean_field_floor();
+        let covariance = target.covariance();
+        let normal = Normal::new(target.mean().to_vec(), covariance.as_ref())?;
+        let log_volume = variances.iter().map(|variance| variance.ln()).sum::<f64>() - 2.0 * floor;
+        Ok(Self { target: normal, variances, floor, log_volume })
+    }
+}
+
+impl Judge for Divergence {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+        let (mean, variances) = (family.mean(params), family.variances(params)?);
+        let inclusive = if family.num_params() == 2 * family.dim() {
+            let terms = mean.iter().zip(&variances).enumerate().map(|(i, (m, v))| {
+                let square = (self.target.mean()[i] - m).powi(2);
+                (self.variances[i] + square) / v - 1.0 + v.ln()
+            });
+            0.5 * (terms.sum::<f64>() - self.log_volume)
+        } else {
+            kl_gaussian(&self.target, &family.moments(params)?)?
+        };
+        Ok(vec![("kl", inclusive), ("kl_floor", self.floor)])
+    }
+}
+
+/// Mean and scale of the first coordinate: all there is to see in one dimension.
+pub(super) struct Moments;
+
+impl Judge for Moments {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+        Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
+    }
+}
+
+/// The log evidence, by importance sampling from `q`.
+///
+/// ```text
+/// log 1/S sum_s p(z_s) / q(z_s),   z_s ~ q,   S = 4096
+/// ```
+/// Markov's inequality bounds how far it can exceed the truth: by `t` nats with probability at most `exp(-t)`.
+pub(super) struct Evidence {
+    pub(super) target: std::sync::Arc<dyn Posterior>,
+}
+
+const DRAWS: usize = 4096;
+const AT_ONCE: usize = 256;
+
+impl Judge for Evidence {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], mut stream: Stream) -> Result<Measures, Error> {
+        let dim = family.dim();
+        let mut points = vec![0.0; dim * AT_ONCE];
+        let mut work = vec![0.0; family.work_len(AT_ONCE).max(self.target.work_len(AT_ONCE))];
+        let (mut log_p, mut log_q, mut log_w) = (vec![0.0; AT_ONCE], vec![0.0; AT_ONCE], Vec::new());
+        for _ in 0..DRAWS / AT_ONCE {
+            let lane = std::slice::from_mut(&mut stream);
+            family.sample_into(params, lane, batch_mut(&mut points, dim, AT_ONCE), &mut log_q, &mut work);
+            self.target.log_densities(batch(&points, dim, AT_ONCE), &mut log_p, &mut work);
+            let ratios = log_p.iter().zip(&log_q).map(|(p, q)| p - q);
+            log_w.extend(ratios.map(|w| if w.is_nan() { f64::NEG_INFINITY } else { w }));
+        }
+        Ok(vec![("log_z", numeric::log_sum_exp(&log_w) - (DRAWS as f64).ln())])
+    }
+}

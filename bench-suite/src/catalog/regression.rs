@@ -1,0 +1,105 @@
+//! What is measured where data were held out.
+
+use std::sync::Arc;
+
+use mcsa::{Error, Stream};
+use mcsa_families::Gaussian;
+use mcsa_models::{
+    GaussianProcessClassification, Link, NeuralRegression, RobustGaussianProcess, accuracy,
+    log_odds_from_moments, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
+};
+
+use super::{Judge, Measures};
+use crate::data::{Dataset, Scaling};
+
+/// Accuracy and mean log predictive density of labels, on both sides of the split.
+pub(super) struct Labels<L> {
+    pub(super) train: Dataset,
+    pub(super) test: Dataset,
+    /// Where the weights begin among the coordinates.
+    pub(super) first: usize,
+    pub(super) link: std::marker::PhantomData<L>,
+}
+
+impl<L: Link> Judge for Labels<L> {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+        let (mean, variances) = (family.mean(params), family.variances(params)?);
+        let odds = |data: &Dataset| {
+            let mut odds = vec![0.0; data.rows()];
+            log_odds_from_moments::<L>(
+                data.x.as_ref(),
+                &mean[self.first..],
+                &variances[self.first..],
+                &mut odds,
+            );
+            odds
+        };
+        Ok(of_labels(&odds(&self.test), &self.test, &odds(&self.train), &self.train))
+    }
+}
+
+fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Dataset) -> Measures {
+    vec![
+        ("accuracy", accuracy(odds, &test.y)),
+        ("lpd", log_predictive_density(odds, &test.y)),
+        ("train_accuracy", accuracy(fitted, &train.y)),
+        ("train_lpd", log_predictive_density(fitted, &train.y)),
+    ]
+}
+
+/// The same for a Gaussian process.
+pub(super) struct ProcessLabels {
+    pub(super) model: Arc<GaussianProcessClassification>,
+    pub(super) test: Dataset,
+}
+
+impl Judge for ProcessLabels {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+        let (mean, variances) = (family.mean(params), family.variances(params)?);
+        let mut odds = vec![0.0; self.test.rows()];
+        self.model.log_odds_from_moments(self.test.x.as_ref(), mean, &variances, &mut odds)?;
+        Ok(vec![
+            ("accuracy", accuracy(&odds, &self.test.y)),
+            ("lpd", log_predictive_density(&odds, &self.test.y)),
+        ])
+    }
+}
+
+/// Root mean squared error and mean log predictive density of responses, in the units of the data.
+pub(super) struct Responses {
+    pub(super) model: Arc<NeuralRegression>,
+    pub(super) test: Dataset,
+    pub(super) scaling: Scaling,
+}
+
+impl Judge for Responses {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+        let (mean, variances) = (family.mean(params), family.variances(params)?);
+        let (mut means, mut spreads) = (vec![0.0; self.test.rows()], vec![0.0; self.test.rows()]);
+        self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
+        let lpd = normal_log_predictive_density(&means, &spreads, &self.test.y);
+        Ok(of_responses(&means, lpd, &self.test, &self.scaling))
+    }
+}
+
+fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> Measures {
+    let error = root_mean_squared_error(means, &test.y);
+    vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.log_deviation())]
+}
+
+/// The same for a Gaussian process with Student noise.
+pub(super) struct ProcessResponses {
+    pub(super) model: Arc<RobustGaussianProcess>,
+    pub(super) test: Dataset,
+    pub(super) scaling: Scaling,
+}
+
+impl Judge for ProcessResponses {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+        let (mean, variances) = (family.mean(params), family.variances(params)?);
+        let moments = self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances)?;
+        let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();
+        let lpd = self.model.log_predictive_density(mean, &moments, &self.test.y);
+        Ok(of_responses(&means, lpd, &self.test, &self.scaling))
+    }
+}

@@ -1,0 +1,75 @@
+//! Optimisers by name.
+
+use mcsa::{Error, Optimizer};
+use mcsa_optim::{
+    AdaGrad, AdaGradState, Adam, AdamState, Dog, DogState, Momentum, MomentumState, Nesterov, NesterovState,
+    RmsProp, RmsPropState, Sgd, SgdState,
+};
+use serde::{Deserialize, Serialize};
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $variant:ident($config:ident, $state:ident) $name:literal),+ $(,)?) => {
+        /// An optimiser by name, with its settings; `rate` may be a schedule.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum Rule {
+            $($(#[$doc])* $variant($config)),+
+        }
+
+        /// What a [`Rule`] remembers.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        pub enum RuleState {
+            $($(#[$doc])* $variant($state)),+
+        }
+
+        impl Rule {
+            /// The name, as files write it.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name),+
+                }
+            }
+        }
+
+        impl Optimizer for Rule {
+            type State = RuleState;
+
+            fn init(&self, num_params: usize) -> RuleState {
+                match self {
+                    $(Self::$variant(rule) => RuleState::$variant(rule.init(num_params))),+
+                }
+            }
+
+            fn check(&self, num_params: usize, state: &RuleState) -> Result<(), Error> {
+                match (self, state) {
+                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.check(num_params, state),)+
+                    _ => Err(Error::invalid("the state belongs to another optimiser")),
+                }
+            }
+
+            fn ascend(&self, state: &mut RuleState, params: &mut [f64], direction: &[f64]) {
+                match (self, state) {
+                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.ascend(state, params, direction),)+
+                    _ => unreachable!("a state is checked before it is used"),
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    /// Steps per coordinate, by two moving averages.
+    Adam(Adam, AdamState) "adam",
+    /// Plain steps.
+    Sgd(Sgd, SgdState) "sgd",
+    /// Heavy ball.
+    Momentum(Momentum, MomentumState) "momentum",
+    /// Nesterov's momentum.
+    Nesterov(Nesterov, NesterovState) "nesterov",
+    /// Steps per coordinate, by one moving average.
+    RmsProp(RmsProp, RmsPropState) "rms-prop",
+    /// Steps per coordinate, by a growing sum.
+    AdaGrad(AdaGrad, AdaGradState) "ada-grad",
+    /// Steps without a rate.
+    Dog(Dog, DogState) "dog",
+}

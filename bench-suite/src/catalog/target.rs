@@ -1,0 +1,328 @@
+//! Targets by name.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use faer::Mat;
+use mcsa::{Error, Gradient, Named, Seed};
+use mcsa_models::{
+    Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Logistic,
+    LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
+    SkewNormal, StockVolatility,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Judge;
+use super::judge::{Divergence, Evidence, Moments};
+use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
+use crate::data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
+
+/// A target by name, with its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Target {
+    /// Mean 0, covariance 1.
+    StandardGaussian {
+        /// The dimension.
+        dim: usize,
+    },
+    /// Mean `1, -1, 1, ..`, standard deviations from 0.5 to 2, all pairs equally correlated.
+    CorrelatedGaussian {
+        /// The dimension.
+        dim: usize,
+        /// The correlation of each pair.
+        correlation: f64,
+    },
+    /// Independent coordinates of random variance (CW): one draw, the same in every replicate.
+    DiagonalGaussian {
+        /// The dimension.
+        dim: usize,
+    },
+    /// A random covariance (pMCSA): one draw, the same in every replicate.
+    WishartGaussian {
+        /// The dimension.
+        dim: usize,
+        /// Degrees of freedom.
+        freedom: f64,
+    },
+    /// The skew normal of MSC.
+    SkewNormal,
+    /// A bent ridge.
+    Banana {
+        /// The standard deviation along the ridge.
+        width: f64,
+        /// How much it bends.
+        bend: f64,
+    },
+    /// Neal's funnel.
+    Funnel {
+        /// The dimension.
+        dim: usize,
+        /// The standard deviation of the neck.
+        scale: f64,
+    },
+    /// Eight schools, standardised effects as coordinates.
+    EightSchools,
+    /// Radon in the homes of counties.
+    Radon,
+    /// Stochastic volatility of a series of levels.
+    StockVolatility {
+        /// The series.
+        data: String,
+    },
+    /// Logistic regression with scales of its own (MCMC-SE).
+    HierarchicalLogistic {
+        /// The data set.
+        data: String,
+        /// Whether inputs are standardised.
+        standardised: bool,
+    },
+    /// Logistic regression under a normal prior.
+    Logistic {
+        /// The data set.
+        data: String,
+        /// Whether inputs are standardised.
+        standardised: bool,
+        /// The standard deviation of the prior.
+        prior_scale: f64,
+    },
+    /// Probit regression under a standard normal prior (MSC).
+    Probit {
+        /// The data set.
+        data: String,
+    },
+    /// Gaussian process classification (MCMC-SE).
+    GpClassification {
+        /// The data set.
+        data: String,
+        /// Whether inputs are standardised.
+        standardised: bool,
+    },
+    /// A neural regression with one hidden layer (pMCSA).
+    NeuralRegression {
+        /// The data set.
+        data: String,
+        /// Hidden units.
+        hidden: usize,
+    },
+    /// Gaussian process regression with Student noise (pMCSA).
+    RobustGp {
+        /// The data set.
+        data: String,
+    },
+}
+
+/// What is asked of a target: slopes for the methods that need them, names for people. Behind a pointer a virtual call is
+/// made per batch.
+pub trait Posterior: Gradient + Named {}
+
+impl<P: Gradient + Named> Posterior for P {}
+
+/// A target built, and what judges fits of it.
+pub struct Problem {
+    /// What is fitted.
+    pub posterior: Arc<dyn Posterior>,
+    /// What is measured.
+    pub judge: Box<dyn Judge>,
+}
+
+/// Where the one draw of a random target comes from.
+const FIXED: Seed = Seed::new(2022);
+
+impl Target {
+    /// Every name, its settings, and what stands behind it.
+    pub const ALL: [(&'static str, &'static str, &'static str); 16] = [
+        ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
+        ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
+        ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
+        ("wishart-gaussian", "dim = 100, freedom = 600.0", "random covariance (pMCSA)"),
+        ("skew-normal", "", "one dimension (MSC)"),
+        ("banana", "width = 2.0, bend = 0.5", "a bent ridge"),
+        ("funnel", "dim = 5, scale = 1.0", "Neal's funnel"),
+        ("eight-schools", "", "non-centred"),
+        ("radon", "", "homes in counties (MCMC-SE, CW)"),
+        ("stock-volatility", "data = \"sp500_close_2007_2017\"", "levels of an index (CW)"),
+        ("hierarchical-logistic", "data = \"pima\", standardised = false", "labels (MCMC-SE, CW)"),
+        ("logistic", "data = \"pima\", standardised = true, prior_scale = 1.0", "labels"),
+        ("probit", "data = \"pima\"", "labels (MSC)"),
+        ("gp-classification", "data = \"sonar\", standardised = false", "labels (MCMC-SE)"),
+        ("neural-regression", "data = \"yacht\", hidden = 50", "responses (pMCSA)"),
+        ("robust-gp", "data = \"yacht\"", "responses (pMCSA)"),
+    ];
+
+    /// The name, as files write it.
+    pub fn kind(&self) -> &'static str {
+        let place = match self {
+            Self::StandardGaussian { .. } => 0,
+            Self::CorrelatedGaussian { .. } => 1,
+            Self::DiagonalGaussian { .. } => 2,
+            Self::WishartGaussian { .. } => 3,
+            Self::SkewNormal => 4,
+            Self::Banana { .. } => 5,
+            Self::Funnel { .. } => 6,
+            Self::EightSchools => 7,
+            Self::Radon => 8,
+            Self::StockVolatility { .. } => 9,
+            Self::HierarchicalLogistic { .. } => 10,
+            Self::Logistic { .. } => 11,
+            Self::Probit { .. } => 12,
+            Self::GpClassification { .. } => 13,
+            Self::NeuralRegression { .. } => 14,
+            Self::RobustGp { .. } => 15,
+        };
+        Self::ALL[place].0
+    }
+
+    /// The data set, if there is one.
+    pub fn data(&self) -> Option<&str> {
+        match self {
+            Self::HierarchicalLogistic { data, .. }
+            | Self::Logistic { data, .. }
+            | Self::Probit { data }
+            | Self::GpClassification { data, .. }
+            | Self::NeuralRegression { data, .. }
+            | Self::RobustGp { data }
+            | Self::StockVolatility { data } => Some(data),
+            Self::Radon => Some("radon_mn"),
+            _ => None,
+        }
+    }
+
+    /// What people call it: the data set, or else the kind.
+    pub fn label(&self) -> &str {
+        self.data().unwrap_or_else(|| self.kind())
+    }
+
+    /// Builds the target. Data are split by `seed`, so a replicate has its own split and all methods of it the same.
+    ///
+    /// # Errors
+    /// If a setting is impossible or the data cannot be loaded.
+    pub fn build(&self, catalogue: &Catalogue, seed: Seed) -> Result<Problem, Error> {
+        let mut fixed = FIXED.named(self.kind()).stream(0, 0);
+        match self {
+            Self::StandardGaussian { dim } => gaussian(Gaussian::standard(*dim)),
+            Self::CorrelatedGaussian { dim, correlation } => {
+                gaussian(correlated_gaussian(*dim, *correlation)?)
+            }
+            Self::DiagonalGaussian { dim } => gaussian(Gaussian::random_diagonal(*dim, &mut fixed)?),
+            Self::WishartGaussian { dim, freedom } => {
+                gaussian(Gaussian::random_wishart(*dim, *freedom, &mut fixed)?)
+            }
+            Self::SkewNormal => Ok(judged(SkewNormal::msc(), Moments)),
+            Self::Banana { width, bend } => Ok(judged(Banana::new(*width, *bend)?, Moments)),
+            Self::Funnel { dim, scale } => Ok(judged(Funnel::new(*dim, *scale)?, Moments)),
+            Self::EightSchools => Ok(judged(EightSchools::non_centred(), Moments)),
+            Self::Radon => {
+                let data = catalogue.radon()?;
+                let counties = data.counties.len();
+                Ok(weighed(Radon::new(counties, data.county, data.floor, data.log_radon)?))
+            }
+            Self::StockVolatility { data } => {
+                let levels = catalogue.series(data)?.levels;
+                Ok(weighed(StockVolatility::new(levels.col_as_slice(0).to_vec())?))
+            }
+            Self::HierarchicalLogistic { data, standardised } => {
+                let (train, test) = halves(catalogue, data, *standardised, seed)?;
+                let model = HierarchicalLogistic::new(train.x.as_ref(), &train.y, ScalePrior::HalfNormal)?;
+                let (train, test) = (train.with_ones_last(), test.with_ones_last());
+                Ok(judged(model, Labels::<Logistic> { train, test, first: 2, link: PhantomData }))
+            }
+            Self::Logistic { data, standardised, prior_scale } => {
+                let (train, test) = halves(catalogue, data, *standardised, seed)?;
+                let (train, test) = (train.with_ones_last(), test.with_ones_last());
+                let model = LogisticRegression::new(train.x.as_ref(), &train.y, *prior_scale)?;
+                Ok(judged(model, Labels::<Logistic> { train, test, first: 0, link: PhantomData }))
+            }
+            Self::Probit { data } => {
+                let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
+                let (train, test) = (split.train.with_ones_first(), split.test.with_ones_first());
+                let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
+                Ok(judged(model, Labels::<Probit> { train, test, first: 0, link: PhantomData }))
+            }
+            Self::GpClassification { data, standardised } => {
+                let (train, test) = halves(catalogue, data, *standardised, seed)?;
+                let model = Arc::new(GaussianProcessClassification::new(train.x.as_ref(), &train.y)?);
+                Ok(Problem { posterior: model.clone(), judge: Box::new(ProcessLabels { model, test }) })
+            }
+            Self::NeuralRegression { data, hidden } => {
+                let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
+                let scaling = target.ok_or_else(|| no_responses(data))?;
+                let model = Arc::new(NeuralRegression::new(train.x.as_ref(), &train.y, *hidden)?);
+                Ok(Problem { posterior: model.clone(), judge: Box::new(Responses { model, test, scaling }) })
+            }
+            Self::RobustGp { data } => {
+                let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
+                let scaling = target.ok_or_else(|| no_responses(data))?;
+                let model = Arc::new(RobustGaussianProcess::new(train.x.as_ref(), &train.y)?);
+                Ok(Problem {
+                    posterior: model.clone(),
+                    judge: Box::new(ProcessResponses { model, test, scaling }),
+                })
+            }
+        }
+    }
+}
+
+fn judged(posterior: impl Posterior + 'static, judge: impl Judge + 'static) -> Problem {
+    Problem { posterior: Arc::new(posterior), judge: Box::new(judge) }
+}
+
+fn gaussian(target: Gaussian) -> Result<Problem, Error> {
+    let judge = Divergence::new(&target)?;
+    Ok(judged(target, judge))
+}
+
+fn weighed(posterior: impl Posterior + 'static) -> Problem {
+    let posterior: Arc<dyn Posterior> = Arc::new(posterior);
+    Problem { judge: Box::new(Evidence { target: posterior.clone() }), posterior }
+}
+
+fn scaled(catalogue: &Catalogue, name: &str, seed: Seed) -> Result<Standardised, DataError> {
+    Standardised::new(&Split::new(&catalogue.load(name)?, Share::Down(0.9), seed)?)
+}
+
+fn halves(
+    catalogue: &Catalogue,
+    name: &str,
+    scale: bool,
+    seed: Seed,
+) -> Result<(Dataset, Dataset), DataError> {
+    if scale {
+        let Standardised { train, test, .. } = scaled(catalogue, name, seed)?;
+        return Ok((train, test));
+    }
+    let split = Split::new(&catalogue.load(name)?, Share::Down(0.9), seed)?;
+    Ok((split.train, split.test))
+}
+
+fn no_responses(name: &str) -> Error {
+    Error::invalid(format!("the set {name} has labels; this model regresses measured responses"))
+}
+
+/// Mean `1, -1, 1, ..`, standard deviations spread geometrically from 0.5 to 2, every pair with the same correlation.
+///
+/// # Errors
+/// If the correlation makes no covariance: it must lie in `(-1/(dim - 1), 1)`.
+pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Error> {
+    let scale = |i: usize| 0.5 * 4.0_f64.powf(i as f64 / (dim.max(2) - 1) as f64);
+    let mean = (0..dim).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let entry = |i, j| scale(i) * scale(j) * if i == j { 1.0 } else { correlation };
+    Gaussian::new(mean, Mat::from_fn(dim, dim, entry).as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_listing_says_can_be_built() {
+        let catalogue = Catalogue::new(None);
+        for (name, settings, _) in Target::ALL {
+            let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
+            let target: Target = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
+            assert_eq!(target.kind(), name);
+            let problem = target.build(&catalogue, Seed::new(1)).unwrap();
+            assert!(problem.posterior.dim() > 0, "{name}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Claims: sentences of papers, each with what our results say of it.
+//!
+//! A claim is a function from [`Evidence`] to a [`Finding`]: a number, the threshold it is held against, a verdict. It abstains
+//! where rows are missing, replicates too few, or the claim cannot be reproduced. Every file tests its claims on rows
+//! made up so that they hold, fail and abstain.
+
+mod conditional_variance;
+mod convergence;
+mod gaussian;
+mod logistic;
+mod logistic_speed;
+mod resampling;
+
+pub use conditional_variance::conditional_variance;
+pub use convergence::convergence;
+pub use gaussian::gaussian;
+pub use logistic::logistic;
+pub use logistic_speed::logistic_speed;
+
+use crate::evidence::Evidence;
+
+/// What is said to be so, and by whom.
+pub struct Claim {
+    /// Where: `CW, Fig. 6`.
+    pub citation: &'static str,
+    /// What, in our words.
+    pub sentence: &'static str,
+    /// What results say of it.
+    pub judge: fn(&Evidence) -> Finding,
+}
+
+/// What results say of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The number is on the claimed side of the threshold.
+    Agree,
+    /// It is on the other side.
+    Disagree,
+    /// Results are missing or too few.
+    TooLittle,
+    /// It cannot be reproduced as published; the finding says why.
+    NotReproducible,
+}
+
+/// A verdict with its reasons.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// What results say.
+    pub verdict: Verdict,
+    /// What was measured.
+    pub number: f64,
+    /// What it is held against.
+    pub threshold: f64,
+    /// What the number is, and which side of the threshold is claimed.
+    pub reason: String,
+}
+
+/// The fewest replicates a claim about medians or means rests on.
+pub(crate) const ENOUGH: usize = 3;
+
+/// The least of some numbers; NaN if one is, or if there is none: a number that is missing must not be passed over.
+pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
+    let smaller = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) };
+    values.into_iter().reduce(smaller).unwrap_or(f64::NAN)
+}
+
+/// The greatest, in the same way.
+pub(crate) fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
+    -least(values.into_iter().map(|value| -value))
+}
+
+impl Finding {
+    /// Claimed: the number is at least the threshold.
+    pub fn at_least(number: f64, threshold: f64, what: impl Into<String>) -> Self {
+        Self::held(number >= threshold, number, threshold, "≥", what)
+    }
+
+    /// Claimed: the number is at most the threshold.
+    pub fn at_most(number: f64, threshold: f64, what: impl Into<String>) -> Self {
+        Self::held(number <= threshold, number, threshold, "≤", what)
+    }
+
+    fn held(holds: bool, number: f64, threshold: f64, sign: &str, what: impl Into<String>) -> Self {
+        let reason = format!("{} (claimed: {sign} {threshold})", what.into());
+        if number.is_nan() {
+            return Self::too_little(reason);
+        }
+        let verdict = if holds { Verdict::Agree } else { Verdict::Disagree };
+        Self { verdict, number, threshold, reason }
+    }
+
+    /// No judgement: `what` is missing.
+    pub fn too_little(what: impl Into<String>) -> Self {
+        Self { verdict: Verdict::TooLittle, number: f64::NAN, threshold: f64::NAN, reason: what.into() }
+    }
+
+    /// No judgement: it cannot be reproduced, and why.
+    pub fn not_reproducible(why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::NotReproducible, ..Self::too_little(why) }
+    }
+}
+
+impl Claim {
+    /// What the evidence says, unless it is of other code or has too few replicates.
+    pub fn find(&self, evidence: &Evidence) -> Finding {
+        let finding = (self.judge)(evidence);
+        if finding.verdict == Verdict::NotReproducible {
+            return finding;
+        }
+        if evidence.is_stale {
+            return Finding::too_little("all results are of other code; run the experiment again");
+        }
+        match evidence.replicates() {
+            few if few < ENOUGH => Finding::too_little(format!("{few} replicates; {ENOUGH} are needed")),
+            _ => finding,
+        }
+    }
+}
+
+impl Verdict {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agree => "agree",
+            Self::Disagree => "disagree",
+            Self::TooLittle => "not enough evidence",
+            Self::NotReproducible => "not reproducible",
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! How much of a number is luck.
+
+use mcsa::Seed;
+
+use super::{Finding, Verdict};
+use crate::quantile::quantile;
+
+/// Values of several series, a column each; row `r` holds replicate `r` of all of them.
+pub(crate) type Columns = Vec<Vec<f64>>;
+
+/// The level of the interval a claim has to be outside of.
+const LEVEL: f64 = 0.9;
+const RESAMPLES: usize = 999;
+
+impl Finding {
+    /// Claimed: a statistic of paired replicates is at least the threshold. Replicates are resampled, all series together, for
+    /// they share data and seeds; where the interval holds the threshold there is too little evidence.
+    pub(crate) fn at_least_of(
+        columns: &[Vec<f64>],
+        statistic: impl Fn(&[Vec<f64>]) -> f64,
+        threshold: f64,
+        what: &str,
+    ) -> Self {
+        let rows = columns.iter().map(Vec::len).min().unwrap_or(0);
+        if rows == 0 || columns.iter().any(|column| column.len() != rows) {
+            return Self::too_little(format!("{what}: not every replicate has a value"));
+        }
+        let number = statistic(columns);
+        let mut stream = Seed::new(0).named("resampling").stream(0, 0);
+        let mut resampled = || {
+            let picks: Vec<usize> =
+                (0..rows).map(|_| ((stream.uniform() * rows as f64) as usize).min(rows - 1)).collect();
+            let column = |column: &Vec<f64>| picks.iter().map(|pick| column[*pick]).collect();
+            statistic(&columns.iter().map(column).collect::<Columns>())
+        };
+        let mut values: Vec<f64> = (0..RESAMPLES).map(|_| resampled()).collect();
+        let [low, high] = [0.5 - 0.5 * LEVEL, 0.5 + 0.5 * LEVEL].map(|level| quantile(&mut values, level));
+        let what = format!("{what}, 90 % interval [{low:.3}, {high:.3}]");
+        let plain = Self::at_least(number, threshold, what);
+        let is_open = low < threshold && threshold <= high;
+        if is_open { Self { verdict: Verdict::TooLittle, ..plain } } else { plain }
+    }
+}
+
+/// The mean of a column.
+pub(crate) fn mean(column: &[f64]) -> f64 {
+    column.iter().sum::<f64>() / column.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(column: &[f64], threshold: f64) -> Verdict {
+        Finding::at_least_of(&[column.to_vec()], |columns| mean(&columns[0]), threshold, "mean").verdict
+    }
+
+    #[test]
+    fn what_luck_could_do_is_not_evidence() {
+        let column = [0.9, 1.0, 1.1, 0.8, 1.2];
+        assert_eq!(verdict(&column, 0.5), Verdict::Agree);
+        assert_eq!(verdict(&column, 1.5), Verdict::Disagree);
+        assert_eq!(verdict(&column, 1.0), Verdict::TooLittle);
+        assert_eq!(verdict(&[], 1.0), Verdict::TooLittle);
+        assert_eq!(verdict(&[f64::NAN, 1.0], 0.0), Verdict::TooLittle);
+    }
+}

@@ -1,0 +1,211 @@
+//! What an experiment has found so far: what figures, tables and claims are made from.
+
+use mcsa::Error;
+
+use crate::catalog::{Method, Rule, Target};
+use crate::data::Catalogue;
+use crate::experiment::{Experiment, PresetName};
+use crate::interval::bootstrap;
+use crate::kinds::{Fit, Task};
+use crate::plan::{Plan, plan};
+use crate::quantile::quantile;
+use crate::store::{Kept, Outcome, Store};
+
+/// The results of an experiment at a preset, all of one code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What was asked.
+    pub experiment: Experiment,
+    /// With which effort.
+    pub preset: PresetName,
+    /// What was found, in the order of the plan.
+    pub outcomes: Vec<Outcome>,
+    /// How many jobs have no result.
+    pub missing: usize,
+    /// How many have a result of other code, which is left out.
+    pub stale: usize,
+    /// Whether all outcomes are of other code: shown for want of better ones.
+    pub is_stale: bool,
+    /// Data sets that are absent, with what to do.
+    pub absent: Vec<(String, String)>,
+}
+
+/// Replicates of one task.
+#[derive(Debug, Clone)]
+pub struct Series<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// One outcome per replicate.
+    pub outcomes: Vec<&'a Outcome>,
+}
+
+impl Evidence {
+    /// What the store holds. Fresh results alone; if there are none, stale ones of one code, marked.
+    ///
+    /// # Errors
+    /// If a file is malformed or the plan is impossible.
+    pub fn gather(
+        experiment: Experiment,
+        preset: PresetName,
+        store: &Store,
+        catalogue: &Catalogue,
+    ) -> Result<Self, Error> {
+        let Plan { jobs, absent } = plan(&experiment, preset, catalogue)?;
+        let (mut fresh, mut stale, mut missing) = (Vec::new(), Vec::new(), 0);
+        for job in &jobs {
+            match store.kept(job)? {
+                Kept::Fresh(outcome) => fresh.push(outcome),
+                Kept::Stale(code, outcome) => stale.push((code, outcome)),
+                Kept::Missing => missing += 1,
+            }
+        }
+        let (count, is_stale) = (stale.len(), fresh.is_empty() && !stale.is_empty());
+        let code = stale.first().map(|(code, _)| code.clone());
+        let old = stale.into_iter().filter(|(c, _)| Some(c) == code.as_ref()).map(|(_, outcome)| outcome);
+        let outcomes = if is_stale { old.collect() } else { fresh };
+        let absent = absent.into_iter().collect();
+        Ok(Self { experiment, preset, outcomes, missing, stale: count, is_stale, absent })
+    }
+
+    /// Outcomes by task, in the order of the plan.
+    pub fn series(&self) -> Vec<Series<'_>> {
+        let mut all: Vec<Series<'_>> = Vec::new();
+        for outcome in &self.outcomes {
+            match all.iter_mut().find(|series| *series.task == outcome.job.task) {
+                Some(series) => series.outcomes.push(outcome),
+                None => all.push(Series { task: &outcome.job.task, outcomes: vec![outcome] }),
+            }
+        }
+        all
+    }
+
+    /// The series of one target's label.
+    pub fn of_target(&self, label: &str) -> Vec<Series<'_>> {
+        self.series().into_iter().filter(|series| series.target().label() == label).collect()
+    }
+
+    /// The first series that a test finds, or nothing.
+    pub fn find(&self, is_it: impl Fn(&Series<'_>) -> bool) -> Option<Series<'_>> {
+        self.series().into_iter().find(|series| is_it(series))
+    }
+
+    /// The most replicates of a task.
+    pub fn replicates(&self) -> usize {
+        self.series().iter().map(|series| series.outcomes.len()).max().unwrap_or(0)
+    }
+
+    /// Evidence without a disk, as tests of figures and claims need it: each job's trace is what `rows` says of its task,
+    /// replicate and step.
+    #[cfg(test)]
+    pub(crate) fn synthetic(
+        experiment: Experiment,
+        preset: PresetName,
+        rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
+    ) -> Self {
+        use crate::store::{Ended, Row};
+        let jobs = plan(&experiment, preset, &Catalogue::new(None)).unwrap().jobs;
+        let outcome = |job: crate::plan::Job| {
+            let steps = match &job.task {
+                Task::Fit(fit) => fit.trace.steps(fit.steps),
+                Task::Variance(variance) => vec![variance.transitions],
+            };
+            let values =
+                |step| rows(&job.task, job.replicate, step).into_iter().map(|(k, v)| (k.to_owned(), v));
+            let rows = steps.into_iter().map(|step| Row { step, values: values(step).collect() }).collect();
+            Outcome { job, rows, ended: Ended::default() }
+        };
+        let outcomes = jobs.into_iter().map(outcome).collect();
+        Self { experiment, preset, outcomes, missing: 0, stale: 0, is_stale: false, absent: Vec::new() }
+    }
+}
+
+impl Series<'_> {
+    /// What was fitted.
+    pub fn target(&self) -> &Target {
+        self.task.target()
+    }
+
+    /// By which method.
+    pub fn method(&self) -> &Method {
+        self.task.method()
+    }
+
+    /// With which optimiser, if it is a fit.
+    pub fn rule(&self) -> Option<&Rule> {
+        self.fit().map(|fit| &fit.optimizer)
+    }
+
+    /// The fit, if it is one.
+    pub fn fit(&self) -> Option<&Fit> {
+        match self.task {
+            Task::Fit(fit) => Some(fit),
+            Task::Variance(_) => None,
+        }
+    }
+
+    /// Whether its method has this kind and budget.
+    pub fn is(&self, kind: &str, budget: usize) -> bool {
+        self.method().kind() == kind && self.method().budget() == budget
+    }
+
+    /// How many replicates ended early.
+    pub fn failures(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_some()).count()
+    }
+
+    /// The steps of the longest trace.
+    pub fn steps(&self) -> Vec<u64> {
+        let longest = self.outcomes.iter().max_by_key(|outcome| outcome.rows.len());
+        longest.map(|outcome| outcome.rows.iter().map(|row| row.step).collect()).unwrap_or_default()
+    }
+
+    /// A number at a step in every replicate that recorded it.
+    pub fn at(&self, step: u64, name: &str) -> Vec<f64> {
+        let value = |outcome: &&Outcome| {
+            outcome.rows.iter().find(|row| row.step == step).and_then(|row| row.values.get(name).copied())
+        };
+        self.outcomes.iter().filter_map(value).collect()
+    }
+
+    /// A number in the last row of every replicate that did not end early.
+    pub fn last(&self, name: &str) -> Vec<f64> {
+        let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
+        whole.filter_map(|outcome| outcome.rows.last()?.values.get(name).copied()).collect()
+    }
+
+    /// Steps, and at each of them quantiles over replicates.
+    pub fn quantiles<const K: usize>(&self, name: &str, levels: [f64; K]) -> (Vec<f64>, [Vec<f64>; K]) {
+        let mut columns = [const { Vec::new() }; K];
+        let mut steps = Vec::new();
+        for step in self.steps() {
+            let mut values = self.at(step, name);
+            if values.is_empty() {
+                continue;
+            }
+            steps.push(step as f64);
+            for (column, level) in columns.iter_mut().zip(levels) {
+                column.push(quantile(&mut values, level));
+            }
+        }
+        (steps, columns)
+    }
+
+    /// Steps, and at each of them the mean over replicates with its bootstrap interval: low, mean, high.
+    pub fn means(&self, name: &str, level: f64) -> (Vec<f64>, [Vec<f64>; 3]) {
+        let (mut steps, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
+        for step in self.steps() {
+            let Some(interval) = bootstrap(&self.at(step, name), level) else { continue };
+            steps.push(step as f64);
+            let values = [interval.low, interval.value, interval.high];
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        }
+        (steps, columns)
+    }
+
+    /// The median over replicates at the recorded step nearest to `step`.
+    pub fn median_at(&self, step: u64, name: &str) -> Option<f64> {
+        let nearest = self.steps().into_iter().min_by_key(|recorded| recorded.abs_diff(step))?;
+        let mut values = self.at(nearest, name);
+        (!values.is_empty()).then(|| quantile(&mut values, 0.5))
+    }
+}

@@ -1,0 +1,97 @@
+//! What figures of traces share: a middle and a band for each series.
+
+use crate::draw::{Layer, Panel, Style};
+use crate::evidence::{Evidence, Series};
+use crate::look;
+
+/// Which quantiles a band of quantiles spans, and its middle.
+pub(super) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
+
+/// Abscissae; then low, middle and high ordinates.
+type Curve = (Vec<f64>, [Vec<f64>; 3]);
+
+/// Adds the median of a number over replicates against steps, and the band from the tenth to the ninetieth percentile;
+/// `from` is the first step drawn, which on a logarithmic axis is at least 1.
+pub(super) fn with_medians(
+    panel: Panel,
+    series: &[Series<'_>],
+    name: &str,
+    from: u64,
+    look: impl Fn(&Series<'_>) -> (String, Style),
+) -> Panel {
+    with(panel, series, from, look, |series| series.quantiles(name, EIGHTY))
+}
+
+/// The same with the mean, and its 80 % bootstrap interval as the band.
+pub(super) fn with_means(
+    panel: Panel,
+    series: &[Series<'_>],
+    name: &str,
+    from: u64,
+    look: impl Fn(&Series<'_>) -> (String, Style),
+) -> Panel {
+    with(panel, series, from, look, |series| series.means(name, 0.8))
+}
+
+/// Bands first, so that no line is under one.
+fn with(
+    mut panel: Panel,
+    series: &[Series<'_>],
+    from: u64,
+    look: impl Fn(&Series<'_>) -> (String, Style),
+    curve: impl Fn(&Series<'_>) -> Curve,
+) -> Panel {
+    let mut lines = Vec::new();
+    for series in series {
+        let (steps, columns) = curve(series);
+        let first = steps.iter().take_while(|step| **step < from as f64).count();
+        let [low, middle, high] = columns.map(|column| column[first..].to_vec());
+        let steps = steps[first..].to_vec();
+        let (label, style) = look(series);
+        if series.outcomes.len() > 1 {
+            panel = panel.with(Layer::band(steps.clone(), low, high).styled(style));
+        }
+        lines.push(Layer::line(steps, middle).named(label).styled(style));
+    }
+    lines.into_iter().fold(panel, Panel::with)
+}
+
+/// Name and style of a method, without its budget.
+pub(super) fn by_method(series: &Series<'_>) -> (String, Style) {
+    (look::name(series.method().kind()).to_owned(), look::style(series.method()))
+}
+
+/// The caption of medians: replicates, band, and what [`status`] says.
+pub(super) fn provenance(evidence: &Evidence) -> String {
+    caption(evidence, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
+}
+
+/// The caption of means, in the same way.
+pub(super) fn provenance_of_means(evidence: &Evidence) -> String {
+    caption(evidence, "Means", "bands are 80 % bootstrap intervals of the mean")
+}
+
+fn caption(evidence: &Evidence, middle: &str, band: &str) -> String {
+    let text = match evidence.replicates() {
+        0 => "No results yet.".to_owned(),
+        1 => "One replicate.".to_owned(),
+        many => format!("{middle} of {many} replicates; {band}."),
+    };
+    text + &status(evidence)
+}
+
+/// Preset, what is missing, and what failed.
+pub(super) fn status(evidence: &Evidence) -> String {
+    let mut text = format!(" Preset *{}*.", evidence.preset.name());
+    if evidence.missing > 0 {
+        text.push_str(&format!(" {} jobs have not been run.", evidence.missing));
+    }
+    if evidence.is_stale {
+        text.push_str(" *Results of other code.*");
+    }
+    let failures: usize = evidence.series().iter().map(Series::failures).sum();
+    if failures > 0 {
+        text.push_str(&format!(" {failures} fits ended early."));
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! MCMC-SE, Fig. 4 and Tab. 2: held-out accuracy and log predictive density.
+
+use super::Plate;
+use super::curves::{by_method, provenance, provenance_of_means, status, with_means, with_medians};
+use crate::draw::{Axis, Figure, Layer, Panel};
+use crate::evidence::Evidence;
+use crate::interval::bootstrap;
+
+/// CW, Fig. 2: the same traces as medians, for the methods of that paper.
+pub fn logistic_speed(evidence: &Evidence) -> Vec<Plate> {
+    let drawn = |panel, set: &str, name| with_medians(panel, &evidence.of_target(set), name, 0, by_method);
+    let figure = traces(evidence, ["accuracy", "lpd"], drawn).captioned(provenance(evidence));
+    vec![Plate::new("test", figure)]
+}
+
+/// Data sets with the names of the paper.
+const SETS: [(&str, &str); 3] =
+    [("pima", "pima"), ("heart_cleveland_303", "heart"), ("german_credit_numeric", "german")];
+
+/// Test metrics, then training metrics, against steps; then the end, as a forest.
+pub fn logistic(evidence: &Evidence) -> Vec<Plate> {
+    let drawn = |panel, set: &str, name| with_means(panel, &evidence.of_target(set), name, 0, by_method);
+    let plate = |name: &str, metrics| {
+        Plate::new(name, traces(evidence, metrics, drawn).captioned(provenance_of_means(evidence)))
+    };
+    vec![
+        plate("test", ["accuracy", "lpd"]),
+        Plate::new("end", forest(evidence)),
+        plate("training", ["train_accuracy", "train_lpd"]),
+    ]
+}
+
+fn side(name: &str) -> &'static str {
+    if name.starts_with("train") { "Training" } else { "Test" }
+}
+
+/// The sets that were fitted; all of them where none was.
+fn sets(evidence: &Evidence) -> Vec<(&'static str, &'static str)> {
+    let found =
+        |(set, _): &&(&str, &str)| evidence.outcomes.is_empty() || !evidence.of_target(set).is_empty();
+    SETS.iter().filter(found).copied().collect()
+}
+
+/// A row of panels for each metric, a column for each set.
+fn traces<'n>(
+    evidence: &Evidence,
+    names: [&'n str; 2],
+    drawn: impl Fn(Panel, &str, &'n str) -> Panel,
+) -> Figure {
+    let sets = sets(evidence);
+    let mut panels = Vec::new();
+    for name in names {
+        for &(set, title) in &sets {
+            let what = if name.ends_with("accuracy") { "accuracy" } else { "log predictive density" };
+            let mut y = Axis::linear(format!("{} {what}", side(name)));
+            // Early densities are tens of nats below all later ones, which would be one line.
+            y = if what == "accuracy" { y.spanning(0.3, 0.92) } else { y.spanning(-1.3, -0.3) };
+            let panel = Panel::new(Axis::linear("Iteration"), y).titled(title);
+            panels.push(drawn(panel, set, name));
+        }
+    }
+    let mut figure = Figure::new(panels).shaped(0.75);
+    (figure.columns, figure.shares_x, figure.shares_legend) = (sets.len(), true, true);
+    figure
+}
+
+fn forest(evidence: &Evidence) -> Figure {
+    let panels =
+        [("accuracy", "Test accuracy"), ("lpd", "Test log predictive density")].map(|(name, label)| {
+            let axis = Axis::categories("", SETS.map(|(_, title)| title));
+            let mut panel = Panel::new(Axis::linear(label), axis);
+            let mut kinds: Vec<String> = Vec::new();
+            for series in evidence.series() {
+                if !kinds.iter().any(|kind| kind == series.method().kind()) {
+                    kinds.push(series.method().kind().to_owned());
+                }
+            }
+            for (index, kind) in kinds.iter().enumerate() {
+                let (mut columns, mut look) = ([const { Vec::new() }; 4], None);
+                for (place, (set, _)) in SETS.iter().enumerate() {
+                    let all = evidence.of_target(set);
+                    let Some(series) = all.iter().find(|series| series.method().kind() == kind) else {
+                        continue;
+                    };
+                    look = Some(by_method(series));
+                    let Some(interval) = bootstrap(&series.last(name), 0.8) else { continue };
+                    let values = [place as f64, interval.value, interval.low, interval.high];
+                    columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+                }
+                let Some((name, style)) = look else { continue };
+                let [at, value, low, high] = columns;
+                let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, kinds.len());
+                panel = panel.with(layer.named(name).styled(style));
+            }
+            panel
+        });
+    let mut figure = Figure::new(panels.into()).shaped(0.7);
+    (figure.shares_y, figure.shares_legend) = (true, true);
+    let replicates = evidence.replicates();
+    figure.captioned(format!(
+        "Means over {replicates} splits at the last iteration, with 80 % bootstrap intervals.{}",
+        status(evidence)
+    ))
+}

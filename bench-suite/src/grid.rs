@@ -1,0 +1,126 @@
+//! Lists that stand for each of their values.
+
+use mcsa::Error;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// A table of settings of which some may be lists of plain values: one entry for each combination, later keys turning
+/// fastest.
+/// The key `on` is none of the settings: it lists the labels of the targets that the entry is for.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Entry {
+    on: Option<Vec<String>>,
+    #[serde(flatten)]
+    settings: toml::Table,
+}
+
+/// A value, and the labels of the targets it is for; of all if there are none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    on: Option<Vec<String>>,
+}
+
+impl<T> Placed<T> {
+    /// Whether it is for a target of this label.
+    pub fn is_on(&self, label: &str) -> bool {
+        self.on.as_ref().is_none_or(|labels| labels.iter().any(|known| known == label))
+    }
+
+    /// The labels it names, if it names some.
+    pub fn names(&self) -> &[String] {
+        self.on.as_deref().unwrap_or_default()
+    }
+}
+
+impl Entry {
+    fn expanded(&self) -> Vec<toml::Table> {
+        let mut tables = vec![toml::Table::new()];
+        for (key, value) in &self.settings {
+            let values = match value {
+                toml::Value::Array(values) if values.iter().all(is_plain) && !values.is_empty() => {
+                    values.clone()
+                }
+                other => vec![other.clone()],
+            };
+            let with = |table: &toml::Table, value: &toml::Value| {
+                let mut table = table.clone();
+                table.insert(key.clone(), value.clone());
+                table
+            };
+            tables =
+                tables.iter().flat_map(|t| values.iter().map(|v| with(t, v)).collect::<Vec<_>>()).collect();
+        }
+        tables
+    }
+}
+
+fn is_plain(value: &toml::Value) -> bool {
+    !matches!(value, toml::Value::Array(_) | toml::Value::Table(_))
+}
+
+/// All combinations of all entries, typed.
+///
+/// # Errors
+/// If a key or a value is unknown: the message says in which entry of `section`, and what would have been accepted.
+pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<Vec<Placed<T>>, Error> {
+    let mut values = Vec::new();
+    for (number, entry) in (1..).zip(entries) {
+        for table in entry.expanded() {
+            let place = |error: toml::de::Error| {
+                let reason = error.message().to_owned();
+                Error::invalid(reason)
+                    .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
+            };
+            let value = T::deserialize(toml::Value::Table(table)).map_err(place)?;
+            values.push(Placed { value, on: entry.on.clone() });
+        }
+    }
+    match values.is_empty() {
+        true => Err(Error::invalid(format!("no [[{section}]]: at least one is needed"))),
+        false => Ok(values),
+    }
+}
+
+fn inline(table: &toml::Table) -> String {
+    let pairs: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    pairs.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Pair {
+        a: u8,
+        b: String,
+    }
+
+    fn entries(text: &str) -> Vec<Entry> {
+        vec![toml::from_str(text).unwrap()]
+    }
+
+    #[test]
+    fn a_list_stands_for_each_of_its_values() {
+        let pairs = expand::<Pair>("x", &entries("a = [1, 2]\nb = ['u', 'v']")).unwrap();
+        let found: Vec<String> = pairs.iter().map(|p| format!("{}{}", p.value.a, p.value.b)).collect();
+        assert_eq!(found, ["1u", "1v", "2u", "2v"]);
+        assert!(pairs[0].is_on("anything"));
+    }
+
+    #[test]
+    fn an_entry_can_be_for_some_targets_alone() {
+        let pairs = expand::<Pair>("x", &entries("a = 1\nb = 'u'\non = ['pima']")).unwrap();
+        assert!(pairs.len() == 1 && pairs[0].is_on("pima") && !pairs[0].is_on("sonar"));
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_entry() {
+        let error = expand::<Pair>("fits.method", &entries("a = 1\nb = 'u'\nc = 3")).unwrap_err().to_string();
+        assert!(error.contains("[[fits.method]] number 1") && error.contains("unknown field `c`"), "{error}");
+        assert!(expand::<Pair>("x", &[]).is_err());
+    }
+}

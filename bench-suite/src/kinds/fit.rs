@@ -1,0 +1,295 @@
+//! Fits, followed.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mcsa::{Counted, Error, Estimator};
+use mcsa_estimators::{Ascent, Fit as State, Observer, Outcome, Stop, View};
+use serde::{Deserialize, Serialize};
+
+use super::{Done, Due, Running, Trace, aside, totals};
+use crate::catalog::{
+    Approximation, Beginning, CountedFamily, CountedTarget, Method, Problem, Rule, Target, WithEstimator,
+};
+use crate::experiment::Preset;
+use crate::grid::{Entry, Placed, expand};
+use crate::plan::Job;
+use crate::store::{Ended, Row};
+
+/// The section `[fits]`: every target by every method with every optimiser.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fits {
+    /// What fits.
+    pub family: Approximation,
+    /// Where fits begin.
+    pub start: Beginning,
+    /// Which steps are recorded.
+    pub trace: Trace,
+    /// What is fitted.
+    #[serde(rename = "target", default)]
+    targets: Vec<Entry>,
+    /// What is compared.
+    #[serde(rename = "method", default)]
+    methods: Vec<Entry>,
+    /// What moves lambda.
+    #[serde(rename = "optimizer", default)]
+    optimizers: Vec<Entry>,
+}
+
+/// One fit: everything that determines its path but the seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// What is fitted.
+    pub target: Target,
+    /// What fits.
+    pub family: Approximation,
+    /// Where the fit begins.
+    pub start: Beginning,
+    /// What estimates the direction.
+    pub method: Method,
+    /// What moves lambda.
+    pub optimizer: Rule,
+    /// How many steps.
+    pub steps: u64,
+    /// Which of them are recorded.
+    pub trace: Trace,
+}
+
+/// Targets, methods and optimisers of a grid.
+type Axes = (Vec<Placed<Target>>, Vec<Placed<Method>>, Vec<Placed<Rule>>);
+
+impl Fits {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.expanded().map(drop)
+    }
+
+    fn expanded(&self) -> Result<Axes, Error> {
+        let targets = expand::<Target>("fits.target", &self.targets)?;
+        let (methods, rules) =
+            (expand("fits.method", &self.methods)?, expand("fits.optimizer", &self.optimizers)?);
+        let is_known = |name: &&String| targets.iter().any(|target| target.value.label() == *name);
+        let named = methods.iter().flat_map(|method: &Placed<Method>| method.names());
+        let named = named.chain(rules.iter().flat_map(|rule: &Placed<Rule>| rule.names()));
+        match named.into_iter().find(|name| !is_known(name)) {
+            Some(name) => Err(Error::invalid(format!("on = {name:?}: no [[fits.target]] is called so"))),
+            None => Ok((targets, methods, rules)),
+        }
+    }
+
+    pub(crate) fn tasks(&self, preset: &Preset) -> Result<Vec<Fit>, Error> {
+        let (targets, methods, optimizers) = self.expanded()?;
+        let mut tasks = Vec::new();
+        for Placed { value: target, .. } in &targets {
+            let label = target.label();
+            for optimizer in optimizers.iter().filter(|optimizer| optimizer.is_on(label)) {
+                let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, m.value.kind());
+                tasks.extend(methods.iter().filter(is_here).map(|method| Fit {
+                    target: target.clone(),
+                    family: self.family.clone(),
+                    start: self.start,
+                    method: method.value.clone(),
+                    optimizer: optimizer.value.clone(),
+                    steps: preset.steps,
+                    trace: self.trace,
+                }));
+            }
+        }
+        Ok(tasks)
+    }
+}
+
+impl Fit {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        let problem = self.target.build(running.catalogue, job.seed)?;
+        let target = Counted::new(&*problem.posterior);
+        let built = self.family.build(problem.posterior.dim());
+        let family = Counted::new(&*built);
+        let initial = self.start.draw(*family.inner(), &mut aside(job.seed, "start").stream(0, 0))?;
+        let scene = Scene { fit: self, job, running, problem: &problem, target: &target, family: &family };
+        self.method.meet(Climb { scene, initial })
+    }
+}
+
+/// All that a fit is made of but its estimator.
+#[derive(Clone, Copy)]
+struct Scene<'s, 'a> {
+    fit: &'s Fit,
+    job: &'s Job,
+    running: &'s Running<'s>,
+    problem: &'s Problem,
+    target: &'s CountedTarget<'a>,
+    family: &'s CountedFamily<'a>,
+}
+
+impl Scene<'_, '_> {
+    fn counts(&self) -> BTreeMap<String, u64> {
+        totals(self.target.counts(), self.family.counts())
+    }
+}
+
+/// A fit on its way, what it has recorded, and what it has cost.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Checkpoint<S: Serialize + for<'d> Deserialize<'d>, O: Serialize + for<'d> Deserialize<'d>> {
+    fit: State<S, O>,
+    rows: Vec<Row>,
+    spent: Spent,
+}
+
+/// Evaluations and seconds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Spent {
+    counts: BTreeMap<String, u64>,
+    seconds: f64,
+}
+
+/// Collects rows. What it measures is not counted, neither as evaluations nor as time.
+struct Recorder<'s, 'a> {
+    scene: Scene<'s, 'a>,
+    steps: Vec<u64>,
+    rows: Vec<Row>,
+    before: Spent,
+    since: Instant,
+    aside: f64,
+    failed: Option<Error>,
+}
+
+impl Recorder<'_, '_> {
+    fn spent(&self) -> Spent {
+        let mut counts = self.scene.counts();
+        for (name, count) in &self.before.counts {
+            *counts.entry(name.clone()).or_default() += count;
+        }
+        Spent { counts, seconds: self.before.seconds + self.since.elapsed().as_secs_f64() - self.aside }
+    }
+
+    fn record(&mut self, step: u64, params: &[f64], info: Option<&dyn mcsa::Record>) -> Result<(), Error> {
+        let spent = self.spent();
+        let start = now();
+        let Scene { job, problem, family, .. } = self.scene;
+        let stream = aside(job.seed, "measure").stream(0, step);
+        let measures = problem.judge.measure(*family.inner(), params, stream)?;
+        let mut values: BTreeMap<String, f64> =
+            measures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        if let Some(info) = info {
+            info.record(&mut |name, value| {
+                values.insert(name.to_owned(), value);
+            });
+        }
+        for name in ["p_evaluations", "p_gradients"] {
+            values.insert(name.to_owned(), spent.counts.get(name).copied().unwrap_or(0) as f64);
+        }
+        values.insert("seconds".to_owned(), spent.seconds);
+        self.rows.push(Row { step, values });
+        self.aside += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+}
+
+impl Observer for Recorder<'_, '_> {
+    fn observe(&mut self, view: &View<'_>) -> ControlFlow<Stop> {
+        if self.steps.binary_search(&view.step).is_ok()
+            && let Err(error) = self.record(view.step, view.params, Some(view.info))
+        {
+            self.failed = Some(error);
+            return ControlFlow::Break(Stop::because("a measure failed"));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "seconds are rows too; no path depends on them")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+struct Climb<'s, 'a> {
+    scene: Scene<'s, 'a>,
+    initial: Vec<f64>,
+}
+
+impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
+    type Out = Option<Done>;
+
+    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
+        self,
+        estimator: E,
+    ) -> Result<Self::Out, Error> {
+        let Scene { fit: plan, job, running, target, family, .. } = self.scene;
+        let optimizer = plan.optimizer.clone();
+        let ascent = Ascent { target, family, estimator, optimizer, seed: aside(job.seed, "fit") };
+        let since = now();
+        let kept: Option<Checkpoint<_, _>> = running.store.checkpoint(job)?;
+        let is_new = kept.is_none();
+        let Checkpoint { mut fit, rows, spent } = match kept {
+            Some(checkpoint) => checkpoint,
+            None => {
+                Checkpoint { fit: ascent.start(self.initial)?, rows: Vec::new(), spent: Spent::default() }
+            }
+        };
+        // A checkpoint that belongs elsewhere is an error; what goes wrong later is a result.
+        let file = || format!("{}/{}.checkpoint", job.experiment, job.id());
+        ascent.run(&mut fit, 0, &mut []).map_err(|error| error.within(file()))?;
+        let steps = plan.trace.steps(plan.steps);
+        let mut recorder =
+            Recorder { scene: self.scene, steps, rows, before: spent, since, aside: 0.0, failed: None };
+        if is_new {
+            recorder.record(0, fit.params(), None)?;
+        }
+        let effort = plan.method.effort();
+        (running.progress)(fit.step() * effort);
+        let (mut stretch, mut failure) = (16, None);
+        let mut outcome = None;
+        let mut saved = now();
+        while fit.step() < plan.steps {
+            let (before, start) = (fit.step(), now());
+            let most = match running.checkpoint {
+                Due::Steps(steps) => steps.max(1),
+                Due::Seconds(_) => stretch,
+            };
+            let result = ascent.run(&mut fit, most.min(plan.steps - before), &mut [&mut recorder]);
+            let made = fit.step() - before;
+            let wrong = match result {
+                Err(error) => Some(format!("step {}: {error}", fit.step() + 1)),
+                Ok(ended @ (Outcome::Diverged { .. } | Outcome::NonFinite { .. })) => {
+                    let wrong = ended.to_string();
+                    outcome = Some(ended);
+                    Some(wrong)
+                }
+                Ok(ended) => {
+                    outcome = Some(ended);
+                    recorder.failed.take().map(|error| format!("step {}: {error}", fit.step()))
+                }
+            };
+            if wrong.is_some() {
+                failure = wrong;
+                (running.progress)((plan.steps - before) * effort);
+                break;
+            }
+            if start.elapsed().as_secs_f64() < 0.1 {
+                stretch = (2 * stretch).min(1 << 20);
+            }
+            let is_due = match running.checkpoint {
+                Due::Steps(_) => true,
+                Due::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
+            };
+            if is_due && fit.step() < plan.steps {
+                let spent = recorder.spent();
+                let checkpoint = Checkpoint { fit, rows: std::mem::take(&mut recorder.rows), spent };
+                running.store.keep_checkpoint(job, &checkpoint)?;
+                Checkpoint { fit, rows: recorder.rows, .. } = checkpoint;
+                saved = now();
+            }
+            if !(running.progress)(made * effort) && is_due && fit.step() < plan.steps {
+                return Ok(None);
+            }
+        }
+        (running.last)(fit.params());
+        let Spent { counts, seconds } = recorder.spent();
+        let health = ascent.health(&fit).ok();
+        Ok(Some((recorder.rows, Ended { failure, outcome, health, counts, seconds })))
+    }
+}

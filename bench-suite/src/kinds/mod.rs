@@ -1,0 +1,145 @@
+//! Kinds of jobs. Each is a file with the section of an experiment that plans it, the task that one job of it is, and how
+//! that task is run.
+
+mod fit;
+mod trace;
+mod variance;
+
+pub use fit::{Fit, Fits};
+pub use trace::{Spacing, Trace};
+pub use variance::{Variance, Variances};
+
+use mcsa::{Counts, Error, Seed};
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Method, Target};
+use crate::data::Catalogue;
+use crate::experiment::{Experiment, Preset};
+use crate::plan::Job;
+use crate::store::{Ended, Row, Store};
+
+/// What one job does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// A fit of a target, followed.
+    Fit(Fit),
+    /// The variance of an estimator at parameters that stay.
+    Variance(Variance),
+}
+
+/// How a job is run, beyond what determines its result.
+pub struct Running<'a> {
+    /// Where results and checkpoints go.
+    pub store: &'a Store,
+    /// Where data come from.
+    pub catalogue: &'a Catalogue,
+    /// When a checkpoint is due.
+    pub checkpoint: Due,
+    /// Told the work done since the last call, as counted by [`Task::work`]; returns whether to go on.
+    pub progress: &'a (dyn Fn(u64) -> bool + Sync),
+    /// Shown lambda when a fit ends.
+    pub last: &'a (dyn Fn(&[f64]) + Sync),
+}
+
+/// When a checkpoint is due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Due {
+    /// After so many steps.
+    Steps(u64),
+    /// After so many seconds.
+    Seconds(f64),
+}
+
+/// What a job comes to: rows, and how it ended.
+pub(crate) type Done = (Vec<Row>, Ended);
+
+impl Task {
+    /// The tasks an experiment plans at a preset, each to be replicated.
+    ///
+    /// # Errors
+    /// If a setting is unknown or impossible.
+    pub fn all(experiment: &Experiment, preset: &Preset) -> Result<Vec<Self>, Error> {
+        if let Some(fits) = &experiment.fits {
+            return Ok(fits.tasks(preset)?.into_iter().map(Self::Fit).collect());
+        }
+        let variances = experiment.variances.as_ref().map(|section| section.tasks(preset));
+        Ok(variances.transpose()?.unwrap_or_default().into_iter().map(Self::Variance).collect())
+    }
+
+    /// What it is about.
+    pub fn target(&self) -> &Target {
+        match self {
+            Self::Fit(fit) => &fit.target,
+            Self::Variance(variance) => &variance.target,
+        }
+    }
+
+    /// What it compares.
+    pub fn method(&self) -> &Method {
+        match self {
+            Self::Fit(fit) => &fit.method,
+            Self::Variance(variance) => &variance.method,
+        }
+    }
+
+    /// Target and method with all their settings, in words.
+    pub fn title(&self) -> String {
+        let gap = match self {
+            Self::Fit(_) => String::new(),
+            Self::Variance(variance) => format!(" at gap {}", variance.gap),
+        };
+        format!("{} by {}{gap}", self.target().title(), self.method().title())
+    }
+
+    /// How much there is to do, in about equal parts: for progress and estimates of time.
+    pub fn work(&self) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.steps * fit.method.effort(),
+            Self::Variance(variance) => variance.transitions * variance.method.effort(),
+        }
+    }
+
+    /// Runs it. `None` if it was interrupted: the next run goes on from its checkpoint.
+    pub(crate) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        match self {
+            Self::Fit(fit) => fit.run(job, running),
+            Self::Variance(variance) => variance.run(job.seed, running).map(Some),
+        }
+    }
+}
+
+impl Job {
+    /// Runs the job and keeps its rows, unless it was interrupted.
+    ///
+    /// # Errors
+    /// If its parts do not fit each other, data are absent, or the disk refuses. A fit that diverges is not an error: it is
+    /// a result, and kept.
+    pub fn run(&self, running: &Running<'_>) -> Result<(), Error> {
+        let place = |error: Error| {
+            error.within(format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate))
+        };
+        match self.task.run(self, running).map_err(place)? {
+            Some((rows, ended)) => running.store.keep(self, &rows, &ended),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Randomness of a job that is not the fit's: its names keep them apart.
+fn aside(seed: Seed, name: &str) -> Seed {
+    seed.named(name)
+}
+
+/// Counts of a target and a family, by name.
+fn totals(target: Counts, family: Counts) -> std::collections::BTreeMap<String, u64> {
+    let pairs = [
+        ("p_evaluations", target.log_density),
+        ("p_gradients", target.gradient),
+        ("q_evaluations", family.log_prob),
+        ("q_draws", family.sample),
+        ("q_scores", family.score),
+        ("q_slopes", family.slope),
+    ];
+    pairs.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}

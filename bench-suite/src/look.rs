@@ -1,0 +1,59 @@
+//! How each method looks, in every figure the same.
+
+use crate::catalog::Method;
+use crate::draw::{Color, Dash, Marker, Style};
+
+/// Kind, name in legends and tables, colour, dash, marker. Okabe and Ito's colours, then three of Tol's that are told apart
+/// from them with any colour vision; methods with chains have solid lines, those without broken ones.
+const LOOKS: [(&str, &str, Color, Dash, Marker); 11] = [
+    ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
+    ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
+    ("msc-rb", "MSC-RB", Color(0xCC, 0x79, 0xA7), Dash::Solid, Marker::Diamond),
+    ("snis", "SNIS", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Wedge),
+    ("elbo", "ELBO", Color(0x00, 0x00, 0x00), Dash::Short, Marker::Plus),
+    ("hmc", "single-HMC", Color(0x56, 0xB4, 0xE9), Dash::Solid, Marker::Ring),
+    ("stl", "ELBO (path)", Color(0x40, 0x40, 0x40), Dash::Short, Marker::Circle),
+    ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),
+    ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
+    ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
+];
+
+/// The name of a kind of method in legends and tables.
+pub fn name(kind: &str) -> &str {
+    LOOKS.iter().find(|look| look.0 == kind).map_or(kind, |look| look.1)
+}
+
+/// Where a kind of method stands in tables and legends.
+pub fn rank(kind: &str) -> usize {
+    LOOKS.iter().position(|look| look.0 == kind).unwrap_or(LOOKS.len())
+}
+
+/// The style of a method's series.
+pub fn style(method: &Method) -> Style {
+    let look = LOOKS.iter().find(|look| look.0 == method.kind());
+    let plain = Style::series(0);
+    look.map_or(plain, |&(_, _, color, dash, marker)| Style { color, dash, marker, ..plain })
+}
+
+/// The style of member `member` of `members` of one method's series, from light to dark.
+pub fn shade(method: &Method, member: usize, members: usize) -> Style {
+    let style = style(method);
+    let strength = 0.4 + 0.6 * ((member + 1) as f64 / members.max(1) as f64);
+    Style { color: style.color.lighter(strength), dash: Dash::Solid, ..style }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_has_a_look_of_its_own() {
+        for (kind, ..) in Method::ALL {
+            assert!(LOOKS.iter().any(|look| look.0 == kind), "{kind}");
+        }
+        for (k, a) in LOOKS.iter().enumerate() {
+            assert!(LOOKS[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Every experiment, with what is made of it. To add one: its file in `experiments/`, its figures in `figures/`, its claims in
+//! `claims/`, and an entry here.
+
+use mcsa::Error;
+
+use crate::claims::{self, Claim};
+use crate::evidence::Evidence;
+use crate::experiment::Experiment;
+use crate::figures::{self, Plate};
+
+/// An experiment and what is made of its results.
+pub struct Entry {
+    /// The name of its file.
+    pub file: &'static str,
+    /// What the file says.
+    pub text: &'static str,
+    /// Its figures, from results alone.
+    pub figures: fn(&Evidence) -> Vec<Plate>,
+    /// What it is said to show.
+    pub claims: fn() -> Vec<Claim>,
+}
+
+macro_rules! entry {
+    ($file:literal, $module:ident) => {
+        Entry {
+            file: concat!("experiments/", $file, ".toml"),
+            text: include_str!(concat!("../experiments/", $file, ".toml")),
+            figures: figures::$module,
+            claims: claims::$module,
+        }
+    };
+}
+
+/// In the order of the report.
+pub const REGISTRY: [Entry; 5] = [
+    entry!("gaussian", gaussian),
+    entry!("mcmcse-tab2", logistic),
+    entry!("cw-fig2", logistic_speed),
+    entry!("cw-fig6", convergence),
+    entry!("cw-fig7", conditional_variance),
+];
+
+impl Entry {
+    /// The experiment, read.
+    ///
+    /// # Errors
+    /// If its file is malformed, which the tests exclude.
+    pub fn experiment(&self) -> Result<Experiment, Error> {
+        Experiment::parse(self.file, self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_is_called_as_its_file() {
+        for entry in &REGISTRY {
+            assert_eq!(format!("experiments/{}.toml", entry.experiment().unwrap().id), entry.file);
+        }
+    }
+}

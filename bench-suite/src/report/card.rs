@@ -1,0 +1,292 @@
+//! What the report says of one experiment.
+
+use std::fmt::Write as _;
+
+use super::comparison::{Agreement, Comparison, compare};
+use super::html::{Group, details, escape, grouped, number, table};
+use crate::claims::{Finding, Verdict};
+use crate::draw::Drawing;
+use crate::evidence::Evidence;
+use crate::interval::Interval;
+use crate::look;
+use crate::provenance::Provenance;
+use crate::registry::Entry;
+use crate::runner::span;
+use mcsa::Error;
+
+/// An experiment, ready to be shown.
+pub struct Card {
+    /// What was found.
+    pub evidence: Evidence,
+    /// The experiment's file.
+    pub text: &'static str,
+    /// Figures by the name of their files.
+    pub drawings: Vec<(String, Drawing)>,
+    /// Claims: citation, sentence, finding.
+    pub findings: Vec<(&'static str, &'static str, Finding)>,
+    /// Cells of the published table.
+    pub comparisons: Vec<Comparison>,
+    /// The runs it came from.
+    pub runs: Vec<Provenance>,
+}
+
+impl Card {
+    /// Draws and judges.
+    ///
+    /// # Errors
+    /// If a figure cannot be drawn or the published numbers cannot be read.
+    pub fn new(entry: &Entry, evidence: Evidence, runs: Vec<Provenance>) -> Result<Self, Error> {
+        let mut drawings = Vec::new();
+        for plate in (entry.figures)(&evidence) {
+            let drawing = plate.figure.draw();
+            let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, plate.name));
+            drawings.push((format!("{}-{}", evidence.experiment.id, plate.name), drawing.map_err(place)?));
+        }
+        let found = |claim: crate::claims::Claim| (claim.citation, claim.sentence, claim.find(&evidence));
+        let findings = (entry.claims)().into_iter().map(found).collect();
+        let comparisons = compare(&evidence)?;
+        Ok(Self { text: entry.text, drawings, findings, comparisons, runs, evidence })
+    }
+
+    /// How many claims have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.findings.iter().filter(|(_, _, finding)| finding.verdict == verdict).count()
+    }
+
+    /// How many cells agree in this way.
+    pub fn cells(&self, agreement: Agreement) -> usize {
+        self.comparisons.iter().filter(|comparison| comparison.agreement == agreement).count()
+    }
+
+    /// The section of the page.
+    pub(super) fn section(&self) -> String {
+        let experiment = &self.evidence.experiment;
+        let mut text = format!(
+            "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"cite\">{cite} <code>{id}</code></p>\n",
+            id = escape(&experiment.id),
+            title = escape(&experiment.title),
+            cite = if experiment.reproduces.is_empty() {
+                "Ours.".into()
+            } else {
+                escape(&(experiment.reproduces.join("; ") + "."))
+            },
+        );
+        text.push_str(&self.state());
+        for (name, drawing) in &self.drawings {
+            let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
+            let _ = writeln!(
+                text,
+                "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
+                 <a href=\"{name}.png\">PNG</a> <a href=\"{id}.csv\">CSV</a></p></figure>",
+                id = experiment.id,
+                width = 1.4 * millimetres(svg),
+            );
+        }
+        text.push_str(&self.claims());
+        text.push_str(&self.table());
+        if !experiment.notes.is_empty() {
+            let notes: String =
+                experiment.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
+            let _ = writeln!(text, "<h3>Notes</h3>\n<ul class=\"notes\">{notes}</ul>");
+        }
+        text.push_str(&details("Cost of each method", &self.costs()));
+        text.push_str(&details("Settings", &format!("<pre>{}</pre>\n", escape(self.text))));
+        text.push_str(&details("Runs", &self.provenance()));
+        text + "</section>\n"
+    }
+
+    /// What a reader must know before looking.
+    fn state(&self) -> String {
+        let Evidence { missing, stale, is_stale, absent, outcomes, .. } = &self.evidence;
+        let mut text = String::new();
+        let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
+        if *is_stale {
+            warn("Stale: every result here was made by other code. Run the experiment again.".into());
+        } else if *stale > 0 {
+            warn(format!("{stale} results were made by other code and are left out."));
+        }
+        if *missing > 0 {
+            warn(format!("{missing} of {} jobs have not been run.", missing + stale + outcomes.len()));
+        }
+        absent.iter().for_each(|(_, reason)| warn(format!("Left out: {}", escape(reason))));
+        text
+    }
+
+    fn claims(&self) -> String {
+        if self.findings.is_empty() {
+            return String::new();
+        }
+        let row = |(citation, sentence, finding): &(&str, &str, Finding)| {
+            vec![
+                pill(finding.verdict),
+                format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
+                format!("<b>{}</b> {}", number(finding.number), escape(&finding.reason)),
+            ]
+        };
+        let rows: Vec<Vec<String>> = self.findings.iter().map(row).collect();
+        format!("<h3>Claims</h3>\n{}", table("claims", &["Verdict", "Claim", "Measured"], &rows))
+    }
+
+    /// Cell by cell, a group for each data set and metric.
+    fn table(&self) -> String {
+        let Some(first) = self.comparisons.first() else { return self.ends() };
+        let mut groups: Vec<Group> = Vec::new();
+        let mut comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
+        comparisons.sort_by_key(|comparison| look::rank(&comparison.cell.method));
+        for comparison in comparisons {
+            let name = escape(&format!("{}, {}", comparison.cell.data, comparison.cell.metric));
+            match groups.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, rows)) => rows.push(cells_of(comparison)),
+                None => groups.push((name, vec![cells_of(comparison)])),
+            }
+        }
+        groups.sort_by(|a, b| a.0.cmp(&b.0));
+        let head = ["Method", "Ours", "Published", "Difference", "Intervals"];
+        let ours =
+            self.comparisons.iter().filter_map(|c| c.ours.map(|ours| ours.replicates)).max().unwrap_or(0);
+        let caption = format!(
+            "<p class=\"note\">{}, of {} replicates; intervals: {}. Ours: means of {ours} replicates with percentile \
+             bootstrap intervals of the same level.</p>",
+            escape(&first.cell.citation),
+            first.cell.interval.replicates,
+            escape(&first.cell.kind)
+        );
+        format!("<h3>Beside the published table</h3>\n{}{caption}\n", grouped("numbers", &head, &groups))
+    }
+
+    /// Where nothing was tabulated: what our fits end at.
+    fn ends(&self) -> String {
+        let mut rows = Vec::new();
+        for series in self.evidence.series().iter().filter(|series| series.fit().is_some()) {
+            let names = series.outcomes.first().and_then(|outcome| outcome.rows.first());
+            let names = names.map(|row| row.values.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+            for name in names.iter().filter(|name| !COSTS.contains(&name.as_str())) {
+                let found = crate::interval::bootstrap(&series.last(name), 0.8);
+                rows.push(vec![
+                    escape(&series.target().title()),
+                    escape(name),
+                    format!("{} ({})", escape(look::name(series.method().kind())), series.method().budget()),
+                    found.as_ref().map_or_else(|| "–".to_owned(), interval),
+                ]);
+            }
+        }
+        if rows.is_empty() {
+            return String::new();
+        }
+        let body = table(
+            "numbers",
+            &["Target", "Metric", "Method", "Mean at the end, 80 % bootstrap interval"],
+            &rows,
+        );
+        details("Numbers at the end", &body)
+    }
+
+    fn costs(&self) -> String {
+        let row = |series: &crate::evidence::Series<'_>| {
+            let replicates = series.outcomes.len().max(1) as f64;
+            let mean = |of: &dyn Fn(&crate::store::Ended) -> f64| {
+                series.outcomes.iter().map(|outcome| of(&outcome.ended)).sum::<f64>() / replicates
+            };
+            let steps = match series.task {
+                crate::kinds::Task::Fit(fit) => fit.steps,
+                crate::kinds::Task::Variance(variance) => variance.transitions,
+            };
+            let count = |name: &'static str| {
+                let per_step = mean(&|e| e.counts.get(name).copied().unwrap_or(0) as f64) / steps as f64;
+                number((per_step * 100.0).round() / 100.0)
+            };
+            let gap = match series.task {
+                crate::kinds::Task::Variance(variance) => format!(", gap {}", variance.gap),
+                crate::kinds::Task::Fit(_) => String::new(),
+            };
+            let mut cells = vec![
+                escape(&(series.target().title() + &gap)),
+                format!("{} ({})", escape(look::name(series.method().kind())), series.method().budget()),
+            ];
+            cells.extend(["p_evaluations", "p_gradients", "q_evaluations", "q_draws", "q_scores"].map(count));
+            cells.push(number(mean(&|e| e.seconds)));
+            cells.push(series.failures().to_string());
+            cells
+        };
+        let rows: Vec<Vec<String>> = self.evidence.series().iter().map(row).collect();
+        let head = [
+            "Target",
+            "Method",
+            "<i>p</i>",
+            "∇<i>p</i>",
+            "<i>q</i>",
+            "draws",
+            "scores",
+            "seconds",
+            "ended early",
+        ];
+        table("numbers", &head, &rows)
+            + "<p class=\"note\">Evaluations per step, seconds per job; means over replicates. What is measured along the way is not counted.</p>\n"
+    }
+
+    fn provenance(&self) -> String {
+        let row = |run: &Provenance| {
+            let commit = run.commit.as_deref().map_or("–", |commit| &commit[..commit.len().min(10)]);
+            let dirty = if run.dirty == Some(true) { " with changes" } else { "" };
+            vec![
+                run.preset.name().to_owned(),
+                run.jobs.to_string(),
+                span(run.seconds),
+                run.threads.to_string(),
+                run.seed.to_string(),
+                format!("<code>{}</code>{dirty}", escape(commit)),
+                format!("<code>{}</code>", escape(&run.code)),
+                escape(&run.rustc),
+                escape(&run.processor),
+            ]
+        };
+        let rows: Vec<Vec<String>> = self.runs.iter().map(row).collect();
+        let head = ["Preset", "Jobs", "Time", "Threads", "Seed", "Commit", "Code", "Compiler", "Processor"];
+        table("plain", &head, &rows)
+    }
+}
+
+/// A comparison as cells of a table.
+fn cells_of(comparison: &Comparison) -> Vec<String> {
+    let Comparison { cell, ours, agreement } = comparison;
+    let (word, class) = match agreement {
+        Agreement::Overlap => ("meet", "agree"),
+        Agreement::Apart => ("apart", "disagree"),
+        Agreement::TooFew if ours.is_none() => ("not run", "open"),
+        Agreement::TooFew => ("too few", "open"),
+    };
+    let Interval { value, low, high, .. } = cell.interval;
+    let printed = |value: f64| format!("{value:.2}").replace('-', "−");
+    vec![
+        escape(look::name(&cell.method)),
+        ours.as_ref().map_or_else(|| "–".to_owned(), interval),
+        format!("{} <span class=\"ci\">[{}, {}]</span>", printed(value), printed(low), printed(high)),
+        ours.map_or_else(|| "–".to_owned(), |ours| format!("{:+.3}", ours.value - value).replace('-', "−")),
+        format!("<span class=\"pill {class}\">{word}</span>"),
+    ]
+}
+
+/// The width a drawing gives itself.
+fn millimetres(svg: &str) -> f64 {
+    let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once("mm\""));
+    width.and_then(|(number, _)| number.parse().ok()).unwrap_or(170.0)
+}
+
+/// What rows hold besides measures.
+const COSTS: [&str; 3] = ["p_evaluations", "p_gradients", "seconds"];
+
+fn interval(interval: &Interval) -> String {
+    let Interval { value, low, high, .. } = *interval;
+    format!("{} <span class=\"ci\">[{}, {}]</span>", number(value), number(low), number(high))
+}
+
+/// A verdict as a coloured word.
+pub(super) fn pill(verdict: Verdict) -> String {
+    let class = match verdict {
+        Verdict::Agree => "agree",
+        Verdict::Disagree => "disagree",
+        Verdict::TooLittle => "open",
+        Verdict::NotReproducible => "void",
+    };
+    format!("<span class=\"pill {class}\">{}</span>", verdict.name())
+}

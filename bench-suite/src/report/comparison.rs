@@ -1,0 +1,91 @@
+//! Our table beside the published one.
+
+use mcsa::Error;
+
+use crate::evidence::{Evidence, Series};
+use crate::interval::{Interval, bootstrap};
+use crate::published::{Cell, cells};
+
+/// What is to be said of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// The intervals overlap, half a unit of the last printed place allowed for.
+    Overlap,
+    /// They do not.
+    Apart,
+    /// We have no result, or of too few replicates to have an interval.
+    TooFew,
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What was published.
+    pub cell: Cell,
+    /// What we found.
+    pub ours: Option<Interval>,
+    /// Whether they meet.
+    pub agreement: Agreement,
+}
+
+/// Replicates from which a bootstrap interval is worth showing.
+const ENOUGH: usize = 5;
+/// Half a unit of the last place of the published tables.
+const ROUNDING: f64 = 0.005;
+
+/// Every cell of the table an experiment names, those of absent data and of methods left out included; empty if it names
+/// none.
+///
+/// # Errors
+/// If the file of published numbers is malformed.
+pub fn compare(evidence: &Evidence) -> Result<Vec<Comparison>, Error> {
+    let Some(published) = &evidence.experiment.published else { return Ok(Vec::new()) };
+    let compared = |cell: Cell| {
+        // A chain of HMC has no N of its own: papers print that of the other methods.
+        let is_it = |series: &Series<'_>| {
+            let has_budget = cell.method == "hmc" || series.method().budget() == cell.budget;
+            series.target().label() == cell.data && series.method().kind() == cell.method && has_budget
+        };
+        let series = evidence.find(is_it);
+        let ours = series.and_then(|series| bootstrap(&series.last(&cell.metric), published.level));
+        let agreement = match &ours {
+            Some(ours) if ours.replicates >= ENOUGH && !evidence.is_stale => {
+                let theirs = &cell.interval;
+                let meet = ours.low <= theirs.high + ROUNDING && theirs.low - ROUNDING <= ours.high;
+                if meet { Agreement::Overlap } else { Agreement::Apart }
+            }
+            _ => Agreement::TooFew,
+        };
+        Comparison { cell, ours, agreement }
+    };
+    Ok(cells(&published.table)?.into_iter().map(compared).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::PresetName;
+    use crate::registry::REGISTRY;
+
+    #[test]
+    fn what_is_printed_overlaps_and_what_is_not_does_not() {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcmcse-tab2")).unwrap();
+        let rows = |task: &crate::kinds::Task, replicate: u64, _: u64| {
+            let spread = 0.001 * replicate as f64;
+            let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
+            vec![("accuracy", value + spread)]
+        };
+        let evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
+        let all = compare(&evidence).unwrap();
+        assert_eq!(all.len(), 42);
+        let of = |data: &str, metric: &str, method: &str| {
+            let is_it =
+                |c: &&Comparison| c.cell.data == data && c.cell.metric == metric && c.cell.method == method;
+            all.iter().find(is_it).unwrap().agreement
+        };
+        assert_eq!(of("pima", "accuracy", "pmcsa"), Agreement::Overlap);
+        assert_eq!(of("pima", "accuracy", "jsa"), Agreement::Apart);
+        assert_eq!(of("pima", "lpd", "jsa"), Agreement::TooFew);
+        assert_eq!(of("pima", "accuracy", "hmc"), Agreement::TooFew, "left out of this preset");
+    }
+}

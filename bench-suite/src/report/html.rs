@@ -1,0 +1,74 @@
+//! Pieces of a page.
+
+/// Text as it has to be written in HTML.
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A table whose cells are HTML already; the classes say how columns are set.
+pub(super) fn table(class: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+    grouped(class, head, &[(String::new(), rows.to_vec())])
+}
+
+/// Rows under a name.
+pub(super) type Group = (String, Vec<Vec<String>>);
+
+/// The same in groups, each under its name.
+pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
+    let mut text = format!("<div class=\"scroll\"><table class=\"{class}\"><thead><tr>");
+    head.iter().for_each(|cell| text.push_str(&format!("<th scope=\"col\">{cell}</th>")));
+    text.push_str("</tr></thead>\n");
+    for (name, rows) in groups {
+        text.push_str("<tbody>\n");
+        if !name.is_empty() {
+            let span = head.len();
+            text.push_str(&format!(
+                "<tr><th class=\"group\" scope=\"rowgroup\" colspan=\"{span}\">{name}</th></tr>\n"
+            ));
+        }
+        for row in rows {
+            text.push_str("<tr>");
+            row.iter().for_each(|cell| text.push_str(&format!("<td>{cell}</td>")));
+            text.push_str("</tr>\n");
+        }
+        text.push_str("</tbody>\n");
+    }
+    text + "</table></div>\n"
+}
+
+/// A heading that opens on demand.
+pub(super) fn details(summary: &str, body: &str) -> String {
+    format!("<details><summary>{summary}</summary>\n{body}</details>\n")
+}
+
+/// A number with about four figures, a true minus sign, and a dash for none.
+pub(super) fn number(value: f64) -> String {
+    let text = match value {
+        v if v.is_nan() => return "–".to_owned(),
+        v if v == f64::INFINITY => return "∞".to_owned(),
+        v if v == f64::NEG_INFINITY => return "−∞".to_owned(),
+        0.0 => "0".to_owned(),
+        v if v.abs() >= 1e6 || v.abs() < 1e-4 => format!("{v:.2e}"),
+        v if v.abs() >= 1000.0 => format!("{v:.0}"),
+        v if v.abs() >= 100.0 => format!("{v:.1}"),
+        v if v.abs() >= 1.0 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    };
+    text.replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let found = [-0.5123, 12.345, 1234.5, 2e-7, f64::NAN, f64::INFINITY].map(number);
+        assert_eq!(found, ["−0.512", "12.35", "1234", "2.00e−7", "–", "∞"]);
+    }
+
+    #[test]
+    fn markup_is_taken_at_its_word() {
+        assert_eq!(escape("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
+    }
+}

@@ -1,0 +1,12 @@
+//! The report: one page that holds every figure, table and verdict, and opens without a server.
+
+mod base64;
+mod card;
+mod comparison;
+mod html;
+mod page;
+mod records;
+
+pub use card::Card;
+pub use comparison::{Agreement, Comparison, compare};
+pub use page::write;

@@ -1,0 +1,119 @@
+//! The verb `figures`.
+
+use std::io::Write;
+
+use clap::Args;
+use mcsa::Error;
+
+use super::{Exit, Selection};
+use crate::experiment::PresetName;
+use crate::plan::{Job, plan};
+use crate::provenance::Provenance;
+use crate::registry::Entry;
+use crate::report;
+use crate::runner::{Runner, span};
+
+/// Run what has not been run, draw every figure, judge every claim, and write `report/index.html`.
+///
+/// Results are kept under a name made of everything that determines them: what has been run is not run again, an interrupted
+/// run goes on where it stopped, and results of other code are run again.
+#[derive(Debug, Clone, Args)]
+pub struct Figures {
+    #[command(flatten)]
+    selection: Selection,
+    /// Jobs run at once; by default one per processor. Results do not depend on it.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+    /// Run all jobs, those that have been run as well.
+    #[arg(long)]
+    force: bool,
+    /// Run nothing: draw what is there. Results of other code are then shown as stale.
+    #[arg(long, conflicts_with = "force")]
+    no_run: bool,
+    /// Only list the experiments, with the number of jobs in each preset.
+    #[arg(long)]
+    list: bool,
+}
+
+impl Figures {
+    /// Does it.
+    ///
+    /// # Errors
+    /// If an experiment is unknown, a job fails, or the disk refuses. Figures are drawn of what succeeded all the same.
+    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+        let entries = self.selection.entries()?;
+        if self.list {
+            return self.list(&entries, out);
+        }
+        let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, out)? };
+        let cards = self.selection.cards(&entries)?;
+        let page = report::write(&self.selection.out.join("report"), &cards)?;
+        writeln!(out, "written: {}", page.display())?;
+        match errors.len() {
+            0 => Ok(()),
+            count => {
+                for error in errors.iter().take(5) {
+                    writeln!(out, "failed: {error}")?;
+                }
+                Err(Exit::Failed(Error::invalid(format!(
+                    "{count} jobs failed; the figures are of the others"
+                ))))
+            }
+        }
+    }
+
+    fn run_missing(&self, entries: &[&Entry], out: &mut impl Write) -> Result<Vec<Error>, Exit> {
+        let (store, catalogue, preset) =
+            (self.selection.store(), self.selection.catalogue(), self.selection.preset);
+        let mut missing: Vec<(&Entry, Vec<Job>)> = Vec::new();
+        for entry in entries {
+            let experiment = entry.experiment()?;
+            let plan = plan(&experiment, preset, &catalogue)?;
+            let all = plan.jobs.len();
+            for (name, reason) in &plan.absent {
+                writeln!(out, "{}: without {name}: {reason}", experiment.id)?;
+            }
+            if self.force {
+                plan.jobs.iter().for_each(|job| store.forget(job));
+            }
+            let jobs: Vec<Job> = plan.jobs.into_iter().filter(|job| !store.holds(job)).collect();
+            writeln!(out, "{}: {all} jobs, {} to run", experiment.id, jobs.len())?;
+            missing.push((entry, jobs));
+        }
+        let jobs: Vec<&Job> = missing.iter().flat_map(|(_, jobs)| jobs).collect();
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs };
+        let ran = runner.run(&jobs)?;
+        for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
+            let experiment = entry.experiment()?;
+            Provenance::of(&experiment, preset, jobs.len(), &ran).keep(&store, &experiment.id, entry.text)?;
+        }
+        writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
+        Ok(ran.errors)
+    }
+
+    fn list(&self, entries: &[&Entry], out: &mut impl Write) -> Result<(), Exit> {
+        let catalogue = self.selection.catalogue();
+        for entry in entries {
+            let experiment = entry.experiment()?;
+            writeln!(out, "{:14} {}", experiment.id, experiment.title)?;
+            if !experiment.reproduces.is_empty() {
+                writeln!(out, "{:14} {}", "", experiment.reproduces.join("; "))?;
+            }
+            for preset in PresetName::ALL {
+                let plan = plan(&experiment, preset, &catalogue)?;
+                let effort = experiment.preset(preset)?;
+                let (jobs, replicates, steps) = (plan.jobs.len(), effort.replicates, effort.steps);
+                writeln!(
+                    out,
+                    "{:14} {:8} {jobs} jobs, {replicates} replicates, {steps} steps",
+                    "",
+                    preset.name()
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

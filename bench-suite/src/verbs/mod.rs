@@ -1,0 +1,36 @@
+//! What the program can be asked to do, a file for each verb.
+//!
+//! A verb prints to the stream it is handed and returns an [`Exit`].
+
+mod claims;
+mod figures;
+mod fit;
+mod selection;
+
+pub use claims::Claims;
+pub use figures::Figures;
+pub use fit::FitModel;
+pub use selection::Selection;
+
+use mcsa::Error;
+
+/// Why a verb ended without success.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Exit {
+    /// The command line asks for what there is not: code 2.
+    Usage(Error),
+    /// Something failed: code 1.
+    Failed(Error),
+}
+
+impl From<Error> for Exit {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<std::io::Error> for Exit {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(Error::invalid(format!("cannot print: {error}")))
+    }
+}

@@ -1,0 +1,78 @@
+//! Which experiments, with which effort, kept where.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mcsa::Error;
+
+use super::Exit;
+use crate::data::Catalogue;
+use crate::evidence::Evidence;
+use crate::experiment::PresetName;
+use crate::provenance::Provenance;
+use crate::registry::{Entry, REGISTRY};
+use crate::report::Card;
+use crate::store::Store;
+
+/// What `figures` and `claims` have in common.
+#[derive(Debug, Clone, Args)]
+pub struct Selection {
+    /// Only these experiments; all by default. `figures --list` shows them.
+    pub ids: Vec<String>,
+    /// How much to run.
+    #[arg(long, value_enum, default_value = "quick")]
+    pub preset: PresetName,
+    /// The folder that results/ and report/ are in.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// Where imported data sets are; else MCSA_DATA names it, else `data`.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+impl Selection {
+    /// The experiments chosen.
+    ///
+    /// # Errors
+    /// If an id is unknown.
+    pub fn entries(&self) -> Result<Vec<&'static Entry>, Exit> {
+        let mut chosen = Vec::new();
+        for entry in &REGISTRY {
+            let id = entry.experiment()?.id;
+            if self.ids.is_empty() || self.ids.contains(&id) {
+                chosen.push((id, entry));
+            }
+        }
+        match self.ids.iter().find(|id| !chosen.iter().any(|(known, _)| known == *id)) {
+            Some(id) => {
+                let reason = format!("no experiment {id:?}; `figures --list` shows those there are");
+                Err(Exit::Usage(Error::invalid(reason)))
+            }
+            None => Ok(chosen.into_iter().map(|(_, entry)| entry).collect()),
+        }
+    }
+
+    /// Where results are.
+    pub fn store(&self) -> Store {
+        Store::new(self.out.join("results"))
+    }
+
+    /// The data sets.
+    pub fn catalogue(&self) -> Catalogue {
+        Catalogue::found(self.data.clone())
+    }
+
+    /// What has been found of these experiments, drawn and judged.
+    ///
+    /// # Errors
+    /// If results cannot be read.
+    pub fn cards(&self, entries: &[&Entry]) -> Result<Vec<Card>, Error> {
+        let (store, catalogue) = (self.store(), self.catalogue());
+        let card = |entry: &&Entry| {
+            let experiment = entry.experiment()?;
+            let runs = Provenance::all(&store, &experiment.id)?;
+            Card::new(entry, Evidence::gather(experiment, self.preset, &store, &catalogue)?, runs)
+        };
+        entries.iter().map(card).collect()
+    }
+}

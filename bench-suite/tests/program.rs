@@ -1,0 +1,83 @@
+//! The program as its user meets it: exit codes, files, messages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).args(arguments).output().expect("it starts")
+}
+
+fn code(arguments: &[&str]) -> i32 {
+    run(arguments).status.code().expect("it ends by itself")
+}
+
+fn errors(arguments: &[&str]) -> String {
+    String::from_utf8(run(arguments).stderr).expect("words")
+}
+
+/// A folder of its own for each test, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+fn what_is_not_understood_has_code_2() {
+    assert_eq!(code(&["figures", "no-such-figure"]), 2);
+    assert_eq!(code(&["figures", "--preset", "huge"]), 2);
+    assert_eq!(code(&["claims", "no-such-figure"]), 2);
+    assert_eq!(code(&["fit"]), 2);
+    assert_eq!(code(&["fit", "--model", "no-such-model"]), 2);
+    assert!(errors(&["figures", "no-such-figure"]).contains("no-such-figure"));
+    let refused = ["fit", "--model", "standard-gaussian", "--set", "method.chain=3"];
+    assert_eq!(code(&refused), 2);
+    assert!(errors(&refused).contains("method: unknown field `chain`"), "{}", errors(&refused));
+    assert!(errors(&["fit", "--model", "radon", "--set", "speed=3"]).contains("speed"));
+    assert!(errors(&["fit", "--model", "radon", "--set", "speed"]).contains("KEY=VALUE"));
+}
+
+#[test]
+fn listings_name_everything() {
+    let text = |arguments: &[&str]| String::from_utf8(run(arguments).stdout).expect("words");
+    assert!(text(&["fit", "--list-models"]).contains("hierarchical-logistic"));
+    assert!(text(&["fit", "--list-methods"]).contains("pmcsa"));
+    assert!(text(&["figures", "--list"]).contains("cw-fig6"));
+}
+
+#[test]
+fn a_fit_is_written_with_names_and_counts() {
+    let file = folder("fit").join("fit.json");
+    let out = file.to_str().expect("a path in words");
+    let settings =
+        ["--set", "steps=300", "--set", "method.chains=4", "--set", "optimizer.kind=sgd", "--seed", "3"];
+    let model = ["fit", "--model", "eight-schools", "--method", "pmcsa", "--out", out];
+    assert_eq!(code(&[model.as_slice(), &settings].concat()), 0);
+    let text = fs::read_to_string(&file).expect("it was written");
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["outcome"], "finished");
+    assert_eq!(report["parameters"].as_array().expect("a list").len(), 10);
+    assert_eq!(report["counts"]["p_evaluations"], 4 * 301);
+    assert_eq!(report["fit"]["optimizer"]["kind"], "sgd");
+    let absent = ["fit", "--model", "neural-regression", "--set", "model.data=gas", "--data", out];
+    assert_eq!(code(&absent), 1);
+    assert!(errors(&absent).contains("gas"));
+}
+
+/// The report of nothing: every experiment is shown, with what is missing, and nothing is judged.
+#[test]
+fn a_report_can_be_drawn_before_anything_was_run() {
+    let folder = folder("nothing");
+    let out = folder.to_str().expect("a path in words");
+    assert_eq!(code(&["figures", "cw-fig7", "--no-run", "--out", out]), 0);
+    let page = fs::read_to_string(folder.join("report/index.html")).expect("it was written");
+    assert!(page.contains("576 of 576 jobs have not been run"), "what is missing is said");
+    assert!(page.contains("not enough evidence") && page.contains("not reproducible"));
+    assert!(
+        !page.contains("http://")
+            || page.matches("http://").count() == page.matches("http://www.w3.org").count()
+    );
+    assert!(folder.join("report/cw-fig7-variance.png").is_file());
+    assert!(folder.join("report/cw-fig7.csv").is_file());
+}
