@@ -9,6 +9,7 @@
 //!   of exact draws, with a false-alarm probability for the whole suite ([`judge`]).
 //! * A [`Trial`] runs a kernel twice with one thing changed that must not matter: a constant, labels, coordinates,
 //!   an interruption.
+//! * [`claims`] tries what the papers say about bias, variance and rates; [`bounds`] are those formulas as functions.
 //! * A [`Matrix`] shows which of these checks catches which mistake.
 //!
 //! `examples/judge_my_kernel.rs` judges a kernel written by a stranger, right and wrong.
@@ -17,6 +18,8 @@
 //!
 //! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.
 
+pub mod bounds;
+pub mod claims;
 pub mod closed;
 mod disguise;
 mod draws;
@@ -26,6 +29,7 @@ mod instance;
 mod invariance;
 mod laws;
 mod matrix;
+pub mod moments;
 mod number;
 mod p_value;
 mod sequential;
