@@ -29,7 +29,6 @@ mod instance;
 mod invariance;
 mod laws;
 mod matrix;
-pub mod moments;
 mod number;
 mod p_value;
 mod sequential;

@@ -13,19 +13,19 @@
 //!
 //! A claim that holds here has survived a search, which is evidence and not a proof.
 
+mod atoms;
 mod case;
 mod claim;
 mod finding;
-mod instance;
 mod mcmc_se;
 mod search;
 mod sides;
 mod statement;
 
+pub use atoms::{Atoms, Setting};
 pub use case::Case;
 pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MSC, PMCSA, Paper, SL_DAIS};
 pub use finding::{Finding, Standing, Witness};
-pub use instance::{Instance, Setting};
 pub use search::Effort;
 pub use sides::{Relation, Sides};
 pub use statement::{Bound, Measure, Statement};

@@ -47,8 +47,8 @@ impl Statement {
 /// A statement about cases, being put together; becomes a [`Statement`], which has forgotten the type of its cases.
 ///
 /// ```
-/// use mcsa_theory::claims::{Bound, Effort, Instance, Setting, Sides, Standing, Statement};
-/// let smaller = |case: &Instance| Some(Sides::at_most(1.0, case.w_star()));
+/// use mcsa_theory::claims::{Atoms, Bound, Effort, Setting, Sides, Standing, Statement};
+/// let smaller = |case: &Atoms| Some(Sides::at_most(1.0, case.w_star()));
 /// let bound = Bound::new("1 <= w*", Setting::atoms(&[2, 3]), smaller).twin_times(0.9);
 /// let statement: Statement = bound.into();
 /// let seed = mcsa::Seed::new(1);
