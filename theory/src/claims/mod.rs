@@ -16,6 +16,7 @@
 mod atoms;
 mod case;
 mod claim;
+mod cw;
 mod finding;
 mod mcmc_se;
 mod search;
@@ -32,5 +33,7 @@ pub use statement::{Bound, Measure, Statement};
 
 /// Every claim, in the order of the papers.
 pub fn all() -> Vec<Claim> {
-    mcmc_se::all()
+    let mut all = mcmc_se::all();
+    all.extend(cw::all());
+    all
 }
