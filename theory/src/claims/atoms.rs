@@ -149,7 +149,7 @@ impl Atoms {
 }
 
 /// Probabilities proportional to `exp(logits)`, none below `e^-40` of the largest: the guide must reach every atom.
-fn softmax(logits: &[f64]) -> Vec<f64> {
+pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
     let finite = |l: &f64| if l.is_finite() { *l } else { 0.0 };
     let top = logits.iter().map(finite).fold(f64::NEG_INFINITY, f64::max);
     let logits: Vec<f64> = logits.iter().map(|l| (finite(l) - top).max(LEAST_LOGIT)).collect();
@@ -214,7 +214,7 @@ impl Case for Atoms {
 }
 
 /// Four digits, fewer where zeros follow.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-3..1e4).contains(&size) {
         let text = format!("{x:.5}");
@@ -224,7 +224,7 @@ fn short(x: f64) -> String {
     }
 }
 
-fn tuple(values: &[f64]) -> String {
+pub(super) fn tuple(values: &[f64]) -> String {
     let parts: Vec<String> = values.iter().map(|&value| short(value)).collect();
     format!("({})", parts.join(", "))
 }
