@@ -214,7 +214,7 @@ impl Case for Atoms {
 }
 
 /// Four digits, fewer where zeros follow.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-3..1e4).contains(&size) {
         let text = format!("{x:.5}");
@@ -224,7 +224,7 @@ fn short(x: f64) -> String {
     }
 }
 
-fn tuple(values: &[f64]) -> String {
+pub(super) fn tuple(values: &[f64]) -> String {
     let parts: Vec<String> = values.iter().map(|&value| short(value)).collect();
     format!("({})", parts.join(", "))
 }

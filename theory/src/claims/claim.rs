@@ -43,15 +43,15 @@ pub struct Claim {
     pub remark: &'static str,
     /// As printed.
     pub printed: Statement,
-    /// What is true instead.
-    pub corrected: Option<Statement>,
+    /// What is true instead; several, if one sentence is true in several ways.
+    pub corrected: Vec<Statement>,
 }
 
 impl Claim {
     /// A claim without assumptions, remarks or corrections.
     pub fn new(id: &'static str, paper: Paper, place: &'static str, printed: impl Into<Statement>) -> Self {
         let printed = printed.into();
-        Self { id, paper, place, assumptions: "", remark: "", printed, corrected: None }
+        Self { id, paper, place, assumptions: "", remark: "", printed, corrected: Vec::new() }
     }
 
     /// What it assumes.
@@ -66,10 +66,11 @@ impl Claim {
         Self { remark, ..self }
     }
 
-    /// What is true instead.
+    /// One more thing that is true instead.
     #[must_use]
-    pub fn corrected(self, corrected: impl Into<Statement>) -> Self {
-        Self { corrected: Some(corrected.into()), ..self }
+    pub fn corrected(mut self, corrected: impl Into<Statement>) -> Self {
+        self.corrected.push(corrected.into());
+        self
     }
 
     /// Tries all its statements. The seeds hang on its name, not on what else is tried, nor in which order.
@@ -93,7 +94,7 @@ impl Claim {
             assumptions: self.assumptions,
             remark: self.remark,
             printed: examined(&self.printed, 0),
-            corrected: self.corrected.as_ref().map(|corrected| examined(corrected, 2)),
+            corrected: (1..).zip(&self.corrected).map(|(k, corrected)| examined(corrected, 2 * k)).collect(),
         }
     }
 }
@@ -134,7 +135,7 @@ pub struct Judgement {
     /// As printed.
     pub printed: Examined,
     /// What is true instead.
-    pub corrected: Option<Examined>,
+    pub corrected: Vec<Examined>,
 }
 
 impl Judgement {
@@ -143,10 +144,10 @@ impl Judgement {
         self.printed.finding.standing
     }
 
-    /// Whether all is as it should be: a correction holds, and the searches refute the twins.
+    /// Whether all is as it should be: the corrections hold, and the searches refute the twins.
     pub fn is_sound(&self) -> bool {
-        let corrected = self.corrected.as_ref();
-        corrected.is_none_or(|corrected| corrected.finding.holds() && corrected.twin_is_refuted())
+        let mut corrected = self.corrected.iter();
+        corrected.all(|corrected| corrected.finding.holds() && corrected.twin_is_refuted())
             && self.printed.twin_is_refuted()
     }
 }

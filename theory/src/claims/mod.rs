@@ -13,27 +13,32 @@
 //!
 //! A claim that holds here has survived a search, which is evidence and not a proof.
 
+mod adaptive;
+mod at_weight;
 mod atoms;
 mod case;
 mod claim;
 mod cw;
 mod finding;
 mod mcmc_se;
+mod numbers;
+mod pmcsa;
 mod search;
 mod sides;
 mod statement;
 
+pub use adaptive::Adaptive;
+pub use at_weight::AtWeight;
 pub use atoms::{Atoms, Setting};
 pub use case::Case;
 pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MSC, PMCSA, Paper, SL_DAIS};
 pub use finding::{Finding, Standing, Witness};
+pub use numbers::{Domain, Numbers};
 pub use search::Effort;
 pub use sides::{Relation, Sides};
 pub use statement::{Bound, Measure, Statement};
 
 /// Every claim, in the order of the papers.
 pub fn all() -> Vec<Claim> {
-    let mut all = mcmc_se::all();
-    all.extend(cw::all());
-    all
+    [mcmc_se::all(), pmcsa::all(), cw::all()].into_iter().flatten().collect()
 }
