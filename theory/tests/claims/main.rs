@@ -1,5 +1,6 @@
 //! Every claim of the papers, tried in brief: what the search finds is compared with what is known.
 
+mod cw;
 mod mcmc_se;
 
 use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};

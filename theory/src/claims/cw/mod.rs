@@ -2,7 +2,6 @@
 //! of candidates of a case.
 
 mod bias;
-mod guides;
 mod rejection;
 mod variance;
 
