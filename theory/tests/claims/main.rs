@@ -2,6 +2,7 @@
 
 mod cw;
 mod mcmc_se;
+mod msc;
 
 use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
 
