@@ -251,7 +251,8 @@ impl Cis {
     fn among<T: Number>(instance: &Instance<T>, candidates: usize) -> Self {
         let (cis, snis) = (instance.cis(candidates), instance.snis(candidates));
         let twice = cis.transition.power(2);
-        let far = |rows: &[Vec<T>]| rows.iter().map(|row| Digits::of(&distance(row, instance.pi()))).collect();
+        let far =
+            |rows: &[Vec<T>]| rows.iter().map(|row| Digits::of(&distance(row, instance.pi()))).collect();
         Self {
             transition: cis.transition.rows().iter().map(|row| Digits::each(row)).collect(),
             reject_index: Digits::each(&cis.rejections),
@@ -294,11 +295,11 @@ impl Estimators {
             var: parts(&parallel, Parts::sum),
             second_moment: Digits::each(&parallel.second_moments()),
         };
-        let single_cis_fixed = match instance.count_vectors(n - 1) {
-            0..=EXACT_VECTORS => Some(CandidateMoments::among(instance, n)),
-            0..=COUNT_VECTORS => Some(CandidateMoments::among(&instance.to_f64(), n)),
-            _ => None,
-        };
+        let vectors = instance.count_vectors(n - 1);
+        let single_cis_fixed = (vectors <= COUNT_VECTORS).then(|| match vectors > EXACT_VECTORS {
+            true => CandidateMoments::among(&instance.to_f64(), n),
+            false => CandidateMoments::among(instance, n),
+        });
         let par_stationary_var = Digits::of(&(instance.variance() / T::whole(n)));
         Self { seq_stationary, seq_fixed, par_fixed, par_stationary_var, single_cis_fixed }
     }

@@ -16,9 +16,9 @@ mod digits;
 mod question;
 
 pub use answer::{
-    Answer, Barker, CandidateMoments, Cis, Estimators, Imh, ImhSteps, ParallelMoments,
-    SequentialMoments, StationaryMoments, answer,
+    Answer, Barker, CandidateMoments, Cis, Estimators, Imh, ImhSteps, ParallelMoments, SequentialMoments,
+    StationaryMoments, answer,
 };
-pub use bounds::Bounds;
+pub use bounds::{Bound, Bounds};
 pub use digits::Digits;
 pub use question::Question;

@@ -73,7 +73,9 @@ impl Question {
 }
 
 fn list<'a>(key: &str, value: &'a Value) -> Result<&'a [Value], Error> {
-    let list = value.as_array().ok_or_else(|| Error::invalid(format!("{key} is {}, expected a list", kind(value))))?;
+    let list = value
+        .as_array()
+        .ok_or_else(|| Error::invalid(format!("{key} is {}, expected a list", kind(value))))?;
     if list.is_empty() { Err(Error::invalid(format!("{key} is empty"))) } else { Ok(list) }
 }
 
@@ -127,7 +129,8 @@ mod tests {
     #[test]
     fn numbers_and_fractions_are_read_alike() {
         let a = Question::read(r#"{"pi": [0.1, "9/10"], "q": ["0.5", 5e-1], "s": [1, "-2"]}"#).unwrap();
-        let b = Question::read(r#"{"pi": ["1/10", 0.9], "q": [0.5, 0.5], "s": ["1", -2], "n": [1]}"#).unwrap();
+        let b =
+            Question::read(r#"{"pi": ["1/10", 0.9], "q": [0.5, 0.5], "s": ["1", -2], "n": [1]}"#).unwrap();
         assert_eq!(a, b);
         assert_eq!((a.n, a.candidates), (vec![1], vec![2]));
     }
@@ -152,7 +155,9 @@ mod tests {
         let counts = |more: &str| refused(&format!(r#"{{"pi": [1], "q": [1], "s": [1], {more}}}"#));
         assert_eq!(counts(r#""n": [1, 0]"#), "n[1] is 0, expected a whole number from 1 to 1000");
         assert!(counts(r#""n": [1.5]"#).starts_with("n[0] is 1.5"));
-        assert!(counts(r#""candidates": [1]"#).starts_with("candidates[0] is 1, expected a whole number from 2"));
+        assert!(
+            counts(r#""candidates": [1]"#).starts_with("candidates[0] is 1, expected a whole number from 2")
+        );
         let many = r#"{"pi": [0.2,0.2,0.2,0.2,0.2], "q": [0.2,0.2,0.2,0.2,0.2], "s": [1,2,3,4,5], "candidates": [999]}"#;
         assert!(refused(many).starts_with("candidates[0] is 999: on 5 atoms"));
     }
