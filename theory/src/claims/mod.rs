@@ -26,6 +26,7 @@ mod numbers;
 mod pmcsa;
 mod search;
 mod sides;
+mod sl_dais;
 mod statement;
 
 pub use adaptive::Adaptive;
@@ -41,5 +42,5 @@ pub use statement::{Bound, Measure, Statement};
 
 /// Every claim, in the order of the papers.
 pub fn all() -> Vec<Claim> {
-    [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all()].into_iter().flatten().collect()
+    [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all(), sl_dais::all()].into_iter().flatten().collect()
 }

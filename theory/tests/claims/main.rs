@@ -3,6 +3,7 @@
 mod cw;
 mod mcmc_se;
 mod msc;
+mod sl_dais;
 
 use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
 
