@@ -5,6 +5,7 @@
 //! largest normalised importance weight, and `r = 1 - 1 / w*` the [`rate`] of independent Metropolis-Hastings.
 
 pub mod mcmc_se;
+pub mod pmcsa;
 
 /// `r = 1 - 1 / w*`: independent Metropolis-Hastings forgets its start at least at this rate, and from the atom of the
 /// largest weight exactly at it.
