@@ -35,7 +35,7 @@ fn kernel() -> Claim {
         each.max_by(|a, b| a.badness().total_cmp(&b.badness()))
     }
     let settings = Setting::grid(&[2, 3, 4], &[1], &[1, 2, 3, 5]);
-    let formula = "K^n(z, .) = T_n(w v w(z)) p + lambda(w(z))^n delta_z";
+    let formula = "K^n(z, .) = T_n(max(w, w(z))) p + lambda(w(z))^n delta_z";
     let printed = Bound::<Atoms>::new(formula, settings, |case| sides(case, |p, v| p.rejection_at(&v)))
         .twin("with lambda as printed in eq. 6", |case| sides(case, rejection_as_printed));
     Claim::new("001-KER", PMCSA, "eq. 5", printed)
