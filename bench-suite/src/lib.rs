@@ -15,6 +15,7 @@ pub mod data;
 pub mod draw;
 pub mod experiment;
 pub mod figures;
+pub mod instance;
 pub mod job;
 pub mod plan;
 mod quantile;

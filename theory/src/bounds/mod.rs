@@ -4,6 +4,7 @@
 //! Arguments: `range` bounds the oscillation of a scalar score, `norm` the Euclidean norm of a score, `w_star` is the
 //! largest normalised importance weight, and `r = 1 - 1 / w*` the [`rate`] of independent Metropolis-Hastings.
 
+pub mod cw;
 pub mod mcmc_se;
 pub mod pmcsa;
 

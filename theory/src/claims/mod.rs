@@ -18,8 +18,10 @@ mod at_weight;
 mod atoms;
 mod case;
 mod claim;
+mod cw;
 mod finding;
 mod mcmc_se;
+mod msc;
 mod numbers;
 mod pmcsa;
 mod search;
@@ -39,5 +41,5 @@ pub use statement::{Bound, Measure, Statement};
 
 /// Every claim, in the order of the papers.
 pub fn all() -> Vec<Claim> {
-    [mcmc_se::all(), pmcsa::all()].into_iter().flatten().collect()
+    [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all()].into_iter().flatten().collect()
 }

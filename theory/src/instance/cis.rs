@@ -46,7 +46,10 @@ impl<T: Number> Instance<T> {
         let mut weighted_variances = Vec::with_capacity(n);
         for z in 0..n {
             let mut moves: Vec<Vec<T>> = vec![Vec::with_capacity(draws.len()); n];
-            let (mut stays, mut squares) = (Vec::with_capacity(draws.len()), Vec::with_capacity(draws.len()));
+            let (mut stays, mut averages) =
+                (Vec::with_capacity(draws.len()), Vec::with_capacity(draws.len()));
+            // Differences to the retained value: doubles then keep what is small.
+            let here: Vec<T> = self.s.iter().map(|s| s.clone() - &self.s[z]).collect();
             for (counts, probability) in &draws {
                 let mut masses = self.masses(counts);
                 let fresh = total(masses.iter().cloned());
@@ -54,21 +57,23 @@ impl<T: Number> Instance<T> {
                 if all.is_zero() {
                     stays.push(probability.clone());
                     moves[z].push(probability.clone());
-                    squares.push(probability.clone() * &self.s[z] * &self.s[z]);
+                    averages.push((probability.clone(), T::zero()));
                     continue;
                 }
                 let share = probability.clone() / &all;
                 stays.push(share.clone() * &self.w[z]);
                 masses[z] += &self.w[z];
-                let average = dot(&masses, &self.s);
-                squares.push(average.clone() * average * &share / &all);
+                averages.push((probability.clone(), dot(&masses, &here) / &all));
                 for (moves, mass) in moves.iter_mut().zip(&masses).filter(|(_, mass)| !mass.is_zero()) {
                     moves.push(share.clone() * mass);
                 }
             }
             let row: Vec<T> = moves.into_iter().map(total).collect();
-            let mean = dot(&row, &self.s);
-            weighted_variances.push(total(squares) - mean.clone() * mean);
+            let mean = dot(&row, &here);
+            weighted_variances.push(total(averages.into_iter().map(|(probability, average)| {
+                let excess = average - &mean;
+                probability * &excess * excess
+            })));
             rejections.push(total(stays));
             rows.push(row);
         }
@@ -94,6 +99,25 @@ impl<T: Number> Instance<T> {
         }
         let mean = total(means);
         SelfNormalised { variance: total(squares) - mean.clone() * &mean, mean }
+    }
+
+    /// `1 - (N - 1) / (2 w* + N - 2)`: conditional importance sampling among `N` candidates contracts at this rate
+    /// (MSC, by the minorisation of its kernel).
+    ///
+    /// # Panics
+    /// If `candidates` is 0.
+    pub fn cis_rate(&self, candidates: usize) -> T {
+        let fresh = T::whole(candidates.checked_sub(1).expect("the retained point is a candidate"));
+        let largest = self.largest_weight();
+        T::one() - fresh.clone() / (largest.clone() + largest + fresh - T::one())
+    }
+
+    /// For every vector of counts of `fresh` points: its probability, the sum of weights, and that of weights times `s`.
+    pub(crate) fn for_fresh(&self, fresh: usize, mut take: impl FnMut(T, T, T)) {
+        for (counts, probability) in self.counts(fresh) {
+            let masses = self.masses(&counts);
+            take(probability, total(masses.iter().cloned()), dot(&masses, &self.s));
+        }
     }
 
     /// `c_y w_y`.
@@ -142,9 +166,11 @@ impl<T: Number> Instance<T> {
 impl<T: Number> Square<T> {
     /// The variance of `f` after a step, from each start.
     pub fn variances(&self, f: &[T]) -> Vec<T> {
-        let squares: Vec<T> = f.iter().map(|f| f.clone() * f).collect();
-        let (means, squares) = (self.apply(f), self.apply(&squares));
-        squares.into_iter().zip(means).map(|(square, mean)| square - mean.clone() * mean).collect()
+        let about = |(row, mean): (&Vec<T>, T)| {
+            let squares = f.iter().map(|f| f.clone() - &mean).map(|excess| excess.clone() * excess);
+            dot(row, &squares.collect::<Vec<_>>())
+        };
+        self.rows().iter().zip(self.apply(f)).map(about).collect()
     }
 }
 

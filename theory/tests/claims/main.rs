@@ -1,7 +1,10 @@
 //! Every claim of the papers, tried in brief: what the search finds is compared with what is known.
 
+mod cw;
 mod mcmc_se;
+mod msc;
 mod pmcsa;
+mod production;
 
 use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
 
