@@ -5,6 +5,8 @@
 //! from rows to drawings. A job's name is a hash of everything that determines its result, so a job that has been
 //! run is not run again, and changing any number makes a new file.
 //!
+//! What the papers claim of bias, variance and rates is tried by [`theory`].
+//!
 //! The only crate that reads, writes, prints or knows the time.
 
 pub mod as_published;
@@ -19,3 +21,4 @@ pub mod plan;
 mod quantile;
 mod readme;
 pub mod store;
+pub mod theory;

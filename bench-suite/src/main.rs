@@ -13,6 +13,7 @@ use mcsa_bench_suite::experiment::Experiment;
 use mcsa_bench_suite::figures;
 use mcsa_bench_suite::plan::{self, Job};
 use mcsa_bench_suite::store::{Outcome, Store, write_whole};
+use mcsa_bench_suite::theory;
 use rayon::prelude::*;
 
 /// Runs the experiments of Markov chain score ascent and draws their figures.
@@ -35,6 +36,7 @@ enum Verb {
     /// List the experiments with their presets.
     List,
     Data(data::Command),
+    Theory(theory::Command),
 }
 
 #[derive(Args)]
@@ -58,18 +60,23 @@ struct Choice {
 
 fn main() -> ExitCode {
     let result = match Program::parse().verb {
-        Verb::List => list(),
-        Verb::Data(command) => command.run(&mut std::io::stdout()),
-        Verb::Run(choice) => choice.run().map(drop),
-        Verb::Figures(choice) => choice.figures(),
+        Verb::List => list().map(done),
+        Verb::Data(command) => command.run(&mut std::io::stdout()).map(done),
+        Verb::Run(choice) => choice.run().map(drop).map(done),
+        Verb::Figures(choice) => choice.figures().map(done),
+        Verb::Theory(command) => command.run(&mut std::io::stdout()),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("mcsa-bench: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 fn list() -> Result<(), Error> {

@@ -168,7 +168,10 @@ impl<T: Number> Instance<T> {
     pub fn kl(&self) -> f64 {
         total(self.w.iter().zip(&self.q).map(|(w, q)| {
             let excess = (w.clone() - T::one()).to_f64();
-            let term = if w.is_zero() { 1.0 } else { (w.to_f64() * excess.ln_1p() - excess).max(0.0) };
+            let w = w.to_f64();
+            // Near 1 the excess keeps the digits, near 0 the weight itself.
+            let log = if w < 0.5 { w.ln() } else { excess.ln_1p() };
+            let term = if w == 0.0 { 1.0 } else { (w * log - excess).max(0.0) };
             q.to_f64() * term
         }))
     }
@@ -229,6 +232,8 @@ mod tests {
         let point = instance("1 0", "1/2 1/2", "0 1").unwrap();
         assert_eq!((point.neyman(), point.pearson()), (None, r(1, 1)));
         assert!((point.kl() - 2.0_f64.ln()).abs() < 1e-16);
+        let almost = Instance::new(&[1.0, 1e-18], &[0.5, 0.5], &[0.0, 0.0]).unwrap();
+        assert!((almost.kl() - 2.0_f64.ln()).abs() < 1e-15);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Verb {
 }
 
 /// All verbs, in the order a newcomer meets them.
-pub(crate) const VERBS: [Verb; 6] = [
+pub(crate) const VERBS: [Verb; 7] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -61,6 +61,19 @@ pub(crate) const VERBS: [Verb; 6] = [
                   Its own help: `cargo xtask data -- --help`.",
         check: anything,
         run: data,
+    },
+    Verb {
+        name: "theory",
+        summary: "Try what the papers claim about bias, variance and rates",
+        usage: " [ARGS]...",
+        details: "Builds bench-suite in release mode and starts `mcsa-bench theory ARGS`: a table of all claims with\n\
+                  the worst case found for each, and `report/theory.html`.\n\n\
+                  --claim ID     only this claim, such as 000-T1\n\
+                  --long         a hundred thousand cases per statement\n\
+                  --json         all that was found, as JSON\n\n\
+                  Its own help: `cargo xtask theory -- --help`.",
+        check: anything,
+        run: theory,
     },
     Verb {
         name: "ci",
@@ -152,6 +165,11 @@ fn bench(arguments: &[String]) -> io::Result<ExitCode> {
     Step::cargo("bench", &["bench", "--workspace", "--bench", "*", "--"])
         .and(after_dashes(arguments))
         .hand_over()
+}
+
+fn theory(arguments: &[String]) -> io::Result<ExitCode> {
+    let start = ["run", "--release", "-p", "mcsa-bench-suite", "--bin", "mcsa-bench", "--", "theory"];
+    Step::cargo("theory", &start).and(after_dashes(arguments)).hand_over()
 }
 
 fn figures(arguments: &[String]) -> io::Result<ExitCode> {

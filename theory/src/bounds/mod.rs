@@ -6,6 +6,7 @@
 
 pub mod cw;
 pub mod mcmc_se;
+pub mod pmcsa;
 
 /// `r = 1 - 1 / w*`: independent Metropolis-Hastings forgets its start at least at this rate, and from the atom of the
 /// largest weight exactly at it.

@@ -53,6 +53,8 @@ impl<T: Number> Instance<T> {
     /// and each piece integrates to `[lambda^n] / P`. None where the integral is infinite: at `v = 0`, if `n` is 1 or
     /// proposals without weight exist.
     ///
+    /// Numerics: `P` may vanish, so the quotient is `(1/a - 1/b) sum_{j < n} lambda(b)^j lambda(a)^(n-1-j)`.
+    ///
     /// # Panics
     /// If `n` is 0.
     pub fn t_n(&self, n: usize, v: &T) -> Option<T> {
@@ -63,21 +65,22 @@ impl<T: Number> Instance<T> {
         let mut pieces = Vec::with_capacity(knots.len() + 1);
         let mut from = v.clone();
         for to in knots {
-            let below =
-                |x: &[T]| total(self.w.iter().zip(x).filter(|(w, _)| **w <= from).map(|(_, x)| x.clone()));
-            let (mass, share) = (below(&self.pi), below(&self.q));
-            let piece = if mass.is_zero() {
-                let height = T::whole(n) * share.power(n - 1);
-                if height.is_zero() {
-                    T::zero()
-                } else if from.is_zero() {
-                    return None;
-                } else {
-                    height * (T::one() / &from - T::one() / &to)
-                }
+            // What rejects a proposal anywhere between the knots, in terms that are not negative.
+            let lambda = |u: &T| {
+                let smaller = self.w.iter().zip(&self.q).filter(|(w, _)| **w <= from);
+                let each = |(w, q): (&T, &T)| {
+                    if w.is_zero() { q.clone() } else { q.clone() * (T::one() - w.clone() / u) }
+                };
+                total(smaller.map(each))
+            };
+            let (low, high) = (lambda(&from), lambda(&to));
+            let height = total((0..n).map(|j| high.power(j) * low.power(n - 1 - j)));
+            let piece = if height.is_zero() {
+                T::zero()
+            } else if from.is_zero() {
+                return None;
             } else {
-                let lambda = |u: &T| (share.clone() - mass.clone() / u).power(n);
-                (lambda(&to) - lambda(&from)) / &mass
+                height * (T::one() / &from - T::one() / &to)
             };
             pieces.push(piece);
             from = to;

@@ -3,6 +3,9 @@
 mod cw;
 mod mcmc_se;
 mod msc;
+
+mod pmcsa;
+mod production;
 mod sl_dais;
 
 use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
