@@ -130,7 +130,7 @@ fn gauge(examined: &Examined) -> String {
         "<div class=\"gauge\"><svg viewBox=\"0 0 144 12\" role=\"img\" aria-label=\"ratio {number}\">\
          <rect class=\"track\" y=\"4\" width=\"144\" height=\"4\" rx=\"2\"/>\
          <rect class=\"fill\" y=\"4\" width=\"{width:.1}\" height=\"4\" rx=\"2\"/>\
-         <path class=\"one\" d=\"M{ONE} 0V12\"/></svg>left side up to {number} of the right</div>\n"
+         <path class=\"one\" d=\"M{ONE} 0V12\"/></svg>left side up to {number} times the right</div>\n"
     )
 }
 

@@ -9,7 +9,7 @@ pub(super) fn claims() -> Vec<Claim> {
 
 /// Two atoms: the counts of one determine those of the other, so that many candidates are cheap.
 fn settings() -> Vec<Setting> {
-    Setting::grid(&[2], &[2, 8, 17, 64], &[1])
+    Setting::grid(&[2], &[2, 8, 17, 64, 400], &[1])
 }
 
 /// Guide and target even, scores of both signs: the error is `1 / N`.
