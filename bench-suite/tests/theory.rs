@@ -1,37 +1,44 @@
-//! The verb `theory --instance`, as a user calls it.
+//! The program's verb `theory`, from outside.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
-fn asked(question: &str) -> Output {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"))
-        .args(["theory", "--instance", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    program.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
-    program.wait_with_output().unwrap()
-}
-
-#[test]
-fn a_question_is_answered_in_json() {
-    let answer =
-        asked(r#"{"pi": ["1/2", "1/2"], "q": ["1/4", "3/4"], "s": [1, -1], "n": [2], "candidates": [2]}"#);
-    assert!(answer.status.success() && answer.stderr.is_empty());
-    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
-    assert_eq!(answer["estimators"]["2"]["seq_stationary"]["var"], 0.75);
-}
-
-#[test]
-fn a_question_that_is_not_understood_is_code_two() {
-    let refused = asked(r#"{"pi": ["1/2", "1/3"], "q": ["1/4", "3/4"], "s": [1, -1]}"#);
-    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.starts_with("mcsa-bench: -: pi: the sum is 0.83333"), "{said}");
+fn theory(arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    let absent = program.args(["theory", "--instance", "no-such.json"]).output().unwrap();
-    assert_eq!(absent.status.code(), Some(2));
-    assert!(String::from_utf8(absent.stderr).unwrap().contains("no-such.json: cannot read"));
+    program.arg("theory").args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn an_unknown_claim_is_bad_usage_and_those_near_it_are_named() {
+    let answer = theory(&["--claim", "001-T-JSAA"]);
+    assert_eq!(answer.status.code(), Some(2));
+    let complaint = text(&answer.stderr);
+    assert!(complaint.contains("similar value") && complaint.contains("'001-T-JSA'"), "{complaint}");
+}
+
+#[test]
+fn one_claim_is_told_with_all_that_is_known_of_it() {
+    let answer = theory(&["--claim", "001-L2"]);
+    let told = text(&answer.stdout);
+    assert!(answer.status.success(), "{told}");
+    for part in ["VIOLATED", "0.75 > 0.5", "instead", "assumes", "1 claims"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains('\x1b') && !told.contains("theory.html"), "{told}");
+}
+
+#[test]
+fn json_is_the_same_with_any_number_of_threads() {
+    let told = |threads: &str| {
+        theory(&["--claim", "000-T2", "--claim", "000-T4", "--json", "--threads", threads]).stdout
+    };
+    let (one, three) = (told("1"), told("3"));
+    assert_eq!(one, three);
+    let judgements: serde_json::Value = serde_json::from_slice(&one).expect("JSON");
+    assert_eq!(judgements[0]["id"], "000-T2");
+    assert_eq!(judgements[0]["printed"]["finding"]["standing"], "tight");
+    assert_eq!(judgements[1]["printed"]["finding"]["standing"], "violated");
 }

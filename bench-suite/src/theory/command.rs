@@ -24,7 +24,7 @@ use crate::store::write_whole;
 /// understood.
 #[derive(Debug, Args)]
 pub struct Command {
-    /// Only this claim, such as 000-T1; may be repeated.
+    /// Only this claim, such as 000-T1, and all that is known of it; may be repeated.
     #[arg(long = "claim", value_name = "ID", value_parser = ids(), hide_possible_values = true)]
     pub claims: Vec<String>,
     /// Try a hundred thousand cases for each statement; minutes instead of seconds.
@@ -106,7 +106,7 @@ impl Command {
             json.map_err(|error| Error::invalid(format!("cannot write JSON: {error}")))? + "\n"
         } else {
             let colours = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            listing::listing(&judgements, colours)
+            listing::listing(&judgements, colours, !self.claims.is_empty())
         };
         let mut say = |text: &str| {
             let said = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -49,8 +49,8 @@ fn number(x: f64) -> String {
     }
 }
 
-/// A block for each claim, and a line that counts.
-pub(super) fn listing(judgements: &[Judgement], colours: bool) -> String {
+/// A block for each claim, and a line that counts. In full also what is assumed, remarked, and how it was tried.
+pub(super) fn listing(judgements: &[Judgement], colours: bool, in_full: bool) -> String {
     let mut text = format!("{:<19} {:<8} {:<13} {:<10} statement\n", "claim", "paper", "standing", "worst");
     for judgement in judgements {
         let standing = judgement.standing();
@@ -69,12 +69,30 @@ pub(super) fn listing(judgements: &[Judgement], colours: bool) -> String {
             let word = painted(&format!("{:<13}", standing.to_string()), standing, colours);
             text += &format!("{:<28} {word} {:<10} {}\n", "  instead", worst(corrected), corrected.formula);
         }
+        if in_full {
+            text += &told_in_full(judgement);
+        }
         if !judgement.is_sound() {
             let word = painted("UNSOUND", Standing::Violated, colours);
             text += &format!("{indent}{word}: a correction falls, or a search did not refute a twin\n");
         }
     }
     text + &summary(judgements)
+}
+
+fn told_in_full(judgement: &Judgement) -> String {
+    let Judgement { place, assumptions, remark, printed, .. } = judgement;
+    let tried = format!("{} cases, {}", printed.finding.tried, printed.method);
+    let found = printed.finding.worst.as_ref().map(witnessed).unwrap_or_default();
+    let words = [
+        ("place", *place),
+        ("assumes", *assumptions),
+        ("remark", *remark),
+        ("tried", &tried),
+        ("found", &found),
+    ];
+    let lines = words.iter().filter(|(_, words)| !words.is_empty());
+    lines.map(|(what, words)| format!("  {what:<26} {words}\n")).collect()
 }
 
 /// How many claims stand how.
@@ -117,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_violation_is_shown_with_its_case_and_its_correction() {
-        let text = listing(&judged("001-L2"), false);
+        let text = listing(&judged("001-L2"), false, false);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("001-L2 ") && lines[1].contains("VIOLATED"), "{text}");
         assert!(lines[2].trim().starts_with("0.75 > 0.5 at p = (0.5, 0.5)"), "{text}");
@@ -127,7 +145,7 @@ mod tests {
     #[test]
     fn colours_are_for_terminals() {
         let judgements = judged("001-L2");
-        assert!(!listing(&judgements, false).contains('\x1b'));
-        assert!(listing(&judgements, true).contains("\x1b[31mVIOLATED"));
+        assert!(!listing(&judgements, false, true).contains('\x1b'));
+        assert!(listing(&judgements, true, true).contains("\x1b[31mVIOLATED"));
     }
 }

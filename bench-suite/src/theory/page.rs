@@ -122,7 +122,7 @@ fn gauge(examined: &Examined) -> String {
     let number = worst(examined);
     if finding.worst.iter().chain(&finding.examples).any(|witness| witness.identity) {
         let number = number.trim_start_matches("+-");
-        return format!("<div class=\"gauge\">both sides differ by at most {number}</div>\n");
+        return format!("<div class=\"gauge\">both sides differ by up to {number}</div>\n");
     }
     let width = ONE * badness.min(2.0);
     let number = if badness.is_infinite() { "\u{221e}".into() } else { number };

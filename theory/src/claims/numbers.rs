@@ -69,10 +69,10 @@ impl Numbers {
         counts.iter().map(at).collect()
     }
 
-    /// A case by hand, of single variables.
-    pub fn example(values: &[(&'static str, Domain, f64)], count: usize) -> Self {
-        let variables = values.iter().map(|&(name, domain, _)| (name, domain, 1)).collect();
-        Self { variables, values: values.iter().map(|&(_, _, value)| value).collect(), count }
+    /// A case by hand: each variable with its copies.
+    pub fn example(values: &[(&'static str, Domain, &[f64])], count: usize) -> Self {
+        let variables = values.iter().map(|&(name, domain, copies)| (name, domain, copies.len())).collect();
+        Self { variables, values: values.iter().flat_map(|(_, _, copies)| copies.to_vec()).collect(), count }
     }
 
     /// All copies of a variable.

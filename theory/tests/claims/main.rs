@@ -1,6 +1,7 @@
 //! Every claim of the papers, tried in brief: what the search finds is compared with what is known.
 
 mod cw;
+mod facts;
 mod mcmc_se;
 mod msc;
 

@@ -39,6 +39,7 @@ fn standings() {
             ("001-JSA-VAR", Violated),
             ("001-JSA-VAR-LIMIT", Holds),
             ("001-T-JSA-MOMENT", Violated),
+            ("001-T-JSA-MOMENT-SUM", Violated),
             ("001-CCOV", Tight),
             ("001-CCOV-PAIR", Violated),
             ("001-T-pMCSA-MIX", Tight),
@@ -66,6 +67,13 @@ fn counterexamples_are_the_known_fractions() {
     example_is("001-T-JSA-POWER", 5.0 / 8.0, 9.0 / 16.0);
     example_is("001-JSA-SUM", 1.5, 2.0);
     example_is("001-JSA-VAR", 0.5, 0.25);
+    example_is("001-R-MIXING", 1.0, 0.75);
+    example_is("001-R-SCORE", 2.0_f64.sqrt() / 9.0, 10.0 / 81.0);
+    example_is(
+        "001-R-CONCAVE",
+        (0.5 / std::f64::consts::TAU).sqrt(),
+        2.0 / 3.0 / std::f64::consts::TAU.sqrt(),
+    );
     example_is("001-T-pMCSA-MOMENT", 7.0 / 16.0, 3.0 / 8.0);
 }
 
@@ -90,6 +98,9 @@ fn counterexamples_are_the_known_numbers() {
     let slow = examples("001-T-JSA-MOMENT");
     near(slow[0].lhs, 0.9064, 5e-5);
     near(slow[0].rhs, 0.65, 1e-15);
+    let slow = examples("001-T-JSA-MOMENT-SUM");
+    near(slow[0].lhs, 0.63228, 5e-6);
+    near(slow[0].rhs, 0.60448, 5e-6);
     let tail = examples("001-R-TAIL");
     near(tail[0].lhs, 1.000_001, 1e-7);
     near(tail[0].rhs, 7.6e-5, 1e-6);

@@ -1,7 +1,7 @@
 //! The matrices that claims are computed with are those of the production kernels and of the closed forms.
 
 use faer::Mat;
-use mcsa::{Columns, Kernel, Seed};
+use mcsa::{Kernel, Seed};
 use mcsa_kernels::{Cis, Imh};
 use mcsa_theory::claims::{Atoms, Case, Setting};
 use mcsa_theory::{Finite, FiniteGuide, Instance, Square, closed, transition_matrix};

@@ -52,6 +52,9 @@ fn concavity() -> Claim {
         let ends = (density(m[0], c[0]) * density(m[1], c[1])).sqrt();
         Some(Sides::at_most(ends, density(0.5 * (m[0] + m[1]), 0.5 * (c[0] + c[1]))))
     });
+    // Scales 1 and 2 around z: 1 / sqrt(2) against 2 / 3.
+    let known =
+        Numbers::example(&[("z", real, &[0.0]), ("m", real, &[0.0, 0.0]), ("C", positive, &[1.0, 2.0])], 1);
     let variables = [("z", real, 1), ("m/C", real, 2), ("1/C", positive, 2)];
     let formula = "sqrt(q_1(z) q_2(z)) <= q(z) at the middle of (m/C, 1/C)";
     let corrected = Bound::<Numbers>::new(formula, Numbers::settings(&variables, &[1]), |case| {
@@ -60,10 +63,15 @@ fn concavity() -> Claim {
         let ends = (density(b[0], a[0]) * density(b[1], a[1])).sqrt();
         Some(Sides::at_most(ends, density(0.5 * (b[0] + b[1]), 0.5 * (a[0] + a[1]))))
     });
-    Claim::new("001-R-CONCAVE", PMCSA, "LaTeX source, log-concavity in (m, C)", printed.by("closed form"))
-        .assuming("q normal with mean m and scale C, D = 1")
-        .remark("At z = m the second derivative in C of log q is 1/C^2 > 0.")
-        .corrected(corrected.twin_times(0.95).by("closed form"))
+    Claim::new(
+        "001-R-CONCAVE",
+        PMCSA,
+        "LaTeX source, log-concavity in (m, C)",
+        printed.example(known).by("closed form"),
+    )
+    .assuming("q normal with mean m and scale C, D = 1")
+    .remark("At z = m the second derivative in C of log q is 1/C^2 > 0.")
+    .corrected(corrected.twin_times(0.95).by("closed form"))
 }
 
 /// A bound of the score of a location-scale family, `M` the largest squared singular value of `C^-1`.
@@ -80,6 +88,9 @@ fn score() -> Claim {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
         Some(Sides::at_most(score(case), (z.abs() + m.hypot(c) + 1.0) / (c * c)))
     });
+    let known =
+        [("z", Domain::Real, &[0.0][..]), ("m", Domain::Real, &[0.0]), ("C", Domain::Positive, &[9.0])];
+    let printed = printed.example(Numbers::example(&known, 1));
     let formula = "|grad log q| <= L M (|z| + |m|) + (L + 1) sqrt(M)";
     let corrected = Bound::<Numbers>::new(formula, cases(), |case| {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
@@ -110,7 +121,12 @@ fn mixing() -> Claim {
         Bound::<Atoms>::new("1 - sum sqrt(p q) <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
             Some(Sides::at_most(1.0 - affinity(case), distance(case.problem.pi(), case.problem.q())))
         });
-    Claim::new("001-R-MIXING", PMCSA, "LaTeX source, mixing time", printed)
-        .remark("Needs the normalised Hellinger distance; the other can be twice the total variation.")
-        .corrected(corrected.twin_times(0.95))
+    Claim::new(
+        "001-R-MIXING",
+        PMCSA,
+        "LaTeX source, mixing time",
+        printed.example(Atoms::new(&[1.0, 0.0], &[0.25, 0.75], &[1.0, -1.0])),
+    )
+    .remark("Needs the normalised Hellinger distance; the other can be twice the total variation.")
+    .corrected(corrected.twin_times(0.95))
 }

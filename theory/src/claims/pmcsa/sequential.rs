@@ -129,7 +129,7 @@ fn sum() -> Claim {
     let corrected =
         Bound::<Numbers>::new(formula, weights(50.0), |case| against(case, bounds::sum_of_rates_closed))
             .twin("with a head of w*^2 + w*", |case| against(case, bounds::sum_of_rates_as_printed));
-    let example = Numbers::example(&[("w*", Domain::Between(1.0, 50.0), 2.0)], 1);
+    let example = Numbers::example(&[("w*", Domain::Between(1.0, 50.0), &[2.0])], 1);
     Claim::new("001-JSA-SUM", PMCSA, "proof of Theorem 3, sum", printed.example(example).by("closed form"))
         .remark("The printed sum is 1 - r^N too large.")
         .corrected(corrected.by("closed form"))

@@ -5,7 +5,7 @@ use crate::claims::{Atoms, Bound, Claim, PMCSA, Setting, Sides};
 use crate::dot;
 
 pub(super) fn claims() -> Vec<Claim> {
-    vec![diagonal(), diagonal_limit(), second_moment(), covariance(), pair()]
+    vec![diagonal(), diagonal_limit(), second_moment(), second_moment_by_sum(), covariance(), pair()]
 }
 
 /// `1/N^2 sum_n V[s(z_n) | z_0]`.
@@ -50,27 +50,34 @@ fn diagonal_limit() -> Claim {
         .remark("True, and above L^2/N for every N.")
 }
 
+/// `E[|g|^2 | z] - C_cov` of an update and a bound from `L`, `|mu|`, `w*` and `N`.
+fn moment_against(case: &Atoms, bound: fn(f64, f64, f64, usize) -> f64) -> Option<Sides> {
+    let moments = case.problem.sequential(&case.problem.imh(), case.samples);
+    let found = moments.variances[case.start].diagonal + moments.means[case.start].powi(2);
+    let (norm, mean) = (case.largest_norm(), case.problem.mean().abs());
+    Some(Sides::at_most(found, bound(norm, mean, case.w_star(), case.samples)))
+}
+
+/// What is true given the state before.
+fn moment_given_start() -> Bound<Atoms> {
+    let formula = "E[|g|^2 | z] - C_cov <= L^2/N + (B + |mu|)^2, B = 2L (w*-1)(1-r^N)/N";
+    let given = Bound::<Atoms>::new(formula, settings(), |case| {
+        moment_against(case, |norm, mean, w_star, n| {
+            bounds::sequential_second_moment(norm, mean, 0.0, w_star, n, 0)
+        })
+    });
+    given.twin_times(0.8)
+}
+
 /// `E[|g|^2 | F] <= L^2 (1/2 + 3/(2N)) + C_cov + |mu|^2` (pMCSA, Thm. 3), for states far from stationary too.
 fn second_moment() -> Claim {
     let formula = "E[|g|^2 | z] - C_cov <= L^2 (1/2 + 3/(2N)) + |mu|^2";
     let printed = Bound::<Atoms>::new(formula, settings(), |case| {
-        let moments = case.problem.sequential(&case.problem.imh(), case.samples);
-        let found = moments.variances[case.start].diagonal + moments.means[case.start].powi(2);
-        let mean = case.problem.mean().abs();
-        let bound = bounds::sequential_second_moment_as_printed(case.largest_norm(), mean, 0.0, case.samples);
-        Some(Sides::at_most(found, bound))
+        moment_against(case, |norm, mean, _, n| {
+            bounds::sequential_second_moment_as_printed(norm, mean, 0.0, n)
+        })
     });
     let slow = Atoms::new(&[0.5, 0.5], &[0.005, 0.995], &[1.0, -1.0]).samples(10);
-    let formula = "E[|g|^2 | z] - C_cov <= L^2/N + (B + |mu|)^2, B = 2L (w*-1)(1-r^N)/N";
-    let given = Bound::<Atoms>::new(formula, settings(), |case| {
-        let moments = case.problem.sequential(&case.problem.imh(), case.samples);
-        let found = moments.variances[case.start].diagonal + moments.means[case.start].powi(2);
-        let (norm, mean) = (case.largest_norm(), case.problem.mean().abs());
-        Some(Sides::at_most(
-            found,
-            bounds::sequential_second_moment(norm, mean, 0.0, case.w_star(), case.samples, 0),
-        ))
-    });
     let formula = "E[|g_t|^2] - C_cov <= L^2/N + (B r^(N(t-1)) + |mu|)^2 from a fixed start";
     let from_start = Bound::<Atoms>::new(formula, Setting::grid(&[2, 3], &[2, 3, 5], &[1, 2]), |case| {
         let before = case.samples * (case.steps - 1);
@@ -82,8 +89,21 @@ fn second_moment() -> Claim {
     Claim::new("001-T-JSA-MOMENT", PMCSA, "Theorem 3, second moment", printed.example(slow))
         .assuming("given the state before, w* large and t long, so that no remainder is left")
         .remark("Given the past, the bias does not decay with t.")
-        .corrected(given.twin_times(0.8))
+        .corrected(moment_given_start())
         .corrected(from_start.twin_times(0.8))
+}
+
+/// The same with the sum `S_N` itself, which needs no large `w*`.
+fn second_moment_by_sum() -> Claim {
+    let printed = Bound::<Atoms>::new("E[|g|^2 | z] - C_cov <= L^2 S_N + |mu|^2", settings(), |case| {
+        moment_against(case, |norm, mean, w_star, n| {
+            norm * norm * bounds::sequential_sum(w_star, n) + mean * mean
+        })
+    });
+    let slow = Atoms::new(&[0.5, 0.5], &[0.05, 0.95], &[1.0, -1.0]).samples(5);
+    Claim::new("001-T-JSA-MOMENT-SUM", PMCSA, "proof of Theorem 3, second moment", printed.example(slow))
+        .assuming("given the state before, t long; S_N = (1/N^2) sum_n (n r^(n-1) + r^n)")
+        .corrected(moment_given_start())
 }
 
 /// The diagonal of the variance and the mean of an update that begins `before` steps after the start.
