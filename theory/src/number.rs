@@ -27,6 +27,9 @@ pub trait Number:
     /// The nearest double.
     fn to_f64(&self) -> f64;
 
+    /// A number nearby that is short to write: sums of squares about it stay short.
+    fn near(&self) -> Self;
+
     /// A whole number.
     fn whole(n: usize) -> Self {
         Self::ratio(i64::try_from(n).expect("counts are far below 2^63"), 1)
@@ -56,6 +59,10 @@ impl Number for f64 {
     fn to_f64(&self) -> f64 {
         *self
     }
+
+    fn near(&self) -> Self {
+        *self
+    }
 }
 
 impl Number for Rational {
@@ -65,6 +72,11 @@ impl Number for Rational {
 
     fn to_f64(&self) -> f64 {
         num_traits::ToPrimitive::to_f64(self).unwrap_or(f64::NAN)
+    }
+
+    fn near(&self) -> Self {
+        // Single precision: 24 digits are enough of a centre.
+        Self::from_float(self.to_f64() as f32).unwrap_or_else(num_traits::Zero::zero)
     }
 }
 

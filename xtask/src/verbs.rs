@@ -70,7 +70,8 @@ pub(crate) const VERBS: [Verb; 7] = [
                   the worst case found for each, and `report/theory.html`.\n\n\
                   --claim ID     only this claim, such as 000-T1\n\
                   --long         a hundred thousand cases per statement\n\
-                  --json         all that was found, as JSON\n\n\
+                  --json         all that was found, as JSON\n\
+                  --instance FILE  instead, work out one finite problem exactly; JSON in and out\n\n\
                   Its own help: `cargo xtask theory -- --help`.",
         check: anything,
         run: theory,
@@ -168,8 +169,17 @@ fn bench(arguments: &[String]) -> io::Result<ExitCode> {
 }
 
 fn theory(arguments: &[String]) -> io::Result<ExitCode> {
-    let start = ["run", "--release", "-p", "mcsa-bench-suite", "--bin", "mcsa-bench", "--", "theory"];
-    Step::cargo("theory", &start).and(after_dashes(arguments)).hand_over()
+    theory_step(arguments).hand_over()
+}
+
+/// The page is written at the root, where the figures are; an instance is the user's file, and read where the user is.
+fn theory_step(arguments: &[String]) -> Step {
+    let manifest = workspace::root().join("Cargo.toml").display().to_string();
+    let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
+    let step = Step::cargo("theory", &start).and(&["--bin", "mcsa-bench", "--", "theory"].map(String::from));
+    let step = step.and(after_dashes(arguments));
+    let reads = |argument: &String| argument == "--instance" || argument.starts_with("--instance=");
+    if arguments.iter().any(reads) { step.here() } else { step }
 }
 
 fn figures(arguments: &[String]) -> io::Result<ExitCode> {
@@ -216,6 +226,17 @@ mod tests {
         for line in texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()) {
             assert!(line.len() <= 100, "{line}");
         }
+    }
+
+    #[test]
+    fn an_instance_is_read_where_the_user_is() {
+        let place = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+            theory_step(&arguments).directory()
+        };
+        assert_eq!(place(&["--instance", "x.json"]), std::env::current_dir().ok());
+        assert_eq!(place(&["--instance=x.json"]), std::env::current_dir().ok());
+        assert_eq!(place(&["--claim", "000-T1"]), Some(workspace::root()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The subcommand `theory`.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,6 +12,7 @@ use mcsa_theory::claims::{self, Claim, Effort, Judgement};
 use rayon::prelude::*;
 
 use super::{listing, page};
+use crate::instance;
 use crate::store::write_whole;
 
 /// Try every claim of the papers about bias, variance and rates, and show what became of it.
@@ -19,7 +20,8 @@ use crate::store::write_whole;
 /// A claim holds, is tight (held, with a case within a thousandth of refuting it) or is violated; then the case that
 /// refutes it is shown, and what is true instead. Writes a page, `theory.html`, beside the figures.
 ///
-/// Exit codes: 0 all tried, 1 a correction fell or a check could not refute, 2 the command line was not understood.
+/// Exit codes: 0 all tried, 1 a correction fell or a check could not refute, 2 the command line or an instance was not
+/// understood.
 #[derive(Debug, Args)]
 pub struct Command {
     /// Only this claim, such as 000-T1, and all that is known of it; may be repeated.
@@ -31,6 +33,23 @@ pub struct Command {
     /// Print everything that was found as JSON instead of the table.
     #[arg(long)]
     pub json: bool,
+    /// Instead, work out the finite problem that this file asks about (`-` is the standard input) and print it as JSON.
+    ///
+    /// The file holds `{"pi": ["1/2", "1/2"], "q": ["1/4", "3/4"], "s": ["1", "-1"], "n": [1, 2, 3], "candidates": [2, 3]}`:
+    /// target, guide and scalar score per atom as numbers or fractions, numbers of transitions, states or chains, and
+    /// numbers of candidates with the retained one. Vectors of the answer have an entry per start atom; `bias` is signed.
+    ///
+    /// w, wstar, r, kl, chi2_pearson, chi2_neyman: weights pi/q, the largest, 1 - 1/wstar, and divergences of pi from q;
+    /// mu, sigma2: mean and variance of s under pi; imh: Metropolis, with tv = TV(K^n, pi), t = T_n(w), lambda_n =
+    /// lambda(w)^n and kn_s = K^n s by n; reject counts a proposal of the atom itself as accepted; barker, cis: reject_index
+    /// is how often the retained index is kept, tv1 and tv2 are after one step and two, rb_ the weighted average, full_ the
+    /// selected candidate, snis_ as many independent draws; avg_: mean under pi; estimators: by N, from pi (stationary) or
+    /// from an atom (fixed), of one chain (seq), N chains (par) or N candidates (cis), var = diag + cov; bounds: by N and
+    /// claim, with L = 2 max |s| in 000 and 003 and L = max |s| in 001. Null is infinite, or too long to sum.
+    ///
+    /// Exact in fractions up to 64 transitions and 2000 vectors of counts, in doubles beyond; 15 digits.
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    pub instance: Option<PathBuf>,
     /// Where the page is written; not with --claim, for it shows all.
     #[arg(long, value_name = "DIR", default_value = "report")]
     pub report: PathBuf,
@@ -44,12 +63,40 @@ fn ids() -> PossibleValuesParser {
     PossibleValuesParser::new(claims::all().iter().map(|claim| claim.id).collect::<Vec<_>>())
 }
 
+/// Answers the question in a file. One that is not understood is told on the standard error, with exit code 2.
+fn work_out(path: &Path, out: &mut impl Write) -> Result<ExitCode, Error> {
+    let read = if path.as_os_str() == "-" {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let answer = read
+        .map_err(|error| Error::invalid(format!("cannot read: {error}")))
+        .and_then(|text| instance::answer(&text))
+        .map_err(|error| error.within(path.display().to_string()));
+    match answer {
+        Ok(answer) => {
+            let said = writeln!(out, "{answer}").and_then(|()| out.flush());
+            said.map_err(|error| Error::invalid(format!("cannot write: {error}")))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            // Nothing is left to do when the standard error is gone too.
+            let _ = writeln!(std::io::stderr(), "mcsa-bench: {error}");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
 impl Command {
     /// Does it, telling `out`, with colours if it is a terminal.
     ///
     /// # Errors
     /// If `out` refuses, the threads cannot be started or the page cannot be written.
     pub fn run(&self, out: &mut (impl Write + IsTerminal)) -> Result<ExitCode, Error> {
+        if let Some(path) = &self.instance {
+            return work_out(path, out);
+        }
         let is_chosen =
             |claim: &Claim| self.claims.is_empty() || self.claims.iter().any(|id| *id == claim.id);
         let chosen: Vec<Claim> = claims::all().into_iter().filter(is_chosen).collect();

@@ -70,10 +70,13 @@ impl<T: Number> Instance<T> {
             }
             let row: Vec<T> = moves.into_iter().map(total).collect();
             let mean = dot(&row, &here);
-            weighted_variances.push(total(averages.into_iter().map(|(probability, average)| {
-                let excess = average - &mean;
+            let centre = mean.near();
+            let squares = total(averages.into_iter().map(|(probability, average)| {
+                let excess = average - &centre;
                 probability * &excess * excess
-            })));
+            }));
+            let off = mean - centre;
+            weighted_variances.push(squares - off.clone() * off);
             rejections.push(total(stays));
             rows.push(row);
         }
@@ -167,8 +170,10 @@ impl<T: Number> Square<T> {
     /// The variance of `f` after a step, from each start.
     pub fn variances(&self, f: &[T]) -> Vec<T> {
         let about = |(row, mean): (&Vec<T>, T)| {
-            let squares = f.iter().map(|f| f.clone() - &mean).map(|excess| excess.clone() * excess);
-            dot(row, &squares.collect::<Vec<_>>())
+            let centre = mean.near();
+            let squares = f.iter().map(|f| f.clone() - &centre).map(|excess| excess.clone() * excess);
+            let off = mean - &centre;
+            dot(row, &squares.collect::<Vec<_>>()) - off.clone() * off
         };
         self.rows().iter().zip(self.apply(f)).map(about).collect()
     }
