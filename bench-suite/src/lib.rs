@@ -22,6 +22,8 @@
 //! what is neither a fit nor a variance, is a file in [`kinds`] and an arm in `Task`; a new model, method or optimiser is one
 //! in the [`catalog`].
 //!
+//! What the papers claim of bias, variance and rates is tried by [`theory`].
+//!
 //! The only crate that reads, writes, prints or knows the time.
 
 pub mod as_published;
@@ -33,6 +35,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod figures;
 pub mod grid;
+pub mod instance;
 pub mod interval;
 pub mod kinds;
 pub mod look;
@@ -46,4 +49,5 @@ pub mod registry;
 pub mod report;
 pub mod runner;
 pub mod store;
+pub mod theory;
 pub mod verbs;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mcsa_bench_suite::data;
+use mcsa_bench_suite::theory;
 use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel};
 
 /// Runs the experiments of Markov chain score ascent, draws their figures and judges their claims.
@@ -23,6 +24,7 @@ enum Verb {
     Claims(Claims),
     Fit(FitModel),
     Data(data::Command),
+    Theory(theory::Command),
 }
 
 fn main() -> ExitCode {
@@ -32,6 +34,10 @@ fn main() -> ExitCode {
         Verb::Claims(verb) => verb.run(&mut out),
         Verb::Fit(verb) => verb.run(&mut out),
         Verb::Data(verb) => verb.run(&mut out).map_err(Exit::Failed),
+        Verb::Theory(verb) => match verb.run(&mut out) {
+            Ok(code) => return code,
+            Err(error) => Err(Exit::Failed(error)),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

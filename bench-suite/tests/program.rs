@@ -56,7 +56,7 @@ fn a_fit_is_written_with_names_and_counts() {
     assert_eq!(code(&[model.as_slice(), &settings].concat()), 0);
     let text = fs::read_to_string(&file).expect("it was written");
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(report["outcome"], "finished");
+    assert_eq!(report["outcome"]["kind"], "budget-spent");
     assert_eq!(report["parameters"].as_array().expect("a list").len(), 10);
     assert_eq!(report["counts"]["p_evaluations"], 4 * 301);
     assert_eq!(report["fit"]["optimizer"]["kind"], "sgd");

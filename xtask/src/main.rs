@@ -4,8 +4,8 @@
 //! neither on a crate of ours nor on one from outside, so that a fresh clone builds it in seconds and
 //! a broken library cannot take the tool that reports it down.
 //!
-//! Exit codes: 0 all is well, 1 a check failed, 2 the command line was not understood. `bench` and
-//! `figures` hand on the code of the program they start.
+//! Exit codes: 0 all is well, 1 a check failed, 2 the command line was not understood. `bench`,
+//! `figures` and `theory` hand on the code of the program they start.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -78,6 +78,12 @@ impl Step {
         Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
     }
 
+    /// Where the command will work.
+    #[cfg(test)]
+    pub(crate) fn directory(&self) -> Option<std::path::PathBuf> {
+        self.command()?.get_current_dir().map(Into::into)
+    }
+
     /// What the command will find in an environment variable that was set for it.
     #[cfg(test)]
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
@@ -192,7 +198,6 @@ fn table(rows: &[(&str, Duration, Outcome)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn the_table_says_how_each_step_ended() {
@@ -220,10 +225,8 @@ mod tests {
 
     #[test]
     fn a_command_works_at_the_root_or_here() {
-        let place =
-            |step: Step| step.command().expect("a cargo step").get_current_dir().map(Path::to_path_buf);
-        assert_eq!(place(Step::cargo("run", &["run"])), Some(workspace::root()));
-        assert_eq!(place(Step::cargo("run", &["run"]).here()), std::env::current_dir().ok());
+        assert_eq!(Step::cargo("run", &["run"]).directory(), Some(workspace::root()));
+        assert_eq!(Step::cargo("run", &["run"]).here().directory(), std::env::current_dir().ok());
     }
 
     #[test]

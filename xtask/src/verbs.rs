@@ -26,7 +26,7 @@ impl Verb {
 }
 
 /// All verbs, in the order a newcomer meets them.
-pub(crate) const VERBS: [Verb; 8] = [
+pub(crate) const VERBS: [Verb; 9] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -94,6 +94,20 @@ pub(crate) const VERBS: [Verb; 8] = [
                   Its own help: `cargo xtask data -- --help`.",
         check: anything,
         run: data,
+    },
+    Verb {
+        name: "theory",
+        summary: "Try what the papers claim about bias, variance and rates",
+        usage: " [ARGS]...",
+        details: "Builds bench-suite in release mode and starts `mcsa-bench theory ARGS`: a table of all claims with\n\
+                  the worst case found for each, and `report/theory.html`.\n\n\
+                  --claim ID     only this claim, such as 000-T1\n\
+                  --long         a hundred thousand cases per statement\n\
+                  --json         all that was found, as JSON\n\
+                  --instance FILE  instead, work out one finite problem exactly; JSON in and out\n\n\
+                  Its own help: `cargo xtask theory -- --help`.",
+        check: anything,
+        run: theory,
     },
     Verb {
         name: "ci",
@@ -191,6 +205,20 @@ fn bench(arguments: &[String]) -> io::Result<ExitCode> {
         .hand_over()
 }
 
+fn theory(arguments: &[String]) -> io::Result<ExitCode> {
+    theory_step(arguments).hand_over()
+}
+
+/// The page is written at the root, where the figures are; an instance is the user's file, and read where the user is.
+fn theory_step(arguments: &[String]) -> Step {
+    let manifest = workspace::root().join("Cargo.toml").display().to_string();
+    let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
+    let step = Step::cargo("theory", &start).and(&["--bin", "mcsa-bench", "--", "theory"].map(String::from));
+    let step = step.and(after_dashes(arguments));
+    let reads = |argument: &String| argument == "--instance" || argument.starts_with("--instance=");
+    if arguments.iter().any(reads) { step.here() } else { step }
+}
+
 fn figures(arguments: &[String]) -> io::Result<ExitCode> {
     suite("figures", arguments)
 }
@@ -246,6 +274,17 @@ mod tests {
         for line in texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()) {
             assert!(line.len() <= 100, "{line}");
         }
+    }
+
+    #[test]
+    fn an_instance_is_read_where_the_user_is() {
+        let place = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+            theory_step(&arguments).directory()
+        };
+        assert_eq!(place(&["--instance", "x.json"]), std::env::current_dir().ok());
+        assert_eq!(place(&["--instance=x.json"]), std::env::current_dir().ok());
+        assert_eq!(place(&["--claim", "000-T1"]), Some(workspace::root()));
     }
 
     #[test]

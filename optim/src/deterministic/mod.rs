@@ -1,6 +1,7 @@
 //! Deterministic optimisation: where a value and its gradient are exact. The one door to argmin's algorithms.
 //!
 //! * [`Lbfgs`] climbs a smooth function; [`Peak`] says where it ended and why.
+//! * [`NelderMead`] climbs one that has kinks, without a gradient.
 //! * [`Laplace`] is the Gaussian at a mode, [`Pathfinder`] the best Gaussian on the way to one: starts for a fit.
 //! * [`inclusive_optimum`] is the truth a fit should reach, by a [`Quadrature`] of the target.
 //! * [`log_weight_supremum`] is `log w*`, on which the rates of independent Metropolis-Hastings depend.
@@ -14,6 +15,7 @@ mod inclusive;
 mod laplace;
 mod lbfgs;
 mod memo;
+mod nelder_mead;
 mod pathfinder;
 mod supremum;
 
@@ -21,5 +23,6 @@ pub use gaussian::Gaussian;
 pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::Laplace;
 pub use lbfgs::{Lbfgs, Outcome, Peak};
+pub use nelder_mead::{NelderMead, Top};
 pub use pathfinder::{Found, Pathfinder};
 pub use supremum::{Supremum, log_weight_supremum};

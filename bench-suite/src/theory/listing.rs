@@ -1,0 +1,151 @@
+//! What became of the claims, for a terminal.
+
+use mcsa_theory::claims::{Examined, Judgement, Standing, Witness};
+
+/// A sign that the terminal shows in colour.
+fn painted(text: &str, standing: Standing, colours: bool) -> String {
+    let colour = match standing {
+        Standing::Holds => 32,
+        Standing::Tight => 36,
+        Standing::Violated => 31,
+        Standing::NotCheckable => 33,
+    };
+    if colours { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.into() }
+}
+
+/// The worst ratio in five places, or the difference in an identity.
+pub(super) fn worst(examined: &Examined) -> String {
+    let finding = &examined.finding;
+    let identity = finding.worst.iter().chain(&finding.examples).any(|witness| witness.identity);
+    match finding.worst_badness() {
+        None => "-".into(),
+        Some(difference) if identity => format!("+-{difference:.1e}"),
+        Some(ratio) if ratio.is_infinite() => "inf".into(),
+        Some(ratio) if ratio >= 1e3 => format!("{ratio:.1e}"),
+        Some(ratio) => format!("{ratio:.5}"),
+    }
+}
+
+/// `lhs > rhs at ...`
+pub(super) fn witnessed(witness: &Witness) -> String {
+    let sign = match (witness.identity, witness.refutes) {
+        (true, true) => "is not",
+        (true, false) => "=",
+        // A strict inequality is refuted by equality.
+        (false, true) if witness.lhs == witness.rhs => "is not below",
+        (false, true) => ">",
+        (false, false) => "<=",
+    };
+    format!("{} {sign} {} at {}", number(witness.lhs), number(witness.rhs), witness.case)
+}
+
+/// Six digits, in the shorter of two notations.
+fn number(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e6).contains(&x.abs()) {
+        let text = format!("{x:.7}");
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    } else {
+        format!("{x:.5e}")
+    }
+}
+
+/// A block for each claim, and a line that counts. In full also what is assumed, remarked, and how it was tried.
+pub(super) fn listing(judgements: &[Judgement], colours: bool, in_full: bool) -> String {
+    let mut text = format!("{:<19} {:<8} {:<13} {:<10} statement\n", "claim", "paper", "standing", "worst");
+    for judgement in judgements {
+        let standing = judgement.standing();
+        let word = painted(&format!("{:<13}", standing.to_string()), standing, colours);
+        let Judgement { id, paper, printed, .. } = judgement;
+        text += &format!("{id:<19} {:<8} {word} {:<10} {}\n", paper.key, worst(printed), printed.formula);
+        let indent = " ".repeat(29);
+        if standing == Standing::NotCheckable {
+            text += &format!("{indent}{}\n", printed.method);
+        }
+        if let Some(witness) = printed.finding.shown().filter(|witness| witness.refutes) {
+            text += &format!("{indent}{}\n", witnessed(witness));
+        }
+        for corrected in &judgement.corrected {
+            let standing = corrected.finding.standing;
+            let word = painted(&format!("{:<13}", standing.to_string()), standing, colours);
+            text += &format!("{:<28} {word} {:<10} {}\n", "  instead", worst(corrected), corrected.formula);
+        }
+        if in_full {
+            text += &told_in_full(judgement);
+        }
+        if !judgement.is_sound() {
+            let word = painted("UNSOUND", Standing::Violated, colours);
+            text += &format!("{indent}{word}: a correction falls, or a search did not refute a twin\n");
+        }
+    }
+    text + &summary(judgements)
+}
+
+fn told_in_full(judgement: &Judgement) -> String {
+    let Judgement { place, assumptions, remark, printed, .. } = judgement;
+    let tried = format!("{} cases, {}", printed.finding.tried, printed.method);
+    let found = printed.finding.worst.as_ref().map(witnessed).unwrap_or_default();
+    let words = [
+        ("place", *place),
+        ("assumes", *assumptions),
+        ("remark", *remark),
+        ("tried", &tried),
+        ("found", &found),
+    ];
+    let lines = words.iter().filter(|(_, words)| !words.is_empty());
+    lines.map(|(what, words)| format!("  {what:<26} {words}\n")).collect()
+}
+
+/// How many claims stand how.
+pub(super) fn count(judgements: &[Judgement], standing: Standing) -> usize {
+    judgements.iter().filter(|judgement| judgement.standing() == standing).count()
+}
+
+fn summary(judgements: &[Judgement]) -> String {
+    let count = |standing| count(judgements, standing);
+    let corrections: usize = judgements.iter().map(|judgement| judgement.corrected.len()).sum();
+    let statements = || judgements.iter().flat_map(|j| std::iter::once(&j.printed).chain(&j.corrected));
+    let holding = statements().filter(|s| s.finding.holds()).count();
+    let twins: Vec<bool> = statements().filter(|s| s.twin.is_some()).map(Examined::twin_is_refuted).collect();
+    format!(
+        "\n{} claims: {} tight, {} hold, {} violated, {} not checkable. {} corrections, {} of them stand. \
+         {} statements made too strong, {} of them refuted. {} random cases.\n",
+        judgements.len(),
+        count(Standing::Tight),
+        count(Standing::Holds),
+        count(Standing::Violated),
+        count(Standing::NotCheckable),
+        corrections,
+        holding - count(Standing::Tight) - count(Standing::Holds),
+        twins.len(),
+        twins.iter().filter(|refuted| **refuted).count(),
+        statements().map(|s| s.finding.tried).sum::<usize>(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_theory::claims::{self, Effort};
+
+    fn judged(id: &str) -> Vec<Judgement> {
+        let claims = claims::all();
+        let effort = Effort { cases: 50, climbs: 2, iterations: 50 };
+        claims.iter().filter(|claim| claim.id == id).map(|claim| claim.examine(effort)).collect()
+    }
+
+    #[test]
+    fn a_violation_is_shown_with_its_case_and_its_correction() {
+        let text = listing(&judged("001-L2"), false, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].starts_with("001-L2 ") && lines[1].contains("VIOLATED"), "{text}");
+        assert!(lines[2].trim().starts_with("0.75 > 0.5 at p = (0.5, 0.5)"), "{text}");
+        assert!(lines[3].starts_with("  instead") && lines[3].contains("1 - r^n"), "{text}");
+    }
+
+    #[test]
+    fn colours_are_for_terminals() {
+        let judgements = judged("001-L2");
+        assert!(!listing(&judgements, false, true).contains('\x1b'));
+        assert!(listing(&judgements, true, true).contains("\x1b[31mVIOLATED"));
+    }
+}

@@ -1,0 +1,185 @@
+//! What became of the claims, as a page that needs nothing else.
+
+use mcsa_theory::claims::{Examined, Judgement, Paper, Standing};
+
+use super::formula::{escaped, typeset};
+use super::listing::{count, witnessed, worst};
+
+const STYLE: &str = include_str!("page.css");
+
+const STANDINGS: [Standing; 4] =
+    [Standing::Violated, Standing::Tight, Standing::Holds, Standing::NotCheckable];
+
+fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "holds",
+        Standing::Tight => "tight",
+        Standing::Violated => "violated",
+        Standing::NotCheckable => "not-checkable",
+    }
+}
+
+fn badge(standing: Standing) -> String {
+    let word = standing.to_string().to_lowercase();
+    format!("<span class=\"badge\">{word}</span>")
+}
+
+/// The page; light or dark as the reader's system is, and without scripts.
+pub(super) fn page(judgements: &[Judgement]) -> String {
+    let mut papers: Vec<Paper> = judgements.iter().map(|judgement| judgement.paper).collect();
+    papers.dedup();
+    let sections: Vec<String> = papers.iter().map(|paper| section(*paper, judgements)).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>What the papers claim</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>What the papers claim, tried</h1>\n\
+         <p class=\"lead\">Sentences about bias, variance and rates of Markov chain score ascent. Both sides of each are \
+         computed without sampling, on worked examples, on random cases and on climbs from the worst of them. What holds \
+         has survived a search, which is evidence and not a proof; what is violated is shown with a case to check by \
+         hand.</p>\n{}{}\
+         <footer>Weights are w = p/q, normalised; w* is the largest and r = 1 − 1/w*. Made by <code>cargo xtask \
+         theory</code>; the same command gives the same page.</footer>\n</main>\n</body>\n</html>\n",
+        counts(judgements),
+        sections.concat(),
+    )
+}
+
+/// The numbers of claims, which also choose what is shown.
+fn counts(judgements: &[Judgement]) -> String {
+    let tile = |class: &str, word: &str, number: usize, checked: &str| {
+        format!(
+            "<label class=\"{class}\"><input type=\"radio\" name=\"show\" id=\"show-{class}\"{checked}>\
+             <b>{number}</b>{word}</label>\n"
+        )
+    };
+    let mut tiles = tile("all", "claims", judgements.len(), " checked");
+    for standing in STANDINGS {
+        let word = standing.to_string().to_lowercase();
+        tiles += &tile(class(standing), &word, count(judgements, standing), "");
+    }
+    format!("<fieldset class=\"counts\" aria-label=\"Show\">\n{tiles}</fieldset>\n")
+}
+
+fn section(paper: Paper, judgements: &[Judgement]) -> String {
+    let of_paper = judgements.iter().filter(|judgement| judgement.paper == paper);
+    let cards: Vec<String> = of_paper.map(card).collect();
+    let Paper { key, title, .. } = paper;
+    format!(
+        "<section>\n<h2>{}<small>{} · {} claims</small></h2>\n{}</section>\n",
+        escaped(title),
+        escaped(key),
+        cards.len(),
+        cards.concat()
+    )
+}
+
+fn card(judgement: &Judgement) -> String {
+    let Judgement { id, place, printed, .. } = judgement;
+    let standing = judgement.standing();
+    let mut html = format!(
+        "<article class=\"{}\" id=\"{id}\">\n<header><a class=\"id\" href=\"#{id}\">{id}</a>\
+         <span class=\"place\">{}</span>{}</header>\n<p class=\"formula\">{}</p>\n{}",
+        class(standing),
+        escaped(place),
+        badge(standing),
+        typeset(&printed.formula),
+        gauge(printed),
+    );
+    if standing == Standing::NotCheckable {
+        html += &format!("<p class=\"note\">{}</p>\n", escaped(printed.method));
+    }
+    if let Some(witness) = printed.finding.shown().filter(|witness| witness.refutes) {
+        let sentence = witnessed(witness);
+        let (sides, case) = sentence.split_once(" at ").unwrap_or((&sentence, ""));
+        html += &format!("<p class=\"case\"><b>{}</b> at {}</p>\n", escaped(sides), escaped(case));
+    }
+    let notes = [judgement.assumptions, judgement.remark];
+    for (note, what) in notes.iter().zip(["Assumes: ", ""]).filter(|(note, _)| !note.is_empty()) {
+        html += &format!("<p class=\"note\">{what}{}</p>\n", escaped(note));
+    }
+    for corrected in &judgement.corrected {
+        html += &format!(
+            "<div class=\"instead {}\"><div class=\"head\">Instead{}</div>\n<p class=\"formula\">{}</p>\n{}</div>\n",
+            class(corrected.finding.standing),
+            badge(corrected.finding.standing),
+            typeset(&corrected.formula),
+            gauge(corrected),
+        );
+    }
+    html + &details(judgement) + "</article>\n"
+}
+
+/// The width of a ratio of 1; the gauge ends at 2.
+const ONE: f64 = 72.0;
+
+/// How far the left side reached, with a stroke where the right side is; nothing for identities.
+fn gauge(examined: &Examined) -> String {
+    let finding = &examined.finding;
+    let Some(badness) = finding.worst_badness() else {
+        return String::new();
+    };
+    let number = worst(examined);
+    if finding.worst.iter().chain(&finding.examples).any(|witness| witness.identity) {
+        let number = number.trim_start_matches("+-");
+        return format!("<div class=\"gauge\">both sides differ by up to {number}</div>\n");
+    }
+    let width = ONE * badness.min(2.0);
+    let number = if badness.is_infinite() { "\u{221e}".into() } else { number };
+    format!(
+        "<div class=\"gauge\"><svg viewBox=\"0 0 144 12\" role=\"img\" aria-label=\"ratio {number}\">\
+         <rect class=\"track\" y=\"4\" width=\"144\" height=\"4\" rx=\"2\"/>\
+         <rect class=\"fill\" y=\"4\" width=\"{width:.1}\" height=\"4\" rx=\"2\"/>\
+         <path class=\"one\" d=\"M{ONE} 0V12\"/></svg>left side up to {number} times the right</div>\n"
+    )
+}
+
+/// How it was tried.
+fn details(judgement: &Judgement) -> String {
+    let mut text = String::new();
+    let corrected = judgement.corrected.iter().map(|corrected| ("Instead", corrected));
+    for (what, examined) in std::iter::once(("As printed", &judgement.printed)).chain(corrected) {
+        let finding = &examined.finding;
+        let Some(found) = &finding.worst else { continue };
+        text += &format!(
+            "<p>{what}: {} cases, {}. Worst found by the search: {}</p>\n",
+            finding.tried,
+            escaped(examined.method),
+            escaped(&witnessed(found)),
+        );
+        if let Some(twin) = &examined.twin {
+            let fate = if twin.finding.search_refutes() { "refuted" } else { "NOT refuted" };
+            text += &format!("<p>Made too strong ({}): {fate}.</p>\n", typeset(&twin.formula));
+        }
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("<details><summary>How it was tried</summary>\n{text}</details>\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_theory::claims::{self, Effort};
+
+    #[test]
+    fn the_page_stands_alone_and_names_every_claim() {
+        let effort = Effort { cases: 20, climbs: 1, iterations: 20 };
+        let judgements: Vec<Judgement> = claims::all().iter().map(|claim| claim.examine(effort)).collect();
+        let page = page(&judgements);
+        for judgement in &judgements {
+            assert!(page.contains(&format!("id=\"{}\"", judgement.id)), "{}", judgement.id);
+        }
+        for elsewhere in ["http", "<script", "src=", "@import", "url("] {
+            assert!(!page.contains(elsewhere), "{elsewhere}");
+        }
+        for tag in ["article", "details", "section", "sup", "sub", "div", "p"] {
+            let opened =
+                page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+            assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+        assert!(page.contains("prefers-color-scheme: dark") && page.contains("width=device-width"));
+    }
+}

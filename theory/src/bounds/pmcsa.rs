@@ -1,0 +1,195 @@
+//! Bounds of Markov chain score ascent (pMCSA). Distances are in total variation, `norm` bounds the Euclidean norm of
+//! a score, and candidates include the retained one.
+
+pub use super::mcmc_se::cis_rate;
+use super::rate;
+
+/// `T_n(v)` of Smith and Tierney, the density of what independent Metropolis-Hastings has accepted in `n` steps
+/// (pMCSA, Lemma 2), for `v <= w*`.
+///
+/// ```text
+/// 1 - r^n + n r^(n-1) (1/v - 1/w*)
+/// ```
+/// Attained at `v = w*`, and for `n = 1`.
+///
+/// ```
+/// use mcsa_theory::bounds::pmcsa::{accepted, accepted_as_printed};
+/// assert_eq!(accepted(2.0, 2.0, 2), 0.75); // which is the truth
+/// assert_eq!(accepted_as_printed(2.0, 2.0, 2), 0.5);
+/// ```
+pub fn accepted(v: f64, w_star: f64, n: usize) -> f64 {
+    let r = rate(w_star);
+    1.0 - r.powi(n as i32) + n as f64 * r.powi(n as i32 - 1) * (1.0 / v - 1.0 / w_star)
+}
+
+/// `(n / v) r^(n-1)`, which vanishes with `n` while `T_n` tends to 1 (pMCSA, Lemma 2). A bound for `n = 1` alone.
+pub fn accepted_as_printed(v: f64, w_star: f64, n: usize) -> f64 {
+    n as f64 / v * rate(w_star).powi(n as i32 - 1)
+}
+
+/// The mean of `f >= 0` after `n` steps of independent Metropolis-Hastings (pMCSA, Lemma 3).
+///
+/// ```text
+/// (1 - r^n - n r^(n-1) / w*) E_p f + n r^(n-1) E_q f + r^n f(z)
+/// ```
+pub fn mean_after(under_target: f64, under_guide: f64, at_start: f64, w_star: f64, n: usize) -> f64 {
+    let (r, k) = (rate(w_star), n as f64);
+    let late = 1.0 - r.powi(n as i32) - k * r.powi(n as i32 - 1) / w_star;
+    late * under_target + mean_after_as_printed(under_guide, at_start, w_star, n)
+}
+
+/// The same without the target's part, which is what remains in the end (pMCSA, Lemma 3).
+pub fn mean_after_as_printed(under_guide: f64, at_start: f64, w_star: f64, n: usize) -> f64 {
+    let r = rate(w_star);
+    n as f64 * r.powi(n as i32 - 1) * under_guide + r.powi(n as i32) * at_start
+}
+
+/// The bias of an average of scores whose law is `distance` from the target's: `2 L TV` (pMCSA, Lemma 6, without its
+/// factor `sqrt(D)`).
+pub fn bias(norm: f64, distance: f64) -> f64 {
+    2.0 * norm * distance
+}
+
+/// The second moment of an estimator from its variance, its bias and the mean it aims at (pMCSA, Lemma 5).
+///
+/// ```text
+/// E|g|^2 <= V + B^2 + 2 B |mu| + |mu|^2
+/// ```
+pub fn second_moment(variance: f64, bias: f64, mean: f64) -> f64 {
+    variance + (bias + mean).powi(2)
+}
+
+/// The mean squared error of conditional importance sampling with all candidates averaged, given the retained one.
+///
+/// ```text
+/// 4 L^2 (sqrt((1 + chi^2) / (N - 1)) + (1 + w*) / N)^2,    chi^2 = V_q w
+/// ```
+/// The best over `eps` of pMCSA, Thm. 2 and its source, with `E_q w^2` in the place of `V_q w`. It survived searches on
+/// two atoms.
+pub fn rao_blackwellised_error(norm: f64, chi_squared: f64, w_star: f64, candidates: usize) -> f64 {
+    rao_blackwellised_error_as_printed(norm, 1.0 + chi_squared, w_star, candidates)
+}
+
+/// The same with `V_q w`, as printed: 0 where the guide is the target, but for a term in `N^-2`.
+pub fn rao_blackwellised_error_as_printed(
+    norm: f64,
+    chi_squared: f64,
+    w_star: f64,
+    candidates: usize,
+) -> f64 {
+    let n = candidates as f64;
+    let root = (chi_squared / (n - 1.0)).sqrt() + (1.0 + w_star) / n;
+    4.0 * norm * norm * root * root
+}
+
+/// The bias of the same after `t` updates from a fixed start (pMCSA, Thm. 2).
+///
+/// ```text
+/// 4 L / (N - 1) (chi^2 + 1 + w*) gamma^(t-1),    gamma = 2 w* / (2 w* + N - 2)
+/// ```
+pub fn rao_blackwellised_bias(norm: f64, chi_squared: f64, w_star: f64, candidates: usize, t: usize) -> f64 {
+    let n = candidates as f64;
+    4.0 * norm / (n - 1.0)
+        * (chi_squared + 1.0 + w_star)
+        * cis_rate_as_printed(w_star, candidates).powi(t as i32 - 1)
+}
+
+/// `gamma = 2 w* / (2 w* + N - 2)`: valid, and larger than [`cis_rate`].
+pub fn cis_rate_as_printed(w_star: f64, candidates: usize) -> f64 {
+    2.0 * w_star / (2.0 * w_star + candidates as f64 - 2.0)
+}
+
+/// `S_N = 1/N^2 sum_{n <= N} (n r^(n-1) + r^n)` (pMCSA, proof of Thm. 3). Bounds no variance: the diagonal of JSA's
+/// variance is at most `L^2 / N`.
+pub fn sequential_sum(w_star: f64, samples: usize) -> f64 {
+    sum_of_rates(w_star, samples) / (samples * samples) as f64
+}
+
+/// `sum_{n <= N} (n r^(n-1) + r^n)`, term by term.
+pub fn sum_of_rates(w_star: f64, samples: usize) -> f64 {
+    let r = rate(w_star);
+    (1..=samples as i32).map(|n| f64::from(n) * r.powi(n - 1) + r.powi(n)).sum()
+}
+
+/// The sum in closed form: `w*^2 + w* - 1 - r^N (w*^2 + w* - 1 + N w*)`.
+pub fn sum_of_rates_closed(w_star: f64, samples: usize) -> f64 {
+    let (w, n) = (w_star, samples as f64);
+    let head = w * w + w - 1.0;
+    head - rate(w).powi(samples as i32) * (head + n * w)
+}
+
+/// The same as printed: larger by `1 - r^N`.
+pub fn sum_of_rates_as_printed(w_star: f64, samples: usize) -> f64 {
+    let (w, n) = (w_star, samples as f64);
+    let head = w * w + w;
+    head - rate(w).powi(samples as i32) * (head + n * w)
+}
+
+/// How far JSA's `N` states of update `k` are from the law of a stationary path, `p (x) K (x) .. (x) K`.
+///
+/// ```text
+/// r^(N (k-1) + 1)
+/// ```
+pub fn sequential_path_distance(w_star: f64, samples: usize, k: usize) -> f64 {
+    rate(w_star).powi((samples * (k - 1) + 1) as i32)
+}
+
+/// The printed distance from `N` independent copies of the target: `r (1 - r^N) / (r^N (1 - r)) r^(k N)` (pMCSA,
+/// Thm. 3). It is the sum of the distances of the states one by one, and no bound for all together.
+pub fn sequential_distance_as_printed(w_star: f64, samples: usize, k: usize) -> f64 {
+    let r = rate(w_star);
+    (1..=samples).map(|n| r.powi((samples * (k - 1) + n) as i32)).sum()
+}
+
+/// The second moment of JSA's estimator given the state before it.
+///
+/// ```text
+/// L^2/N + C_cov + (B + |mu|)^2,    B = 2 L (w* - 1) (1 - r^N) / N
+/// ```
+/// Unconditionally, at a fixed lambda and `before` transitions after a fixed start, `B` shrinks by `r^before`.
+pub fn sequential_second_moment(
+    norm: f64,
+    mean: f64,
+    covariance: f64,
+    w_star: f64,
+    samples: usize,
+    before: usize,
+) -> f64 {
+    let r = rate(w_star);
+    let n = samples as f64;
+    let bias = 2.0 * norm * (w_star - 1.0) * (1.0 - r.powi(samples as i32)) / n * r.powi(before as i32);
+    second_moment(norm * norm / n + covariance, bias, mean)
+}
+
+/// `L^2 (1/2 + 3 / (2 N)) + C_cov + |mu|^2`, without a remainder in `1 / w*` (pMCSA, Thm. 3). No bound given the state
+/// before: its bias does not decay.
+pub fn sequential_second_moment_as_printed(norm: f64, mean: f64, covariance: f64, samples: usize) -> f64 {
+    norm * norm * (0.5 + 1.5 / samples as f64) + covariance + mean * mean
+}
+
+/// How far `N` chains are from independent draws of the target after `k` updates: `N r^k` (pMCSA, Thm. 4).
+pub fn parallel_distance(w_star: f64, chains: usize, k: usize) -> f64 {
+    chains as f64 * rate(w_star).powi(k as i32)
+}
+
+/// The variance of parallel chains given their states, `L^2 / N`; pMCSA, Thm. 4 has `1 + r` times as much.
+pub fn parallel_variance(norm: f64, chains: usize) -> f64 {
+    norm * norm / chains as f64
+}
+
+/// The printed variance, `L^2 / N (1 + r)` (pMCSA, Thm. 4), which holds.
+pub fn parallel_variance_as_printed(norm: f64, w_star: f64, chains: usize) -> f64 {
+    parallel_variance(norm, chains) * (1.0 + rate(w_star))
+}
+
+/// The second moment of parallel chains given their states: `L^2/N + (|mu| + 2 r L)^2`. Unconditionally, at a fixed
+/// lambda and `before` updates after a fixed start, `r` is to the power `before + 1`.
+pub fn parallel_second_moment(norm: f64, mean: f64, w_star: f64, chains: usize, before: usize) -> f64 {
+    let bias = 2.0 * norm * rate(w_star).powi(before as i32 + 1);
+    second_moment(parallel_variance(norm, chains), bias, mean)
+}
+
+/// `L^2 / N (1 + r) + |mu|^2` (pMCSA, Thm. 4). No bound given the states: the bias has another order.
+pub fn parallel_second_moment_as_printed(norm: f64, mean: f64, w_star: f64, chains: usize) -> f64 {
+    parallel_variance_as_printed(norm, w_star, chains) + mean * mean
+}

@@ -1,0 +1,283 @@
+//! A case on finitely many atoms.
+
+use std::fmt;
+
+use mcsa::Stream;
+
+use super::Case;
+use crate::{Instance, dot};
+
+/// A target, a guide and scores on a few atoms, and the counts a claim speaks of.
+///
+/// ```
+/// use mcsa_theory::claims::Atoms;
+/// let case = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).samples(3);
+/// assert_eq!(case.rate_to(3), Some(0.5));
+/// assert_eq!(case.to_string(), "p = (0.5, 0.5), q = (0.25, 0.75), s = (1, -1), N = 3, start atom 1");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Atoms {
+    /// Target, guide and the (first coordinate of the) score.
+    pub problem: Instance<f64>,
+    /// Further coordinates of the score, a value per atom each.
+    pub further: Vec<Vec<f64>>,
+    /// `N`: states that are averaged, chains, or candidates with the retained one included.
+    pub samples: usize,
+    /// `n`, `k` or `t`: transitions.
+    pub steps: usize,
+    /// The atom where the chain is, counted from 0.
+    pub start: usize,
+}
+
+/// What [`Atoms`] have before they are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// How many atoms.
+    pub atoms: usize,
+    /// The dimension of the score, `D`.
+    pub dim: usize,
+    /// `N`.
+    pub samples: usize,
+    /// `n`.
+    pub steps: usize,
+}
+
+impl Setting {
+    /// Scalar scores, one sample, one step.
+    pub fn atoms(atoms: &[usize]) -> Vec<Self> {
+        Self::grid(atoms, &[1], &[1])
+    }
+
+    /// All combinations, with scalar scores.
+    pub fn grid(atoms: &[usize], samples: &[usize], steps: &[usize]) -> Vec<Self> {
+        let mut settings = Vec::new();
+        for &atoms in atoms {
+            for &samples in samples {
+                for &steps in steps {
+                    settings.push(Self { atoms, dim: 1, samples, steps });
+                }
+            }
+        }
+        settings
+    }
+
+    /// Each with scores of these dimensions.
+    pub fn with_dims(settings: &[Self], dims: &[usize]) -> Vec<Self> {
+        settings.iter().flat_map(|setting| dims.iter().map(|&dim| Self { dim, ..*setting })).collect()
+    }
+}
+
+/// Exponents from this one on magnify the rounding of a small rate.
+const LONG: usize = 9;
+
+impl Atoms {
+    /// A scalar score, one sample, one step, from the first atom.
+    ///
+    /// # Panics
+    /// If this is no [`Instance`].
+    pub fn new(target: &[f64], guide: &[f64], score: &[f64]) -> Self {
+        let problem = Instance::new(target, guide, score).expect("an example is an instance");
+        Self { problem, further: Vec::new(), samples: 1, steps: 1, start: 0 }
+    }
+
+    /// Another `N`.
+    #[must_use]
+    pub fn samples(self, samples: usize) -> Self {
+        Self { samples, ..self }
+    }
+
+    /// Another `n`.
+    #[must_use]
+    pub fn steps(self, steps: usize) -> Self {
+        Self { steps, ..self }
+    }
+
+    /// Another atom to start from, counted from 0.
+    #[must_use]
+    pub fn start(self, start: usize) -> Self {
+        Self { start, ..self }
+    }
+
+    /// The rate `r = 1 - 1 / w*`, if its powers up to `exponent` are more than rounding.
+    pub fn rate_to(&self, exponent: usize) -> Option<f64> {
+        let least = if exponent >= LONG { 0.3 } else { 0.05 };
+        Some(self.problem.rate()).filter(|rate| *rate >= least)
+    }
+
+    /// `w*`.
+    pub fn w_star(&self) -> f64 {
+        self.problem.largest_weight()
+    }
+
+    /// The coordinates of the score, a value per atom each.
+    pub fn scores(&self) -> impl Iterator<Item = &[f64]> {
+        std::iter::once(self.problem.s()).chain(self.further.iter().map(Vec::as_slice))
+    }
+
+    /// The Euclidean norm of the score at an atom.
+    pub fn norm(&self, atom: usize) -> f64 {
+        self.scores().map(|s| s[atom] * s[atom]).sum::<f64>().sqrt()
+    }
+
+    /// The largest norm of a score: the least `L` with `|s| <= L`.
+    pub fn largest_norm(&self) -> f64 {
+        (0..self.problem.len()).map(|atom| self.norm(atom)).fold(0.0, f64::max)
+    }
+
+    /// The least `L` with `|s| <= L / 2`.
+    pub fn range(&self) -> f64 {
+        2.0 * self.largest_norm()
+    }
+
+    /// `|E_law[s] - E_p[s]|`, Euclidean.
+    pub fn bias_under(&self, law: &[f64]) -> f64 {
+        let each = |s: &[f64]| dot(law, s) - dot(self.problem.pi(), s);
+        self.scores().map(|s| each(s) * each(s)).sum::<f64>().sqrt()
+    }
+
+    /// From tables that are not checked yet, scores divided by the largest norm.
+    fn of(target: &[f64], guide: &[f64], mut scores: Vec<Vec<f64>>, like: &Setting, start: usize) -> Self {
+        let square = |atom: usize| scores.iter().map(|s| s[atom] * s[atom]).sum::<f64>();
+        let largest = (0..target.len()).map(square).fold(0.0, f64::max).sqrt();
+        if largest > 0.0 {
+            scores.iter_mut().flatten().for_each(|s| *s /= largest);
+        }
+        let further = scores.split_off(1);
+        let problem = Instance::new(target, guide, &scores[0]).expect("softmax makes laws");
+        Self { problem, further, samples: like.samples, steps: like.steps, start }
+    }
+}
+
+/// Probabilities proportional to `exp(logits)`, none below `e^-40` of the largest: the guide must reach every atom.
+pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
+    let finite = |l: &f64| if l.is_finite() { *l } else { 0.0 };
+    let top = logits.iter().map(finite).fold(f64::NEG_INFINITY, f64::max);
+    let logits: Vec<f64> = logits.iter().map(|l| (finite(l) - top).max(LEAST_LOGIT)).collect();
+    crate::finite::normalised(&logits)
+}
+
+/// The least logit beside the largest.
+const LEAST_LOGIT: f64 = -40.0;
+
+impl Case for Atoms {
+    type Setting = Setting;
+
+    /// Logits are normal, with a spread that goes from even to nearly degenerate. One case in sixteen has the guide
+    /// equal to the target, and in one in sixteen the target leaves out an atom.
+    fn draw(setting: &Setting, stream: &mut Stream) -> Self {
+        let &Setting { atoms, dim, .. } = setting;
+        let law = |stream: &mut Stream| {
+            let spread = [0.3, 1.0, 2.0, 5.0][(4.0 * stream.uniform()) as usize];
+            let logits: Vec<f64> = (0..atoms).map(|_| spread * stream.normal()).collect();
+            softmax(&logits)
+        };
+        let (mut target, mut guide) = (law(stream), law(stream));
+        let kind = (16.0 * stream.uniform()) as usize;
+        if kind == 0 {
+            guide.clone_from(&target);
+        } else if kind == 1 {
+            let left_out = (atoms as f64 * stream.uniform()) as usize;
+            target[left_out] = 0.0;
+            let total: f64 = target.iter().sum();
+            target.iter_mut().for_each(|p| *p /= total);
+        }
+        let signs = stream.uniform() < 0.5;
+        let mut score = || {
+            let s = stream.normal();
+            if signs { s.signum() } else { s }
+        };
+        let scores = (0..dim).map(|_| (0..atoms).map(|_| score()).collect()).collect();
+        let (elsewhere, leaves) = ((atoms as f64 * stream.uniform()) as usize, stream.uniform() < 0.5);
+        let mut case = Self::of(&target, &guide, scores, setting, elsewhere);
+        if !leaves || case.problem.pi()[elsewhere] == 0.0 {
+            case.start = case.problem.mode();
+        }
+        case
+    }
+
+    fn coordinates(&self) -> Vec<f64> {
+        let laws = self.problem.pi().iter().chain(self.problem.q());
+        let logits = laws.map(|p| p.ln().max(LEAST_LOGIT));
+        logits.chain(self.scores().flatten().copied()).collect()
+    }
+
+    fn at(&self, coordinates: &[f64]) -> Self {
+        let atoms = self.problem.len();
+        let (laws, score) = coordinates.split_at(2 * atoms);
+        let (target, guide) = laws.split_at(atoms);
+        let finite = |s: &f64| if s.is_finite() { *s } else { 0.0 };
+        let scores = score.chunks(atoms).map(|s| s.iter().map(finite).collect()).collect();
+        let setting =
+            Setting { atoms, dim: 1 + self.further.len(), samples: self.samples, steps: self.steps };
+        Self::of(&softmax(target), &softmax(guide), scores, &setting, self.start)
+    }
+}
+
+/// Four digits, fewer where zeros follow.
+pub(super) fn short(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || (1e-3..1e4).contains(&size) {
+        let text = format!("{x:.5}");
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        format!("{x:.3e}")
+    }
+}
+
+pub(super) fn tuple(values: &[f64]) -> String {
+    let parts: Vec<String> = values.iter().map(|&value| short(value)).collect();
+    format!("({})", parts.join(", "))
+}
+
+impl fmt::Display for Atoms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p = {}, q = {}", tuple(self.problem.pi()), tuple(self.problem.q()))?;
+        let scores: Vec<String> = self.scores().map(tuple).collect();
+        write!(f, ", s = {}", scores.join(" and "))?;
+        if self.samples > 1 {
+            write!(f, ", N = {}", self.samples)?;
+        }
+        if self.steps > 1 {
+            write!(f, ", n = {}", self.steps)?;
+        }
+        write!(f, ", start atom {}", self.start + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa::Seed;
+
+    #[test]
+    fn coordinates_lead_back() {
+        let settings = Setting::with_dims(&Setting::grid(&[2, 4], &[3], &[2]), &[1, 3]);
+        for (index, setting) in settings.iter().enumerate() {
+            let case = Atoms::draw(setting, &mut Seed::new(3).stream(0, index as u64));
+            let again = case.at(&case.coordinates());
+            let pairs = case.problem.pi().iter().chain(case.problem.s());
+            let pairs = pairs.zip(again.problem.pi().iter().chain(again.problem.s()));
+            assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-9), "{case} {again}");
+            assert_eq!((case.samples, case.steps, case.start), (again.samples, again.steps, again.start));
+            assert!((case.largest_norm() - 1.0).abs() < 1e-12 && case.scores().count() == setting.dim);
+        }
+    }
+
+    #[test]
+    fn wild_coordinates_are_still_a_case() {
+        let case = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]);
+        let wild = case.at(&[1e300, -1e300, f64::INFINITY, f64::NAN, f64::NAN, 1.0]);
+        assert!(wild.w_star().is_finite());
+    }
+
+    #[test]
+    fn degenerate_cases_occur() {
+        let setting = Setting::atoms(&[3])[0];
+        let draws: Vec<Atoms> =
+            (0..400).map(|k| Atoms::draw(&setting, &mut Seed::new(1).stream(0, k))).collect();
+        assert!(draws.iter().filter(|case| case.problem.pi() == case.problem.q()).count() > 5);
+        assert!(draws.iter().filter(|case| case.problem.pi().contains(&0.0)).count() > 5);
+        assert!(draws.iter().filter(|case| case.w_star() > 100.0).count() > 5);
+        assert!(draws.iter().all(|case| case.problem.pi()[case.start] > 0.0));
+    }
+}

@@ -1,0 +1,46 @@
+//! What the papers claim about bias, variance and rates, each sentence as a check that can fail.
+//!
+//! A [`Claim`] holds the formula [as printed](Claim::printed) and, where that fails, [what is true](Claim::corrected).
+//! A [`Statement`] is tried on [`Case`]s whose two sides are computed without sampling: examples worked out by hand,
+//! thousands of random ones, and climbs from the worst of these. The [`Standing`] is decided by the numbers found;
+//! nothing about it is written down here. That a search can refute is shown by twins: statements made too strong.
+//!
+//! ```
+//! use mcsa_theory::claims::{self, Effort, Standing};
+//! let claim = claims::all().into_iter().find(|claim| claim.id == "000-T2").unwrap();
+//! assert_eq!(claim.examine(Effort::BRIEF).standing(), Standing::Tight);
+//! ```
+//!
+//! A claim that holds here has survived a search, which is evidence and not a proof.
+
+mod adaptive;
+mod at_weight;
+mod atoms;
+mod case;
+mod claim;
+mod cw;
+mod finding;
+mod mcmc_se;
+mod msc;
+mod numbers;
+mod pmcsa;
+mod search;
+mod sides;
+mod sl_dais;
+mod statement;
+
+pub use adaptive::Adaptive;
+pub use at_weight::AtWeight;
+pub use atoms::{Atoms, Setting};
+pub use case::Case;
+pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MSC, PMCSA, Paper, SL_DAIS};
+pub use finding::{Finding, Standing, Witness};
+pub use numbers::{Domain, Numbers};
+pub use search::Effort;
+pub use sides::{Relation, Sides};
+pub use statement::{Bound, Measure, Statement};
+
+/// Every claim, in the order of the papers.
+pub fn all() -> Vec<Claim> {
+    [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all(), sl_dais::all()].into_iter().flatten().collect()
+}

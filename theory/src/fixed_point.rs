@@ -1,0 +1,134 @@
+//! Where a Gaussian that climbs scores comes to rest, by quadrature.
+
+use mcsa::numeric::scalar::log_ndtr;
+
+/// A skew normal target at location 0 and scale 1, of density `2 phi(z) Phi(shape z)` (MSC, Sec. 5.1).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SkewNormal {
+    /// 0 is the normal distribution.
+    pub shape: f64,
+}
+
+/// A mean and a standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rest {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
+}
+
+/// Draws of the guide farther out than this many deviations have no mass in a double.
+const REACH: f64 = 8.5;
+
+impl SkewNormal {
+    /// Where the exact inclusive divergence, and so every chain that keeps the target, comes to rest: at the moments.
+    pub fn moments(&self) -> Rest {
+        let delta = self.shape / (1.0 + self.shape * self.shape).sqrt();
+        let mean = delta * (2.0 / std::f64::consts::PI).sqrt();
+        Rest { mean, deviation: (1.0 - mean * mean).sqrt() }
+    }
+
+    /// Where self-normalised importance sampling with two draws comes to rest: the Gaussian with
+    ///
+    /// ```text
+    /// E_{q x q}[ (w_1 score(z_1) + w_2 score(z_2)) / (w_1 + w_2) ] = 0
+    /// ```
+    /// by the trapezoid rule on `points` by `points` draws and Newton's method. None if it does not converge. Doubling
+    /// the points tells the error.
+    pub fn pairwise(&self, points: usize) -> Option<Rest> {
+        let rest = self.moments();
+        let (mut mean, mut log_deviation) = (rest.mean, rest.deviation.ln());
+        for _ in 0..40 {
+            const STEP: f64 = 1e-6;
+            let here = self.mean_scores(mean, log_deviation, points);
+            let right = self.mean_scores(mean + STEP, log_deviation, points);
+            let up = self.mean_scores(mean, log_deviation + STEP, points);
+            let slope = |k: usize| [(right[k] - here[k]) / STEP, (up[k] - here[k]) / STEP];
+            let ([a, b], [c, d]) = (slope(0), slope(1));
+            let determinant = a * d - b * c;
+            let (by, other) =
+                ((d * here[0] - b * here[1]) / determinant, (a * here[1] - c * here[0]) / determinant);
+            mean -= by.clamp(-0.5, 0.5);
+            log_deviation -= other.clamp(-0.5, 0.5);
+            if by.abs().max(other.abs()) < 1e-11 {
+                return Some(Rest { mean, deviation: log_deviation.exp() });
+            }
+        }
+        None
+    }
+
+    /// The mean scores for mean and log deviation, times the deviation and 1. Pairs come in two orders whose weights add up to 1.
+    fn mean_scores(&self, mean: f64, log_deviation: f64, points: usize) -> [f64; 2] {
+        let (deviation, step) = (log_deviation.exp(), 2.0 * REACH / (points - 1) as f64);
+        let draw = |k: usize| -REACH + k as f64 * step;
+        let log_weight = |u: f64| {
+            let z = mean + deviation * u;
+            0.5 * (u * u - z * z) + log_ndtr(self.shape * z)
+        };
+        let mut weights: Vec<f64> = (0..points).map(|k| log_weight(draw(k))).collect();
+        let top = weights.iter().fold(f64::NEG_INFINITY, |top, w| top.max(*w));
+        // Far below every weight that counts, and no quotient of zeros.
+        weights.iter_mut().for_each(|w| *w = (*w - top).exp().max(1e-300));
+        let mass: Vec<f64> = (0..points).map(|k| (-0.5 * draw(k) * draw(k)).exp()).collect();
+        let (mut total, mut first, mut second) = (0.0, 0.0, 0.0);
+        for i in 0..points {
+            let (u, w) = (draw(i), weights[i]);
+            let (mut sum, mut share, mut other) = (0.5 * mass[i], 0.5 * mass[i], [0.0; 2]);
+            for j in 0..i {
+                let own = w / (w + weights[j]);
+                sum += mass[j];
+                share += mass[j] * own;
+                let theirs = mass[j] * (1.0 - own);
+                let v = draw(j);
+                other[0] += theirs * v;
+                other[1] += theirs * (v * v - 1.0);
+            }
+            total += mass[i] * sum;
+            first += mass[i] * (share * u + other[0]);
+            second += mass[i] * (share * (u * u - 1.0) + other[1]);
+        }
+        [first / total, second / total]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integrate;
+
+    #[test]
+    fn moments_are_those_by_quadrature() {
+        let target = SkewNormal { shape: 5.0 };
+        let density = |z: f64| (2.0 / std::f64::consts::PI).sqrt() * (log_ndtr(5.0 * z) - 0.5 * z * z).exp();
+        let mean = integrate(-12.0, 12.0, 1e-13, |z| z * density(z));
+        let square = integrate(-12.0, 12.0, 1e-13, |z| z * z * density(z));
+        let rest = target.moments();
+        assert!((mean.value - rest.mean).abs() < 1e-11 && mean.error < 1e-11);
+        assert!((square.value - mean.value.powi(2) - rest.deviation.powi(2)).abs() < 1e-11);
+    }
+
+    /// On a normal target all weights are equal at the target itself, where both come to rest.
+    #[test]
+    fn without_skew_there_is_no_bias() {
+        let rest = SkewNormal { shape: 0.0 }.pairwise(120).unwrap();
+        assert!(rest.mean.abs() < 1e-9 && (rest.deviation - 1.0).abs() < 1e-9);
+        let skewed = SkewNormal { shape: 2.0 }.pairwise(120).unwrap();
+        assert!((skewed.deviation - SkewNormal { shape: 2.0 }.moments().deviation).abs() > 1e-3);
+    }
+
+    #[test]
+    fn twice_the_points_tell_the_error() {
+        let at = |points| SkewNormal { shape: 5.0 }.pairwise(points).unwrap();
+        let (coarse, fine) = (at(200), at(400));
+        assert!((coarse.mean - fine.mean).abs() < 1e-8 && (coarse.deviation - fine.deviation).abs() < 1e-8);
+        // A target at location 1/2 and of scale 2.
+        assert!(
+            (0.5 + 2.0 * fine.mean - 2.037541).abs() < 1e-6 && (2.0 * fine.deviation - 1.082334).abs() < 1e-6
+        );
+        let rest = SkewNormal { shape: 5.0 }.moments();
+        assert!(
+            (0.5 + 2.0 * rest.mean - 2.064780).abs() < 1e-6 && (2.0 * rest.deviation - 1.245577).abs() < 1e-6
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Square matrices over numbers.
+
+use crate::number::{Number, dot, total};
+
+/// A Markov kernel on finitely many atoms, `K(z, y)` in row `z`, over any [`Number`].
+///
+/// ```
+/// use mcsa_theory::{Number, Rational, Square};
+/// let half = || Rational::ratio(1, 2);
+/// let flip = Square::from_fn(2, |_, _| half());
+/// assert_eq!(flip.apply(&[half(), half()]), [half(), half()]);
+/// assert_eq!(flip.power(3), flip);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Square<T> {
+    rows: Vec<Vec<T>>,
+}
+
+impl<T: Number> Square<T> {
+    /// The matrix with these entries, row and column given.
+    pub fn from_fn(n: usize, mut entry: impl FnMut(usize, usize) -> T) -> Self {
+        Self { rows: (0..n).map(|z| (0..n).map(|y| entry(z, y)).collect()).collect() }
+    }
+
+    /// From the moves off the diagonal; what is left of a row stays.
+    pub fn staying(n: usize, mut moves: impl FnMut(usize, usize) -> T) -> Self {
+        let mut square = Self::from_fn(n, |z, y| if z == y { T::zero() } else { moves(z, y) });
+        for z in 0..n {
+            square.rows[z][z] = T::one() - total(square.rows[z].iter().cloned());
+        }
+        square
+    }
+
+    /// Nothing moves.
+    pub fn identity(n: usize) -> Self {
+        Self::from_fn(n, |z, y| if z == y { T::one() } else { T::zero() })
+    }
+
+    /// The number of atoms.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no atom.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The law of the next state from atom `z`.
+    pub fn row(&self, z: usize) -> &[T] {
+        &self.rows[z]
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> &[Vec<T>] {
+        &self.rows
+    }
+
+    /// `K f`: the mean of `f` after a step, from each start.
+    pub fn apply(&self, f: &[T]) -> Vec<T> {
+        self.rows.iter().map(|row| dot(row, f)).collect()
+    }
+
+    /// `eta K`: the law after a step from the law `eta`.
+    pub fn push(&self, eta: &[T]) -> Vec<T> {
+        (0..self.len())
+            .map(|y| total(eta.iter().zip(&self.rows).map(|(eta, row)| eta.clone() * &row[y])))
+            .collect()
+    }
+
+    /// This step, then the other.
+    pub fn then(&self, other: &Self) -> Self {
+        Self { rows: self.rows.iter().map(|row| other.push(row)).collect() }
+    }
+
+    /// `n` steps.
+    pub fn power(&self, n: usize) -> Self {
+        (0..n).fold(Self::identity(self.len()), |power, _| power.then(self))
+    }
+
+    /// The entries as doubles.
+    pub fn to_f64(&self) -> Vec<Vec<f64>> {
+        self.rows.iter().map(|row| row.iter().map(Number::to_f64).collect()).collect()
+    }
+}
+
+/// Total variation of two laws on the same atoms, `1/2 sum_y |a_y - b_y|`.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn distance<T: Number>(a: &[T], b: &[T]) -> T {
+    assert_eq!(a.len(), b.len(), "two laws on the same atoms");
+    total(a.iter().zip(b).map(|(a, b)| (a.clone() - b).abs())) * T::ratio(1, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Rational;
+
+    #[test]
+    fn pushing_a_point_law_is_a_row_and_powers_compose() {
+        let r = Rational::ratio;
+        let k = Square::staying(3, |z, y| r((z + 2 * y) as i64, 12));
+        let point = [r(0, 1), r(1, 1), r(0, 1)];
+        assert_eq!(k.push(&point), k.row(1));
+        assert_eq!(k.power(3), k.then(&k).then(&k));
+        assert_ne!(k.power(3), k.power(2));
+        let f = [r(1, 1), r(-2, 1), r(5, 7)];
+        assert_eq!(k.power(2).apply(&f), k.apply(&k.apply(&f)));
+        assert_eq!(distance(&point, &[r(1, 2), r(1, 2), r(0, 1)]), r(1, 2));
+    }
+}
