@@ -21,6 +21,7 @@
 pub mod bounds;
 pub mod claims;
 pub mod closed;
+pub mod curves;
 pub mod dais;
 mod disguise;
 mod draws;
