@@ -198,7 +198,6 @@ fn table(rows: &[(&str, Duration, Outcome)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn the_table_says_how_each_step_ended() {
