@@ -22,6 +22,7 @@
 pub mod bounds;
 pub mod claims;
 pub mod closed;
+pub mod curves;
 pub mod dais;
 pub mod diagnostics;
 mod disguise;
