@@ -29,8 +29,7 @@ pub(crate) fn regenerate() -> io::Result<ExitCode> {
         rows.push((name.to_string(), some.saturating_sub(none) / STEPS));
     }
     fs::write(root.join(TABLE), table(&rows))?;
-    eprintln!("xtask: wrote {TABLE}");
-    Ok(ExitCode::SUCCESS)
+    crate::say(&format!("wrote {TABLE}\n"))
 }
 
 fn instructions(program: &Path, name: &str, steps: u64) -> io::Result<u64> {
