@@ -1,0 +1,110 @@
+//! Does parallel score ascent predict as exact inference does? Hierarchical logistic regression of the Pima data, inputs
+//! standardised, nine in ten rows to train: means over splits, and on the first five the same predictions from NUTS.
+//! `cargo run --release -p mcsa-bench-suite --example pima -- [SPLITS]`, 100 by default.
+#![expect(clippy::print_stdout, reason = "an example shows what it finds")]
+#![expect(clippy::disallowed_methods, reason = "the time it takes is one of the answers")]
+
+use std::time::Instant;
+
+use faer::Mat;
+use mcsa::{Address, Cloud, Error, Kernel, LogDensity, Seed};
+use mcsa_bench_suite::data::{Catalogue, Dataset, Share, Split, Standardised};
+use mcsa_estimators::{Ascent, pmcsa};
+use mcsa_families::{Gaussian, MeanField};
+use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};
+use mcsa_models::{
+    HierarchicalLogistic, Logistic, ScalePrior, accuracy, log_odds_from_draws, log_odds_from_moments,
+    log_predictive_density,
+};
+use mcsa_optim::Adam;
+use rayon::prelude::*;
+
+const STEPS: u64 = 10_000;
+/// Coordinates before the weights: the logarithms of two scales.
+const SCALES: usize = 2;
+
+struct Problem {
+    model: HierarchicalLogistic,
+    test: Dataset,
+}
+
+fn problem(data: &Dataset, seed: Seed) -> Result<Problem, Error> {
+    let told = |error: &dyn std::fmt::Display| Error::invalid(error.to_string());
+    let split = Split::new(data, Share::Nearest(0.9), seed).map_err(|error| told(&error))?;
+    let Standardised { train, test, .. } = Standardised::new(&split).map_err(|error| told(&error))?;
+    let model = HierarchicalLogistic::new(train.x.as_ref(), &train.y, ScalePrior::HalfNormal)?;
+    // The intercept has a column of its own behind the inputs.
+    Ok(Problem { model, test: test.with_ones_last() })
+}
+
+/// Accuracy and mean log predictive density on the rows held out.
+fn scores(test: &Dataset, odds: &[f64]) -> [f64; 2] {
+    [accuracy(odds, &test.y), log_predictive_density(odds, &test.y)]
+}
+
+fn by_ascent(Problem { model, test }: &Problem, seed: Seed) -> Result<[f64; 2], Error> {
+    let family = MeanField::new(model.dim());
+    let ascent =
+        Ascent { target: model, family: &family, estimator: pmcsa(10), optimizer: Adam::new(0.01)?, seed };
+    let mut fit = ascent.start(family.at(&vec![0.0; model.dim()], &vec![1.0; model.dim()])?)?;
+    ascent.run(&mut fit, STEPS, &mut [])?;
+    let (mean, variances) = (family.mean(fit.params()), family.variances(fit.params())?);
+    let mut odds = vec![0.0; test.rows()];
+    log_odds_from_moments::<Logistic>(test.x.as_ref(), &mean[SCALES..], &variances[SCALES..], &mut odds);
+    Ok(scores(test, &odds))
+}
+
+fn by_nuts(Problem { model, test }: &Problem, seed: Seed) -> Result<[f64; 2], Error> {
+    let (chains, dim) = (4, model.dim());
+    let (kernel, guide) = (Nuts::new(0.1)?, &mut Unguided { dim });
+    let mut state = kernel.init(model, Mat::zeros(dim, chains))?;
+    let plan = WindowAdaptation::new(1_000, DualAveraging::new(0.9)?);
+    let mut progress = plan.init(0.1, dim);
+    let kernel = warm_up(&kernel, model, guide, &mut state, &plan, &mut progress, seed.named("warm"), 1_000)?;
+    let mut lanes = seed.streams(chains, 0);
+    let mut work = vec![0.0; kernel.work_len(model, chains)];
+    let mut draws = Mat::zeros(dim - SCALES, 2_000 * chains);
+    for step in 0..2_000 {
+        for (lane, stream) in lanes.iter_mut().enumerate() {
+            stream.go_to(Address::of(lane as u64, step as u64));
+        }
+        kernel.step(model, guide, &mut state, &mut lanes, &mut work);
+        for chain in 0..chains {
+            let place = &state.chains().positions.col_as_slice(chain)[SCALES..];
+            draws.col_as_slice_mut(step * chains + chain).copy_from_slice(place);
+        }
+    }
+    let mut odds = vec![0.0; test.rows()];
+    log_odds_from_draws::<Logistic>(test.x.as_ref(), draws.as_ref(), &mut odds);
+    Ok(scores(test, &odds))
+}
+
+fn main() -> Result<(), Error> {
+    let splits = std::env::args().nth(1).and_then(|splits| splits.parse().ok()).unwrap_or(100_u64);
+    let pima = Catalogue::new(None).load("pima").map_err(|error| Error::invalid(error.to_string()))?;
+    let start = Instant::now();
+    let all: Vec<[f64; 2]> = (0..splits)
+        .into_par_iter()
+        .map(|k| by_ascent(&problem(&pima, Seed::new(1).child(k))?, Seed::new(2).child(k)))
+        .collect::<Result<_, _>>()?;
+    let seconds = start.elapsed().as_secs_f64();
+    for (k, name) in ["accuracy", "log predictive density"].into_iter().enumerate() {
+        let n = all.len() as f64;
+        let mean = all.iter().map(|s| s[k]).sum::<f64>() / n;
+        let square = all.iter().map(|s| (s[k] - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        println!("{name}: {mean:.4}, standard error {:.4}, over {n} splits", (square / n).sqrt());
+    }
+    let threads = rayon::current_num_threads();
+    println!("{splits} fits of {STEPS} steps: {seconds:.1} s on {threads} threads");
+    let both = (0..5.min(splits)).into_par_iter().map(|k| {
+        let problem = problem(&pima, Seed::new(1).child(k))?;
+        Ok((by_ascent(&problem, Seed::new(2).child(k))?, by_nuts(&problem, Seed::new(3).child(k))?))
+    });
+    for (k, (ours, exact)) in both.collect::<Result<Vec<_>, Error>>()?.iter().enumerate() {
+        println!(
+            "split {k}: accuracy {:.4}, NUTS {:.4}; log predictive density {:.4}, NUTS {:.4}",
+            ours[0], exact[0], ours[1], exact[1]
+        );
+    }
+    Ok(())
+}
