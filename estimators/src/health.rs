@@ -3,6 +3,7 @@
 use std::fmt;
 
 use mcsa::{Error, Estimator, Family, LogDensity, Optimizer, Record, batch, batch_mut, bits};
+use mcsa_theory::bounds;
 use mcsa_theory::diagnostics::{LogEvidence, Pareto, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,10 @@ pub struct Health {
     /// side, where k-hat is above its threshold. A maximum that was seen is never an upper bound.
     #[serde(with = "bits::scalar")]
     pub log_weight_bound: f64,
+    /// Transitions of independent Metropolis-Hastings after which half of the bias from the worst start is left, if w* is no
+    /// larger than seen: `ln 2 / -ln(1 - 1/w*)`, by the exact [rate](bounds::rate). Where w* is larger it takes longer.
+    #[serde(with = "bits::scalar")]
+    pub half_life: f64,
     /// `E_q[log w]`, the evidence lower bound, of p as it is, not normalised.
     #[serde(with = "bits::scalar")]
     pub evidence_lower: f64,
@@ -105,6 +110,8 @@ where
         let top = seen.filter(|w| w.is_finite()).fold(f64::NAN, f64::max);
         let log_evidence = evidence.closer.max(watch.log_evidence().unwrap_or(f64::NAN));
         let (signal, noise) = watch.signal_and_noise();
+        // sup p / q is at least 1, since both integrate to 1.
+        let log_weight_bound = if top.is_nan() { f64::NAN } else { (top - log_evidence).max(0.0) };
         Ok(Health {
             step: fit.step(),
             draws: DRAWS,
@@ -113,8 +120,8 @@ where
             shape: pareto.shape,
             shape_threshold: pareto.threshold,
             sample_size: importance_sample_size(&log_w),
-            // sup p / q is at least 1, since both integrate to 1.
-            log_weight_bound: if top.is_nan() { f64::NAN } else { (top - log_evidence).max(0.0) },
+            log_weight_bound,
+            half_life: half_life(log_weight_bound.exp()),
             evidence_lower: evidence.lower,
             log_evidence,
             evidence_upper: evidence.upper,
@@ -123,6 +130,17 @@ where
             noise,
             non_finite: watch.non_finite() + broken as f64,
         })
+    }
+}
+
+/// With how many transitions half is forgotten at the rate of `w_star`.
+fn half_life(w_star: f64) -> f64 {
+    let rate = bounds::rate(w_star);
+    // Near rate 1 its logarithm loses digits, and is -1 / w*.
+    if rate < 0.9 {
+        -std::f64::consts::LN_2 / rate.ln()
+    } else {
+        std::f64::consts::LN_2 / -(-1.0 / w_star).ln_1p()
     }
 }
 
@@ -158,6 +176,7 @@ impl Record for Health {
             ("pareto_threshold", self.shape_threshold),
             ("sample_size", self.sample_size),
             ("log_weight_bound", self.log_weight_bound),
+            ("half_life", self.half_life),
             ("evidence_lower", self.evidence_lower),
             ("log_evidence", self.log_evidence),
             ("evidence_upper", self.evidence_upper),
@@ -187,8 +206,12 @@ impl fmt::Display for Health {
         )?;
         writeln!(
             f,
-            "log w* at least {:.2}; log Z about {:.3}, from below {:.3}, from above, by the chains, {:.3}",
-            self.log_weight_bound, self.log_evidence, self.evidence_lower, self.evidence_upper
+            "log w* at least {:.2}, so half a bias may last {:.3e} transitions or more; log Z about {:.3}, from below {:.3}, from above, by the chains, {:.3}",
+            self.log_weight_bound,
+            self.half_life,
+            self.log_evidence,
+            self.evidence_lower,
+            self.evidence_upper
         )?;
         write!(f, "acceptance {:.3}, largest weight of a step {:.3}; ", self.acceptance, self.max_weight)?;
         match self.oldest {
@@ -200,5 +223,20 @@ impl fmt::Display for Health {
             "direction {:.2e}, noise {:.2e}; {} evaluations not finite",
             self.signal, self.noise, self.non_finite
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At w* = 2 the rate is one half; at w* = 1 nothing is left after one transition; and both branches meet.
+    #[test]
+    fn half_lives() {
+        assert!((half_life(2.0) - 1.0).abs() < 1e-15);
+        assert_eq!(half_life(1.0), 0.0);
+        assert!((half_life(10.0 - 1e-9) / half_life(10.0 + 1e-9) - 1.0).abs() < 1e-9);
+        assert!((half_life(1e12) / (1e12 * std::f64::consts::LN_2) - 1.0).abs() < 1e-11);
+        assert!(half_life(f64::NAN).is_nan());
     }
 }
