@@ -168,14 +168,12 @@ impl StateSpace for HiddenMarkov {
     fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
         for (i, z) in z.iter_mut().enumerate() {
             let from = if t == 0 { 0 } else { self.state(previous[i]).expect("a state of this chain") };
-            let law = (0..self.alphabet()).map(|k| self.log_step(t, from, k).exp());
-            let ends = law.scan(0.0, |sum, p| {
-                *sum += p;
+            let ends = (0..self.alphabet() - 1).scan(0.0, |sum, k| {
+                *sum += self.log_step(t, from, k).exp();
                 Some(*sum)
             });
             let u = stream.uniform_between(ends.clone());
-            // Sums of probabilities may end below 1 by rounding.
-            *z = ends.take_while(|&end| end <= u).count().min(self.alphabet() - 1) as f64;
+            *z = ends.take_while(|&end| end <= u).count() as f64;
         }
     }
 
