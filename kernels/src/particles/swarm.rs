@@ -1,0 +1,330 @@
+//! One pass of particles over a path.
+
+use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
+
+use super::resampling::choose;
+use super::{Lineage, Resampling};
+use crate::weights::normalise;
+
+/// How particles are multiplied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) particles: usize,
+    pub(super) resampling: Resampling,
+    pub(super) threshold: f64,
+    pub(super) lineage: Lineage,
+    /// Whether what a path is traced by is kept.
+    pub(super) keeps: bool,
+}
+
+/// What a pass tells.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    /// `log Z-hat`; `-inf` if all weights vanished.
+    pub(super) log_evidence: f64,
+    /// The effective sample size, averaged over time.
+    pub(super) effective: f64,
+    /// How often particles were resampled.
+    pub(super) resampled: u64,
+    /// Weights that were NaN or infinite, and count as zero.
+    pub(super) non_finite: u64,
+}
+
+/// Particles and all that is remembered of them, in lent memory. `S` of each; the retained path, if there is one, is slot 0.
+struct Swarm<'w> {
+    rules: Rules,
+    dim: usize,
+    /// States of all times, or of the last two.
+    states: &'w mut [f64],
+    /// Of all times, or of the last.
+    ancestors: &'w mut [usize],
+    /// Log weights since particles were last resampled, for the intermediate target.
+    log_weights: &'w mut [f64],
+    /// `log p(x_t | z_t) - log psi_t(z_t)`, due at the next step.
+    pending: &'w mut [f64],
+    weights: &'w mut [f64],
+    previous: &'w mut [f64],
+    carried: &'w mut [f64],
+    fresh: &'w mut [f64],
+    ends: &'w mut [f64],
+    /// One state, as often as there are particles.
+    repeated: &'w mut [f64],
+    /// For each time, the log weights with what was due.
+    finals: &'w mut [f64],
+}
+
+impl Rules {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        // Written so that NaN is refused.
+        if !(0.0..=1.0).contains(&self.threshold) {
+            return Err(Error::parameter("threshold", self.threshold, "between 0 and 1"));
+        }
+        let always = self.threshold == 1.0 && self.resampling == Resampling::Multinomial;
+        if self.lineage == Lineage::Backward && !always {
+            return Err(Error::invalid(
+                "backward sampling needs multinomial resampling with threshold 1; or take ancestor sampling",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn work_len(&self, times: usize, dim: usize) -> usize {
+        let (states, ancestors) = if self.keeps { (times, times) } else { (2, 1) };
+        let finals = if self.lineage == Lineage::Backward { times } else { 0 };
+        self.particles * (states * dim + ancestors + finals + 2 * dim + 6)
+    }
+
+    fn swarm<'w>(self, times: usize, dim: usize, mut work: &'w mut [f64]) -> Swarm<'w> {
+        let (states, ancestors) = if self.keeps { (times, times) } else { (2, 1) };
+        let finals = if self.lineage == Lineage::Backward { times } else { 0 };
+        let mut lend = |count: usize| borrow(&mut work, self.particles * count);
+        let ancestors = lend(ancestors);
+        let entries = ancestors.len();
+        Swarm {
+            rules: self,
+            dim,
+            states: lend(states * dim),
+            ancestors: &mut bytemuck::cast_slice_mut(ancestors)[..entries],
+            log_weights: lend(1),
+            pending: lend(1),
+            weights: lend(1),
+            previous: lend(dim),
+            carried: lend(1),
+            fresh: lend(1),
+            ends: lend(1),
+            repeated: lend(dim),
+            finals: lend(finals),
+        }
+    }
+
+    /// Runs particles over all times; then `path`, if there is one, is replaced by one of theirs. It is the retained path
+    /// before, if `retains`. If all weights vanish it stays.
+    pub(super) fn run<P, G>(
+        self,
+        target: &P,
+        guide: &mut G,
+        mut path: Option<&mut [f64]>,
+        retains: bool,
+        stream: &mut Stream,
+        work: &mut [f64],
+    ) -> Tally
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        let times = target.num_states();
+        let mut swarm = self.swarm(times, target.state_dim(), work);
+        let mut tally = Tally::default();
+        let retained = if retains { path.as_deref() } else { None };
+        for t in 0..times {
+            if t > 0 && !swarm.multiply(target, t, retained, stream, &mut tally) {
+                tally.log_evidence = f64::NEG_INFINITY;
+                return tally;
+            }
+            swarm.move_on(target, guide, t, retained, stream);
+        }
+        swarm.add_pending();
+        if swarm.weigh(&mut tally) && tally.log_evidence.is_finite() {
+            tally.effective /= times as f64;
+            if let Some(path) = &mut path {
+                swarm.trace(target, times, stream, path);
+            }
+        }
+        tally
+    }
+}
+
+impl Swarm<'_> {
+    /// The place of the states of time `t`.
+    fn block(&self, t: usize) -> usize {
+        (if self.rules.keeps { t } else { t & 1 }) * self.rules.particles * self.dim
+    }
+
+    /// The place of the ancestors of time `t`.
+    fn row(&self, t: usize) -> usize {
+        if self.rules.keeps { t * self.rules.particles } else { 0 }
+    }
+
+    /// Normalises the weights; the evidence grows by their mean, as if particles were resampled now. False if all vanish.
+    fn weigh(&mut self, tally: &mut Tally) -> bool {
+        for weight in self.log_weights.iter_mut() {
+            if weight.is_nan() || *weight == f64::INFINITY {
+                *weight = f64::NEG_INFINITY;
+                tally.non_finite += 1;
+            }
+        }
+        self.weights.copy_from_slice(self.log_weights);
+        let Some(evenness) = normalise(self.weights) else {
+            tally.log_evidence = f64::NEG_INFINITY;
+            return false;
+        };
+        tally.effective += evenness.effective;
+        tally.log_evidence += evenness.log_total() - (self.rules.particles as f64).ln();
+        true
+    }
+
+    /// Finds the ancestors of time `t`, resampled or not, with their states and dues. False if all weights vanish.
+    fn multiply<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        t: usize,
+        retained: Option<&[f64]>,
+        stream: &mut Stream,
+        tally: &mut Tally,
+    ) -> bool {
+        let (evidence, effective) = (tally.log_evidence, tally.effective);
+        if !self.weigh(tally) {
+            return false;
+        }
+        let (size, row, before) = (self.rules.particles, self.row(t), self.block(t - 1));
+        if self.rules.lineage == Lineage::Backward {
+            let finals = &mut self.finals[(t - 1) * size..][..size];
+            for ((last, weight), due) in finals.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
+                *last = weight + due;
+            }
+        }
+        let resamples =
+            self.rules.threshold >= 1.0 || tally.effective - effective < self.rules.threshold * size as f64;
+        if resamples {
+            tally.resampled += 1;
+            let given = retained.map(|path| {
+                let next = &path[t * self.dim..][..self.dim];
+                if self.rules.lineage == Lineage::Ancestors { self.adopt(target, t, next, stream) } else { 0 }
+            });
+            let ancestors = &mut self.ancestors[row..][..size];
+            let rule = self.rules.resampling;
+            match given {
+                // Where the retained path has no weight there is no law to be given it.
+                Some(slot) if self.weights[slot] == 0.0 => return false,
+                Some(slot) => rule.ancestors_given_into(stream, self.weights, slot, ancestors, self.ends),
+                None => rule.ancestors_into(stream, self.weights, ancestors, self.ends),
+            }
+            self.log_weights.fill(0.0);
+        } else {
+            // What is not resampled is still to be counted.
+            tally.log_evidence = evidence;
+            for (slot, ancestor) in self.ancestors[row..][..size].iter_mut().enumerate() {
+                *ancestor = slot;
+            }
+        }
+        let ancestors = &self.ancestors[row..][..size];
+        let states = &self.states[before..][..size * self.dim];
+        for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
+            *carried = self.pending[ancestor];
+        }
+        if self.dim == 1 {
+            for (previous, &ancestor) in self.previous.iter_mut().zip(ancestors) {
+                *previous = states[ancestor];
+            }
+        } else {
+            for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
+                previous.copy_from_slice(&states[ancestor * self.dim..][..self.dim]);
+            }
+        }
+        true
+    }
+
+    /// An ancestor for the retained state `next` of time `t`.
+    fn adopt<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        t: usize,
+        next: &[f64],
+        stream: &mut Stream,
+    ) -> usize {
+        let before = self.block(t - 1);
+        let states = &self.states[before..][..self.rules.particles * self.dim];
+        repeat(next, self.repeated);
+        target.log_transitions(t, states, self.repeated, self.fresh);
+        for ((fresh, weight), due) in self.fresh.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
+            *fresh += weight + due;
+        }
+        normalise(self.fresh).map_or(0, |_| choose(stream, self.fresh))
+    }
+
+    /// Draws the states of time `t` and adds what they weigh.
+    fn move_on<P, G>(
+        &mut self,
+        target: &P,
+        guide: &mut G,
+        t: usize,
+        retained: Option<&[f64]>,
+        stream: &mut Stream,
+    ) where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        let (dim, block) = (self.dim, self.block(t));
+        let z = &mut self.states[block..][..self.rules.particles * dim];
+        let previous: &[f64] = if t == 0 { &[] } else { self.previous };
+        let first = usize::from(retained.is_some());
+        if let Some(path) = retained {
+            z[..dim].copy_from_slice(&path[t * dim..][..dim]);
+            guide.log_weights(t, &previous[..dim.min(previous.len())], &z[..dim], &mut self.fresh[..1]);
+        }
+        let others = (first * dim).min(previous.len());
+        guide.propose_into(t, &previous[others..], stream, &mut z[first * dim..], &mut self.fresh[first..]);
+        if t == 0 {
+            self.log_weights.copy_from_slice(self.fresh);
+        } else {
+            for ((weight, fresh), carried) in
+                self.log_weights.iter_mut().zip(&*self.fresh).zip(&*self.carried)
+            {
+                *weight += fresh + carried;
+            }
+        }
+        target.log_observations(t, z, self.pending);
+        guide.log_twists(t, z, self.fresh);
+        for (pending, twist) in self.pending.iter_mut().zip(&*self.fresh) {
+            *pending -= twist;
+        }
+    }
+
+    /// What is still due.
+    fn add_pending(&mut self) {
+        for (weight, due) in self.log_weights.iter_mut().zip(&*self.pending) {
+            *weight += due;
+        }
+    }
+
+    /// Chooses one path by the last weights.
+    fn trace<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        times: usize,
+        stream: &mut Stream,
+        path: &mut [f64],
+    ) {
+        let (dim, size) = (self.dim, self.rules.particles);
+        let mut slot = choose(stream, self.weights);
+        for t in (0..times).rev() {
+            let block = self.block(t);
+            let here = &self.states[block + slot * dim..][..dim];
+            path[t * dim..][..dim].copy_from_slice(here);
+            if t == 0 {
+                break;
+            }
+            slot = if self.rules.lineage == Lineage::Backward {
+                repeat(here, self.repeated);
+                let before = &self.states[self.block(t - 1)..][..size * dim];
+                target.log_transitions(t, before, self.repeated, self.fresh);
+                let finals = &self.finals[(t - 1) * size..][..size];
+                for (fresh, last) in self.fresh.iter_mut().zip(finals) {
+                    *fresh += last;
+                }
+                let ancestor = self.ancestors[self.row(t) + slot];
+                normalise(self.fresh).map_or(ancestor, |_| choose(stream, self.fresh))
+            } else {
+                self.ancestors[self.row(t) + slot]
+            };
+        }
+    }
+}
+
+fn repeat(state: &[f64], out: &mut [f64]) {
+    if let [z] = *state {
+        out.fill(z);
+    } else {
+        out.chunks_exact_mut(state.len()).for_each(|out| out.copy_from_slice(state));
+    }
+}
