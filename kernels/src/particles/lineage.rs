@@ -19,7 +19,7 @@ pub enum Lineage {
     /// invariant.
     #[default]
     Ancestors,
-    /// Every state is chosen anew on the way back, with the same weights (Whiteley 2010). Valid with multinomial resampling in
-    /// every step, and refused otherwise.
+    /// Every state is chosen anew on the way back, with the same weights, wherever particles were resampled (Whiteley 2010).
+    /// It takes memory for the weights of all times.
     Backward,
 }

@@ -118,8 +118,8 @@ impl Resampling {
     /// ```
     ///
     /// The last three depend on the order of particles, and a retained path that were always first would be known by its
-    /// place. So they begin at a particle chosen uniformly and go round; and the new slots are turned, not sorted, until the
-    /// retained one is first.
+    /// place. So they begin at a particle chosen uniformly and go round, which changes nothing for a systematic shift; and the new
+    /// slots are turned, not sorted, until the retained one is first.
     ///
     /// # Panics
     /// As [`ancestors_into`](Self::ancestors_into), or if the retained particle has no weight.
@@ -157,7 +157,8 @@ impl Resampling {
             }
             _ => {}
         }
-        let first = stream.index(count).expect("there are particles");
+        let is_comb = self == Self::Systematic;
+        let first = if is_comb { 0 } else { stream.index(count).expect("there are particles") };
         let turned = || weights[first..].iter().chain(&weights[..first]).copied();
         let place = if retained < first { retained + count - first } else { retained - first };
         let slot = if self == Self::Ssp {
@@ -170,7 +171,6 @@ impl Resampling {
         } else {
             ends_into(turned().map(|weight| size * weight), ends);
             let start = if place == 0 { 0.0 } else { ends[place - 1] };
-            let is_comb = self == Self::Systematic;
             let cuts = (0..=count).flat_map(|k| {
                 let teeth = ends.iter().filter(|_| is_comb).map(|end| end.fract());
                 teeth.chain([0.0]).map(move |shift| (k as f64 + shift - start) / mass)

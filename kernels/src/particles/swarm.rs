@@ -59,12 +59,6 @@ impl Rules {
         if !(0.0..=1.0).contains(&self.threshold) {
             return Err(Error::parameter("threshold", self.threshold, "between 0 and 1"));
         }
-        let always = self.threshold == 1.0 && self.resampling == Resampling::Multinomial;
-        if self.lineage == Lineage::Backward && !always {
-            return Err(Error::invalid(
-                "backward sampling needs multinomial resampling with threshold 1; or take ancestor sampling",
-            ));
-        }
         Ok(())
     }
 
@@ -177,14 +171,15 @@ impl Swarm<'_> {
             return false;
         }
         let (size, row, before) = (self.rules.particles, self.row(t), self.block(t - 1));
+        let resamples =
+            self.rules.threshold >= 1.0 || tally.effective - effective < self.rules.threshold * size as f64;
         if self.rules.lineage == Lineage::Backward {
             let finals = &mut self.finals[(t - 1) * size..][..size];
             for ((last, weight), due) in finals.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
-                *last = weight + due;
+                // Who was not resampled has no other ancestor to choose.
+                *last = if resamples { weight + due } else { f64::NAN };
             }
         }
-        let resamples =
-            self.rules.threshold >= 1.0 || tally.effective - effective < self.rules.threshold * size as f64;
         if resamples {
             tally.resampled += 1;
             let given = retained.map(|path| {
