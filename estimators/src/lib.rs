@@ -4,6 +4,8 @@
 //! averaged. [`pmcsa`], [`jsa`], [`msc`] and [`msc_rb`] name its settings. [`Ascent`] says what stays fixed in a fit, [`Fit`] is what
 //! moves, and an [`Observer`] watches without touching.
 //!
+//! Along paths: [`PathClimb`]. Parameters of the model beside lambda: [`Joint`].
+//!
 //! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin) and [`Elbo`].
 //!
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
@@ -15,6 +17,7 @@ mod elbo;
 mod interleaved;
 mod joint;
 mod observer;
+mod path_climb;
 mod proposals;
 mod scan_climb;
 mod score_climb;
@@ -26,6 +29,7 @@ pub use elbo::{Elbo, ElboInfo, Entropy};
 pub use interleaved::{Interleaved, InterleavedInfo, InterleavedState, rws};
 pub use joint::Joint;
 pub use observer::{Observer, Stop, View};
+pub use path_climb::{PathClimb, msc_paths};
 pub use scan_climb::{ScanClimb, jsa_scan};
 pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};

@@ -5,6 +5,7 @@
 
 mod finite;
 mod mutants;
+mod published;
 mod sketch;
 
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, Resampling, Smc, Untwisted};
