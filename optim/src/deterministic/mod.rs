@@ -2,6 +2,7 @@
 //!
 //! * [`Lbfgs`] climbs a smooth function; [`Peak`] says where it ended and why.
 //! * [`Laplace`] is the Gaussian at a mode, [`Pathfinder`] the best Gaussian on the way to one: starts for a fit.
+//! * [`ExpectationPropagation`] is a Gaussian by moments, for probit regression: a baseline.
 //! * [`inclusive_optimum`] is the truth a fit should reach, by a [`Quadrature`] of the target.
 //! * [`log_weight_supremum`] is `log w*`, on which the rates of independent Metropolis-Hastings depend.
 //!
@@ -9,6 +10,7 @@
 //! there. None of it draws, except that `Pathfinder` takes a stream.
 
 mod bisection;
+mod expectation_propagation;
 mod gaussian;
 mod inclusive;
 mod laplace;
@@ -17,6 +19,7 @@ mod memo;
 mod pathfinder;
 mod supremum;
 
+pub use expectation_propagation::{ExpectationPropagation, Propagated};
 pub use gaussian::Gaussian;
 pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::Laplace;
