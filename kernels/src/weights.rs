@@ -7,16 +7,6 @@ pub(crate) struct Evenness {
     pub(crate) largest: f64,
     /// The effective sample size `1 / sum w^2` (Kong 1992).
     pub(crate) effective: f64,
-    /// The largest log weight, and the sum of all weights relative to it.
-    pub(crate) top: f64,
-    pub(crate) total: f64,
-}
-
-impl Evenness {
-    /// The logarithm of the sum of the weights.
-    pub(crate) fn log_total(&self) -> f64 {
-        self.top + self.total.ln()
-    }
 }
 
 /// Replaces log weights by weights that sum to one, and says how even they are; `None`, and all weights zero, if
@@ -42,7 +32,7 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
         largest = largest.max(*w);
         squares += *w * *w;
     }
-    Some(Evenness { largest, effective: 1.0 / squares, top, total })
+    Some(Evenness { largest, effective: 1.0 / squares })
 }
 
 /// The log weight of a candidate: `log p - log q`, or `None` where a density is NaN or p is infinite, which is a
@@ -65,7 +55,6 @@ mod tests {
         let evenness = normalise(&mut weights).unwrap();
         assert_eq!(weights, [0.25; 4]);
         assert_eq!((evenness.largest, evenness.effective), (0.25, 4.0));
-        assert_eq!(evenness.log_total(), 3.0 + 4.0_f64.ln());
     }
 
     #[test]

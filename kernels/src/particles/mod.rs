@@ -4,6 +4,7 @@ mod bootstrap;
 mod conditional_smc;
 mod lineage;
 mod pivotal;
+mod relative;
 mod resampling;
 mod smc;
 mod swarm;

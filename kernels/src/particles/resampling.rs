@@ -27,33 +27,28 @@ pub enum Resampling {
     Ssp,
 }
 
-/// One index, with these probabilities; they sum to one.
-pub(super) fn choose(stream: &mut Stream, weights: &[f64]) -> usize {
+/// One index, with probabilities proportional to these weights, which sum to `total`.
+pub(super) fn choose(stream: &mut Stream, weights: &[f64], total: f64) -> usize {
     let ends = weights[..weights.len() - 1].iter().scan(0.0, |sum, weight| {
         *sum += weight;
-        Some(*sum)
+        Some(*sum / total)
     });
-    let mut left = stream.uniform_between(ends);
-    let mut last = 0;
+    let mut left = total * stream.uniform_between(ends);
     for (k, &weight) in weights.iter().enumerate() {
-        if weight > 0.0 {
-            last = k;
-            if left < weight {
-                break;
-            }
-            left -= weight;
+        if left < weight {
+            return k;
         }
+        left -= weight;
     }
-    last
+    // Rounding led past the last; it has to be one with a weight.
+    weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0)
 }
 
 /// Cumulated masses, infinite from the last particle that has any: rounding then leads past none.
 fn ends_into(masses: impl Iterator<Item = f64>, ends: &mut [f64]) {
     let (mut sum, mut last) = (0.0, 0);
     for (k, (end, mass)) in ends.iter_mut().zip(masses).enumerate() {
-        if mass > 0.0 {
-            last = k;
-        }
+        last = if mass > 0.0 { k } else { last };
         sum += mass;
         *end = sum;
     }
@@ -98,7 +93,7 @@ impl Resampling {
             Self::Systematic => {
                 ends_into(weights.iter().map(|weight| size * weight), ends);
                 let u = stream.uniform_between(ends.iter().map(|end| end.fract()));
-                comb(ends, u, ancestors);
+                comb(ends, 0, u, ancestors);
             }
             Self::Ssp => {
                 settle(stream, weights.iter().copied(), None, ends);
@@ -118,8 +113,8 @@ impl Resampling {
     /// ```
     ///
     /// The last three depend on the order of particles, and a retained path that were always first would be known by its
-    /// place. So they begin at a particle chosen uniformly and go round, which changes nothing for a systematic shift; and the new
-    /// slots are turned, not sorted, until the retained one is first.
+    /// place. So they begin at a particle chosen uniformly and go round, which would change nothing for a systematic shift; and
+    /// the new slots are turned, not sorted, until the retained one is first.
     ///
     /// # Panics
     /// As [`ancestors_into`](Self::ancestors_into), or if the retained particle has no weight.
@@ -155,10 +150,25 @@ impl Resampling {
                 let slot = ancestors.iter().position(|&ancestor| ancestor == retained);
                 return ancestors.swap(0, slot.expect("certain, or put there"));
             }
+            Self::Systematic => {
+                ends_into(weights.iter().map(|weight| size * weight), ends);
+                let start = if retained == 0 { 0.0 } else { ends[retained - 1] };
+                let cuts = (0..=count).flat_map(|k| {
+                    let shifts = ends.iter().map(|end| end.fract()).chain([0.0]);
+                    shifts.map(move |shift| (k as f64 + shift - start) / mass)
+                });
+                let point = start + mass * stream.uniform_between(cuts);
+                let slot = (point as usize).min(count - 1);
+                let u = point - slot as f64;
+                let (head, tail) = ancestors.split_at_mut(count - slot);
+                comb(ends, slot, u, head);
+                comb(ends, 0, u, tail);
+                head[0] = retained;
+                return;
+            }
             _ => {}
         }
-        let is_comb = self == Self::Systematic;
-        let first = if is_comb { 0 } else { stream.index(count).expect("there are particles") };
+        let first = stream.index(count).expect("there are particles");
         let turned = || weights[first..].iter().chain(&weights[..first]).copied();
         let place = if retained < first { retained + count - first } else { retained - first };
         let slot = if self == Self::Ssp {
@@ -171,17 +181,10 @@ impl Resampling {
         } else {
             ends_into(turned().map(|weight| size * weight), ends);
             let start = if place == 0 { 0.0 } else { ends[place - 1] };
-            let cuts = (0..=count).flat_map(|k| {
-                let teeth = ends.iter().filter(|_| is_comb).map(|end| end.fract());
-                teeth.chain([0.0]).map(move |shift| (k as f64 + shift - start) / mass)
-            });
+            let cuts = (1..count).map(|k| (k as f64 - start) / mass);
             let point = start + mass * stream.uniform_between(cuts);
             let slot = (point as usize).min(count - 1);
-            if is_comb {
-                comb(ends, point.fract(), ancestors);
-            } else {
-                strata(stream, ends, ancestors, Some(slot));
-            }
+            strata(stream, ends, ancestors, Some(slot));
             slot
         };
         ancestors[slot] = place;
@@ -215,15 +218,16 @@ fn strata(stream: &mut Stream, ends: &[f64], ancestors: &mut [usize], without: O
     }
 }
 
-/// The points `u, 1 + u, 2 + u ..`.
-fn comb(ends: &[f64], u: f64, ancestors: &mut [usize]) {
+/// The points `first + u, first + 1 + u ..`.
+fn comb(ends: &[f64], first: usize, u: f64, ancestors: &mut [usize]) {
     let mut particle = 0;
-    for (k, ancestor) in ancestors.iter_mut().enumerate() {
-        let point = k as f64 + u;
+    let mut point = first as f64 + u;
+    for ancestor in ancestors {
         while ends[particle] <= point {
             particle += 1;
         }
         *ancestor = particle;
+        point += 1.0;
     }
 }
 

@@ -2,9 +2,9 @@
 
 use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
 
+use super::relative::{Sum, exponentiate};
 use super::resampling::choose;
 use super::{Lineage, Resampling};
-use crate::weights::normalise;
 
 /// How particles are multiplied.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub(super) struct Rules {
 }
 
 /// What a pass tells.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Tally {
     /// `log Z-hat`; `-inf` if all weights vanished.
     pub(super) log_evidence: f64,
@@ -28,6 +28,22 @@ pub(super) struct Tally {
     pub(super) resampled: u64,
     /// Weights that were NaN or infinite, and count as zero.
     pub(super) non_finite: u64,
+    /// A factor of the evidence that is not yet in its logarithm, so that a logarithm is not needed at every time.
+    mean: f64,
+}
+
+impl Tally {
+    const NONE: Self = Self { log_evidence: 0.0, effective: 0.0, resampled: 0, non_finite: 0, mean: 1.0 };
+
+    /// Multiplies the evidence by the mean of the weights.
+    fn gather(&mut self, sum: Sum, particles: usize) {
+        self.log_evidence += sum.top;
+        self.mean *= sum.total / particles as f64;
+        if self.mean < 1e-200 {
+            self.log_evidence += self.mean.ln();
+            self.mean = 1.0;
+        }
+    }
 }
 
 /// Particles and all that is remembered of them, in lent memory. `S` of each; the retained path, if there is one, is slot 0.
@@ -108,7 +124,7 @@ impl Rules {
     {
         let times = target.num_states();
         let mut swarm = self.swarm(times, target.state_dim(), work);
-        let mut tally = Tally::default();
+        let mut tally = Tally::NONE;
         let retained = if retains { path.as_deref() } else { None };
         for t in 0..times {
             if t > 0 && !swarm.multiply(target, t, retained, stream, &mut tally) {
@@ -118,11 +134,15 @@ impl Rules {
             swarm.move_on(target, guide, t, retained, stream);
         }
         swarm.add_pending();
-        if swarm.weigh(&mut tally) && tally.log_evidence.is_finite() {
-            tally.effective /= times as f64;
-            if let Some(path) = &mut path {
-                swarm.trace(target, times, stream, path);
-            }
+        let Some(sum) = swarm.weigh(&mut tally) else {
+            tally.log_evidence = f64::NEG_INFINITY;
+            return tally;
+        };
+        tally.gather(sum, self.particles);
+        tally.log_evidence += tally.mean.ln();
+        tally.effective = (tally.effective + sum.effective()) / times as f64;
+        if let Some(path) = &mut path {
+            swarm.trace(target, times, stream, path);
         }
         tally
     }
@@ -139,22 +159,12 @@ impl Swarm<'_> {
         if self.rules.keeps { t * self.rules.particles } else { 0 }
     }
 
-    /// Normalises the weights; the evidence grows by their mean, as if particles were resampled now. False if all vanish.
-    fn weigh(&mut self, tally: &mut Tally) -> bool {
-        for weight in self.log_weights.iter_mut() {
-            if weight.is_nan() || *weight == f64::INFINITY {
-                *weight = f64::NEG_INFINITY;
-                tally.non_finite += 1;
-            }
-        }
-        self.weights.copy_from_slice(self.log_weights);
-        let Some(evenness) = normalise(self.weights) else {
-            tally.log_evidence = f64::NEG_INFINITY;
-            return false;
-        };
-        tally.effective += evenness.effective;
-        tally.log_evidence += evenness.log_total() - (self.rules.particles as f64).ln();
-        true
+    /// Normalises the weights, and finds their mean and how even they are. `None` if all vanish.
+    fn weigh(&mut self, tally: &mut Tally) -> Option<Sum> {
+        let sum = exponentiate(self.log_weights, self.weights, &mut tally.non_finite)?;
+        let scale = sum.total.recip();
+        self.weights.iter_mut().for_each(|weight| *weight *= scale);
+        Some(sum)
     }
 
     /// Finds the ancestors of time `t`, resampled or not, with their states and dues. False if all weights vanish.
@@ -166,13 +176,12 @@ impl Swarm<'_> {
         stream: &mut Stream,
         tally: &mut Tally,
     ) -> bool {
-        let (evidence, effective) = (tally.log_evidence, tally.effective);
-        if !self.weigh(tally) {
+        let Some(sum) = self.weigh(tally) else {
             return false;
-        }
+        };
+        tally.effective += sum.effective();
         let (size, row, before) = (self.rules.particles, self.row(t), self.block(t - 1));
-        let resamples =
-            self.rules.threshold >= 1.0 || tally.effective - effective < self.rules.threshold * size as f64;
+        let resamples = self.rules.threshold >= 1.0 || sum.effective() < self.rules.threshold * size as f64;
         if self.rules.lineage == Lineage::Backward {
             let finals = &mut self.finals[(t - 1) * size..][..size];
             for ((last, weight), due) in finals.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
@@ -182,6 +191,7 @@ impl Swarm<'_> {
         }
         if resamples {
             tally.resampled += 1;
+            tally.gather(sum, size);
             let given = retained.map(|path| {
                 let next = &path[t * self.dim..][..self.dim];
                 if self.rules.lineage == Lineage::Ancestors { self.adopt(target, t, next, stream) } else { 0 }
@@ -196,8 +206,6 @@ impl Swarm<'_> {
             }
             self.log_weights.fill(0.0);
         } else {
-            // What is not resampled is still to be counted.
-            tally.log_evidence = evidence;
             for (slot, ancestor) in self.ancestors[row..][..size].iter_mut().enumerate() {
                 *ancestor = slot;
             }
@@ -234,7 +242,7 @@ impl Swarm<'_> {
         for ((fresh, weight), due) in self.fresh.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
             *fresh += weight + due;
         }
-        normalise(self.fresh).map_or(0, |_| choose(stream, self.fresh))
+        exponentiate(self.fresh, self.ends, &mut 0).map_or(0, |sum| choose(stream, self.ends, sum.total))
     }
 
     /// Draws the states of time `t` and adds what they weigh.
@@ -291,7 +299,7 @@ impl Swarm<'_> {
         path: &mut [f64],
     ) {
         let (dim, size) = (self.dim, self.rules.particles);
-        let mut slot = choose(stream, self.weights);
+        let mut slot = choose(stream, self.weights, 1.0);
         for t in (0..times).rev() {
             let block = self.block(t);
             let here = &self.states[block + slot * dim..][..dim];
@@ -308,7 +316,8 @@ impl Swarm<'_> {
                     *fresh += last;
                 }
                 let ancestor = self.ancestors[self.row(t) + slot];
-                normalise(self.fresh).map_or(ancestor, |_| choose(stream, self.fresh))
+                let sum = exponentiate(self.fresh, self.ends, &mut 0);
+                sum.map_or(ancestor, |sum| choose(stream, self.ends, sum.total))
             } else {
                 self.ancestors[self.row(t) + slot]
             };
