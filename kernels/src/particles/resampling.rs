@@ -160,10 +160,9 @@ impl Resampling {
                 let point = start + mass * stream.uniform_between(cuts);
                 let slot = (point as usize).min(count - 1);
                 let u = point - slot as f64;
-                let (head, tail) = ancestors.split_at_mut(count - slot);
-                comb(ends, slot, u, head);
-                comb(ends, 0, u, tail);
-                head[0] = retained;
+                comb(ends, slot, u, ancestors);
+                // Rounding may have left it out.
+                ancestors[0] = retained;
                 return;
             }
             _ => {}
@@ -218,16 +217,24 @@ fn strata(stream: &mut Stream, ends: &[f64], ancestors: &mut [usize], without: O
     }
 }
 
-/// The points `first + u, first + 1 + u ..`.
-fn comb(ends: &[f64], first: usize, u: f64, ancestors: &mut [usize]) {
-    let mut particle = 0;
-    let mut point = first as f64 + u;
-    for ancestor in ancestors {
-        while ends[particle] <= point {
-            particle += 1;
+/// The points `u, 1 + u, 2 + u ..`; that of `slot` goes first, and the others round.
+///
+/// Particle `i` ends before point `k` if `k >= end_i - u`; so the ancestor of `k` is the number of ends counted up to there, and
+/// no branch depends on a weight.
+fn comb(ends: &[f64], slot: usize, u: f64, ancestors: &mut [usize]) {
+    let count = ancestors.len();
+    ancestors.fill(0);
+    for end in &ends[..count - 1] {
+        let point = (end - u + 1.0) as i64 as usize;
+        if point < count {
+            ancestors[if point < slot { point + count - slot } else { point - slot }] += 1;
         }
+    }
+    let (head, tail) = ancestors.split_at_mut(count - slot);
+    let mut particle = 0;
+    for ancestor in tail.iter_mut().chain(head) {
+        particle += *ancestor;
         *ancestor = particle;
-        point += 1.0;
     }
 }
 

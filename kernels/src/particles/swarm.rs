@@ -60,6 +60,7 @@ struct Swarm<'w> {
     pending: &'w mut [f64],
     weights: &'w mut [f64],
     previous: &'w mut [f64],
+    /// What was due to the ancestors, and their weights if these were not resampled.
     carried: &'w mut [f64],
     fresh: &'w mut [f64],
     ends: &'w mut [f64],
@@ -204,25 +205,30 @@ impl Swarm<'_> {
                 Some(slot) => rule.ancestors_given_into(stream, self.weights, slot, ancestors, self.ends),
                 None => rule.ancestors_into(stream, self.weights, ancestors, self.ends),
             }
-            self.log_weights.fill(0.0);
+            let ancestors = &self.ancestors[row..][..size];
+            for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
+                *carried = self.pending[ancestor];
+            }
+            let states = &self.states[before..][..size * self.dim];
+            if self.dim == 1 {
+                for (previous, &ancestor) in self.previous.iter_mut().zip(ancestors) {
+                    *previous = states[ancestor];
+                }
+            } else {
+                for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
+                    previous.copy_from_slice(&states[ancestor * self.dim..][..self.dim]);
+                }
+            }
         } else {
             for (slot, ancestor) in self.ancestors[row..][..size].iter_mut().enumerate() {
                 *ancestor = slot;
             }
-        }
-        let ancestors = &self.ancestors[row..][..size];
-        let states = &self.states[before..][..size * self.dim];
-        for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
-            *carried = self.pending[ancestor];
-        }
-        if self.dim == 1 {
-            for (previous, &ancestor) in self.previous.iter_mut().zip(ancestors) {
-                *previous = states[ancestor];
+            for ((carried, due), weight) in
+                self.carried.iter_mut().zip(&*self.pending).zip(&*self.log_weights)
+            {
+                *carried = due + weight;
             }
-        } else {
-            for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
-                previous.copy_from_slice(&states[ancestor * self.dim..][..self.dim]);
-            }
+            self.previous.copy_from_slice(&self.states[before..][..size * self.dim]);
         }
         true
     }
@@ -268,13 +274,10 @@ impl Swarm<'_> {
         let others = (first * dim).min(previous.len());
         guide.propose_into(t, &previous[others..], stream, &mut z[first * dim..], &mut self.fresh[first..]);
         if t == 0 {
-            self.log_weights.copy_from_slice(self.fresh);
-        } else {
-            for ((weight, fresh), carried) in
-                self.log_weights.iter_mut().zip(&*self.fresh).zip(&*self.carried)
-            {
-                *weight += fresh + carried;
-            }
+            self.carried.fill(0.0);
+        }
+        for ((weight, fresh), carried) in self.log_weights.iter_mut().zip(&*self.fresh).zip(&*self.carried) {
+            *weight = fresh + carried;
         }
         target.log_observations(t, z, self.pending);
         guide.log_twists(t, z, self.fresh);

@@ -15,6 +15,8 @@ pub(super) struct Law {
     pub(super) first_mean: f64,
     pub(super) first_variance: f64,
     pub(super) variance: f64,
+    precision: f64,
+    scale: f64,
 }
 
 impl Law {
@@ -25,7 +27,16 @@ impl Law {
             FirstState::Zero => 0.0,
         };
         let first_variance = variance * (-theta.log_gap()).exp();
-        Self { theta, phi: theta.phi(), first, first_mean, first_variance, variance }
+        Self {
+            theta,
+            phi: theta.phi(),
+            first,
+            first_mean,
+            first_variance,
+            variance,
+            precision: variance.recip(),
+            scale: variance.sqrt(),
+        }
     }
 
     pub(super) fn mean(&self, previous: f64) -> f64 {
@@ -88,7 +99,7 @@ impl StateSpace for FxStates<'_> {
             z.iter_mut().for_each(|z| *z = self.law.first_mean + scale * *z);
         } else {
             assert_eq!(z.len(), previous.len(), "a predecessor per state");
-            let scale = self.law.variance.sqrt();
+            let scale = self.law.scale;
             for (z, &previous) in z.iter_mut().zip(previous) {
                 *z = self.law.mean(previous) + scale * *z;
             }
@@ -105,7 +116,7 @@ impl StateSpace for FxStates<'_> {
             }
         } else {
             assert_eq!(z.len(), previous.len(), "a predecessor per state");
-            let (precision, peak) = (self.law.variance.recip(), -self.law.theta.log_sigma - HALF_LOG_TAU);
+            let (precision, peak) = (self.law.precision, -self.law.theta.log_sigma - HALF_LOG_TAU);
             for ((out, z), &previous) in out.iter_mut().zip(z).zip(previous) {
                 let gap = z - self.law.mean(previous);
                 *out = peak - 0.5 * precision * gap * gap;
