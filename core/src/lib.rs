@@ -8,6 +8,8 @@
 //! * what is learned of a model beside: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`];
 //! * what fits it: [`Family`], [`Reparameterised`], and per datum [`BlockFamily`];
 //! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
+//! * what is known step by step: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`], and beside them [`PathGuide`],
+//!   [`ChainFamily`], [`PathFamily`];
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
 //! * what is told: [`Record`], [`Counted`], [`Error`];
@@ -37,9 +39,11 @@ mod normal;
 mod normal_table;
 pub mod numeric;
 mod optimizer;
+mod path_guide;
 mod record;
 mod script;
 mod seed;
+mod state_space;
 mod stream;
 mod target;
 
@@ -54,8 +58,10 @@ pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
 pub use optimizer::Optimizer;
+pub use path_guide::{ChainFamily, PathFamily, PathGuide};
 pub use record::Record;
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
+pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
 pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};

@@ -11,8 +11,8 @@ use crate::{Address, Script, normal};
 ///
 /// Not `Clone`: two readers of one stream would be dependent without saying so. Continuous draws are
 /// [`uniform`](Stream::uniform) and [`normal`](Stream::normal); discrete decisions are
-/// [`accept`](Stream::accept), [`choose`](Stream::choose) and [`index`](Stream::index), which a [`Script`] can replay branch by
-/// branch. It is also a [`rand::Rng`], so that `rand_distr` can draw from it; under a script any such
+/// [`accept`](Stream::accept), [`choose`](Stream::choose), [`index`](Stream::index) and
+/// [`uniform_between`](Stream::uniform_between), which a [`Script`] can replay branch by branch. It is also a [`rand::Rng`], so that `rand_distr` can draw from it; under a script any such
 /// draw is an error, for it has no finite list of outcomes.
 pub struct Stream(Source);
 
@@ -80,6 +80,28 @@ impl Stream {
             Source::Script(script) => {
                 let yes = if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
                 script.decide([1.0 - yes, yes].into_iter()) == 1
+            }
+        }
+    }
+
+    /// Uniform on `(0, 1)`, for a caller whose decision changes at `cuts` alone: a script then replays one number between each two
+    /// of them. Cuts may come in any order and lie outside the interval; where there is no script they are not asked for.
+    ///
+    /// ```
+    /// let thirds = [1.0 / 3.0, 2.0 / 3.0];
+    /// let branches = mcsa::enumerate(1, 9, |lanes| (3.0 * lanes[0].uniform_between(thirds)) as usize).unwrap();
+    /// assert_eq!(branches.iter().map(|b| b.outcome).collect::<Vec<_>>(), [0, 1, 2]);
+    /// assert!(branches.iter().all(|b| (b.probability - 1.0 / 3.0).abs() < 1e-15));
+    /// ```
+    pub fn uniform_between(&mut self, cuts: impl IntoIterator<Item = f64>) -> f64 {
+        match &mut self.0 {
+            Source::Generator(_) => self.uniform(),
+            Source::Script(script) => {
+                let mut ends: Vec<f64> = cuts.into_iter().filter(|&cut| cut > 0.0 && cut < 1.0).collect();
+                ends.extend([0.0, 1.0]);
+                ends.sort_by(f64::total_cmp);
+                let taken = script.decide(ends.windows(2).map(|pair| pair[1] - pair[0]));
+                ends[taken] + 0.5 * (ends[taken + 1] - ends[taken])
             }
         }
     }

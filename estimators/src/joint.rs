@@ -18,7 +18,7 @@ use crate::{ScanClimb, ScoreClimb};
 /// ```
 ///
 /// (MSC, Alg. 3.) Around a [`ScoreClimb`] for a model of one latent point, or around a [`ScanClimb`] for one per datum (JSA),
-/// where the gradients of a minibatch stand for those of all data.
+/// where the gradients of a minibatch stand for those of all data, or around a [`PathClimb`](crate::PathClimb) for a path.
 ///
 /// The density moves with theta, so what is known of it at the chains is found again in every step: one more evaluation per
 /// chain.
@@ -29,7 +29,7 @@ pub struct Joint<E> {
     pub climb: E,
 }
 
-fn check_both(
+pub(crate) fn check_both(
     params: &[f64],
     (lambdas, thetas): (usize, usize),
     check: impl Fn(&[f64], &[f64]) -> Result<(), Error>,

@@ -5,6 +5,8 @@
 //! moves, and an [`Observer`] watches without touching. Every run ends with an [`Outcome`] that says why; [`Stationary`] is the rule
 //! that ends one when its accuracy is reached, and [`Health`] says whether to believe it.
 //!
+//! Along paths: [`PathClimb`]. Parameters of the model beside lambda: [`Joint`].
+//!
 //! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin) and [`Elbo`].
 //!
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
@@ -19,6 +21,7 @@ mod iterates;
 mod joint;
 mod observer;
 mod outcome;
+mod path_climb;
 mod proposals;
 mod scan_climb;
 mod score_climb;
@@ -34,6 +37,7 @@ pub use interleaved::{Interleaved, InterleavedInfo, InterleavedState, rws};
 pub use joint::Joint;
 pub use observer::{Observer, Stop, View};
 pub use outcome::{Accuracy, Obstacle, Outcome};
+pub use path_climb::{PathClimb, msc_paths};
 pub use scan_climb::{ScanClimb, jsa_scan};
 pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};

@@ -12,6 +12,7 @@
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
+//! | [`TwistedChain`], paths of a model | `2 T` | `T` | if the model is linear and Gaussian, the posterior |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
 //!
 //! [`Defence`] mixes a [`Tail`] into what a kernel proposes from, so that importance weights are bounded. A family
@@ -46,6 +47,7 @@ mod start;
 mod student;
 mod student_t;
 mod tail;
+mod twisted;
 mod woodbury;
 
 pub use amortised::Amortised;
@@ -63,3 +65,4 @@ pub use per_datum::PerDatum;
 pub use start::{Rho, Start};
 pub use student_t::StudentT;
 pub use tail::Tail;
+pub use twisted::{Twisted, TwistedChain, TwistedSteps};

@@ -13,7 +13,8 @@
 //! * What a fit says of data held out: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; how well:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Factors behind every datum, to be learned: [`FactorAnalysis`].
-//! * Time series: [`StockVolatility`], and [`FxVolatility`] for kernels that move along a path.
+//! * Time series: [`StockVolatility`], and state-space models for kernels that move along a path: [`FxVolatility`], and with
+//!   exact answers [`LinearGaussian`] and [`HiddenMarkov`].
 //! * The laws that every model keeps, ours or yours: [`conformance`].
 //!
 //! The value of a column never depends, to the last bit, on the columns that go with it: products with data run in kernels
@@ -41,6 +42,7 @@ mod prior;
 mod quadrature;
 mod radon;
 mod skew_normal;
+mod state_space;
 mod student;
 mod support;
 mod transform;
@@ -67,7 +69,10 @@ pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;
 pub use skew_normal::SkewNormal;
+pub use state_space::{
+    HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
+};
 pub use student::Student;
 pub use transform::Transform;
 pub use truth::GroundTruth;
-pub use volatility::{FxVolatility, StockVolatility, Theta};
+pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};

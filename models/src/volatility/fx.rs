@@ -2,60 +2,16 @@
 
 use std::borrow::Cow;
 
+use faer::MatRef;
 use mcsa::numeric::{dot, exp, sum};
-use mcsa::{Curvature, Error, Gradient, LogDensity, Named, Separable, Stream, all_finite, borrow};
+use mcsa::{
+    Columns, Curvature, Error, Gradient, Learnable, LearnableStateSpace, LogDensity, Named, Separable,
+    Stream, all_finite, borrow,
+};
 
-use crate::Transform;
+use super::states::Law;
+use super::{FirstState, FxStates, Theta};
 use crate::support::{HALF_LOG_TAU, decided};
-
-/// The parameters of [`FxVolatility`], on the unconstrained scale on which they are learnt.
-///
-/// ```
-/// use mcsa_models::Theta;
-/// let theta = Theta { mu: -1.0, atanh_phi: 0.9_f64.atanh(), log_sigma: 0.3_f64.ln(), log_beta: 0.0 };
-/// assert!((theta.phi() - 0.9).abs() < 1e-15);
-/// assert_eq!(Theta::from([1.0, 0.0, 0.0, 2.0]).log_beta, 2.0);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Theta {
-    /// The level around which states move.
-    pub mu: f64,
-    /// `atanh` of the persistence.
-    pub atanh_phi: f64,
-    /// Logarithm of the scale of innovations.
-    pub log_sigma: f64,
-    /// Logarithm of the variance of returns at state 0.
-    pub log_beta: f64,
-}
-
-impl Theta {
-    /// The persistence, between -1 and 1.
-    pub fn phi(&self) -> f64 {
-        self.atanh_phi.tanh()
-    }
-
-    /// The variance of innovations.
-    pub fn variance(&self) -> f64 {
-        (2.0 * self.log_sigma).exp()
-    }
-
-    /// `log(1 - phi^2)`, without cancellation.
-    fn log_gap(&self) -> f64 {
-        Transform::Interval { low: -1.0, high: 1.0 }.log_slope(2.0 * self.atanh_phi) + std::f64::consts::LN_2
-    }
-}
-
-impl From<[f64; 4]> for Theta {
-    fn from([mu, atanh_phi, log_sigma, log_beta]: [f64; 4]) -> Self {
-        Self { mu, atanh_phi, log_sigma, log_beta }
-    }
-}
-
-impl From<Theta> for [f64; 4] {
-    fn from(theta: Theta) -> Self {
-        [theta.mu, theta.atanh_phi, theta.log_sigma, theta.log_beta]
-    }
-}
 
 /// Stochastic volatility of returns `x_1 .. x_T`, its parameters given (MSC, section 4.3):
 ///
@@ -63,12 +19,12 @@ impl From<Theta> for [f64; 4] {
 /// z_0 ~ N(mu, sigma^2 / (1 - phi^2)),   z_t ~ N(mu + phi (z_{t-1} - mu), sigma^2),   x_t ~ N(0, beta exp(z_t))
 /// ```
 ///
-/// The target is the density of the path `z_0 .. z_T` and the returns; a kernel for state-space models takes its parts:
-/// [`initial`](Self::initial), [`transition`](Self::transition), [`log_likelihood`](Self::log_likelihood).
-/// [`add_theta_gradient`](Self::add_theta_gradient) is for learning the parameters (Fisher's identity; MSC, section 3.3).
+/// The target is the density of the path `z_0 .. z_T` and the returns; as a [`StateSpace`](mcsa::StateSpace) it is known by its
+/// parts. To learn the parameters (Fisher's identity; MSC, section 3.3) take it as a
+/// [`LearnableStateSpace`]: then theta comes with each call, and the model's own is only where it stands as a target.
 ///
-/// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code. Then only
-/// `mu + log beta` is identified.
+/// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
+/// [`FirstState::Zero`] is the printed model.
 ///
 /// ```
 /// use mcsa_models::{FxVolatility, Theta};
@@ -82,6 +38,8 @@ pub struct FxVolatility {
     returns: Vec<f64>,
     squares: Vec<f64>,
     theta: Theta,
+    first: FirstState,
+    law: Law,
 }
 
 impl FxVolatility {
@@ -92,7 +50,8 @@ impl FxVolatility {
     pub fn new(returns: Vec<f64>, theta: Theta) -> Result<Self, Error> {
         all_finite("returns", &returns).map_err(|e| e.within("FxVolatility"))?;
         let squares = returns.iter().map(|x| x * x).collect();
-        let mut model = Self { returns, squares, theta: Theta::default() };
+        let (at, first) = (Theta::default(), FirstState::Level);
+        let mut model = Self { returns, squares, theta: at, first, law: Law::new(at, first) };
         model.set_theta(theta)?;
         Ok(model)
     }
@@ -104,7 +63,21 @@ impl FxVolatility {
     pub fn set_theta(&mut self, theta: Theta) -> Result<(), Error> {
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
         self.theta = theta;
+        self.law = Law::new(theta, self.first);
         Ok(())
+    }
+
+    /// The same with the first state centred elsewhere.
+    #[must_use]
+    pub fn with_first(mut self, first: FirstState) -> Self {
+        self.first = first;
+        self.law = Law::new(self.theta, first);
+        self
+    }
+
+    /// The model at its theta, by its parts.
+    pub fn states(&self) -> FxStates<'_> {
+        FxStates { squares: &self.squares, law: self.law }
     }
 
     /// The parameters.
@@ -124,12 +97,12 @@ impl FxVolatility {
 
     /// Mean and variance of `z_0`.
     pub fn initial(&self) -> (f64, f64) {
-        (self.theta.mu, self.theta.variance() * (-self.theta.log_gap()).exp())
+        (self.law.first_mean, self.law.first_variance)
     }
 
     /// Mean and variance of `z_t` given `z_{t-1}`.
     pub fn transition(&self, previous: f64) -> (f64, f64) {
-        (self.theta.mu + self.theta.phi() * (previous - self.theta.mu), self.theta.variance())
+        (self.law.mean(previous), self.law.variance)
     }
 
     /// `log p(x_t | z_t)`, for `t` from 1; zero for `t = 0`, where nothing is observed.
@@ -160,35 +133,10 @@ impl FxVolatility {
         }
     }
 
-    /// `gradient += weight d/dtheta log p(z, x; theta)`, in the order of [`Theta`]'s fields.
-    ///
-    /// # Panics
-    /// If the lengths are not those of a path and of [`Theta`].
-    pub fn add_theta_gradient(&self, z: &[f64], weight: f64, gradient: &mut [f64]) {
-        assert_eq!(z.len(), self.num_states(), "a path of states");
-        assert_eq!(gradient.len(), 4, "four parameters");
-        let Theta { mu, log_beta, .. } = self.theta;
-        let (phi, gap, precision) =
-            (self.theta.phi(), self.theta.log_gap().exp(), self.theta.variance().recip());
-        let off = z[0] - mu;
-        let (mut squares, mut gaps, mut crosses, mut surprise) = (gap * off * off, 0.0, 0.0, 0.0);
-        for (pair, square) in z.windows(2).zip(&self.squares) {
-            let before = pair[0] - mu;
-            let gap = pair[1] - mu - phi * before;
-            squares += gap * gap;
-            gaps += gap;
-            crosses += gap * before;
-            surprise += square * (-log_beta - pair[1]).exp() - 1.0;
-        }
-        gradient[0] += weight * precision * (gap * off + (1.0 - phi) * gaps);
-        gradient[1] += weight * (gap * precision * (phi * off * off + crosses) - phi);
-        gradient[2] += weight * (precision * squares - z.len() as f64);
-        gradient[3] += weight * 0.5 * surprise;
-    }
-
     fn prior(&self, z: &[f64]) -> f64 {
         let (log_gap, phi, mu) = (self.theta.log_gap(), self.theta.phi(), self.theta.mu);
-        let first = log_gap.exp() * (z[0] - mu) * (z[0] - mu);
+        let off = z[0] - self.law.first_mean;
+        let first = log_gap.exp() * off * off;
         let squares = z.windows(2).fold(first, |sum, pair| {
             let gap = pair[1] - mu - phi * (pair[0] - mu);
             sum + gap * gap
@@ -209,13 +157,13 @@ impl FxVolatility {
         decided(self.prior(z) + likelihood, z)
     }
 
-    /// `out <- -(precision matrix of the states) v`, of a tridiagonal matrix.
-    fn precision_into(&self, v: impl Fn(usize) -> f64, out: &mut [f64]) {
+    /// `out <- -(precision matrix of the states) v`, of a tridiagonal matrix; `first` stands for `v(0)` in the initial law.
+    fn precision_into(&self, first: f64, v: impl Fn(usize) -> f64, out: &mut [f64]) {
         let (gap, phi) = (self.theta.log_gap().exp(), self.theta.phi());
         let precision = self.theta.variance().recip();
         let last = out.len() - 1;
         for (t, out) in out.iter_mut().enumerate() {
-            let own = if t == 0 { gap * v(0) } else { v(t) - phi * v(t - 1) };
+            let own = if t == 0 { gap * first } else { v(t) - phi * v(t - 1) };
             let next = if t == last { 0.0 } else { phi * (v(t + 1) - phi * v(t)) };
             *out = precision * (next - own);
         }
@@ -241,7 +189,7 @@ impl Gradient for FxVolatility {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         let weights = borrow(&mut work, self.returns.len());
         let log_p = self.weigh(z, weights);
-        self.precision_into(|t| z[t] - self.theta.mu, gradient);
+        self.precision_into(z[0] - self.law.first_mean, |t| z[t] - self.theta.mu, gradient);
         for ((gradient, square), weight) in gradient[1..].iter_mut().zip(&self.squares).zip(&*weights) {
             *gradient += 0.5 * (square * weight - 1.0);
         }
@@ -253,7 +201,7 @@ impl Curvature for FxVolatility {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
         let weights = borrow(&mut work, self.returns.len());
         self.weigh(z, weights);
-        self.precision_into(|t| v[t], out);
+        self.precision_into(v[0], |t| v[t], out);
         for (((out, v), square), weight) in out[1..].iter_mut().zip(&v[1..]).zip(&self.squares).zip(&*weights)
         {
             *out -= 0.5 * square * weight * v;
@@ -283,11 +231,39 @@ impl Named for FxVolatility {
     }
 }
 
+impl Learnable for FxVolatility {
+    fn num_thetas(&self) -> usize {
+        4
+    }
+}
+
+impl LearnableStateSpace for FxVolatility {
+    type At<'a> = FxStates<'a>;
+
+    fn at(&self, theta: &[f64]) -> FxStates<'_> {
+        let [mu, atanh_phi, log_sigma, log_beta] = *theta else { panic!("four parameters") };
+        let theta = Theta { mu, atanh_phi, log_sigma, log_beta };
+        FxStates { squares: &self.squares, law: Law::new(theta, self.first) }
+    }
+
+    fn anywhere(&self) -> FxStates<'_> {
+        self.states()
+    }
+
+    fn add_theta_gradients(&self, theta: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
+        assert_eq!(z.ncols(), weights.len(), "a weight per path");
+        let states = self.at(theta);
+        for (j, &weight) in weights.iter().enumerate() {
+            states.law.add_gradient(&self.squares, z.column(j), weight, gradient);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::support::log_normal;
-    use mcsa::Seed;
+    use mcsa::{Seed, StateSpace};
 
     fn model(phi: f64) -> FxVolatility {
         let theta = Theta { mu: -0.5, atanh_phi: phi.atanh(), log_sigma: -1.0, log_beta: 0.3 };
@@ -298,13 +274,16 @@ mod tests {
     #[test]
     fn the_density_is_the_product_of_its_parts() {
         let (model, z) = (model(0.9), [0.1, -0.4, 1.0, -2.0, 0.3]);
-        let mut law = model.initial();
-        let mut expected = 0.0;
-        for (t, &z) in z.iter().enumerate() {
-            expected += log_normal(z - law.0, law.1.sqrt()) + model.log_likelihood(t, z);
-            law = model.transition(z);
+        for model in [model.clone(), model.clone().with_first(FirstState::Zero)] {
+            let mut law = model.initial();
+            let mut expected = 0.0;
+            for (t, &z) in z.iter().enumerate() {
+                expected += log_normal(z - law.0, law.1.sqrt()) + model.log_likelihood(t, z);
+                law = model.transition(z);
+            }
+            assert!((model.log_density(&z, &mut [0.0; 4]) - expected).abs() < 1e-13);
+            assert!((model.states().log_path(&z) - expected).abs() < 1e-13);
         }
-        assert!((model.log_density(&z, &mut [0.0; 4]) - expected).abs() < 1e-13);
         let (mean, variance) = (model.initial().0, model.initial().1);
         // Stationarity: one step leaves mean and variance as they are.
         let (phi, step) = (model.theta().phi(), model.transition(mean));
@@ -313,11 +292,12 @@ mod tests {
 
     #[test]
     fn the_gradient_in_theta_equals_differences() {
-        for phi in [0.9, -0.4, 0.0] {
-            let (mut model, z) = (model(phi), [0.1, -0.4, 1.0, -2.0, 0.3]);
+        let cases = [(0.9, FirstState::Level), (-0.4, FirstState::Zero), (0.0, FirstState::Level)];
+        for (phi, first) in cases {
+            let (mut model, z) = (model(phi).with_first(first), [0.1, -0.4, 1.0, -2.0, 0.3]);
             let theta = <[f64; 4]>::from(model.theta());
             let mut gradient = [1.0; 4];
-            model.add_theta_gradient(&z, 2.0, &mut gradient);
+            model.add_theta_gradients(&theta, mcsa::one(&z), &[2.0], &mut gradient);
             for k in 0..4 {
                 let mut at = |t: f64| {
                     let mut moved = theta;
@@ -344,7 +324,7 @@ mod tests {
             model.simulate_into(&mut stream, &mut z, &mut returns);
             model = FxVolatility::new(returns, theta).unwrap();
             let mut gradient = [0.0; 4];
-            model.add_theta_gradient(&z, 1.0, &mut gradient);
+            model.add_theta_gradients(&<[f64; 4]>::from(theta), mcsa::one(&z), &[1.0], &mut gradient);
             for k in 0..4 {
                 sum[k] += gradient[k];
                 squares[k] += gradient[k] * gradient[k];

@@ -2,7 +2,11 @@
 
 mod fx;
 mod path;
+mod states;
 mod stock;
+mod theta;
 
-pub use fx::{FxVolatility, Theta};
+pub use fx::FxVolatility;
+pub use states::FxStates;
 pub use stock::StockVolatility;
+pub use theta::{FirstState, Theta};

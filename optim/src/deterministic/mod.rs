@@ -3,6 +3,7 @@
 //! * [`Lbfgs`] climbs a smooth function; [`Peak`] says where it ended and why.
 //! * [`NelderMead`] climbs one that has kinks, without a gradient.
 //! * [`Laplace`] is the Gaussian at a mode, [`Pathfinder`] the best Gaussian on the way to one: starts for a fit.
+//! * [`ExpectationPropagation`] is a Gaussian by moments, for probit regression: a baseline.
 //! * [`inclusive_optimum`] is the truth a fit should reach, by a [`Quadrature`] of the target.
 //! * [`log_weight_supremum`] is `log w*`, on which the rates of independent Metropolis-Hastings depend.
 //!
@@ -10,6 +11,7 @@
 //! there. None of it draws, except that `Pathfinder` takes a stream.
 
 mod bisection;
+mod expectation_propagation;
 mod gaussian;
 mod inclusive;
 mod laplace;
@@ -19,6 +21,7 @@ mod nelder_mead;
 mod pathfinder;
 mod supremum;
 
+pub use expectation_propagation::{ExpectationPropagation, Propagated};
 pub use gaussian::Gaussian;
 pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::Laplace;

@@ -3,6 +3,7 @@
 mod gaussians;
 mod inclusive;
 mod lbfgs;
+mod propagation;
 mod supremum;
 
 use mcsa::{Gradient, LogDensity};

@@ -1,0 +1,197 @@
+//! Score climbing along paths.
+
+use faer::Mat;
+use mcsa::{
+    ChainFamily, Error, Estimator, Family, LearnableStateSpace, PathFamily, StateSpace, Stream, batch_mut,
+    borrow, same_length,
+};
+use mcsa_kernels::{ConditionalSmc, ConditionalSmcInfo, Paths};
+use serde::{Deserialize, Serialize};
+
+use crate::Joint;
+use crate::joint::check_both;
+
+/// Markovian score climbing in a state-space model: conditional SMC moves a path, proposing step by step from the family that
+/// is fitted to the paths (MSC, Alg. 4).
+///
+/// ```text
+/// z ~ K_{lambda, theta}(z, .)  by conditional SMC with the steps and twists of q_{lambda, theta}
+/// direction in lambda:  mean over paths of d/dlambda log q_{lambda, theta}(z)
+/// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in Joint<PathClimb>
+/// ```
+///
+/// Alone, for a [`StateSpace`] at a fixed theta; in a [`Joint`], for a [`LearnableStateSpace`]. The family leans on the model at the
+/// theta of the moment, and its score is taken in lambda alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathClimb {
+    /// What moves the paths.
+    pub smc: ConditionalSmc,
+    /// The number of paths, each driven by its own stream.
+    pub lanes: usize,
+}
+
+/// One path, moved by conditional SMC with ancestor sampling among `particles`, the retained one included (MSC).
+pub const fn msc_paths(particles: usize) -> PathClimb {
+    PathClimb { smc: ConditionalSmc::with_particles(particles), lanes: 1 }
+}
+
+impl PathClimb {
+    fn work_len_on<P: StateSpace, C: ChainFamily>(&self, target: &P, chain: &C) -> usize {
+        let after = self.smc.work_len(target).max(chain.work_len(self.lanes) + self.lanes);
+        chain.guide_len() + after
+    }
+
+    fn start<P: StateSpace, C: ChainFamily>(
+        &self,
+        target: &P,
+        chain: &C,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<Paths, Error> {
+        if self.lanes == 0 {
+            return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathClimb"));
+        }
+        same_length("dimensions of target and family", target.dim(), chain.dim())
+            .map_err(|error| error.within("PathClimb"))?;
+        chain.check(params)?;
+        let dim = target.dim();
+        let (mut points, mut log_q) = (vec![0.0; dim * self.lanes], vec![0.0; self.lanes]);
+        let mut work = vec![0.0; chain.work_len(self.lanes)];
+        chain.sample_into(params, lanes, batch_mut(&mut points, dim, self.lanes), &mut log_q, &mut work);
+        self.smc.init(target, Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]))
+    }
+
+    /// Moves the paths, writes the direction in lambda, and returns the paths' equal weights with what memory is left.
+    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
+    fn climb<'w, P: StateSpace, C: ChainFamily>(
+        &self,
+        target: &P,
+        chain: &C,
+        params: &[f64],
+        paths: &mut Paths,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        mut work: &'w mut [f64],
+    ) -> Result<(ConditionalSmcInfo, &'w [f64]), Error> {
+        chain.check(params)?;
+        let info = {
+            let mut guide = chain.guide(params, borrow(&mut work, chain.guide_len()));
+            self.smc.step(target, &mut guide, paths, lanes, work)
+        };
+        let weights = borrow(&mut work, self.lanes);
+        weights.fill(1.0 / self.lanes as f64);
+        direction.fill(0.0);
+        chain.add_scores(params, paths.positions.as_ref(), weights, direction, work);
+        Ok((info, weights))
+    }
+}
+
+impl<P, F> Estimator<P, F> for PathClimb
+where
+    P: StateSpace,
+    F: PathFamily<P>,
+{
+    type State = Paths;
+    type Info = ConditionalSmcInfo;
+
+    fn num_params(&self, target: &P, family: &F) -> usize {
+        family.on(target).num_params()
+    }
+
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        family.on(target).check(params)
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        self.work_len_on(target, &family.on(target))
+    }
+
+    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
+        self.start(target, &family.on(target), params, lanes)
+    }
+
+    fn check(&self, target: &P, _: &F, state: &Paths) -> Result<(), Error> {
+        self.smc.check(target, self.lanes, state)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut Paths,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<ConditionalSmcInfo, Error> {
+        let chain = family.on(target);
+        Ok(self.climb(target, &chain, params, state, lanes, direction, work)?.0)
+    }
+}
+
+/// The model is made anew at every theta, once per step, and the family with it.
+impl<M, F> Estimator<M, F> for Joint<PathClimb>
+where
+    M: LearnableStateSpace + 'static,
+    F: for<'a> PathFamily<M::At<'a>>,
+{
+    type State = Paths;
+    type Info = ConditionalSmcInfo;
+
+    fn num_params(&self, target: &M, family: &F) -> usize {
+        family.on(&target.anywhere()).num_params() + target.num_thetas()
+    }
+
+    fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
+        let lambdas = family.on(&target.anywhere()).num_params();
+        check_both(params, (lambdas, target.num_thetas()), |lambda, theta| {
+            target.check_theta(theta)?;
+            family.on(&target.at(theta)).check(lambda)
+        })
+    }
+
+    fn lanes(&self) -> usize {
+        self.climb.lanes
+    }
+
+    fn work_len(&self, target: &M, family: &F) -> usize {
+        let model = target.anywhere();
+        self.climb.work_len_on(&model, &family.on(&model))
+    }
+
+    fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
+        self.check_params(target, family, params)?;
+        let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
+        let model = target.at(theta);
+        self.climb.start(&model, &family.on(&model), lambda, lanes)
+    }
+
+    fn check(&self, target: &M, _: &F, state: &Paths) -> Result<(), Error> {
+        self.climb.smc.check(&target.anywhere(), self.climb.lanes, state)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &M,
+        family: &F,
+        params: &[f64],
+        state: &mut Paths,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<ConditionalSmcInfo, Error> {
+        let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
+        let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
+        let model = target.at(theta);
+        let chain = family.on(&model);
+        let (info, weights) = self.climb.climb(&model, &chain, lambda, state, lanes, d_lambda, work)?;
+        d_theta.fill(0.0);
+        target.add_theta_gradients(theta, state.positions.as_ref(), weights, d_theta);
+        Ok(info)
+    }
+}

@@ -1,0 +1,280 @@
+//! Gaussian dynamics, twisted.
+
+use faer::{MatMut, MatRef};
+use mcsa::numeric::{exp, ln_1p};
+use mcsa::{
+    ChainFamily, Columns, Error, Family, GaussianDynamics, PathFamily, PathGuide, Stream, all_finite, borrow,
+    same_length,
+};
+
+use crate::lanes::each_column;
+use crate::normal::LN_SQRT_2PI;
+
+/// Paths that lean on a model: [`TwistedChain`] for whatever model is fitted.
+///
+/// ```
+/// use mcsa::{Family, LearnableStateSpace, PathFamily};
+/// use mcsa_families::Twisted;
+/// use mcsa_models::LinearGaussianSeries;
+/// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;
+/// let model = series.at(&[0.9, 0.0, 0.0]);
+/// assert_eq!(Twisted.on(&model).num_params(), 4);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Twisted;
+
+impl<P: GaussianDynamics> PathFamily<P> for Twisted {
+    type On<'a>
+        = TwistedChain<&'a P>
+    where
+        P: 'a;
+
+    fn on<'a>(&'a self, model: &'a P) -> TwistedChain<&'a P> {
+        TwistedChain { model }
+    }
+}
+
+/// The Markov chain of a model's own steps, each twisted by a Gaussian factor (MSC, eqs. 13-14):
+///
+/// ```text
+/// q(z_t | z_{t-1}) ∝ p(z_t | z_{t-1}) psi_t(z_t),     psi_t(z) = exp(-Lambda_t z^2 / 2 + nu_t z)
+///                  = N(z_t; (m / v + nu_t) / P, 1 / P),   P = 1 / v + Lambda_t,   with m, v of the model's step
+/// lambda = [nu_0 .. nu_{T-1}; log Lambda_0 .. log Lambda_{T-1}]
+/// d/dnu_t         log q = z_t - m'                        with m' the mean of the twisted step
+/// d/dlog Lambda_t log q = Lambda_t (1 / P + m'^2 - z_t^2) / 2
+/// ```
+///
+/// Where the model is linear and Gaussian and each `psi_t` is the likelihood of all that is still to come, it is the posterior.
+/// It moves with the model's theta; scores are those in lambda.
+///
+/// `check` refuses a precision that is not finite; one that has underflowed to 0 does not twist.
+#[derive(Debug, Clone, Copy)]
+pub struct TwistedChain<P> {
+    /// The model.
+    pub model: P,
+}
+
+/// One twisted step: its precision and what its mean is made of.
+#[derive(Clone, Copy)]
+struct Step {
+    variance: f64,
+    nu: f64,
+    lambda: f64,
+}
+
+impl Step {
+    fn precision(self) -> f64 {
+        self.variance.recip() + self.lambda
+    }
+
+    /// The mean of the twisted step, from that of the model's.
+    fn mean(self, mean: f64) -> f64 {
+        (mean / self.variance + self.nu) / self.precision()
+    }
+}
+
+impl<P: GaussianDynamics> TwistedChain<P> {
+    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64]) {
+        assert_eq!(params.len(), self.num_params(), "nu and log Lambda");
+        params.split_at(params.len() / 2)
+    }
+
+    /// Calls `take` with each step of a path and the mean of the model's.
+    fn each_step(&self, nu: &[f64], lambda: &[f64], z: &[f64], mut take: impl FnMut(usize, Step, f64)) {
+        for t in 0..z.len() {
+            let mut mean = [0.0];
+            let variance = self.model.means_into(t, &z[t.saturating_sub(1)..][..1], &mut mean);
+            take(t, Step { variance, nu: nu[t], lambda: lambda[t] }, mean[0]);
+        }
+    }
+}
+
+fn precisions_into(log_lambda: &[f64], lambda: &mut [f64]) {
+    lambda.copy_from_slice(log_lambda);
+    exp(lambda);
+}
+
+impl<P: GaussianDynamics> Family for TwistedChain<P> {
+    fn dim(&self) -> usize {
+        self.model.num_states()
+    }
+
+    fn num_params(&self) -> usize {
+        2 * self.dim()
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        self.dim()
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        same_length("params", self.num_params(), params.len())?;
+        all_finite("params", params)?;
+        match params[self.dim()..].iter().find(|log_lambda| !log_lambda.exp().is_finite()) {
+            Some(&log_lambda) => Err(Error::parameter("log Lambda", log_lambda, "below 709")),
+            None => Ok(()),
+        }
+    }
+
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
+        let (nu, log_lambda) = self.parts(params);
+        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a density per column");
+        let lambda = borrow(&mut work, self.dim());
+        precisions_into(log_lambda, lambda);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let (z, mut sum) = (z.column(j), -(self.dim() as f64) * LN_SQRT_2PI);
+            self.each_step(nu, lambda, z, |t, step, mean| {
+                let gap = z[t] - step.mean(mean);
+                sum += 0.5 * (step.precision().ln() - step.precision() * gap * gap);
+            });
+            *log_q = sum;
+        }
+    }
+
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (nu, log_lambda) = self.parts(params);
+        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a density per column");
+        let lambda = borrow(&mut work, self.dim());
+        precisions_into(log_lambda, lambda);
+        each_column(lanes, z, |lane, j, z| {
+            log_q[j] = -(z.len() as f64) * LN_SQRT_2PI;
+            for t in 0..z.len() {
+                let (mut mean, noise) = ([0.0], lane.normal());
+                let variance = self.model.means_into(t, &z[t.saturating_sub(1)..][..1], &mut mean);
+                let step = Step { variance, nu: nu[t], lambda: lambda[t] };
+                log_q[j] += 0.5 * (step.precision().ln() - noise * noise);
+                z[t] = step.mean(mean[0]) + noise / step.precision().sqrt();
+            }
+        });
+    }
+
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (nu, log_lambda) = self.parts(params);
+        assert_eq!((z.nrows(), z.ncols()), (self.dim(), weights.len()), "a weight per column");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let lambda = borrow(&mut work, self.dim());
+        precisions_into(log_lambda, lambda);
+        let (d_nu, d_log_lambda) = gradient.split_at_mut(self.dim());
+        for (j, weight) in weights.iter().enumerate() {
+            let z = z.column(j);
+            self.each_step(nu, lambda, z, |t, step, mean| {
+                let mean = step.mean(mean);
+                d_nu[t] += weight * (z[t] - mean);
+                // m'^2 - z^2 as a product, which does not cancel.
+                let squares = (mean - z[t]) * (mean + z[t]);
+                d_log_lambda[t] += weight * 0.5 * step.lambda * (step.precision().recip() + squares);
+            });
+        }
+    }
+}
+
+/// The steps of [`TwistedChain`] at one lambda. What does not depend on a particle is computed for all times at once, when a
+/// guide is made: divisions, roots and logarithms in a row cost less than one at each step.
+#[derive(Debug)]
+pub struct TwistedSteps<'a, P> {
+    model: &'a P,
+    nu: &'a [f64],
+    lambda: &'a [f64],
+    /// `1 / (2 (1 + v Lambda))`.
+    halves: &'a [f64],
+    /// `v nu^2 / (2 (1 + v Lambda)) - log(1 + v Lambda) / 2`.
+    constants: &'a [f64],
+    /// The standard deviation of a twisted step.
+    deviations: &'a [f64],
+}
+
+impl<P: GaussianDynamics> ChainFamily for TwistedChain<P> {
+    type Guide<'a>
+        = TwistedSteps<'a, P>
+    where
+        P: 'a;
+
+    fn guide_len(&self) -> usize {
+        4 * self.dim()
+    }
+
+    fn guide<'a>(&'a self, params: &'a [f64], mut work: &'a mut [f64]) -> TwistedSteps<'a, P> {
+        let (nu, log_lambda) = self.parts(params);
+        let mut lend = || borrow(&mut work, self.dim());
+        let (lambda, halves, constants, deviations) = (lend(), lend(), lend(), lend());
+        precisions_into(log_lambda, lambda);
+        for (t, deviation) in deviations.iter_mut().enumerate() {
+            let variance = self.model.means_into(t, &[], &mut []);
+            constants[t] = variance * lambda[t];
+            halves[t] = 0.5 / (1.0 + constants[t]);
+            // 1 / (1 / v + Lambda)
+            *deviation = 2.0 * variance * halves[t];
+        }
+        ln_1p(constants);
+        for (t, deviation) in deviations.iter_mut().enumerate() {
+            constants[t] = 0.5 * (*deviation * nu[t] * nu[t] - constants[t]);
+            *deviation = deviation.sqrt();
+        }
+        TwistedSteps { model: &self.model, nu, lambda, halves, constants, deviations }
+    }
+}
+
+impl<P: GaussianDynamics> TwistedSteps<'_, P> {
+    /// Replaces the means of the model's steps by `log int p(z_t | z_{t-1}) psi_t(z_t) dz_t`, which is what a twisted step weighs,
+    /// wherever it leads:
+    ///
+    /// ```text
+    /// -log(1 + v Lambda) / 2 + (2 m nu + v nu^2 - m^2 Lambda) / (2 (1 + v Lambda))
+    /// ```
+    fn weigh(&self, t: usize, means: &mut [f64]) {
+        let (double, lambda) = (2.0 * self.nu[t], self.lambda[t]);
+        let (half, constant) = (self.halves[t], self.constants[t]);
+        for mean in means {
+            *mean = half * *mean * (double - *mean * lambda) + constant;
+        }
+    }
+}
+
+impl<P: GaussianDynamics> PathGuide for TwistedSteps<'_, P> {
+    fn propose_into(
+        &mut self,
+        t: usize,
+        previous: &[f64],
+        stream: &mut Stream,
+        z: &mut [f64],
+        log_weights: &mut [f64],
+    ) {
+        assert_eq!(z.len(), log_weights.len(), "a weight per state");
+        self.model.means_into(t, previous, log_weights);
+        let (slope, deviation) = (2.0 * self.halves[t], self.deviations[t]);
+        let shift = deviation * deviation * self.nu[t];
+        stream.normals_into(z);
+        for (z, mean) in z.iter_mut().zip(&*log_weights) {
+            *z = slope * mean + shift + deviation * *z;
+        }
+        self.weigh(t, log_weights);
+    }
+
+    fn log_weights(&mut self, t: usize, previous: &[f64], _: &[f64], log_weights: &mut [f64]) {
+        self.model.means_into(t, previous, log_weights);
+        self.weigh(t, log_weights);
+    }
+
+    fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]) {
+        assert_eq!(z.len(), out.len(), "a twist per state");
+        let (nu, half) = (self.nu[t], 0.5 * self.lambda[t]);
+        for (out, z) in out.iter_mut().zip(z) {
+            *out = z * (nu - half * z);
+        }
+    }
+}

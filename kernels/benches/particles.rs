@@ -1,0 +1,78 @@
+//! A sweep of conditional SMC over a series of the length of the exchange rates, and a filter of ten thousand particles.
+//!
+//! The throughput is in states of particles: particles times times.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use faer::Mat;
+use mcsa::{Address, ChainFamily, PathFamily, Seed, StateSpace};
+use mcsa_families::Twisted;
+use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, Resampling, Smc};
+use mcsa_models::{FxVolatility, Theta};
+
+const RETURNS: usize = 119;
+
+fn model() -> FxVolatility {
+    let theta = Theta { mu: -0.5, atanh_phi: 1.2, log_sigma: -1.0, log_beta: -7.0 };
+    let mut returns = vec![0.0; RETURNS];
+    let empty = FxVolatility::new(returns.clone(), theta).expect("finite");
+    empty.simulate_into(&mut Seed::new(1).stream(0, 0), &mut [0.0; RETURNS + 1], &mut returns);
+    FxVolatility::new(returns, theta).expect("finite")
+}
+
+const RULES: [Resampling; 5] = [
+    Resampling::Multinomial,
+    Resampling::Residual,
+    Resampling::Stratified,
+    Resampling::Systematic,
+    Resampling::Ssp,
+];
+
+fn particles(c: &mut Criterion) {
+    let model = model();
+    let states = model.states();
+    let chain = Twisted.on(&states);
+    let params: Vec<f64> = (0..2 * (RETURNS + 1)).map(|k| 0.1 * (k as f64).sin()).collect();
+    let mut memory = vec![0.0; chain.guide_len()];
+
+    let mut group = c.benchmark_group("conditional smc, 10 particles");
+    group.throughput(Throughput::Elements(10 * states.num_states() as u64));
+    for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+        for resampling in RULES {
+            let kernel = ConditionalSmc { resampling, lineage, ..ConditionalSmc::with_particles(10) };
+            let mut paths = kernel.init(&states, Mat::zeros(RETURNS + 1, 1)).expect("a path");
+            let mut work = vec![0.0; kernel.work_len(&states)];
+            let mut lanes = Seed::new(2).streams(1, 0);
+            let mut step = 0;
+            group.bench_function(BenchmarkId::new(format!("{lineage:?}"), format!("{resampling:?}")), |b| {
+                b.iter(|| {
+                    step += 1;
+                    lanes[0].go_to(Address::of(0, step));
+                    let mut guide = chain.guide(&params, &mut memory);
+                    kernel.step(&states, &mut guide, &mut paths, &mut lanes, &mut work)
+                });
+            });
+        }
+    }
+    group.finish();
+
+    let mut group = c.benchmark_group("filter, 10000 particles");
+    group.sample_size(20).throughput(Throughput::Elements(10_000 * states.num_states() as u64));
+    for resampling in RULES {
+        let smc = Smc::new(10_000, resampling, 1.0).expect("possible");
+        let mut work = vec![0.0; smc.work_len(&states)];
+        let mut lane = Seed::new(3).stream(0, 0);
+        group.bench_function(BenchmarkId::new("bootstrap", format!("{resampling:?}")), |b| {
+            b.iter(|| smc.log_evidence(&states, &mut Bootstrap(&states), &mut lane, &mut work));
+        });
+        group.bench_function(BenchmarkId::new("twisted", format!("{resampling:?}")), |b| {
+            b.iter(|| {
+                let mut guide = chain.guide(&params, &mut memory);
+                smc.log_evidence(&states, &mut guide, &mut lane, &mut work)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, particles);
+criterion_main!(benches);

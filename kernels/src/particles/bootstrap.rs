@@ -1,0 +1,80 @@
+//! Guides that a model has by itself.
+
+use mcsa::{PathGuide, StateSpace, Stream};
+
+/// The model's own steps, aimed at what has been observed so far: the bootstrap filter (Gordon, Salmond & Smith 1993).
+///
+/// ```text
+/// q(z_t | z_{t-1}) = p(z_t | z_{t-1}),   psi_t(z) = p(x_t | z)
+/// ```
+#[derive(Debug)]
+pub struct Bootstrap<'a, P: ?Sized>(pub &'a P);
+
+impl<P: StateSpace + ?Sized> PathGuide for Bootstrap<'_, P> {
+    fn propose_into(
+        &mut self,
+        t: usize,
+        previous: &[f64],
+        stream: &mut Stream,
+        z: &mut [f64],
+        log_weights: &mut [f64],
+    ) {
+        self.0.draw_states_into(t, previous, stream, z);
+        self.0.log_observations(t, z, log_weights);
+    }
+
+    fn log_weights(&mut self, t: usize, _: &[f64], z: &[f64], log_weights: &mut [f64]) {
+        self.0.log_observations(t, z, log_weights);
+    }
+
+    fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]) {
+        self.0.log_observations(t, z, out);
+    }
+}
+
+/// The steps of another guide, aimed at what has been observed so far: its twists move particles, and do not weigh them.
+///
+/// The sequential Monte Carlo with which MSC is compared (MSC, section 4.3).
+#[derive(Debug)]
+pub struct Untwisted<'a, P: ?Sized, G> {
+    /// The model.
+    pub model: &'a P,
+    /// Where steps come from.
+    pub guide: G,
+}
+
+impl<P: StateSpace + ?Sized, G: PathGuide> Untwisted<'_, P, G> {
+    /// Exchanges twist for observation, one particle at a time, for no memory is lent.
+    fn exchange(&mut self, t: usize, z: &[f64], log_weights: &mut [f64]) {
+        let dim = self.model.state_dim();
+        for (z, log_weight) in z.chunks_exact(dim).zip(log_weights) {
+            let (mut twist, mut likelihood) = ([0.0], [0.0]);
+            self.guide.log_twists(t, z, &mut twist);
+            self.model.log_observations(t, z, &mut likelihood);
+            *log_weight += likelihood[0] - twist[0];
+        }
+    }
+}
+
+impl<P: StateSpace + ?Sized, G: PathGuide> PathGuide for Untwisted<'_, P, G> {
+    fn propose_into(
+        &mut self,
+        t: usize,
+        previous: &[f64],
+        stream: &mut Stream,
+        z: &mut [f64],
+        log_weights: &mut [f64],
+    ) {
+        self.guide.propose_into(t, previous, stream, z, log_weights);
+        self.exchange(t, z, log_weights);
+    }
+
+    fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]) {
+        self.guide.log_weights(t, previous, z, log_weights);
+        self.exchange(t, z, log_weights);
+    }
+
+    fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]) {
+        self.model.log_observations(t, z, out);
+    }
+}

@@ -1,0 +1,163 @@
+//! Conditional sequential Monte Carlo.
+
+use faer::Mat;
+use mcsa::{Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length};
+use serde::{Deserialize, Serialize};
+
+use super::swarm::Rules;
+use super::{Lineage, Resampling};
+
+/// Conditional sequential Monte Carlo: one retained path among `particles`, which are proposed, weighed and resampled step by
+/// step; then a path is chosen by the last weights.
+///
+/// ```text
+/// z_t^1 = z'_t retained,   z_t^i ~ q(. | z_{t-1}^{a_i}),   a_i ~ resampling given the retained path's ancestor
+/// w_t^i = p(z_t^i | z_{t-1}) p(x_{t-1} | z_{t-1}) psi_t(z_t^i) / (q(z_t^i | z_{t-1}) psi_{t-1}(z_{t-1})),   at the end p(x_T | z_T) for psi_T
+/// ```
+///
+/// Invariant for the posterior of the path at every guide and any number of particles (Andrieu, Doucet & Holenstein 2010;
+/// MSC, Alg. 4). [`Lineage`] says where the past of a path comes from, and where the paper's weight is wrong.
+///
+/// Not a [`Kernel`](mcsa::Kernel), for it proposes state by state: it asks the model for its parts and the guide for its steps.
+/// Each chain is driven by its own stream.
+///
+/// Numerics: a particle whose weight is NaN or infinite counts as weightless, and is counted. If all weights vanish, or the
+/// retained path has none, the path stays, and that is counted too.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConditionalSmc {
+    /// The number of particles, the retained path included; at least two.
+    pub particles: usize,
+    /// How particles are multiplied.
+    #[serde(default)]
+    pub resampling: Resampling,
+    /// They are when their effective sample size falls below this part of their number; always, if it is 1.
+    #[serde(default = "always")]
+    pub threshold: f64,
+    /// Where the past of a path comes from.
+    #[serde(default)]
+    pub lineage: Lineage,
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+/// The retained paths, a chain per column, state after state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Paths {
+    /// The paths.
+    #[serde(with = "bits::matrix")]
+    pub positions: Mat<f64>,
+}
+
+/// What a step of [`ConditionalSmc`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ConditionalSmcInfo {
+    /// The part of the states that changed.
+    pub renewed: f64,
+    /// The effective sample size of the particles, averaged over times and chains.
+    pub ess: f64,
+    /// The part of the steps in which particles were resampled.
+    pub resampled: f64,
+    /// Particles whose weight was NaN or infinite.
+    pub non_finite: u64,
+    /// Chains that stayed because weights vanished.
+    pub vanished: u64,
+}
+
+impl Record for ConditionalSmcInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("renewed", self.renewed);
+        sink("ess", self.ess);
+        sink("resampled", self.resampled);
+        sink("non_finite", self.non_finite as f64);
+        sink("vanished", self.vanished as f64);
+    }
+}
+
+impl ConditionalSmc {
+    /// With so many particles, resampled systematically in every step, and ancestor sampling.
+    pub const fn with_particles(particles: usize) -> Self {
+        let (resampling, lineage) = (Resampling::Systematic, Lineage::Ancestors);
+        Self { particles, resampling, threshold: 1.0, lineage }
+    }
+
+    fn rules(&self) -> Rules {
+        let Self { particles, resampling, threshold, lineage } = *self;
+        Rules { particles, resampling, threshold, lineage, keeps: true }
+    }
+
+    /// Numbers of lent memory that a step needs.
+    pub fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        target.dim() + self.rules().work_len(target.num_states(), target.state_dim())
+    }
+
+    /// Chains that retain the columns of `positions`.
+    ///
+    /// # Errors
+    /// If these are not finite paths of the target, or the configuration is impossible.
+    pub fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
+        let within = |error: Error| error.within("ConditionalSmc");
+        if self.particles < 2 {
+            let few = self.particles as f64;
+            return Err(within(Error::parameter("particles", few, "at least 2, the retained path included")));
+        }
+        self.rules().check().map_err(within)?;
+        let paths = Paths { positions };
+        self.check(target, paths.positions.ncols(), &paths)?;
+        Ok(paths)
+    }
+
+    /// Whether paths, as read from a checkpoint, belong to this target.
+    ///
+    /// # Errors
+    /// If they do not: the message names what differs.
+    pub fn check<P: StateSpace + ?Sized>(
+        &self,
+        target: &P,
+        chains: usize,
+        paths: &Paths,
+    ) -> Result<(), Error> {
+        let positions = paths.positions.as_ref();
+        same_length("paths", chains, positions.ncols())
+            .and_then(|()| same_length("a path", target.dim(), positions.nrows()))
+            .and_then(|()| (0..chains).try_for_each(|j| all_finite("a path", positions.column(j))))
+            .map_err(|error| error.within("ConditionalSmc"))
+    }
+
+    /// One transition of every chain.
+    ///
+    /// # Panics
+    /// If lanes and chains differ in number, or `work` is too short.
+    pub fn step<P, G>(
+        &self,
+        target: &P,
+        guide: &mut G,
+        paths: &mut Paths,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> ConditionalSmcInfo
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per chain");
+        let (chains, times) = (lanes.len() as f64, target.num_states() as f64);
+        let (old, work) = work.split_at_mut(target.dim());
+        let mut info = ConditionalSmcInfo::default();
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let path = paths.positions.col_as_slice_mut(j);
+            old.copy_from_slice(path);
+            let tally = self.rules().run(target, guide, Some(&mut *path), true, lane, work);
+            let states = path.chunks_exact(target.state_dim()).zip(old.chunks_exact(target.state_dim()));
+            let renewed = states.filter(|(new, old)| new != old).count() as f64;
+            info.renewed += renewed / (times * chains);
+            info.ess += tally.effective / chains;
+            info.resampled += tally.resampled as f64 / ((times - 1.0).max(1.0) * chains);
+            info.non_finite += tally.non_finite;
+            info.vanished += u64::from(tally.log_evidence == f64::NEG_INFINITY);
+        }
+        info
+    }
+}

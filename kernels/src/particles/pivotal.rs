@@ -1,0 +1,49 @@
+//! Rounding of expected numbers, pair by pair.
+
+use mcsa::Stream;
+
+/// Rounds the fractional parts `x_i` of `S W_i` to 0 or 1, leaving every mean and the total as they are (Srinivasan 2001):
+///
+/// ```text
+/// x + y <= 1:   (x + y, 0) with probability x / (x + y),                 else (0, x + y)
+/// x + y >  1:   (1, x + y - 1) with probability (1 - y) / (2 - x - y),   else (x + y - 1, 1)
+/// ```
+///
+/// One of each pair is settled, the other meets the next. Every `n_i + x_i` is a martingale; so the law in which outcomes
+/// count in proportion to `n_r` is reached by tilting each decision about `r` by `n_r + x_r` after it over before.
+pub(super) fn settle(
+    stream: &mut Stream,
+    weights: impl Iterator<Item = f64>,
+    retained: Option<usize>,
+    x: &mut [f64],
+) {
+    let (size, mut certain) = (x.len() as f64, 0.0);
+    for (k, (x, weight)) in x.iter_mut().zip(weights).enumerate() {
+        *x = (size * weight).fract();
+        if retained == Some(k) {
+            certain = (size * weight).floor();
+        }
+    }
+    let mut open = 0;
+    for next in 1..x.len() {
+        let (a, b) = (x[open], x[next]);
+        let sum = a + b;
+        let (won, lost, mut odds) = match sum {
+            0.0 => continue,
+            sum if sum <= 1.0 => (sum, 0.0, a / sum),
+            _ => (1.0, sum - 1.0, (1.0 - b) / (2.0 - sum)),
+        };
+        if retained == Some(open) {
+            odds *= (certain + won) / (certain + a);
+        } else if retained == Some(next) {
+            odds *= (certain + lost) / (certain + b);
+        }
+        let wins = stream.uniform_between([odds]) < odds;
+        (x[open], x[next]) = if wins { (won, lost) } else { (lost, won) };
+        // Who is settled at 0 or 1 stays; the other goes on.
+        let open_goes_on = wins == (sum <= 1.0);
+        if !open_goes_on {
+            open = next;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Particles without a retained path.
+
+use mcsa::{Error, PathGuide, StateSpace, Stream};
+use serde::{Deserialize, Serialize};
+
+use super::swarm::Rules;
+use super::{Lineage, Resampling};
+
+/// Sequential Monte Carlo: an unbiased estimate of the evidence, and approximate draws of the path.
+///
+/// ```text
+/// Z-hat = prod over resampled times of (1/S) sum_i w^i,     E[Z-hat] = Z
+/// ```
+///
+/// `w` is what a particle has gathered since it was last resampled: with a threshold below 1, particles whose weights are even
+/// enough go on unresampled, and keep them. With [`Bootstrap`](super::Bootstrap) it is the bootstrap filter, with a twisted guide the
+/// twisted one (MSC, section 3.2).
+///
+/// ```
+/// use mcsa::{LearnableStateSpace, Seed};
+/// use mcsa_kernels::{Bootstrap, Resampling, Smc};
+/// use mcsa_models::LinearGaussianSeries;
+/// let series = LinearGaussianSeries::new(vec![0.5, -0.2, 0.9])?;
+/// let model = series.at(&[0.9, 0.0, 0.0]);
+/// let smc = Smc::new(2000, Resampling::Systematic, 0.5)?;
+/// let mut work = vec![0.0; smc.work_len(&model)];
+/// let found = smc.log_evidence(&model, &mut Bootstrap(&model), &mut Seed::new(1).stream(0, 0), &mut work);
+/// assert!((found - model.log_evidence()).abs() < 0.05);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Settings", into = "Settings")]
+pub struct Smc(Settings);
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    particles: usize,
+    #[serde(default)]
+    resampling: Resampling,
+    threshold: f64,
+}
+
+impl Smc {
+    /// With so many particles, resampled when their effective sample size falls below `threshold` times their number; always, if
+    /// the threshold is 1.
+    ///
+    /// # Errors
+    /// If there is no particle, or the threshold is not between 0 and 1.
+    pub fn new(particles: usize, resampling: Resampling, threshold: f64) -> Result<Self, Error> {
+        Self::try_from(Settings { particles, resampling, threshold })
+    }
+
+    fn rules(&self, keeps: bool) -> Rules {
+        let Settings { particles, resampling, threshold } = self.0;
+        Rules { particles, resampling, threshold, lineage: Lineage::Traced, keeps }
+    }
+
+    /// Numbers of lent memory for the evidence: it does not grow with the length of the path.
+    pub fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        self.rules(false).work_len(target.num_states(), target.state_dim())
+    }
+
+    /// Numbers of lent memory for a path.
+    pub fn path_work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        self.rules(true).work_len(target.num_states(), target.state_dim())
+    }
+
+    /// `log Z-hat`; `-inf` if all weights vanish.
+    ///
+    /// # Panics
+    /// If `work` is too short.
+    pub fn log_evidence<P, G>(&self, target: &P, guide: &mut G, stream: &mut Stream, work: &mut [f64]) -> f64
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        self.rules(false).run(target, guide, None, false, stream, work).log_evidence
+    }
+
+    /// The same, and a path chosen by the last weights; if all weights vanish, `path` stays. Its law is the posterior only in the
+    /// limit of many particles.
+    ///
+    /// # Panics
+    /// If `path` is no path, or `work` is too short.
+    pub fn draw_path_into<P, G>(
+        &self,
+        target: &P,
+        guide: &mut G,
+        stream: &mut Stream,
+        path: &mut [f64],
+        work: &mut [f64],
+    ) -> f64
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        assert_eq!(path.len(), target.dim(), "a path of states");
+        self.rules(true).run(target, guide, Some(path), false, stream, work).log_evidence
+    }
+}
+
+impl TryFrom<Settings> for Smc {
+    type Error = Error;
+
+    fn try_from(settings: Settings) -> Result<Self, Error> {
+        if settings.particles == 0 {
+            return Err(Error::parameter("particles", 0.0, "at least 1").within("Smc"));
+        }
+        let smc = Self(settings);
+        smc.rules(false).check().map_err(|error| error.within("Smc"))?;
+        Ok(smc)
+    }
+}
+
+impl From<Smc> for Settings {
+    fn from(smc: Smc) -> Self {
+        smc.0
+    }
+}

@@ -1,0 +1,337 @@
+//! One pass of particles over a path.
+
+use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
+
+use super::relative::{Sum, exponentiate};
+use super::resampling::choose;
+use super::{Lineage, Resampling};
+
+/// How particles are multiplied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) particles: usize,
+    pub(super) resampling: Resampling,
+    pub(super) threshold: f64,
+    pub(super) lineage: Lineage,
+    /// Whether what a path is traced by is kept.
+    pub(super) keeps: bool,
+}
+
+/// What a pass tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tally {
+    /// `log Z-hat`; `-inf` if all weights vanished.
+    pub(super) log_evidence: f64,
+    /// The effective sample size, averaged over time.
+    pub(super) effective: f64,
+    /// How often particles were resampled.
+    pub(super) resampled: u64,
+    /// Weights that were NaN or infinite, and count as zero.
+    pub(super) non_finite: u64,
+    /// A factor of the evidence that is not yet in its logarithm, so that a logarithm is not needed at every time.
+    mean: f64,
+}
+
+impl Tally {
+    const NONE: Self = Self { log_evidence: 0.0, effective: 0.0, resampled: 0, non_finite: 0, mean: 1.0 };
+
+    /// Multiplies the evidence by the mean of the weights.
+    fn gather(&mut self, sum: Sum, particles: usize) {
+        self.log_evidence += sum.top;
+        self.mean *= sum.total / particles as f64;
+        if self.mean < 1e-200 {
+            self.log_evidence += self.mean.ln();
+            self.mean = 1.0;
+        }
+    }
+}
+
+/// Particles and all that is remembered of them, in lent memory. `S` of each; the retained path, if there is one, is slot 0.
+struct Swarm<'w> {
+    rules: Rules,
+    dim: usize,
+    /// States of all times, or of the last two.
+    states: &'w mut [f64],
+    /// Of all times, or of the last.
+    ancestors: &'w mut [usize],
+    /// Log weights since particles were last resampled, for the intermediate target.
+    log_weights: &'w mut [f64],
+    /// `log p(x_t | z_t) - log psi_t(z_t)`, due at the next step.
+    pending: &'w mut [f64],
+    weights: &'w mut [f64],
+    previous: &'w mut [f64],
+    /// What was due to the ancestors, and their weights if these were not resampled.
+    carried: &'w mut [f64],
+    fresh: &'w mut [f64],
+    ends: &'w mut [f64],
+    /// One state, as often as there are particles.
+    repeated: &'w mut [f64],
+    /// For each time, the log weights with what was due.
+    finals: &'w mut [f64],
+}
+
+impl Rules {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        // Written so that NaN is refused.
+        if !(0.0..=1.0).contains(&self.threshold) {
+            return Err(Error::parameter("threshold", self.threshold, "between 0 and 1"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn work_len(&self, times: usize, dim: usize) -> usize {
+        let (states, ancestors) = if self.keeps { (times, times) } else { (2, 1) };
+        let finals = if self.lineage == Lineage::Backward { times } else { 0 };
+        self.particles * (states * dim + ancestors + finals + 2 * dim + 6)
+    }
+
+    fn swarm<'w>(self, times: usize, dim: usize, mut work: &'w mut [f64]) -> Swarm<'w> {
+        let (states, ancestors) = if self.keeps { (times, times) } else { (2, 1) };
+        let finals = if self.lineage == Lineage::Backward { times } else { 0 };
+        let mut lend = |count: usize| borrow(&mut work, self.particles * count);
+        let ancestors = lend(ancestors);
+        let entries = ancestors.len();
+        Swarm {
+            rules: self,
+            dim,
+            states: lend(states * dim),
+            ancestors: &mut bytemuck::cast_slice_mut(ancestors)[..entries],
+            log_weights: lend(1),
+            pending: lend(1),
+            weights: lend(1),
+            previous: lend(dim),
+            carried: lend(1),
+            fresh: lend(1),
+            ends: lend(1),
+            repeated: lend(dim),
+            finals: lend(finals),
+        }
+    }
+
+    /// Runs particles over all times; then `path`, if there is one, is replaced by one of theirs. It is the retained path
+    /// before, if `retains`. If all weights vanish it stays.
+    pub(super) fn run<P, G>(
+        self,
+        target: &P,
+        guide: &mut G,
+        mut path: Option<&mut [f64]>,
+        retains: bool,
+        stream: &mut Stream,
+        work: &mut [f64],
+    ) -> Tally
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        let times = target.num_states();
+        let mut swarm = self.swarm(times, target.state_dim(), work);
+        let mut tally = Tally::NONE;
+        let retained = if retains { path.as_deref() } else { None };
+        for t in 0..times {
+            if t > 0 && !swarm.multiply(target, t, retained, stream, &mut tally) {
+                tally.log_evidence = f64::NEG_INFINITY;
+                return tally;
+            }
+            swarm.move_on(target, guide, t, retained, stream);
+        }
+        swarm.add_pending();
+        let Some(sum) = swarm.weigh(&mut tally) else {
+            tally.log_evidence = f64::NEG_INFINITY;
+            return tally;
+        };
+        tally.gather(sum, self.particles);
+        tally.log_evidence += tally.mean.ln();
+        tally.effective = (tally.effective + sum.effective()) / times as f64;
+        if let Some(path) = &mut path {
+            swarm.trace(target, times, stream, path);
+        }
+        tally
+    }
+}
+
+impl Swarm<'_> {
+    /// The place of the states of time `t`.
+    fn block(&self, t: usize) -> usize {
+        (if self.rules.keeps { t } else { t & 1 }) * self.rules.particles * self.dim
+    }
+
+    /// The place of the ancestors of time `t`.
+    fn row(&self, t: usize) -> usize {
+        if self.rules.keeps { t * self.rules.particles } else { 0 }
+    }
+
+    /// Normalises the weights, and finds their mean and how even they are. `None` if all vanish.
+    fn weigh(&mut self, tally: &mut Tally) -> Option<Sum> {
+        let sum = exponentiate(self.log_weights, self.weights, &mut tally.non_finite)?;
+        let scale = sum.total.recip();
+        self.weights.iter_mut().for_each(|weight| *weight *= scale);
+        Some(sum)
+    }
+
+    /// Finds the ancestors of time `t`, resampled or not, with their states and dues. False if all weights vanish.
+    fn multiply<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        t: usize,
+        retained: Option<&[f64]>,
+        stream: &mut Stream,
+        tally: &mut Tally,
+    ) -> bool {
+        let Some(sum) = self.weigh(tally) else {
+            return false;
+        };
+        tally.effective += sum.effective();
+        let (size, row, before) = (self.rules.particles, self.row(t), self.block(t - 1));
+        let resamples = self.rules.threshold >= 1.0 || sum.effective() < self.rules.threshold * size as f64;
+        if self.rules.lineage == Lineage::Backward {
+            let finals = &mut self.finals[(t - 1) * size..][..size];
+            for ((last, weight), due) in finals.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
+                // Who was not resampled has no other ancestor to choose.
+                *last = if resamples { weight + due } else { f64::NAN };
+            }
+        }
+        if resamples {
+            tally.resampled += 1;
+            tally.gather(sum, size);
+            let given = retained.map(|path| {
+                let next = &path[t * self.dim..][..self.dim];
+                if self.rules.lineage == Lineage::Ancestors { self.adopt(target, t, next, stream) } else { 0 }
+            });
+            let ancestors = &mut self.ancestors[row..][..size];
+            let rule = self.rules.resampling;
+            match given {
+                // Where the retained path has no weight there is no law to be given it.
+                Some(slot) if self.weights[slot] == 0.0 => return false,
+                Some(slot) => rule.ancestors_given_into(stream, self.weights, slot, ancestors, self.ends),
+                None => rule.ancestors_into(stream, self.weights, ancestors, self.ends),
+            }
+            let ancestors = &self.ancestors[row..][..size];
+            for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
+                *carried = self.pending[ancestor];
+            }
+            let states = &self.states[before..][..size * self.dim];
+            if self.dim == 1 {
+                for (previous, &ancestor) in self.previous.iter_mut().zip(ancestors) {
+                    *previous = states[ancestor];
+                }
+            } else {
+                for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
+                    previous.copy_from_slice(&states[ancestor * self.dim..][..self.dim]);
+                }
+            }
+        } else {
+            for (slot, ancestor) in self.ancestors[row..][..size].iter_mut().enumerate() {
+                *ancestor = slot;
+            }
+            for ((carried, due), weight) in
+                self.carried.iter_mut().zip(&*self.pending).zip(&*self.log_weights)
+            {
+                *carried = due + weight;
+            }
+            self.previous.copy_from_slice(&self.states[before..][..size * self.dim]);
+        }
+        true
+    }
+
+    /// An ancestor for the retained state `next` of time `t`.
+    fn adopt<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        t: usize,
+        next: &[f64],
+        stream: &mut Stream,
+    ) -> usize {
+        let before = self.block(t - 1);
+        let states = &self.states[before..][..self.rules.particles * self.dim];
+        repeat(next, self.repeated);
+        target.log_transitions(t, states, self.repeated, self.fresh);
+        for ((fresh, weight), due) in self.fresh.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
+            *fresh += weight + due;
+        }
+        exponentiate(self.fresh, self.ends, &mut 0).map_or(0, |sum| choose(stream, self.ends, sum.total))
+    }
+
+    /// Draws the states of time `t` and adds what they weigh.
+    fn move_on<P, G>(
+        &mut self,
+        target: &P,
+        guide: &mut G,
+        t: usize,
+        retained: Option<&[f64]>,
+        stream: &mut Stream,
+    ) where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        let (dim, block) = (self.dim, self.block(t));
+        let z = &mut self.states[block..][..self.rules.particles * dim];
+        let previous: &[f64] = if t == 0 { &[] } else { self.previous };
+        let first = usize::from(retained.is_some());
+        if let Some(path) = retained {
+            z[..dim].copy_from_slice(&path[t * dim..][..dim]);
+            guide.log_weights(t, &previous[..dim.min(previous.len())], &z[..dim], &mut self.fresh[..1]);
+        }
+        let others = (first * dim).min(previous.len());
+        guide.propose_into(t, &previous[others..], stream, &mut z[first * dim..], &mut self.fresh[first..]);
+        if t == 0 {
+            self.carried.fill(0.0);
+        }
+        for ((weight, fresh), carried) in self.log_weights.iter_mut().zip(&*self.fresh).zip(&*self.carried) {
+            *weight = fresh + carried;
+        }
+        target.log_observations(t, z, self.pending);
+        guide.log_twists(t, z, self.fresh);
+        for (pending, twist) in self.pending.iter_mut().zip(&*self.fresh) {
+            *pending -= twist;
+        }
+    }
+
+    /// What is still due.
+    fn add_pending(&mut self) {
+        for (weight, due) in self.log_weights.iter_mut().zip(&*self.pending) {
+            *weight += due;
+        }
+    }
+
+    /// Chooses one path by the last weights.
+    fn trace<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        times: usize,
+        stream: &mut Stream,
+        path: &mut [f64],
+    ) {
+        let (dim, size) = (self.dim, self.rules.particles);
+        let mut slot = choose(stream, self.weights, 1.0);
+        for t in (0..times).rev() {
+            let block = self.block(t);
+            let here = &self.states[block + slot * dim..][..dim];
+            path[t * dim..][..dim].copy_from_slice(here);
+            if t == 0 {
+                break;
+            }
+            slot = if self.rules.lineage == Lineage::Backward {
+                repeat(here, self.repeated);
+                let before = &self.states[self.block(t - 1)..][..size * dim];
+                target.log_transitions(t, before, self.repeated, self.fresh);
+                let finals = &self.finals[(t - 1) * size..][..size];
+                for (fresh, last) in self.fresh.iter_mut().zip(finals) {
+                    *fresh += last;
+                }
+                let ancestor = self.ancestors[self.row(t) + slot];
+                let sum = exponentiate(self.fresh, self.ends, &mut 0);
+                sum.map_or(ancestor, |sum| choose(stream, self.ends, sum.total))
+            } else {
+                self.ancestors[self.row(t) + slot]
+            };
+        }
+    }
+}
+
+fn repeat(state: &[f64], out: &mut [f64]) {
+    if let [z] = *state {
+        out.fill(z);
+    } else {
+        out.chunks_exact_mut(state.len()).for_each(|out| out.copy_from_slice(state));
+    }
+}
