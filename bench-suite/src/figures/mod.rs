@@ -1,17 +1,22 @@
 //! Figures: pure functions from results to drawings.
 
+mod bias_bound;
 mod conditional_variance;
 mod convergence;
 mod curves;
 mod gaussian;
 mod logistic;
+mod papers;
 
+pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
 pub use logistic::{logistic, logistic_speed};
+pub use papers::papers;
 
 use crate::draw::Figure;
+use crate::evidence::Evidence;
 
 /// A figure with the name of its files.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +25,11 @@ pub struct Plate {
     pub name: String,
     /// What is drawn.
     pub figure: Figure,
+}
+
+/// No figure.
+pub fn none(_: &Evidence) -> Vec<Plate> {
+    Vec::new()
 }
 
 impl Plate {
