@@ -39,14 +39,17 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 10] = [
+pub const REGISTRY: [Entry; 13] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
     entry!("cw-fig6", convergence),
     entry!("cw-fig7", conditional_variance),
+    entry!("cw-fig4b", stock),
     entry!("cw-tab2", taxonomy, figures::none, tables::taxonomy),
     entry!("mcmcse-fig2", bias_bound),
+    entry!("mcmcse-fig6", radon),
+    entry!("mcmcse-tab3", processes),
     entry!("pmcsa-tab1", bounds, figures::none, tables::bounds),
     entry!("pmcsa-tab2", cost, figures::none, tables::cost),
     entry!("theory", papers),

@@ -11,7 +11,9 @@ mod cost;
 mod gaussian;
 mod logistic;
 mod logistic_speed;
+mod marginal_likelihood;
 mod papers;
+mod processes;
 mod resampling;
 mod taxonomy;
 
@@ -22,8 +24,11 @@ pub use cost::cost;
 pub use gaussian::gaussian;
 pub use logistic::logistic;
 pub use logistic_speed::logistic_speed;
+pub(crate) use marginal_likelihood::RADON;
+pub use marginal_likelihood::{radon, stock};
 pub(crate) use papers::judged;
 pub use papers::{bounds, papers};
+pub use processes::processes;
 pub use taxonomy::taxonomy;
 
 use crate::evidence::Evidence;
