@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::kinds::{Fits, Task, Variances};
 
-/// What `experiments/*.toml` holds. Exactly one section says which kind of job it plans: `[fits]` or `[variances]`.
+/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]` or `[variances]` plan jobs of a kind; an
+/// `[exhibit]` has no jobs and no presets, for what it shows is computed when it is drawn.
 ///
 /// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
 /// `{ kind = "pmcsa", chains = [4, 16] }` are two methods.
@@ -28,13 +29,20 @@ pub struct Experiment {
     #[serde(default)]
     pub notes: Vec<String>,
     /// How much to run.
-    #[serde(rename = "preset")]
+    #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,
     /// Fits of targets by methods.
     pub fits: Option<Fits>,
     /// Variances of estimators at parameters that stay.
     pub variances: Option<Variances>,
+    /// Formulas, or what can be measured at once.
+    pub exhibit: Option<Exhibit>,
 }
+
+/// The section `[exhibit]`, which has no settings: its figures, tables and claims are functions of nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exhibit {}
 
 /// A published table, and the intervals ours is given.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -99,7 +107,17 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// Whether there is nothing to run.
+    pub fn is_exhibit(&self) -> bool {
+        self.exhibit.is_some()
+    }
+
     fn check(&self) -> Result<(), Error> {
+        if self.is_exhibit() {
+            let is_alone = self.fits.is_none() && self.variances.is_none() && self.presets.is_empty();
+            let reason = "an [exhibit] has no jobs, hence neither [fits] nor [variances] nor a [preset]";
+            return if is_alone { Ok(()) } else { Err(Error::invalid(reason)) };
+        }
         for name in PresetName::ALL {
             let preset = self.preset(name)?;
             if preset.replicates == 0 || preset.steps == 0 {
@@ -110,7 +128,11 @@ impl Experiment {
         match (&self.fits, &self.variances) {
             (Some(fits), None) => fits.check()?,
             (None, Some(variances)) => variances.check()?,
-            _ => return Err(Error::invalid("exactly one of the sections [fits] and [variances] is needed")),
+            _ => {
+                return Err(Error::invalid(
+                    "exactly one of the sections [fits], [variances] and [exhibit] is needed",
+                ));
+            }
         }
         self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
     }
@@ -181,5 +203,7 @@ mod tests {
         assert!(error.contains("preset.quick.targets") && error.contains("pimma"), "{error}");
         let error = refused("[preset.quick]", "[preset.swift]");
         assert!(error.contains("swift"), "{error}");
+        let error = refused("[preset.quick]", "[exhibit]\n[preset.quick]");
+        assert!(error.contains("x.toml") && error.contains("an [exhibit] has no jobs"), "{error}");
     }
 }

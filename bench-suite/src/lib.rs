@@ -18,6 +18,9 @@
 //!    holds, fails and abstains.
 //! 4. A line in [`registry`] and, for a table, its cells in `published/cells.csv`.
 //!
+//! What has nothing to run, because it is a formula or measured at once, is an exhibit: its file says `[exhibit]` in place of
+//! presets and jobs, and the rest is the same. [`tables`] are made like figures.
+//!
 //! `cargo xtask figures <id>` runs it; everything else (resuming, table, CSV, report, summary) follows. A new kind of job, for
 //! what is neither a fit nor a variance, is a file in [`kinds`] and an arm in `Task`; a new model, method or optimiser is one
 //! in the [`catalog`].
@@ -49,5 +52,6 @@ pub mod registry;
 pub mod report;
 pub mod runner;
 pub mod store;
+pub mod tables;
 pub mod theory;
 pub mod verbs;

@@ -7,6 +7,7 @@ use crate::claims::{self, Claim};
 use crate::evidence::Evidence;
 use crate::experiment::Experiment;
 use crate::figures::{self, Plate};
+use crate::tables::{self, Sheet};
 
 /// An experiment and what is made of its results.
 pub struct Entry {
@@ -16,28 +17,42 @@ pub struct Entry {
     pub text: &'static str,
     /// Its figures, from results alone.
     pub figures: fn(&Evidence) -> Vec<Plate>,
+    /// Its tables, beside that of published cells.
+    pub tables: fn(&Evidence) -> Vec<Sheet>,
     /// What it is said to show.
     pub claims: fn() -> Vec<Claim>,
 }
 
 macro_rules! entry {
     ($file:literal, $module:ident) => {
+        entry!($file, $module, figures::$module, tables::none)
+    };
+    ($file:literal, $module:ident, $figures:path, $tables:path) => {
         Entry {
             file: concat!("experiments/", $file, ".toml"),
             text: include_str!(concat!("../experiments/", $file, ".toml")),
-            figures: figures::$module,
+            figures: $figures,
+            tables: $tables,
             claims: claims::$module,
         }
     };
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 5] = [
+pub const REGISTRY: [Entry; 13] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
     entry!("cw-fig6", convergence),
     entry!("cw-fig7", conditional_variance),
+    entry!("cw-fig4b", stock),
+    entry!("cw-tab2", taxonomy, figures::none, tables::taxonomy),
+    entry!("mcmcse-fig2", bias_bound),
+    entry!("mcmcse-fig6", radon),
+    entry!("mcmcse-tab3", processes),
+    entry!("pmcsa-tab1", bounds, figures::none, tables::bounds),
+    entry!("pmcsa-tab2", cost, figures::none, tables::cost),
+    entry!("theory", papers),
 ];
 
 impl Entry {

@@ -3,6 +3,7 @@
 use mcsa::{Error, LogDensity, Stream, batch, batch_mut, numeric};
 use mcsa_families::{Gaussian, Normal, kl_gaussian};
 use mcsa_models as models;
+use mcsa_theory::diagnostics::Pareto;
 
 use super::Posterior;
 
@@ -78,17 +79,39 @@ const AT_ONCE: usize = 256;
 
 impl Judge for Evidence {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], mut stream: Stream) -> Result<Measures, Error> {
-        let dim = family.dim();
-        let mut points = vec![0.0; dim * AT_ONCE];
-        let mut work = vec![0.0; family.work_len(AT_ONCE).max(self.target.work_len(AT_ONCE))];
-        let (mut log_p, mut log_q, mut log_w) = (vec![0.0; AT_ONCE], vec![0.0; AT_ONCE], Vec::new());
+        let mut log_w = Vec::with_capacity(DRAWS);
         for _ in 0..DRAWS / AT_ONCE {
-            let lane = std::slice::from_mut(&mut stream);
-            family.sample_into(params, lane, batch_mut(&mut points, dim, AT_ONCE), &mut log_q, &mut work);
-            self.target.log_densities(batch(&points, dim, AT_ONCE), &mut log_p, &mut work);
-            let ratios = log_p.iter().zip(&log_q).map(|(p, q)| p - q);
-            log_w.extend(ratios.map(|w| if w.is_nan() { f64::NEG_INFINITY } else { w }));
+            log_w.extend(log_weights(&*self.target, family, params, &mut stream, AT_ONCE));
         }
         Ok(vec![("log_z", numeric::log_sum_exp(&log_w) - (DRAWS as f64).ln())])
     }
+}
+
+/// `log p - log q` at fresh draws from `q`; where that is no number, the draw has no weight.
+fn log_weights(
+    target: &dyn Posterior,
+    family: &dyn Gaussian,
+    params: &[f64],
+    stream: &mut Stream,
+    draws: usize,
+) -> Vec<f64> {
+    let dim = family.dim();
+    let mut points = vec![0.0; dim * draws];
+    let mut work = vec![0.0; family.work_len(draws).max(target.work_len(draws))];
+    let (mut log_p, mut log_q) = (vec![0.0; draws], vec![0.0; draws]);
+    let lane = std::slice::from_mut(stream);
+    family.sample_into(params, lane, batch_mut(&mut points, dim, draws), &mut log_q, &mut work);
+    target.log_densities(batch(&points, dim, draws), &mut log_p, &mut work);
+    let ratios = log_p.iter().zip(&log_q).map(|(p, q)| p - q);
+    ratios.map(|w| if w.is_nan() { f64::NEG_INFINITY } else { w }).collect()
+}
+
+/// k-hat of as many draws as CW takes: how heavy the tail of `p / q` is under `q`. NaN where the weights do not tell.
+pub(super) fn tail_shape(
+    target: &dyn Posterior,
+    family: &dyn Gaussian,
+    params: &[f64],
+    mut stream: Stream,
+) -> f64 {
+    Pareto::of(&log_weights(target, family, params, &mut stream, 128)).shape
 }

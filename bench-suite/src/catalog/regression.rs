@@ -9,11 +9,13 @@ use mcsa_models::{
     log_odds_from_moments, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
 
-use super::{Judge, Measures};
+use super::judge::tail_shape;
+use super::{Judge, Measures, Posterior};
 use crate::data::{Dataset, Scaling};
 
-/// Accuracy and mean log predictive density of labels, on both sides of the split.
+/// Accuracy and mean log predictive density of labels, on both sides of the split, and the tail of the weights `p / q`.
 pub(super) struct Labels<L> {
+    pub(super) target: Arc<dyn Posterior>,
     pub(super) train: Dataset,
     pub(super) test: Dataset,
     /// Where the weights begin among the coordinates.
@@ -22,7 +24,7 @@ pub(super) struct Labels<L> {
 }
 
 impl<L: Link> Judge for Labels<L> {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let odds = |data: &Dataset| {
             let mut odds = vec![0.0; data.rows()];
@@ -34,7 +36,9 @@ impl<L: Link> Judge for Labels<L> {
             );
             odds
         };
-        Ok(of_labels(&odds(&self.test), &self.test, &odds(&self.train), &self.train))
+        let mut measures = of_labels(&odds(&self.test), &self.test, &odds(&self.train), &self.train);
+        measures.push(("k_hat", tail_shape(&*self.target, family, params, stream)));
+        Ok(measures)
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use faer::Mat;
 use mcsa::{Error, Gradient, Named, Seed};
 use mcsa_models::{
-    Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Logistic,
-    LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
-    SkewNormal, StockVolatility,
+    Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
+    Logistic, LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess,
+    ScalePrior, SkewNormal, StockVolatility,
 };
 use serde::{Deserialize, Serialize};
 
@@ -225,19 +225,19 @@ impl Target {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
                 let model = HierarchicalLogistic::new(train.x.as_ref(), &train.y, ScalePrior::HalfNormal)?;
                 let (train, test) = (train.with_ones_last(), test.with_ones_last());
-                Ok(judged(model, Labels::<Logistic> { train, test, first: 2, link: PhantomData }))
+                Ok(labelled::<Logistic>(model, train, test, 2))
             }
             Self::Logistic { data, standardised, prior_scale } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
                 let (train, test) = (train.with_ones_last(), test.with_ones_last());
                 let model = LogisticRegression::new(train.x.as_ref(), &train.y, *prior_scale)?;
-                Ok(judged(model, Labels::<Logistic> { train, test, first: 0, link: PhantomData }))
+                Ok(labelled::<Logistic>(model, train, test, 0))
             }
             Self::Probit { data } => {
                 let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
                 let (train, test) = (split.train.with_ones_first(), split.test.with_ones_first());
                 let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
-                Ok(judged(model, Labels::<Probit> { train, test, first: 0, link: PhantomData }))
+                Ok(labelled::<Probit>(model, train, test, 0))
             }
             Self::GpClassification { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
@@ -265,6 +265,18 @@ impl Target {
 
 fn judged(posterior: impl Posterior + 'static, judge: impl Judge + 'static) -> Problem {
     Problem { posterior: Arc::new(posterior), judge: Box::new(judge) }
+}
+
+/// A regression of labels whose weights begin at coordinate `first`.
+fn labelled<L: Link + 'static>(
+    posterior: impl Posterior + 'static,
+    train: Dataset,
+    test: Dataset,
+    first: usize,
+) -> Problem {
+    let posterior: Arc<dyn Posterior> = Arc::new(posterior);
+    let judge = Labels::<L> { target: posterior.clone(), train, test, first, link: PhantomData };
+    Problem { judge: Box::new(judge), posterior }
 }
 
 fn gaussian(target: Gaussian) -> Result<Problem, Error> {

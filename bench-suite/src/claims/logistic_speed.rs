@@ -3,8 +3,9 @@
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::Evidence;
+use crate::quantile::quantile;
 
-/// What CW says of its Fig. 2.
+/// What CW says of its Fig. 2, 3 and 5.
 pub fn logistic_speed() -> Vec<Claim> {
     vec![
         Claim {
@@ -22,6 +23,28 @@ pub fn logistic_speed() -> Vec<Claim> {
             citation: "CW, Fig. 2",
             sentence: "At the end the evidence bound predicts as well as parallel chains, to 0.02 nats a row.",
             judge: bound_catches_up,
+        },
+        Claim {
+            citation: "CW, Fig. 3; CW, Fig. 5",
+            sentence: "On german and heart, k-hat under parallel chains is below 1.8 after a thousand steps.",
+            judge: |evidence| {
+                tail(evidence, "pmcsa", 1_000, |all| Finding::at_most(greatest(all), 1.8, TAIL))
+            },
+        },
+        Claim {
+            citation: "CW, Fig. 3; CW, Fig. 5",
+            sentence: "Under the evidence bound it is then still above 10.",
+            judge: |evidence| tail(evidence, "elbo", 1_000, |all| Finding::at_least(least(all), 10.0, TAIL)),
+        },
+        Claim {
+            citation: "CW, Fig. 3; CW, Fig. 5",
+            sentence: "Under the evidence bound it is still above 2 after four thousand steps.",
+            judge: |evidence| tail(evidence, "elbo", 4_000, |all| Finding::at_least(least(all), 2.0, TAIL)),
+        },
+        Claim {
+            citation: "CW, Fig. 3; CW, Fig. 5",
+            sentence: "Under no method does it fall below 0.7: importance sampling from the fit is not to be trusted.",
+            judge: never_trusted,
         },
     ]
 }
@@ -71,6 +94,39 @@ fn bound_catches_up(evidence: &Evidence) -> Finding {
     leads(evidence, &["elbo", "pmcsa"], None, -0.02, what)
 }
 
+const TAIL: &str = "median k-hat, the worse for the claim of german and heart";
+
+/// Medians of k-hat under a method at a step, on german and heart; judged if the weights tell in more than half of the fits.
+fn tail(evidence: &Evidence, kind: &str, step: u64, judge: fn(Vec<f64>) -> Finding) -> Finding {
+    let mut all = Vec::new();
+    for set in &SETS[1..] {
+        let found = evidence.of_target(set).into_iter().find(|series| series.method().kind() == kind);
+        let Some(series) = found else { return Finding::too_little("not every method was run on every set") };
+        let mut values = series.at(step, "k_hat");
+        let unknown = values.iter().filter(|value| value.is_nan()).count();
+        if values.is_empty() || 2 * unknown >= values.len() {
+            let reason = format!(
+                "k-hat of {kind} on {set} at step {step}: the weights do not tell in {unknown} of {} fits",
+                values.len()
+            );
+            return Finding::too_little(reason);
+        }
+        // Where they do not tell, the heaviest of them is all there is: worse than any number.
+        values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = f64::INFINITY);
+        all.push(quantile(&mut values, 0.5));
+    }
+    judge(all)
+}
+
+fn never_trusted(evidence: &Evidence) -> Finding {
+    let mut all = Vec::new();
+    for series in SETS.iter().flat_map(|set| evidence.of_target(set)) {
+        let mut values = series.last("k_hat");
+        all.push(if values.is_empty() { f64::NAN } else { quantile(&mut values, 0.5) });
+    }
+    Finding::at_least(least(all), 0.7, "least median k-hat at the end, over methods and sets")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,10 +135,12 @@ mod tests {
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
 
-    fn verdicts(lpd: impl Fn(&str, u64) -> Option<f64>) -> Vec<Verdict> {
+    fn verdicts(lpd: impl Fn(&str, u64) -> Option<f64>, k_hat: fn(&str, u64) -> f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("cw-fig2")).unwrap();
         let rows = |task: &Task, _: u64, step: u64| {
-            lpd(task.method().kind(), step).map(|value| ("lpd", value)).into_iter().collect()
+            let kind = task.method().kind();
+            let Some(lpd) = lpd(kind, step) else { return Vec::new() };
+            vec![("lpd", lpd), ("k_hat", k_hat(kind, step))]
         };
         let evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
         logistic_speed().iter().map(|claim| claim.find(&evidence).verdict).collect()
@@ -96,12 +154,20 @@ mod tests {
             _ => 1.0,
         };
         let at = |speed: f64, step: u64| Some(-(-(step as f64) * speed / 1e3).exp());
-        assert_eq!(verdicts(|kind, step| at(speed(kind), step)), [Verdict::Agree; 3]);
+        let heavy = |kind: &str, step| match (kind, step) {
+            ("pmcsa", _) => 1.5,
+            ("elbo", ..2_000) => 15.0,
+            _ => 2.5,
+        };
+        assert_eq!(verdicts(|kind, step| at(speed(kind), step), heavy), [Verdict::Agree; 7]);
         let opposite = |kind: &str, step| match kind {
             "elbo" => Some(-1.0),
             _ => at(1.0 / speed(kind), step),
         };
-        assert_eq!(verdicts(opposite), [Verdict::Disagree; 3]);
-        assert_eq!(verdicts(|_, _| None), [Verdict::TooLittle; 3]);
+        let light = |kind: &str, _| if kind == "pmcsa" { 2.0 } else { 0.5 };
+        assert_eq!(verdicts(opposite, light), [Verdict::Disagree; 7]);
+        assert_eq!(verdicts(|_, _| None, heavy), [Verdict::TooLittle; 7]);
+        let untold = verdicts(|kind, step| at(speed(kind), step), |_, _| f64::NAN);
+        assert_eq!(untold[3..], [Verdict::TooLittle; 4]);
     }
 }

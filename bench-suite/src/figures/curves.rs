@@ -1,8 +1,9 @@
 //! What figures of traces share: a middle and a band for each series.
 
-use crate::draw::{Layer, Panel, Style};
+use crate::draw::{Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
+use crate::published;
 
 /// Which quantiles a band of quantiles spans, and its middle.
 pub(super) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
@@ -54,6 +55,21 @@ fn with(
         lines.push(Layer::line(steps, middle).named(label).styled(style));
     }
     lines.into_iter().fold(panel, Panel::with)
+}
+
+/// Hollow rings where a published curve of a method that was run can be read off, as far as the axes go.
+pub(super) fn with_readings(mut panel: Panel, series: &[Series<'_>], citation: &str) -> Panel {
+    let is_within =
+        |range: Option<(f64, f64)>, value: f64| range.is_none_or(|(low, high)| low <= value && value <= high);
+    for series in series {
+        let mut readings = published::readings(citation, series.method().kind());
+        let last = series.steps().last().copied().unwrap_or(0) as f64;
+        readings.retain(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
+        let (x, y): (Vec<f64>, Vec<f64>) = readings.into_iter().unzip();
+        let ring = Style { marker: Marker::Ring, ..by_method(series).1 };
+        panel = panel.with(Layer::points(x, y).styled(ring.sized(3.6)));
+    }
+    panel
 }
 
 /// Name and style of a method, without its budget.

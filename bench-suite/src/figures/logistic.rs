@@ -1,15 +1,53 @@
-//! MCMC-SE, Fig. 4 and Tab. 2: held-out accuracy and log predictive density.
+//! Classification: held-out accuracy and log predictive density (MCMC-SE, Fig. 4 and 5, Tab. 2 and 3; CW, Fig. 2), and the
+//! tail of importance weights (CW, Fig. 3 and 5).
 
 use super::Plate;
-use super::curves::{by_method, provenance, provenance_of_means, status, with_means, with_medians};
+use super::curves::{
+    by_method, provenance, provenance_of_means, status, with_means, with_medians, with_readings,
+};
 use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 use crate::interval::bootstrap;
 
-/// CW, Fig. 2: the same traces as medians, for the methods of that paper.
+/// CW, Fig. 2: the same traces as medians, for the methods of that paper; CW, Fig. 3 and 5: k-hat.
 pub fn logistic_speed(evidence: &Evidence) -> Vec<Plate> {
     let drawn = |panel, set: &str, name| with_medians(panel, &evidence.of_target(set), name, 0, by_method);
-    let figure = traces(evidence, ["accuracy", "lpd"], drawn).captioned(provenance(evidence));
+    let figure = traces(evidence, &SETS, ["accuracy", "lpd"], drawn).captioned(provenance(evidence));
+    vec![Plate::new("test", figure), Plate::new("tail", tails(evidence))]
+}
+
+/// The curves of CW whose k-hat can be read off, by the set.
+const READINGS: [(&str, &str); 2] =
+    [("heart_cleveland_303", "CW, Fig. 5"), ("german_credit_numeric", "CW, Fig. 3")];
+
+/// k-hat against steps, a panel for each set; rings are what was read off the published figures.
+fn tails(evidence: &Evidence) -> Figure {
+    let sets = sets(evidence, &SETS);
+    let panel = |&(set, title): &(&str, &str)| {
+        let all = evidence.of_target(set);
+        let last = all.iter().filter_map(|series| series.steps().last().copied()).max().unwrap_or(1);
+        let x = Axis::linear("Iteration").spanning(0.0, last as f64);
+        let y = Axis::log("k-hat of *p* / *q*").spanning(0.3, 20.0);
+        let panel = Panel::new(x, y).titled(title).with(Layer::horizontal_rule(0.7).named("0.7"));
+        let panel = with_medians(panel, &all, "k_hat", 1, by_method);
+        let citation = READINGS.iter().find(|(known, _)| *known == set).map_or("", |(_, citation)| citation);
+        with_readings(panel, &all, citation)
+    };
+    let panels = sets.iter().map(panel).collect();
+    let caption = format!("{} Rings: read off the published figures.", provenance(evidence));
+    Figure::new(panels).as_multiples(sets.len().max(1)).shaped(0.8).captioned(caption)
+}
+
+/// MCMC-SE, Fig. 5 and Tab. 3: Gaussian processes. Rings are what was read off the published figure.
+pub fn processes(evidence: &Evidence) -> Vec<Plate> {
+    const SETS: [(&str, &str); 3] =
+        [("sonar", "sonar"), ("ionosphere", "ionosphere"), ("breast_wdbc", "breast")];
+    let drawn = |panel, set: &str, name: &str| {
+        let all = evidence.of_target(set);
+        let citation = if (set, name) == ("ionosphere", "lpd") { "MCMC-SE, Fig. 5" } else { "" };
+        with_readings(with_means(panel, &all, name, 0, by_method), &all, citation)
+    };
+    let figure = traces(evidence, &SETS, ["accuracy", "lpd"], drawn).captioned(provenance_of_means(evidence));
     vec![Plate::new("test", figure)]
 }
 
@@ -21,7 +59,7 @@ const SETS: [(&str, &str); 3] =
 pub fn logistic(evidence: &Evidence) -> Vec<Plate> {
     let drawn = |panel, set: &str, name| with_means(panel, &evidence.of_target(set), name, 0, by_method);
     let plate = |name: &str, metrics| {
-        Plate::new(name, traces(evidence, metrics, drawn).captioned(provenance_of_means(evidence)))
+        Plate::new(name, traces(evidence, &SETS, metrics, drawn).captioned(provenance_of_means(evidence)))
     };
     vec![
         plate("test", ["accuracy", "lpd"]),
@@ -35,32 +73,37 @@ fn side(name: &str) -> &'static str {
 }
 
 /// The sets that were fitted; all of them where none was.
-fn sets(evidence: &Evidence) -> Vec<(&'static str, &'static str)> {
+fn sets<'s>(evidence: &Evidence, all: &[(&'s str, &'s str)]) -> Vec<(&'s str, &'s str)> {
     let found =
         |(set, _): &&(&str, &str)| evidence.outcomes.is_empty() || !evidence.of_target(set).is_empty();
-    SETS.iter().filter(found).copied().collect()
+    all.iter().filter(found).copied().collect()
 }
 
 /// A row of panels for each metric, a column for each set.
 fn traces<'n>(
     evidence: &Evidence,
+    all: &[(&str, &str)],
     names: [&'n str; 2],
     drawn: impl Fn(Panel, &str, &'n str) -> Panel,
 ) -> Figure {
-    let sets = sets(evidence);
+    let sets = sets(evidence, all);
     let mut panels = Vec::new();
     for name in names {
         for &(set, title) in &sets {
             let what = if name.ends_with("accuracy") { "accuracy" } else { "log predictive density" };
             let mut y = Axis::linear(format!("{} {what}", side(name)));
             // Early densities are tens of nats below all later ones, which would be one line.
-            y = if what == "accuracy" { y.spanning(0.3, 0.92) } else { y.spanning(-1.3, -0.3) };
+            if all.iter().any(|(set, _)| *set == "pima") {
+                y = if what == "accuracy" { y.spanning(0.3, 0.92) } else { y.spanning(-1.3, -0.3) };
+            }
             let panel = Panel::new(Axis::linear("Iteration"), y).titled(title);
             panels.push(drawn(panel, set, name));
         }
     }
     let mut figure = Figure::new(panels).shaped(0.75);
-    (figure.columns, figure.shares_x, figure.shares_legend) = (sets.len(), true, true);
+    // One set alone has its two panels side by side.
+    (figure.columns, figure.shares_x) = if sets.len() > 1 { (sets.len(), true) } else { (2, false) };
+    figure.shares_legend = true;
     figure
 }
 

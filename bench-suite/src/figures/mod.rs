@@ -1,17 +1,24 @@
 //! Figures: pure functions from results to drawings.
 
+mod bias_bound;
 mod conditional_variance;
 mod convergence;
 mod curves;
 mod gaussian;
 mod logistic;
+mod marginal_likelihood;
+mod papers;
 
+pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
-pub use logistic::{logistic, logistic_speed};
+pub use logistic::{logistic, logistic_speed, processes};
+pub use marginal_likelihood::{radon, stock};
+pub use papers::papers;
 
 use crate::draw::Figure;
+use crate::evidence::Evidence;
 
 /// A figure with the name of its files.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +27,11 @@ pub struct Plate {
     pub name: String,
     /// What is drawn.
     pub figure: Figure,
+}
+
+/// No figure.
+pub fn none(_: &Evidence) -> Vec<Plate> {
+    Vec::new()
 }
 
 impl Plate {
@@ -38,7 +50,7 @@ mod tests {
     /// Whatever has been run so far, the figures can be drawn: with all rows, with none, and with infinities.
     #[test]
     fn every_figure_can_be_drawn_at_any_time() {
-        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance"];
+        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance", "log_z", "k_hat"];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
                 let rows = |_: &_, _, _| names.map(|name| (name, value)).to_vec();

@@ -12,6 +12,7 @@ use crate::look;
 use crate::provenance::Provenance;
 use crate::registry::Entry;
 use crate::runner::span;
+use crate::tables::Sheet;
 use mcsa::Error;
 
 /// An experiment, ready to be shown.
@@ -22,6 +23,8 @@ pub struct Card {
     pub text: &'static str,
     /// Figures by the name of their files.
     pub drawings: Vec<(String, Drawing)>,
+    /// Tables other than that of published cells.
+    pub sheets: Vec<Sheet>,
     /// Claims: citation, sentence, finding.
     pub findings: Vec<(&'static str, &'static str, Finding)>,
     /// Cells of the published table.
@@ -44,8 +47,8 @@ impl Card {
         }
         let found = |claim: crate::claims::Claim| (claim.citation, claim.sentence, claim.find(&evidence));
         let findings = (entry.claims)().into_iter().map(found).collect();
-        let comparisons = compare(&evidence)?;
-        Ok(Self { text: entry.text, drawings, findings, comparisons, runs, evidence })
+        let (comparisons, sheets) = (compare(&evidence)?, (entry.tables)(&evidence));
+        Ok(Self { text: entry.text, drawings, sheets, findings, comparisons, runs, evidence })
     }
 
     /// How many claims have this verdict.
@@ -74,14 +77,19 @@ impl Card {
         text.push_str(&self.state());
         for (name, drawing) in &self.drawings {
             let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
+            // An exhibit's numbers are formulas: there is no file of them.
+            let numbers = match experiment.is_exhibit() {
+                true => String::new(),
+                false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
+            };
             let _ = writeln!(
                 text,
                 "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
-                 <a href=\"{name}.png\">PNG</a> <a href=\"{id}.csv\">CSV</a></p></figure>",
-                id = experiment.id,
+                 <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>",
                 width = 1.4 * millimetres(svg),
             );
         }
+        self.sheets.iter().for_each(|sheet| text.push_str(&self.sheet(sheet)));
         text.push_str(&self.claims());
         text.push_str(&self.table());
         if !experiment.notes.is_empty() {
@@ -89,9 +97,11 @@ impl Card {
                 experiment.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
             let _ = writeln!(text, "<h3>Notes</h3>\n<ul class=\"notes\">{notes}</ul>");
         }
-        text.push_str(&details("Cost of each method", &self.costs()));
-        text.push_str(&details("Settings", &format!("<pre>{}</pre>\n", escape(self.text))));
-        text.push_str(&details("Runs", &self.provenance()));
+        if !experiment.is_exhibit() {
+            text.push_str(&details("Cost of each method", &self.costs()));
+            text.push_str(&details("Settings", &format!("<pre>{}</pre>\n", escape(self.text))));
+            text.push_str(&details("Runs", &self.provenance()));
+        }
         text + "</section>\n"
     }
 
@@ -125,6 +135,22 @@ impl Card {
         };
         let rows: Vec<Vec<String>> = self.findings.iter().map(row).collect();
         format!("<h3>Claims</h3>\n{}", table("claims", &["Verdict", "Claim", "Measured"], &rows))
+    }
+
+    /// A table with its name and note.
+    fn sheet(&self, sheet: &Sheet) -> String {
+        let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        let row = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
+        let rows: Vec<Vec<String>> = sheet.rows.iter().map(row).collect();
+        format!(
+            "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
+            escape(&sheet.title),
+            table("plain", &head, &rows),
+            escape(&sheet.note),
+            self.evidence.experiment.id,
+            sheet.name,
+        )
     }
 
     /// Cell by cell, a group for each data set and metric.

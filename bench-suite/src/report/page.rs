@@ -24,8 +24,13 @@ pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
     for card in cards {
         let beside = |name: &str, bytes: &[u8]| write_whole(&folder.join(name), bytes);
         let id = &card.evidence.experiment.id;
-        beside(&format!("{id}.csv"), csv(&card.evidence).as_bytes())?;
-        beside(&format!("{id}-tasks.csv"), tasks(&card.evidence).as_bytes())?;
+        if !card.evidence.experiment.is_exhibit() {
+            beside(&format!("{id}.csv"), csv(&card.evidence).as_bytes())?;
+            beside(&format!("{id}-tasks.csv"), tasks(&card.evidence).as_bytes())?;
+        }
+        for sheet in &card.sheets {
+            beside(&format!("{id}-{}.csv", sheet.name), sheet.csv().as_bytes())?;
+        }
         for (name, drawing) in &card.drawings {
             beside(&format!("{name}.svg"), drawing.svg.as_bytes())?;
             let png = drawing.png(300.0).map_err(|error| Error::invalid(format!("{name}: {error}")))?;
@@ -104,6 +109,9 @@ fn row(card: &Card) -> Vec<String> {
     let (meet, all) = (card.cells(Agreement::Overlap), card.comparisons.len());
     cells.push(if all == 0 { "·".into() } else { format!("{meet} of {all}") });
     let state = if card.evidence.is_stale { " <span class=\"pill open\">stale</span>" } else { "" };
-    cells.push(format!("{}{state}", card.evidence.replicates()));
+    cells.push(match experiment.is_exhibit() {
+        true => "·".to_owned(),
+        false => format!("{}{state}", card.evidence.replicates()),
+    });
     cells
 }

@@ -24,7 +24,10 @@ impl Claims {
         let entries = self.selection.entries()?;
         for card in self.selection.cards(&entries)? {
             let experiment = &card.evidence.experiment;
-            writeln!(out, "{}: {} replicates", experiment.id, card.evidence.replicates())?;
+            match experiment.is_exhibit() {
+                true => writeln!(out, "{}: computed", experiment.id)?,
+                false => writeln!(out, "{}: {} replicates", experiment.id, card.evidence.replicates())?,
+            }
             for (citation, sentence, finding) in &card.findings {
                 writeln!(out, "  {:20} {sentence} ({citation})", finding.verdict.name())?;
                 let number =

@@ -102,6 +102,10 @@ impl Figures {
             if !experiment.reproduces.is_empty() {
                 writeln!(out, "{:14} {}", "", experiment.reproduces.join("; "))?;
             }
+            if experiment.is_exhibit() {
+                writeln!(out, "{:14} no jobs: computed when it is drawn", "")?;
+                continue;
+            }
             for preset in PresetName::ALL {
                 let plan = plan(&experiment, preset, &catalogue)?;
                 let effort = experiment.preset(preset)?;

@@ -1,0 +1,38 @@
+//! MCMC-SE, Fig. 6; CW, Fig. 4: the estimated evidence against steps.
+
+use super::Plate;
+use super::curves::{by_method, provenance, with_medians, with_readings};
+use crate::claims::RADON;
+use crate::draw::{Axis, Dash, Figure, Layer, Panel, Style};
+use crate::evidence::Evidence;
+
+/// Radon, with the exact evidence, the published reference, and what was read off the published curves.
+pub fn radon(evidence: &Evidence) -> Vec<Plate> {
+    let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-1160.0, -1098.0);
+    let mut panel = Panel::new(Axis::linear("Iteration"), y)
+        .with(Layer::horizontal_rule(RADON).named("exact"))
+        .with(published_reference());
+    panel = with_medians(panel, &evidence.series(), "log_z", 0, by_method);
+    panel = with_readings(panel, &evidence.series(), "MCMC-SE, Fig. 6");
+    vec![Plate::new("evidence", figure(panel, evidence))]
+}
+
+/// The index, without reference: none is published, and the series is another.
+pub fn stock(evidence: &Evidence) -> Vec<Plate> {
+    let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-50e3, -18e3);
+    let panel = Panel::new(Axis::linear("Iteration"), y);
+    let panel = with_medians(panel, &evidence.series(), "log_z", 0, by_method);
+    let panel = with_readings(panel, &evidence.series(), "CW, Fig. 4b");
+    vec![Plate::new("evidence", figure(panel, evidence))]
+}
+
+/// What the papers drew as the truth.
+fn published_reference() -> Layer {
+    let style = Style { dash: Dash::Dotted, ..Style::reference() };
+    Layer::horizontal_rule(-1115.6).styled(style).named("published as exact")
+}
+
+fn figure(panel: Panel, evidence: &Evidence) -> Figure {
+    let caption = format!("{} Rings: read off the published figure.", provenance(evidence));
+    Figure::new(vec![panel]).wide(120.0).captioned(caption)
+}

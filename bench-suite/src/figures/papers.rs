@@ -1,0 +1,102 @@
+//! The charts of the papers' claims.
+
+use mcsa_theory::curves::{self, Chart, Curve};
+
+use super::Plate;
+use crate::claims::judged;
+use crate::draw::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
+use crate::evidence::Evidence;
+
+/// A figure for each chart, its caption with the verdict of a search.
+pub fn papers(_: &Evidence) -> Vec<Plate> {
+    curves::all().iter().map(|chart| Plate::new(chart.name, figure(chart))).collect()
+}
+
+fn figure(chart: &Chart) -> Figure {
+    let caption = match judged(chart.claim) {
+        Some(judgement) => {
+            let standing = judgement.standing();
+            format!("{}, {}: {}", judgement.paper.key, judgement.place, chart.caption(standing))
+        }
+        None => chart.sight.to_owned(),
+    };
+    let is_cloud = chart.name == "jensen-gap";
+    let x = if is_cloud || doubles(&chart.curves) {
+        Axis::log(plain(chart.x))
+    } else {
+        Axis::linear(plain(chart.x))
+    };
+    let y = if is_cloud || spans_decades(&chart.curves) {
+        Axis::log(plain(chart.y))
+    } else {
+        Axis::linear(plain(chart.y))
+    };
+    let mut panel = Panel::new(x, y);
+    if is_cloud {
+        let ends = [3e-4, 1.0];
+        panel.x = panel.x.spanning(3e-4, 3.0);
+        panel.y = panel.y.spanning(1e-6, 1.0);
+        panel = panel.with(Layer::line(ends, ends).styled(Style::reference()).named("gap = bound"));
+    }
+    for (index, curve) in chart.curves.iter().enumerate() {
+        let (x, y): (Vec<f64>, Vec<f64>) = curve.points.iter().copied().unzip();
+        let style = style(curve.label, index);
+        let layer = match is_cloud {
+            true => Layer::points(x, y).styled(style.sized(2.2).faint(0.7)),
+            false => Layer::line(x, y).styled(style),
+        };
+        panel = panel.with(layer.named(plain(curve.label)));
+    }
+    Figure::new(vec![panel]).captioned(plain(&caption))
+}
+
+/// The quantity itself broad and black, so that a bound it attains can be seen on it.
+fn style(label: &str, index: usize) -> Style {
+    let plain = Style::series(index);
+    let of = |color: Color, dash: Dash, width: f64| Style { color, dash, width, ..plain };
+    match label {
+        "printed" => of(PALETTE[1], Dash::Short, 1.3),
+        "corrected" => of(PALETTE[0], Dash::Long, 1.3),
+        "limit" | "1/N" => of(Color::GREY, Dash::Dotted, 1.3),
+        "exact" | "exact, worst start" | "surrogate" | "to independent copies" => {
+            of(Color::BLACK, Dash::Solid, 2.2)
+        }
+        "exact likelihood" | "to a stationary path" => of(PALETTE[2], Dash::Solid, 1.3),
+        _ => plain,
+    }
+}
+
+/// Whether abscissae double, as counts on a logarithmic axis should.
+fn doubles(curves: &[Curve]) -> bool {
+    let pair = |window: &[(f64, f64)]| window[1].0 == 2.0 * window[0].0;
+    curves.iter().all(|curve| curve.points.len() > 2 && curve.points.windows(2).all(pair))
+}
+
+/// Whether all ordinates are positive, and some curve that is not a bound falls or rises more than thirtyfold.
+fn spans_decades(curves: &[Curve]) -> bool {
+    let ends = |curve: &Curve| {
+        let all = || curve.points.iter().map(|point| point.1);
+        (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
+    };
+    let is_wide = |curve: &Curve| {
+        let (low, high) = ends(curve);
+        !matches!(curve.label, "printed" | "corrected") && high > 30.0 * low
+    };
+    curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
+}
+
+/// Words, with indices and exponents of one letter set as such and other marks taken as they are.
+fn plain(text: &str) -> String {
+    let (mut marked, mut letters) = (String::new(), text.chars().peekable());
+    while let Some(c) = letters.next() {
+        match (c, letters.peek()) {
+            ('_' | '^', Some(&next)) if next.is_alphanumeric() => {
+                marked.push_str(&format!("{c}{{{next}}}"));
+                letters.next();
+            }
+            _ if "\\*^_{}".contains(c) => marked.extend(['\\', c]),
+            _ => marked.push(c),
+        }
+    }
+    marked
+}
