@@ -32,12 +32,14 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 5] = [
+pub const REGISTRY: [Entry; 7] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
     entry!("cw-fig6", convergence),
     entry!("cw-fig7", conditional_variance),
+    entry!("mcsa-fig-gradvar", gradient_variance),
+    entry!("mcsa-fig-stepsize", step_size),
 ];
 
 impl Entry {

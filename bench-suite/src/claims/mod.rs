@@ -7,15 +7,19 @@
 mod conditional_variance;
 mod convergence;
 mod gaussian;
+mod gradient_variance;
 mod logistic;
 mod logistic_speed;
 mod resampling;
+pub(crate) mod step_size;
 
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
+pub use gradient_variance::gradient_variance;
 pub use logistic::logistic;
 pub use logistic_speed::logistic_speed;
+pub use step_size::step_size;
 
 use crate::evidence::Evidence;
 

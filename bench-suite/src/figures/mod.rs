@@ -4,12 +4,16 @@ mod conditional_variance;
 mod convergence;
 mod curves;
 mod gaussian;
+mod gradient_variance;
 mod logistic;
+mod step_size;
 
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
+pub use gradient_variance::gradient_variance;
 pub use logistic::{logistic, logistic_speed};
+pub use step_size::step_size;
 
 use crate::draw::Figure;
 
