@@ -32,7 +32,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 7] = [
+pub const REGISTRY: [Entry; 9] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -40,6 +40,8 @@ pub const REGISTRY: [Entry; 7] = [
     entry!("cw-fig7", conditional_variance),
     entry!("mcsa-fig-gradvar", gradient_variance),
     entry!("mcsa-fig-stepsize", step_size),
+    entry!("mcsa-tab-bnn", neural_regression),
+    entry!("mcsa-tab-rgp", robust_process),
 ];
 
 impl Entry {

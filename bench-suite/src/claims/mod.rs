@@ -10,7 +10,10 @@ mod gaussian;
 mod gradient_variance;
 mod logistic;
 mod logistic_speed;
+mod neural_regression;
 mod resampling;
+mod responses;
+mod robust_process;
 pub(crate) mod step_size;
 
 pub use conditional_variance::conditional_variance;
@@ -19,6 +22,8 @@ pub use gaussian::gaussian;
 pub use gradient_variance::gradient_variance;
 pub use logistic::logistic;
 pub use logistic_speed::logistic_speed;
+pub use neural_regression::neural_regression;
+pub use robust_process::robust_process;
 pub use step_size::step_size;
 
 use crate::evidence::Evidence;

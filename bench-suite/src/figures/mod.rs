@@ -6,6 +6,7 @@ mod curves;
 mod gaussian;
 mod gradient_variance;
 mod logistic;
+mod responses;
 mod step_size;
 
 pub use conditional_variance::conditional_variance;
@@ -13,6 +14,7 @@ pub use convergence::convergence;
 pub use gaussian::gaussian;
 pub use gradient_variance::gradient_variance;
 pub use logistic::{logistic, logistic_speed};
+pub use responses::{neural_regression, robust_process};
 pub use step_size::step_size;
 
 use crate::draw::Figure;
@@ -42,7 +44,17 @@ mod tests {
     /// Whatever has been run so far, the figures can be drawn: with all rows, with none, and with infinities.
     #[test]
     fn every_figure_can_be_drawn_at_any_time() {
-        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance"];
+        let names = [
+            "kl",
+            "kl_floor",
+            "accuracy",
+            "lpd",
+            "lpd_as_published",
+            "rmse",
+            "seconds",
+            "variance",
+            "weights_below_0.1",
+        ];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
                 let rows = |_: &_, _, _| names.map(|name| (name, value)).to_vec();
