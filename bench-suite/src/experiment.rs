@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::Method;
 use crate::kinds::{Fits, Task, Variances};
 
 /// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]` or `[variances]` plan jobs of a kind; an
@@ -92,6 +93,13 @@ pub struct Preset {
     pub targets: Option<Vec<String>>,
     /// Only methods of these kinds.
     pub methods: Option<Vec<String>>,
+    /// Only methods with these budgets.
+    pub budgets: Option<Vec<usize>>,
+    /// Of the optimisers of the file only every so-manieth, beginning with the first.
+    pub stride: Option<usize>,
+    /// Sets of chains beside each fit, from which the variance of its direction is measured; none if absent.
+    #[serde(default)]
+    pub auxiliary: u64,
 }
 
 impl Experiment {
@@ -139,7 +147,7 @@ impl Experiment {
 
     /// A preset that names a target or method that is not compared would silently run less.
     fn check_names(&self, name: PresetName, preset: &Preset) -> Result<(), Error> {
-        let all = Task::all(self, &Preset { targets: None, methods: None, ..preset.clone() })?;
+        let all = Task::all(self, &Preset { targets: None, methods: None, budgets: None, ..preset.clone() })?;
         let named = |names: &Option<Vec<String>>, key: &str, is_it: &dyn Fn(&Task, &str) -> bool| {
             let unknown = |label: &&String| !all.iter().any(|task| is_it(task, label));
             match names.iter().flatten().find(unknown) {
@@ -150,7 +158,9 @@ impl Experiment {
             }
         };
         named(&preset.targets, "targets", &|task, label| task.target().label() == label)?;
-        named(&preset.methods, "methods", &|task, label| task.method().kind() == label)
+        named(&preset.methods, "methods", &|task, label| task.method().kind() == label)?;
+        let budgets = preset.budgets.as_ref().map(|all| all.iter().map(usize::to_string).collect());
+        named(&budgets, "budgets", &|task, label| task.method().budget().to_string() == label)
     }
 
     /// The effort of a preset.
@@ -171,11 +181,12 @@ impl Experiment {
 
 impl Preset {
     /// Whether a target and a method are part of it.
-    pub(crate) fn admits(&self, target: &str, method: &str) -> bool {
+    pub(crate) fn admits(&self, target: &str, method: &Method) -> bool {
         let among = |names: &Option<Vec<String>>, name: &str| {
             names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
         };
-        among(&self.targets, target) && among(&self.methods, method)
+        let has_budget = self.budgets.as_ref().is_none_or(|budgets| budgets.contains(&method.budget()));
+        among(&self.targets, target) && among(&self.methods, method.kind()) && has_budget
     }
 }
 

@@ -39,7 +39,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 13] = [
+pub const REGISTRY: [Entry; 17] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -53,6 +53,10 @@ pub const REGISTRY: [Entry; 13] = [
     entry!("pmcsa-tab1", bounds, figures::none, tables::bounds),
     entry!("pmcsa-tab2", cost, figures::none, tables::cost),
     entry!("theory", papers),
+    entry!("mcsa-fig-gradvar", gradient_variance),
+    entry!("mcsa-fig-stepsize", step_size),
+    entry!("mcsa-tab-bnn", neural_regression),
+    entry!("mcsa-tab-rgp", robust_process),
 ];
 
 impl Entry {

@@ -5,4 +5,4 @@
 
 mod predictive_variance;
 
-pub use predictive_variance::predictive_variance;
+pub use predictive_variance::{kernel, predictive_variance};

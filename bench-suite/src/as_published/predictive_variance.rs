@@ -4,7 +4,7 @@ use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
 use mcsa::{Error, same_length};
 
-/// The variance of a new latent value as the scripts of `pMCSA` computed it.
+/// The variances of new latent values as the scripts of `pMCSA` computed them; `cross` has a column for each.
 ///
 /// ```text
 /// published:  k** - k^T (K + diag(1 / s^2))^-1 k
@@ -18,11 +18,11 @@ use mcsa::{Error, same_length};
 /// If the shapes differ, a variance is not positive, or the sum of matrices is not positive definite.
 pub fn predictive_variance(
     prior: f64,
-    cross: &[f64],
+    cross: MatRef<'_, f64>,
     kernel: MatRef<'_, f64>,
     variances: &[f64],
-) -> Result<f64, Error> {
-    let n = cross.len();
+) -> Result<Vec<f64>, Error> {
+    let n = cross.nrows();
     same_length("kernel rows", n, kernel.nrows())?;
     same_length("kernel columns", n, kernel.ncols())?;
     same_length("variances", n, variances.len())?;
@@ -32,8 +32,27 @@ pub fn predictive_variance(
     let sum = Mat::from_fn(n, n, |i, j| kernel[(i, j)] + if i == j { 1.0 / variances[i] } else { 0.0 });
     let factor =
         sum.llt(Side::Lower).map_err(|_| Error::invalid("K + diag(1 / s^2) is not positive definite"))?;
-    let solved = factor.solve(Mat::from_fn(n, 1, |i, _| cross[i]));
-    Ok(prior - (0..n).map(|i| cross[i] * solved[(i, 0)]).sum::<f64>())
+    let solved = factor.solve(cross);
+    let explained = |j: usize| (0..n).map(|i| cross[(i, j)] * solved[(i, j)]).sum::<f64>();
+    Ok((0..cross.ncols()).map(|j| prior - explained(j)).collect())
+}
+
+/// The kernel of the Gaussian processes between rows of `x` and rows of `other`.
+///
+/// ```text
+/// a^2 (1 + r sqrt 5 + 5 r^2/3) e^(-r sqrt 5),   r^2 = sum_k (x_ik - x_jk)^2 / l_k^2
+/// ```
+pub fn kernel(
+    x: MatRef<'_, f64>,
+    other: MatRef<'_, f64>,
+    log_amplitude: f64,
+    log_lengths: &[f64],
+) -> Mat<f64> {
+    Mat::from_fn(x.nrows(), other.nrows(), |i, j| {
+        let term = |(k, log): (usize, &f64)| ((x[(i, k)] - other[(j, k)]) * (-log).exp()).powi(2);
+        let s = (5.0 * log_lengths.iter().enumerate().map(term).sum::<f64>()).sqrt();
+        (2.0 * log_amplitude - s).exp() * (1.0 + s + s * s / 3.0)
+    })
 }
 
 #[cfg(test)]
@@ -46,7 +65,9 @@ mod tests {
     #[test]
     fn uncertainty_goes_the_wrong_way() {
         let cross = 0.8_f64;
-        let published = |s2: f64| predictive_variance(1.0, &[cross], mat![[1.0]].as_ref(), &[s2]).unwrap();
+        let published = |s2: f64| {
+            predictive_variance(1.0, mat![[cross]].as_ref(), mat![[1.0]].as_ref(), &[s2]).unwrap()[0]
+        };
         let correct = |s2: f64| 1.0 - cross * cross * (1.0 - s2);
         for s2 in [0.1, 0.5, 0.9] {
             assert!((published(s2) - (1.0 - cross * cross / (1.0 + 1.0 / s2))).abs() < 1e-15);
@@ -61,8 +82,33 @@ mod tests {
     #[test]
     fn bad_input_is_refused() {
         let kernel = Mat::<f64>::identity(2, 2);
-        assert!(predictive_variance(1.0, &[0.1], kernel.as_ref(), &[1.0]).is_err());
-        assert!(predictive_variance(1.0, &[0.1, 0.1], kernel.as_ref(), &[1.0, f64::NAN]).is_err());
-        assert!(predictive_variance(1.0, &[0.1, 0.1], kernel.as_ref(), &[1.0, 0.0]).is_err());
+        let refused = |cross: Mat<f64>, variances: &[f64]| {
+            predictive_variance(1.0, cross.as_ref(), kernel.as_ref(), variances).is_err()
+        };
+        assert!(refused(mat![[0.1]], &[1.0]));
+        assert!(refused(mat![[0.1], [0.1]], &[1.0, f64::NAN]));
+        assert!(refused(mat![[0.1], [0.1]], &[1.0, 0.0]));
+        assert!(!refused(mat![[0.1], [0.1]], &[1.0, 1.0]));
+    }
+
+    /// Under the correct rule this kernel gives what the model predicts: it is the model's.
+    #[test]
+    fn the_kernel_is_that_of_the_model() {
+        let (x, new) = (mat![[0.0, 1.0], [0.7, -0.4], [-1.1, 0.3]], mat![[0.2, 0.1], [0.0, 1.0]]);
+        let model = mcsa_models::RobustGaussianProcess::new(x.as_ref(), &[0.3, 0.1, -2.0]).unwrap();
+        let mean: [f64; 9] = [0.1, -0.7, 0.3, 1.0, 0.2, -0.1, 0.5, -0.2, 0.1];
+        let variance = [0.3; 9];
+        let nugget = (2.0 * mean[1]).exp() + 1e-6;
+        let mut square = kernel(x.as_ref(), x.as_ref(), mean[2], &mean[4..6]);
+        (0..3).for_each(|i| square[(i, i)] += nugget);
+        let cross = kernel(x.as_ref(), new.as_ref(), mean[2], &mean[4..6]);
+        let solved = square.llt(Side::Lower).unwrap().solve(&cross);
+        let found = model.predict_from_moments(new.as_ref(), &mean, &variance).unwrap();
+        for (j, (m, v)) in found.into_iter().enumerate() {
+            let expected: f64 = (0..3).map(|i| solved[(i, j)] * mean[6 + i]).sum();
+            let term = |i: usize| solved[(i, j)] * (0.3 * solved[(i, j)] - cross[(i, j)]);
+            let spread = (2.0 * mean[2]).exp() + nugget + (0..3).map(term).sum::<f64>();
+            assert!((m - expected).abs() < 1e-10 && (v - spread).abs() < 1e-10, "{j}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use mcsa_models::{
 
 use super::judge::tail_shape;
 use super::{Judge, Measures, Posterior};
+use crate::as_published::{kernel, predictive_variance};
 use crate::data::{Dataset, Scaling};
 
 /// Accuracy and mean log predictive density of labels, on both sides of the split, and the tail of the weights `p / q`.
@@ -69,7 +70,8 @@ impl Judge for ProcessLabels {
     }
 }
 
-/// Root mean squared error and mean log predictive density of responses, in the units of the data.
+/// Root mean squared error and mean log predictive density of responses, in the units of the data; and how many of the
+/// network's weights have means near zero.
 pub(super) struct Responses {
     pub(super) model: Arc<NeuralRegression>,
     pub(super) test: Dataset,
@@ -82,18 +84,42 @@ impl Judge for Responses {
         let (mut means, mut spreads) = (vec![0.0; self.test.rows()], vec![0.0; self.test.rows()]);
         self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
         let lpd = normal_log_predictive_density(&means, &spreads, &self.test.y);
-        Ok(of_responses(&means, lpd, &self.test, &self.scaling))
+        let mut measures = of_responses(&means, lpd, &self.test, &self.scaling);
+        measures.extend(of_weights(&mean[2..]));
+        Ok(measures)
     }
 }
+
+/// The share of weights whose mean is closer to zero than each of these, and the standard deviation of the means.
+fn of_weights(means: &[f64]) -> impl Iterator<Item = (&'static str, f64)> {
+    let count = means.len() as f64;
+    let share = |bound: f64| means.iter().filter(|mean| mean.abs() < bound).count() as f64 / count;
+    let shares: Vec<_> = NEAR_ZERO.iter().map(|&(name, bound)| (name, share(bound))).collect();
+    let centre = means.iter().sum::<f64>() / count;
+    let square = means.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / count;
+    shares.into_iter().chain([("weights_deviation", square.sqrt())])
+}
+
+/// Names of shares, with their bounds.
+pub(crate) const NEAR_ZERO: [(&str, f64); 7] = [
+    ("weights_below_0.01", 0.01),
+    ("weights_below_0.03", 0.03),
+    ("weights_below_0.1", 0.1),
+    ("weights_below_0.3", 0.3),
+    ("weights_below_1", 1.0),
+    ("weights_below_3", 3.0),
+    ("weights_below_10", 10.0),
+];
 
 fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> Measures {
     let error = root_mean_squared_error(means, &test.y);
     vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.log_deviation())]
 }
 
-/// The same for a Gaussian process with Student noise.
+/// The same for a Gaussian process with Student noise; beside it the density by the published variance.
 pub(super) struct ProcessResponses {
     pub(super) model: Arc<RobustGaussianProcess>,
+    pub(super) train: Dataset,
     pub(super) test: Dataset,
     pub(super) scaling: Scaling,
 }
@@ -104,6 +130,26 @@ impl Judge for ProcessResponses {
         let moments = self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances)?;
         let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();
         let lpd = self.model.log_predictive_density(mean, &moments, &self.test.y);
-        Ok(of_responses(&means, lpd, &self.test, &self.scaling))
+        let mut measures = of_responses(&means, lpd, &self.test, &self.scaling);
+        let published = self.as_published(mean, &variances, &means)?;
+        measures.push(("lpd_as_published", published - self.scaling.log_deviation()));
+        Ok(measures)
+    }
+}
+
+impl ProcessResponses {
+    fn as_published(&self, mean: &[f64], variances: &[f64], means: &[f64]) -> Result<f64, Error> {
+        let (x, new) = (self.train.x.as_ref(), self.test.x.as_ref());
+        // log eps_y, log eps_f, log a, log nu, then lengths, then the field.
+        let (nugget, amplitude) = ((2.0 * mean[1]).exp() + 1e-6, mean[2]);
+        let first = 4 + x.ncols();
+        let mut square = kernel(x, x, amplitude, &mean[4..first]);
+        (0..x.nrows()).for_each(|i| square[(i, i)] += nugget);
+        let cross = kernel(x, new, amplitude, &mean[4..first]);
+        let prior = (2.0 * amplitude).exp();
+        let spreads = predictive_variance(prior, cross.as_ref(), square.as_ref(), &variances[first..])?;
+        let moments: Vec<(f64, f64)> =
+            means.iter().copied().zip(spreads.into_iter().map(|v| v.max(0.0))).collect();
+        Ok(self.model.log_predictive_density(mean, &moments, &self.test.y))
     }
 }

@@ -256,7 +256,7 @@ impl Target {
                 let model = Arc::new(RobustGaussianProcess::new(train.x.as_ref(), &train.y)?);
                 Ok(Problem {
                     posterior: model.clone(),
-                    judge: Box::new(ProcessResponses { model, test, scaling }),
+                    judge: Box::new(ProcessResponses { model, train, test, scaling }),
                 })
             }
         }

@@ -5,17 +5,23 @@ mod conditional_variance;
 mod convergence;
 mod curves;
 mod gaussian;
+mod gradient_variance;
 mod logistic;
 mod marginal_likelihood;
 mod papers;
+mod responses;
+mod step_size;
 
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use gaussian::gaussian;
+pub use gradient_variance::gradient_variance;
 pub use logistic::{logistic, logistic_speed, processes};
 pub use marginal_likelihood::{radon, stock};
 pub use papers::papers;
+pub use responses::{neural_regression, robust_process};
+pub use step_size::step_size;
 
 use crate::draw::Figure;
 use crate::evidence::Evidence;
@@ -50,7 +56,19 @@ mod tests {
     /// Whatever has been run so far, the figures can be drawn: with all rows, with none, and with infinities.
     #[test]
     fn every_figure_can_be_drawn_at_any_time() {
-        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance", "log_z", "k_hat"];
+        let names = [
+            "kl",
+            "kl_floor",
+            "accuracy",
+            "lpd",
+            "log_z",
+            "k_hat",
+            "lpd_as_published",
+            "rmse",
+            "seconds",
+            "variance",
+            "weights_below_0.1",
+        ];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
                 let rows = |_: &_, _, _| names.map(|name| (name, value)).to_vec();

@@ -8,6 +8,7 @@ use mcsa::{Counted, Error, Estimator};
 use mcsa_estimators::{Ascent, Fit as State, Observer, Outcome, Stop, View};
 use serde::{Deserialize, Serialize};
 
+use super::auxiliary::Auxiliary;
 use super::{Done, Due, Running, Trace, aside, totals};
 use crate::catalog::{
     Approximation, Beginning, CountedFamily, CountedTarget, Method, Problem, Rule, Target, WithEstimator,
@@ -56,6 +57,14 @@ pub struct Fit {
     pub steps: u64,
     /// Which of them are recorded.
     pub trace: Trace,
+    /// From how many sets of chains beside it the variance of its direction is measured.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub auxiliary: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_none(sets: &u64) -> bool {
+    *sets == 0
 }
 
 /// Targets, methods and optimisers of a grid.
@@ -84,8 +93,9 @@ impl Fits {
         let mut tasks = Vec::new();
         for Placed { value: target, .. } in &targets {
             let label = target.label();
-            for optimizer in optimizers.iter().filter(|optimizer| optimizer.is_on(label)) {
-                let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, m.value.kind());
+            let stride = preset.stride.unwrap_or(1).max(1);
+            for optimizer in optimizers.iter().step_by(stride).filter(|optimizer| optimizer.is_on(label)) {
+                let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, &m.value);
                 tasks.extend(methods.iter().filter(is_here).map(|method| Fit {
                     target: target.clone(),
                     family: self.family.clone(),
@@ -94,6 +104,7 @@ impl Fits {
                     optimizer: optimizer.value.clone(),
                     steps: preset.steps,
                     trace: self.trace,
+                    auxiliary: preset.auxiliary,
                 }));
             }
         }
@@ -137,6 +148,7 @@ struct Checkpoint<S: Serialize + for<'d> Deserialize<'d>, O: Serialize + for<'d>
     fit: State<S, O>,
     rows: Vec<Row>,
     spent: Spent,
+    auxiliary: Option<Auxiliary<S>>,
 }
 
 /// Evaluations and seconds.
@@ -147,8 +159,10 @@ struct Spent {
 }
 
 /// Collects rows. What it measures is not counted, neither as evaluations nor as time.
-struct Recorder<'s, 'a> {
+struct Recorder<'s, 'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> {
     scene: Scene<'s, 'a>,
+    estimator: &'s E,
+    auxiliary: Option<Auxiliary<E::State>>,
     steps: Vec<u64>,
     rows: Vec<Row>,
     before: Spent,
@@ -157,7 +171,7 @@ struct Recorder<'s, 'a> {
     failed: Option<Error>,
 }
 
-impl Recorder<'_, '_> {
+impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E> {
     fn spent(&self) -> Spent {
         let mut counts = self.scene.counts();
         for (name, count) in &self.before.counts {
@@ -169,11 +183,16 @@ impl Recorder<'_, '_> {
     fn record(&mut self, step: u64, params: &[f64], info: Option<&dyn mcsa::Record>) -> Result<(), Error> {
         let spent = self.spent();
         let start = now();
-        let Scene { job, problem, family, .. } = self.scene;
+        let Scene { job, problem, target, family, .. } = self.scene;
         let stream = aside(job.seed, "measure").stream(0, step);
         let measures = problem.judge.measure(*family.inner(), params, stream)?;
         let mut values: BTreeMap<String, f64> =
             measures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        if let Some(auxiliary) = &mut self.auxiliary {
+            let variance =
+                auxiliary.variance(self.estimator, *target.inner(), *family.inner(), params, step)?;
+            values.insert("variance".to_owned(), variance);
+        }
         if let Some(info) = info {
             info.record(&mut |name, value| {
                 values.insert(name.to_owned(), value);
@@ -189,7 +208,7 @@ impl Recorder<'_, '_> {
     }
 }
 
-impl Observer for Recorder<'_, '_> {
+impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Observer for Recorder<'_, 'a, E> {
     fn observe(&mut self, view: &View<'_>) -> ControlFlow<Stop> {
         if self.steps.binary_search(&view.step).is_ok()
             && let Err(error) = self.record(view.step, view.params, Some(view.info))
@@ -224,18 +243,39 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
         let since = now();
         let kept: Option<Checkpoint<_, _>> = running.store.checkpoint(job)?;
         let is_new = kept.is_none();
-        let Checkpoint { mut fit, rows, spent } = match kept {
+        let Checkpoint { mut fit, rows, spent, auxiliary } = match kept {
             Some(checkpoint) => checkpoint,
             None => {
-                Checkpoint { fit: ascent.start(self.initial)?, rows: Vec::new(), spent: Spent::default() }
+                let seed = aside(job.seed, "auxiliary");
+                let start = || {
+                    Auxiliary::start(
+                        plan.auxiliary,
+                        &ascent.estimator,
+                        *target.inner(),
+                        *family.inner(),
+                        seed,
+                    )
+                };
+                let auxiliary = (plan.auxiliary > 0).then(start).transpose()?;
+                let fit = ascent.start(self.initial)?;
+                Checkpoint { fit, rows: Vec::new(), spent: Spent::default(), auxiliary }
             }
         };
         // A checkpoint that belongs elsewhere is an error; what goes wrong later is a result.
         let file = || format!("{}/{}.checkpoint", job.experiment, job.id());
         ascent.run(&mut fit, 0, &mut []).map_err(|error| error.within(file()))?;
         let steps = plan.trace.steps(plan.steps);
-        let mut recorder =
-            Recorder { scene: self.scene, steps, rows, before: spent, since, aside: 0.0, failed: None };
+        let mut recorder = Recorder {
+            scene: self.scene,
+            estimator: &ascent.estimator,
+            auxiliary,
+            steps,
+            rows,
+            before: spent,
+            since,
+            aside: 0.0,
+            failed: None,
+        };
         if is_new {
             recorder.record(0, fit.params(), None)?;
         }
@@ -278,9 +318,10 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             };
             if is_due && fit.step() < plan.steps {
                 let spent = recorder.spent();
-                let checkpoint = Checkpoint { fit, rows: std::mem::take(&mut recorder.rows), spent };
+                let (rows, auxiliary) = (std::mem::take(&mut recorder.rows), recorder.auxiliary.take());
+                let checkpoint = Checkpoint { fit, rows, spent, auxiliary };
                 running.store.keep_checkpoint(job, &checkpoint)?;
-                Checkpoint { fit, rows: recorder.rows, .. } = checkpoint;
+                Checkpoint { fit, rows: recorder.rows, auxiliary: recorder.auxiliary, .. } = checkpoint;
                 saved = now();
             }
             if !(running.progress)(made * effort) && is_due && fit.step() < plan.steps {

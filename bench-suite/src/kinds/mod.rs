@@ -1,6 +1,7 @@
 //! Kinds of jobs. Each is a file with the section of an experiment that plans it, the task that one job of it is, and how
 //! that task is run.
 
+mod auxiliary;
 mod fit;
 mod trace;
 mod variance;

@@ -58,8 +58,7 @@ impl Variances {
         let target = Target::StandardGaussian { dim: self.dim };
         let mut tasks = Vec::new();
         for &gap in &self.gaps {
-            for method in methods.iter().map(|m| &m.value).filter(|m| preset.admits(target.label(), m.kind()))
-            {
+            for method in methods.iter().map(|m| &m.value).filter(|m| preset.admits(target.label(), m)) {
                 tasks.push(Variance {
                     target: target.clone(),
                     scale: self.scale,

@@ -170,6 +170,7 @@ impl FitModel {
             optimizer: typed::<Rule>("optimizer", &parts["optimizer"])?,
             steps: typed::<Length>("--set", &parts[""])?.steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
+            auxiliary: 0,
         })
     }
 }

@@ -1,0 +1,196 @@
+//! Of how much the step size matters.
+
+use super::{Claim, Finding, greatest, least};
+use crate::catalog::Rule;
+use crate::evidence::{Evidence, Series};
+use crate::quantile::quantile;
+
+const CITATION: &str = "pMCSA, stepsize figure";
+const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc", "msc-rb"];
+const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
+
+/// What pMCSA says of its figure of step sizes.
+pub fn step_size() -> Vec<Claim> {
+    vec![
+        Claim {
+            citation: CITATION,
+            sentence: "Under every optimiser, parallel chains get near the optimum for the widest range of step sizes.",
+            judge: parallel_is_widest,
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "JSA, MSC and MSC-RB have their widest range under Adam.",
+            judge: adam_is_widest,
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "Under Adam with step size 0.01 all methods converge.",
+            judge: all_converge,
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "There, parallel chains end lowest.",
+            judge: parallel_is_lowest,
+        },
+    ]
+}
+
+/// The step size of a fit.
+pub(crate) fn rate(series: &Series<'_>) -> Option<f64> {
+    let rate = match series.rule()? {
+        Rule::Adam(rule) => rule.rate(),
+        Rule::Sgd(rule) => &rule.rate,
+        Rule::Momentum(rule) => rule.rate(),
+        Rule::Nesterov(rule) => rule.rate(),
+        _ => return None,
+    };
+    Some(rate.at(1))
+}
+
+/// Tenth percentile, median and ninetieth percentile of the divergence at the end; a fit that diverged is infinitely far.
+pub(crate) fn ends(series: &Series<'_>) -> Option<[f64; 3]> {
+    let end = |outcome: &&crate::store::Outcome| match &outcome.ended.failure {
+        Some(_) => Some(f64::INFINITY),
+        None => outcome.rows.last()?.values.get("kl").copied(),
+    };
+    let mut values: Vec<f64> = series.outcomes.iter().map(end).collect::<Option<_>>()?;
+    // Between infinities a quantile would be no number.
+    values.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::MAX);
+    (!values.is_empty()).then(|| [0.1, 0.5, 0.9].map(|level| quantile(&mut values, level)))
+}
+
+/// Step sizes in ascending order, each with the median above the floor; nothing if fits were shorter than the paper's.
+fn excesses(evidence: &Evidence, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>> {
+    let mut all = Vec::new();
+    for series in evidence.series() {
+        let is_it = series.rule().is_some_and(|known| known.kind() == rule) && series.method().kind() == kind;
+        if !is_it {
+            continue;
+        }
+        if series.fit().is_none_or(|fit| fit.steps < STEPS) {
+            return None;
+        }
+        let floor = *series.at(0, "kl_floor").first()?;
+        all.push((rate(&series)?, ends(&series)?[1] - floor));
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_known = all.len() > 1 && all.iter().all(|(_, excess)| !excess.is_nan());
+    is_known.then_some(all)
+}
+
+/// Iterations after which the paper looks.
+const STEPS: u64 = 10_000;
+/// Near: the paper's divergence of 20, less the 7 that its curves bottom out at.
+const NEAR: f64 = 13.0;
+
+/// How many decades of step sizes end near the floor, each size standing for its share of the axis.
+fn width(evidence: &Evidence, rule: &str, kind: &str) -> Option<f64> {
+    let all = excesses(evidence, rule, kind)?;
+    let decades = (all[all.len() - 1].0 / all[0].0).log10();
+    let near = all.iter().filter(|(_, excess)| *excess < NEAR).count();
+    Some(decades * near as f64 / (all.len() - 1) as f64)
+}
+
+const MISSING: &str = "not all optimisers and methods have 10000 iterations";
+
+fn parallel_is_widest(evidence: &Evidence) -> Finding {
+    let mut leads = Vec::new();
+    for rule in RULES {
+        let widths = KINDS.map(|kind| width(evidence, rule, kind));
+        let [Some(parallel), Some(jsa), Some(msc), Some(rb)] = widths else {
+            return Finding::too_little(MISSING);
+        };
+        leads.push(parallel - greatest([jsa, msc, rb]));
+    }
+    Finding::at_least(
+        least(leads),
+        WIDER,
+        "decades by which the range of pMCSA exceeds the widest other, least over optimisers",
+    )
+}
+
+fn adam_is_widest(evidence: &Evidence) -> Finding {
+    let mut leads = Vec::new();
+    for kind in &KINDS[1..] {
+        let widths = RULES.map(|rule| width(evidence, rule, kind));
+        let [Some(sgd), Some(momentum), Some(nesterov), Some(adam)] = widths else {
+            return Finding::too_little(MISSING);
+        };
+        leads.push(adam - greatest([sgd, momentum, nesterov]));
+    }
+    Finding::at_least(
+        least(leads),
+        WIDER,
+        "decades by which the range under Adam exceeds the widest other, least over methods",
+    )
+}
+
+/// Less than the distance of two step sizes of the paper: wider, and not merely as wide.
+const WIDER: f64 = 0.1;
+
+/// Medians above the floor under Adam, at the step size nearest to 0.01.
+fn at_a_hundredth(evidence: &Evidence) -> Option<[f64; 4]> {
+    let mut found = [f64::NAN; 4];
+    for (slot, kind) in found.iter_mut().zip(KINDS) {
+        let all = excesses(evidence, "adam", kind)?;
+        let off = |rate: f64| (rate / 0.01).ln().abs();
+        *slot = all.iter().min_by(|a, b| off(a.0).total_cmp(&off(b.0)))?.1;
+    }
+    Some(found)
+}
+
+fn all_converge(evidence: &Evidence) -> Finding {
+    let Some(excesses) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
+    // The paper's 15, less the 6.7 of its floor.
+    let what = "median divergence above the floor at the step size nearest to 0.01, greatest over methods";
+    Finding::at_most(greatest(excesses), 8.3, what)
+}
+
+fn parallel_is_lowest(evidence: &Evidence) -> Finding {
+    let Some([parallel, others @ ..]) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
+    let what = "median divergence of the lowest other method less that of pMCSA, in nats";
+    Finding::at_least(least(others) - parallel, 0.0, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict;
+    use crate::experiment::PresetName;
+    use crate::kinds::Task;
+    use crate::registry::REGISTRY;
+
+    /// Divergences that are `best` above the floor within so many decades of 0.03, and far outside.
+    fn verdicts(preset: PresetName, best: fn(&str) -> f64, reach: fn(&str, &str) -> f64) -> Vec<Verdict> {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-fig-stepsize")).unwrap();
+        let rows = |task: &Task, _: u64, _: u64| {
+            let series = Series { task, outcomes: Vec::new() };
+            let (kind, rule) = (task.method().kind(), series.rule().unwrap().kind());
+            let is_near = (rate(&series).unwrap() / 0.03).log10().abs() < reach(rule, kind);
+            vec![("kl_floor", 4.4), ("kl", 4.4 + if is_near { best(kind) } else { 50.0 })]
+        };
+        let evidence = Evidence::synthetic(entry.experiment().unwrap(), preset, rows);
+        step_size().iter().map(|claim| claim.find(&evidence).verdict).collect()
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        let best = |kind: &str| if kind == "pmcsa" { 2.0 } else { 3.0 };
+        let reach = |rule: &str, kind: &str| match (rule, kind) {
+            (_, "pmcsa") => 1.3,
+            ("adam", _) => 0.9,
+            _ => 0.3,
+        };
+        assert_eq!(verdicts(PresetName::Paper, best, reach), [Verdict::Agree; 4]);
+        let opposite = |rule: &str, kind: &str| match (rule, kind) {
+            ("adam", _) => 0.1,
+            (_, "pmcsa") => 0.3,
+            _ => 1.0,
+        };
+        let worst = |kind: &str| if kind == "pmcsa" { 12.0 } else { 11.0 };
+        assert_eq!(verdicts(PresetName::Paper, worst, opposite)[..3], [Verdict::Disagree; 3]);
+        assert_eq!(verdicts(PresetName::Paper, worst, reach)[2..], [Verdict::Disagree; 2]);
+        assert_eq!(verdicts(PresetName::Quick, best, reach), [Verdict::TooLittle; 4]);
+        assert_eq!(verdicts(PresetName::Paper, |_| f64::NAN, reach), [Verdict::TooLittle; 4]);
+    }
+}
