@@ -2,7 +2,7 @@
 
 use mcsa::{Seed, Stream};
 use mcsa_models::conformance::Case;
-use mcsa_models::{FxVolatility, StockVolatility, Theta, suite};
+use mcsa_models::{FirstState, FxVolatility, StockVolatility, Theta, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -32,7 +32,10 @@ fn fx() -> Vec<Case<FxVolatility>> {
         let theta = Theta { mu: 0.4, atanh_phi: phi.atanh(), log_sigma: -0.7, log_beta: -1.0 };
         Case::new(FxVolatility::new(series(length, &mut stream), theta).expect("finite"))
     };
-    vec![case(0, 0.5), case(1, -0.9), case(8, 0.0), case(119, 0.97)]
+    let mut cases = vec![case(0, 0.5), case(1, -0.9), case(8, 0.0), case(119, 0.97), case(4, 0.6)];
+    let printed = cases.pop().map(|case| Case::new(case.target.with_first(FirstState::Zero)));
+    cases.extend(printed);
+    cases
 }
 
 suite!(currency, fx(), meter, gradient curvature separable named);

@@ -147,8 +147,12 @@ impl Resampling {
                     ancestors[settled] = retained;
                     draw(stream, ends, &mut ancestors[settled + 1..]);
                 }
-                let slot = ancestors.iter().position(|&ancestor| ancestor == retained);
-                return ancestors.swap(0, slot.expect("certain, or put there"));
+                if let Some(slot) = ancestors.iter().position(|&ancestor| ancestor == retained) {
+                    ancestors.swap(0, slot);
+                }
+                // Rounding may have left it out.
+                ancestors[0] = retained;
+                return;
             }
             Self::Systematic => {
                 ends_into(weights.iter().map(|weight| size * weight), ends);

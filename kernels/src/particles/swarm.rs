@@ -282,7 +282,8 @@ impl Swarm<'_> {
         target.log_observations(t, z, self.pending);
         guide.log_twists(t, z, self.fresh);
         for (pending, twist) in self.pending.iter_mut().zip(&*self.fresh) {
-            *pending -= twist;
+            // What is impossible stays so, whatever the twist.
+            *pending = if *pending == f64::NEG_INFINITY { *pending } else { *pending - twist };
         }
     }
 

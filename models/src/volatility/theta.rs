@@ -2,7 +2,7 @@
 
 use crate::Transform;
 
-/// The parameters of [`FxVolatility`], on the unconstrained scale on which they are learnt.
+/// The parameters of [`FxVolatility`](crate::FxVolatility), on the unconstrained scale on which they are learnt.
 ///
 /// ```
 /// use mcsa_models::Theta;
