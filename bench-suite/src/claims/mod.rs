@@ -16,6 +16,7 @@ mod papers;
 mod processes;
 mod resampling;
 mod taxonomy;
+pub(crate) mod variance_divergence;
 
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
@@ -30,6 +31,7 @@ pub(crate) use papers::judged;
 pub use papers::{bounds, papers};
 pub use processes::processes;
 pub use taxonomy::taxonomy;
+pub use variance_divergence::variance_divergence;
 
 use crate::evidence::Evidence;
 

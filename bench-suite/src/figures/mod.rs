@@ -8,6 +8,7 @@ mod gaussian;
 mod logistic;
 mod marginal_likelihood;
 mod papers;
+mod variance_divergence;
 
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
@@ -16,6 +17,7 @@ pub use gaussian::gaussian;
 pub use logistic::{logistic, logistic_speed, processes};
 pub use marginal_likelihood::{radon, stock};
 pub use papers::papers;
+pub use variance_divergence::variance_divergence;
 
 use crate::draw::Figure;
 use crate::evidence::Evidence;
@@ -50,7 +52,7 @@ mod tests {
     /// Whatever has been run so far, the figures can be drawn: with all rows, with none, and with infinities.
     #[test]
     fn every_figure_can_be_drawn_at_any_time() {
-        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance", "log_z", "k_hat"];
+        let names = ["kl", "kl_floor", "accuracy", "lpd", "variance", "log_z", "k_hat", "pooled_variance"];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
                 let rows = |_: &_, _, _| names.map(|name| (name, value)).to_vec();
