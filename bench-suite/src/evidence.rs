@@ -108,6 +108,7 @@ impl Evidence {
             let steps = match &job.task {
                 Task::Fit(fit) => fit.trace.steps(fit.steps),
                 Task::Variance(variance) => vec![variance.transitions],
+                Task::Scatter(scatter) => (1..=scatter.lambdas).collect(),
             };
             let values =
                 |step| rows(&job.task, job.replicate, step).into_iter().map(|(k, v)| (k.to_owned(), v));
@@ -139,7 +140,7 @@ impl Series<'_> {
     pub fn fit(&self) -> Option<&Fit> {
         match self.task {
             Task::Fit(fit) => Some(fit),
-            Task::Variance(_) => None,
+            Task::Variance(_) | Task::Scatter(_) => None,
         }
     }
 

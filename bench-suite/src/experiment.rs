@@ -6,9 +6,9 @@ use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Method;
-use crate::kinds::{Fits, Task, Variances};
+use crate::kinds::{Fits, Scatters, Task, Variances};
 
-/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]` or `[variances]` plan jobs of a kind; an
+/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]` or `[scatter]` plan jobs of a kind; an
 /// `[exhibit]` has no jobs and no presets, for what it shows is computed when it is drawn.
 ///
 /// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
@@ -36,6 +36,8 @@ pub struct Experiment {
     pub fits: Option<Fits>,
     /// Variances of estimators at parameters that stay.
     pub variances: Option<Variances>,
+    /// Variances and biases of estimators at many parameters.
+    pub scatter: Option<Scatters>,
     /// Formulas, or what can be measured at once.
     pub exhibit: Option<Exhibit>,
 }
@@ -87,7 +89,7 @@ impl PresetName {
 pub struct Preset {
     /// Independent repetitions of each job.
     pub replicates: u64,
-    /// Steps of a fit; transitions behind a variance.
+    /// Steps of a fit; transitions behind a variance; parameters of a scatter.
     pub steps: u64,
     /// Only the targets with these labels.
     pub targets: Option<Vec<String>>,
@@ -122,8 +124,12 @@ impl Experiment {
 
     fn check(&self) -> Result<(), Error> {
         if self.is_exhibit() {
-            let is_alone = self.fits.is_none() && self.variances.is_none() && self.presets.is_empty();
-            let reason = "an [exhibit] has no jobs, hence neither [fits] nor [variances] nor a [preset]";
+            let is_alone = self.fits.is_none()
+                && self.variances.is_none()
+                && self.scatter.is_none()
+                && self.presets.is_empty();
+            let reason =
+                "an [exhibit] has no jobs, hence neither [fits], [variances] nor [scatter] nor a [preset]";
             return if is_alone { Ok(()) } else { Err(Error::invalid(reason)) };
         }
         for name in PresetName::ALL {
@@ -133,13 +139,13 @@ impl Experiment {
                 return Err(Error::invalid(format!("preset.{name}: replicates and steps are at least 1")));
             }
         }
-        match (&self.fits, &self.variances) {
-            (Some(fits), None) => fits.check()?,
-            (None, Some(variances)) => variances.check()?,
+        match (&self.fits, &self.variances, &self.scatter) {
+            (Some(fits), None, None) => fits.check()?,
+            (None, Some(variances), None) => variances.check()?,
+            (None, None, Some(scatter)) => scatter.check()?,
             _ => {
-                return Err(Error::invalid(
-                    "exactly one of the sections [fits], [variances] and [exhibit] is needed",
-                ));
+                let reason = "exactly one of [fits], [variances], [scatter] and [exhibit] is needed";
+                return Err(Error::invalid(reason));
             }
         }
         self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))

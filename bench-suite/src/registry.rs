@@ -39,7 +39,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 17] = [
+pub const REGISTRY: [Entry; 18] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -48,6 +48,7 @@ pub const REGISTRY: [Entry; 17] = [
     entry!("cw-fig4b", stock),
     entry!("cw-tab2", taxonomy, figures::none, tables::taxonomy),
     entry!("mcmcse-fig2", bias_bound),
+    entry!("mcmcse-fig3", variance_divergence),
     entry!("mcmcse-fig6", radon),
     entry!("mcmcse-tab3", processes),
     entry!("pmcsa-tab1", bounds, figures::none, tables::bounds),

@@ -21,6 +21,7 @@ mod responses;
 mod robust_process;
 pub(crate) mod step_size;
 mod taxonomy;
+pub(crate) mod variance_divergence;
 
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
@@ -39,6 +40,7 @@ pub use processes::processes;
 pub use robust_process::robust_process;
 pub use step_size::step_size;
 pub use taxonomy::taxonomy;
+pub use variance_divergence::variance_divergence;
 
 use crate::evidence::Evidence;
 

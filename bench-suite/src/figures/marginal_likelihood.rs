@@ -20,8 +20,10 @@ pub fn radon(evidence: &Evidence) -> Vec<Plate> {
 /// The index, without reference: none is published, and the series is another.
 pub fn stock(evidence: &Evidence) -> Vec<Plate> {
     let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-50e3, -18e3);
-    let panel = Panel::new(Axis::linear("Iteration"), y);
-    let panel = with_medians(panel, &evidence.series(), "log_z", 0, by_method);
+    let last = evidence.series().iter().filter_map(|series| series.steps().last().copied()).max();
+    let x = Axis::linear("Iteration").spanning(0.0, last.unwrap_or(10_000) as f64 * 1.02);
+    // The first estimate, before any step, is a thousand times lower.
+    let panel = with_medians(Panel::new(x, y), &evidence.series(), "log_z", 1, by_method);
     let panel = with_readings(panel, &evidence.series(), "CW, Fig. 4b");
     vec![Plate::new("evidence", figure(panel, evidence))]
 }

@@ -11,6 +11,7 @@ mod marginal_likelihood;
 mod papers;
 mod responses;
 mod step_size;
+mod variance_divergence;
 
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
@@ -22,6 +23,7 @@ pub use marginal_likelihood::{radon, stock};
 pub use papers::papers;
 pub use responses::{neural_regression, robust_process};
 pub use step_size::step_size;
+pub use variance_divergence::variance_divergence;
 
 use crate::draw::Figure;
 use crate::evidence::Evidence;
@@ -67,6 +69,7 @@ mod tests {
             "rmse",
             "seconds",
             "variance",
+            "pooled_variance",
             "weights_below_0.1",
         ];
         for entry in &REGISTRY {

@@ -3,10 +3,12 @@
 
 mod auxiliary;
 mod fit;
+mod scatter;
 mod trace;
 mod variance;
 
 pub use fit::{Fit, Fits};
+pub use scatter::{Scatter, Scatters, Setting};
 pub use trace::{Spacing, Trace};
 pub use variance::{Variance, Variances};
 
@@ -27,6 +29,8 @@ pub enum Task {
     Fit(Fit),
     /// The variance of an estimator at parameters that stay.
     Variance(Variance),
+    /// The variances and biases of an estimator at many parameters.
+    Scatter(Scatter),
 }
 
 /// How a job is run, beyond what determines its result.
@@ -64,6 +68,9 @@ impl Task {
         if let Some(fits) = &experiment.fits {
             return Ok(fits.tasks(preset)?.into_iter().map(Self::Fit).collect());
         }
+        if let Some(scatter) = &experiment.scatter {
+            return Ok(scatter.tasks(preset)?.into_iter().map(Self::Scatter).collect());
+        }
         let variances = experiment.variances.as_ref().map(|section| section.tasks(preset));
         Ok(variances.transpose()?.unwrap_or_default().into_iter().map(Self::Variance).collect())
     }
@@ -73,6 +80,7 @@ impl Task {
         match self {
             Self::Fit(fit) => &fit.target,
             Self::Variance(variance) => &variance.target,
+            Self::Scatter(scatter) => &scatter.target,
         }
     }
 
@@ -81,13 +89,14 @@ impl Task {
         match self {
             Self::Fit(fit) => &fit.method,
             Self::Variance(variance) => &variance.method,
+            Self::Scatter(scatter) => &scatter.method,
         }
     }
 
     /// Target and method with all their settings, in words.
     pub fn title(&self) -> String {
         let gap = match self {
-            Self::Fit(_) => String::new(),
+            Self::Fit(_) | Self::Scatter(_) => String::new(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
         };
         format!("{} by {}{gap}", self.target().title(), self.method().title())
@@ -98,6 +107,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.steps * fit.method.effort(),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
+            Self::Scatter(scatter) => scatter.work(),
         }
     }
 
@@ -106,6 +116,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.run(job, running),
             Self::Variance(variance) => variance.run(job.seed, running).map(Some),
+            Self::Scatter(scatter) => scatter.run(job, running).map(Some),
         }
     }
 }

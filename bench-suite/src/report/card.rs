@@ -216,6 +216,9 @@ impl Card {
             let steps = match series.task {
                 crate::kinds::Task::Fit(fit) => fit.steps,
                 crate::kinds::Task::Variance(variance) => variance.transitions,
+                crate::kinds::Task::Scatter(scatter) => {
+                    scatter.lambdas * scatter.setting.chains * scatter.setting.length
+                }
             };
             let count = |name: &'static str| {
                 let per_step = mean(&|e| e.counts.get(name).copied().unwrap_or(0) as f64) / steps as f64;
@@ -223,7 +226,7 @@ impl Card {
             };
             let gap = match series.task {
                 crate::kinds::Task::Variance(variance) => format!(", gap {}", variance.gap),
-                crate::kinds::Task::Fit(_) => String::new(),
+                crate::kinds::Task::Fit(_) | crate::kinds::Task::Scatter(_) => String::new(),
             };
             let mut cells = vec![
                 escape(&(series.target().title() + &gap)),

@@ -1,0 +1,156 @@
+//! Of the variance of the score estimate against the divergence.
+
+use super::{Claim, Finding, greatest, least};
+use crate::evidence::{Evidence, Series};
+use crate::quantile::quantile;
+
+pub(crate) const BUDGETS: [usize; 3] = [4, 8, 16];
+
+/// What MCMC-SE says of its Fig. 3.
+pub fn variance_divergence() -> Vec<Claim> {
+    vec![
+        Claim {
+            citation: "MCMC-SE, Fig. 3",
+            sentence: "Far from the target, four times as many draws take less than 40 % of its variance from a single chain, of \
+                       either kind.",
+            judge: |evidence| single_gains_little(evidence, "variance"),
+        },
+        Claim {
+            citation: "MCMC-SE, Fig. 3",
+            sentence: "The same, with the variance as published.",
+            judge: |evidence| single_gains_little(evidence, "pooled_variance"),
+        },
+        Claim {
+            citation: "MCMC-SE, Fig. 3",
+            sentence: "Near and far, four times as many parallel chains have a quarter of the variance.",
+            judge: parallel_gains,
+        },
+        Claim {
+            citation: "MCMC-SE, Fig. 3",
+            sentence: "For every N, parallel chains vary less than a single one of either kind.",
+            judge: parallel_is_least,
+        },
+        Claim {
+            citation: "MCMC-SE, Fig. 3",
+            sentence: "All are equally biased, to what can be seen with 128 chains.",
+            judge: equally_biased,
+        },
+    ]
+}
+
+/// Divergence and another number at each parameter of each replicate.
+pub(crate) fn points(series: &Series<'_>, name: &str) -> Vec<(f64, f64)> {
+    let rows = series.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    rows.filter_map(|row| Some((*row.values.get("kl")?, *row.values.get(name)?))).collect()
+}
+
+/// Medians of both in so many parts of equal size, by divergence. Empty if some divergence is not known.
+pub(crate) fn by_divergence(mut points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
+    if points.len() < parts || points.iter().any(|point| point.0.is_nan()) {
+        return Vec::new();
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let part = |k: usize| &points[k * points.len() / parts..(k + 1) * points.len() / parts];
+    let median = |part: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
+        quantile(&mut part.iter().map(of).collect::<Vec<_>>(), 0.5)
+    };
+    (0..parts).map(|k| (median(part(k), |point| point.0), median(part(k), |point| point.1))).collect()
+}
+
+/// A method's number in parts by divergence.
+fn parts(evidence: &Evidence, kind: &str, budget: usize, name: &str, parts: usize) -> Vec<f64> {
+    let found = evidence.find(|series| series.is(kind, budget));
+    let points = found.map(|series| points(&series, name)).unwrap_or_default();
+    by_divergence(points, parts).into_iter().map(|point| point.1).collect()
+}
+
+/// The last tenth by divergence is what is far.
+fn single_gains_little(evidence: &Evidence, name: &str) -> Finding {
+    let far = |kind, budget| parts(evidence, kind, budget, name, 10).last().copied().unwrap_or(f64::NAN);
+    let ratios = ["jsa", "msc"].map(|kind| far(kind, 16) / far(kind, 4));
+    Finding::at_least(
+        least(ratios),
+        0.6,
+        "median variance at N = 16 over that at N = 4 in the last tenth by divergence, the less of JSA and MSC",
+    )
+}
+
+fn parallel_gains(evidence: &Evidence) -> Finding {
+    let [few, many] = [4, 16].map(|budget| parts(evidence, "pmcsa", budget, "variance", 4));
+    let off = few.iter().zip(&many).map(|(few, many)| (4.0 * many / few).ln().abs());
+    Finding::at_most(
+        greatest(off),
+        0.26,
+        "largest log of four times the ratio of median variances at N = 16 and N = 4, over quarters by divergence",
+    )
+}
+
+fn parallel_is_least(evidence: &Evidence) -> Finding {
+    let mut ratios = Vec::new();
+    for budget in BUDGETS {
+        let parallel = parts(evidence, "pmcsa", budget, "variance", 4);
+        for kind in ["jsa", "msc"] {
+            let single = parts(evidence, kind, budget, "variance", 4);
+            ratios.extend(parallel.iter().zip(&single).map(|(parallel, single)| parallel / single));
+        }
+    }
+    let what =
+        "median variance of pMCSA over that of JSA or MSC, the largest over N and quarters by divergence";
+    Finding::at_most(greatest(ratios), 1.0, what)
+}
+
+/// A mean over 128 chains has an error of `sqrt(variance / 128)` by itself.
+fn equally_biased(evidence: &Evidence) -> Finding {
+    let mut off = Vec::new();
+    for budget in BUDGETS {
+        let of = |kind, name| parts(evidence, kind, budget, name, 4);
+        let parallel = of("pmcsa", "bias");
+        for kind in ["jsa", "msc"] {
+            let single = of(kind, "bias").into_iter().zip(of(kind, "variance"));
+            off.extend(
+                parallel
+                    .iter()
+                    .zip(single)
+                    .map(|(parallel, (bias, variance))| (parallel - bias).abs() / (variance / 128.0).sqrt()),
+            );
+        }
+    }
+    let what = "largest difference of median biases between pMCSA and the others in units of the error of a mean, over N and \
+                quarters by divergence";
+    Finding::at_most(greatest(off), 1.0, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
+    use crate::experiment::PresetName;
+    use crate::kinds::Task;
+    use crate::registry::REGISTRY;
+
+    fn verdicts(variance: fn(&str, f64) -> f64, bias: fn(&str) -> f64) -> Vec<Verdict> {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcmcse-fig3")).unwrap();
+        let rows = |task: &Task, _: u64, step: u64| {
+            let (kind, n) = (task.method().kind(), task.method().budget() as f64);
+            let variance = variance(kind, n);
+            vec![
+                ("kl", step as f64),
+                ("variance", variance),
+                ("pooled_variance", variance),
+                ("bias", bias(kind)),
+            ]
+        };
+        let evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
+        variance_divergence().iter().map(|claim| claim.find(&evidence).verdict).collect()
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        let published = |kind: &str, n: f64| if kind == "pmcsa" { 2.0 / n } else { 2.0 };
+        assert_eq!(verdicts(published, |_| 0.1), [Agree; 5]);
+        let opposite = |kind: &str, n: f64| if kind == "pmcsa" { 20.0 } else { 2.0 / n };
+        let biased = |kind: &str| if kind == "pmcsa" { 9.0 } else { 0.1 };
+        assert_eq!(verdicts(opposite, biased), [Disagree; 5]);
+        assert_eq!(verdicts(|_, _| f64::NAN, |_| 0.1), [TooLittle; 5]);
+    }
+}
