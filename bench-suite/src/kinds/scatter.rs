@@ -81,7 +81,7 @@ impl Scatters {
             expand::<Method>("scatter.method", &self.methods)?.into_iter().map(|placed| placed.value);
         let task =
             |method| Scatter { target: target.clone(), setting: self.setting, method, lambdas: preset.steps };
-        Ok(methods.filter(|method| preset.admits(target.label(), method.kind())).map(task).collect())
+        Ok(methods.filter(|method| preset.admits(target.label(), method)).map(task).collect())
     }
 }
 
