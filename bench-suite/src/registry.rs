@@ -32,7 +32,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 9] = [
+pub const REGISTRY: [Entry; 11] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -42,6 +42,8 @@ pub const REGISTRY: [Entry; 9] = [
     entry!("mcsa-fig-stepsize", step_size),
     entry!("mcsa-tab-bnn", neural_regression),
     entry!("mcsa-tab-rgp", robust_process),
+    entry!("msc-fig1-skewnormal", skew_normal),
+    entry!("msc-fig6-chivi", chi_square),
 ];
 
 impl Entry {

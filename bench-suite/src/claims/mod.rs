@@ -14,6 +14,7 @@ mod neural_regression;
 mod resampling;
 mod responses;
 mod robust_process;
+pub(crate) mod skew_normal;
 pub(crate) mod step_size;
 
 pub use conditional_variance::conditional_variance;
@@ -24,6 +25,7 @@ pub use logistic::logistic;
 pub use logistic_speed::logistic_speed;
 pub use neural_regression::neural_regression;
 pub use robust_process::robust_process;
+pub use skew_normal::{chi_square, skew_normal};
 pub use step_size::step_size;
 
 use crate::evidence::Evidence;

@@ -7,6 +7,7 @@ mod gaussian;
 mod gradient_variance;
 mod logistic;
 mod responses;
+mod skew_normal;
 mod step_size;
 
 pub use conditional_variance::conditional_variance;
@@ -15,6 +16,7 @@ pub use gaussian::gaussian;
 pub use gradient_variance::gradient_variance;
 pub use logistic::{logistic, logistic_speed};
 pub use responses::{neural_regression, robust_process};
+pub use skew_normal::{chi_square, skew_normal};
 pub use step_size::step_size;
 
 use crate::draw::Figure;
@@ -47,6 +49,8 @@ mod tests {
         let names = [
             "kl",
             "kl_floor",
+            "mean",
+            "scale",
             "accuracy",
             "lpd",
             "lpd_as_published",
