@@ -5,7 +5,7 @@ use crate::draw::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker. Okabe and Ito's colours, then three of Tol's that are told apart
 /// from them with any colour vision; methods with chains have solid lines, those without broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 11] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 12] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -17,6 +17,7 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 11] = [
     ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),
     ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
     ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
+    ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];
 
 /// The name of a kind of method in legends and tables.

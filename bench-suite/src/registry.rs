@@ -39,7 +39,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 18] = [
+pub const REGISTRY: [Entry; 20] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -58,6 +58,8 @@ pub const REGISTRY: [Entry; 18] = [
     entry!("mcsa-fig-stepsize", step_size),
     entry!("mcsa-tab-bnn", neural_regression),
     entry!("mcsa-tab-rgp", robust_process),
+    entry!("msc-fig1-skewnormal", skew_normal),
+    entry!("msc-fig6-chivi", chi_square),
 ];
 
 impl Entry {

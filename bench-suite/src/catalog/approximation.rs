@@ -64,6 +64,13 @@ pub enum Beginning {
         /// The standard deviation of the means.
         spread: f64,
     },
+    /// Every mean the same and every scale the same, without chance.
+    Placed {
+        /// The mean.
+        mean: f64,
+        /// The scale.
+        scale: f64,
+    },
 }
 
 impl Beginning {
@@ -82,7 +89,15 @@ impl Beginning {
             Self::At { scale, spread } => {
                 Start { mean_spread: spread, rho: Rho::Scale(scale), factor_spread: 0.1 }
             }
+            Self::Placed { scale, .. } => {
+                Start { mean_spread: 0.0, rho: Rho::Scale(scale), factor_spread: 0.1 }
+            }
         };
-        start.draw(family, stream)
+        let mut params = start.draw(family, stream)?;
+        if let Self::Placed { mean, .. } = *self {
+            // Means are the first parameters of every family here.
+            params[..family.dim()].fill(mean);
+        }
+        Ok(params)
     }
 }

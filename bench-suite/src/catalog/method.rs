@@ -63,6 +63,11 @@ pub enum Method {
         /// Draws per step.
         samples: usize,
     },
+    /// The same, by squares of weights over the largest.
+    ChiviMax {
+        /// Draws per step.
+        samples: usize,
+    },
     /// Parallel chains, less the regression on the scores of fresh draws.
     PmcsaCv {
         /// How many chains.
@@ -102,7 +107,7 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name, its settings, and what stands behind it.
-    pub const ALL: [(&'static str, &'static str, &'static str); 11] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 12] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
@@ -115,7 +120,8 @@ impl Method {
             "samples = 10, step_size = 0.1, leapfrog = 16",
             "importance sampling, every fifth time a Hamiltonian step (CW)",
         ),
-        ("chivi", "samples = 10", "the chi-square divergence"),
+        ("chivi", "samples = 10", "the chi-square divergence, squared weights over their sum"),
+        ("chivi-max", "samples = 10", "the same, squared weights over the largest"),
         ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
     ];
@@ -132,6 +138,7 @@ impl Method {
             Self::Stl { .. } => "stl",
             Self::Rws { .. } => "rws",
             Self::Chivi { .. } => "chivi",
+            Self::ChiviMax { .. } => "chivi-max",
             Self::PmcsaCv { .. } => "pmcsa-cv",
             Self::Hmc { .. } => "hmc",
         }
@@ -147,7 +154,8 @@ impl Method {
             | Self::Elbo { samples }
             | Self::Stl { samples }
             | Self::Rws { samples, .. }
-            | Self::Chivi { samples } => samples,
+            | Self::Chivi { samples }
+            | Self::ChiviMax { samples } => samples,
             Self::Hmc { transitions, .. } => transitions,
         }
     }
@@ -180,6 +188,7 @@ impl Method {
                 visitor.with(rws(samples, Hmc::new(step_size, leapfrog)?))
             }
             Self::Chivi { samples } => visitor.with(ScoreWeights::new(samples, Weighting::ChiSquare)),
+            Self::ChiviMax { samples } => visitor.with(ScoreWeights::new(samples, Weighting::ChiSquareByMax)),
             Self::PmcsaCv { chains } => visitor.with(Controlled::new(pmcsa(chains))),
             Self::Hmc { step_size, leapfrog, transitions } => {
                 let kernel = Repeat { kernel: Hmc::new(step_size, leapfrog)?, times: transitions };

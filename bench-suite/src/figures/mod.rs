@@ -10,6 +10,7 @@ mod logistic;
 mod marginal_likelihood;
 mod papers;
 mod responses;
+mod skew_normal;
 mod step_size;
 mod variance_divergence;
 
@@ -22,6 +23,7 @@ pub use logistic::{logistic, logistic_speed, processes};
 pub use marginal_likelihood::{radon, stock};
 pub use papers::papers;
 pub use responses::{neural_regression, robust_process};
+pub use skew_normal::{chi_square, skew_normal};
 pub use step_size::step_size;
 pub use variance_divergence::variance_divergence;
 
@@ -61,6 +63,8 @@ mod tests {
         let names = [
             "kl",
             "kl_floor",
+            "mean",
+            "scale",
             "accuracy",
             "lpd",
             "log_z",

@@ -26,6 +26,9 @@ pub struct Fits {
     pub family: Approximation,
     /// Where fits begin.
     pub start: Beginning,
+    /// Where they begin as well, each in turn.
+    #[serde(default)]
+    pub also_from: Vec<Beginning>,
     /// Which steps are recorded.
     pub trace: Trace,
     /// What is fitted.
@@ -96,16 +99,18 @@ impl Fits {
             let stride = preset.stride.unwrap_or(1).max(1);
             for optimizer in optimizers.iter().step_by(stride).filter(|optimizer| optimizer.is_on(label)) {
                 let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, &m.value);
-                tasks.extend(methods.iter().filter(is_here).map(|method| Fit {
-                    target: target.clone(),
-                    family: self.family.clone(),
-                    start: self.start,
-                    method: method.value.clone(),
-                    optimizer: optimizer.value.clone(),
-                    steps: preset.steps,
-                    trace: self.trace,
-                    auxiliary: preset.auxiliary,
-                }));
+                for start in std::iter::once(self.start).chain(self.also_from.iter().copied()) {
+                    tasks.extend(methods.iter().filter(is_here).map(|method| Fit {
+                        target: target.clone(),
+                        family: self.family.clone(),
+                        start,
+                        method: method.value.clone(),
+                        optimizer: optimizer.value.clone(),
+                        steps: preset.steps,
+                        trace: self.trace,
+                        auxiliary: preset.auxiliary,
+                    }));
+                }
             }
         }
         Ok(tasks)
