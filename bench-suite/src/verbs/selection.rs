@@ -20,7 +20,7 @@ pub struct Selection {
     /// Only these experiments; all by default. `figures --list` shows them.
     pub ids: Vec<String>,
     /// How much to run.
-    #[arg(long, value_enum, default_value = "quick")]
+    #[arg(long, value_enum, default_value = "default")]
     pub preset: PresetName,
     /// The folder that results/ and report/ are in.
     #[arg(long, value_name = "DIR", default_value = ".")]
