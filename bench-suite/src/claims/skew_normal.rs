@@ -62,7 +62,13 @@ pub fn chi_square() -> Vec<Claim> {
             citation: CITATION,
             sentence: "So it does with weights divided by the largest.",
             judge: |evidence| {
-                rests(evidence, "chivi-max", false, SkewNormal::pairwise_chi_square_by_max(&MSC, POINTS), 0.02)
+                rests(
+                    evidence,
+                    "chivi-max",
+                    false,
+                    SkewNormal::pairwise_chi_square_by_max(&MSC, POINTS),
+                    0.02,
+                )
             },
         },
         Claim {

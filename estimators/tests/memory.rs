@@ -1,0 +1,108 @@
+//! A step allocates nothing, whatever the estimator: a run of many steps allocates what a run of few does.
+
+use faer::Mat;
+use mcsa::{Estimator, Given, Optimizer, Seed};
+use mcsa_estimators::{
+    Ascent, Controlled, Elbo, Joint, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, rws, single,
+    snis,
+};
+use mcsa_families::{Amortised, Defence, MeanField, PerDatum, Tail};
+use mcsa_kernels::Hmc;
+use mcsa_models::{FactorAnalysis, Gaussian};
+use mcsa_optim::Adam;
+
+/// Allocations of a run of so many steps of a warm fit.
+fn allocations<P, F, E>(target: &P, family: &F, estimator: E, start: Vec<f64>, steps: u64) -> u64
+where
+    E: Estimator<P, F>,
+    Adam: Optimizer,
+{
+    let optimizer = Adam::new(0.001).unwrap();
+    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(4) };
+    let mut fit = ascent.start(start).unwrap();
+    ascent.run(&mut fit, 20, &mut []).unwrap();
+    let count = allocation_counter::measure(|| {
+        ascent.run(&mut fit, steps, &mut []).unwrap();
+    });
+    count.count_total
+}
+
+fn on_a_gaussian<E: Estimator<Gaussian, MeanField> + Clone>(name: &str, estimator: E) {
+    let (target, family) = (Gaussian::standard(3), MeanField::new(3));
+    let count = |steps| {
+        let start = family.at(&[0.5; 3], &[1.5; 3]).unwrap();
+        allocations(&target, &family, estimator.clone(), start, steps)
+    };
+    assert_eq!(count(5), count(100), "{name}");
+}
+
+#[test]
+fn steps_allocate_nothing() {
+    let hmc = || Hmc::new(0.2, 5).unwrap();
+    on_a_gaussian("pmcsa", pmcsa(4));
+    on_a_gaussian("mirrored", pmcsa(4).mirrored());
+    on_a_gaussian("defended", pmcsa(4).guarded(Defence::new(0.2, Tail::cauchy(3)).unwrap()));
+    on_a_gaussian("jsa", jsa(4));
+    on_a_gaussian("msc", msc(4));
+    on_a_gaussian("msc_rb", msc_rb(4));
+    on_a_gaussian("single hmc", single(hmc()));
+    on_a_gaussian("snis", snis(4));
+    on_a_gaussian("score function", ScoreWeights::new(4, Weighting::Evidence));
+    on_a_gaussian("chi square", ScoreWeights::new(4, Weighting::ChiSquareByMax));
+    on_a_gaussian("closed", Elbo::closed(4));
+    on_a_gaussian("path", Elbo::path(4).mirrored());
+    on_a_gaussian("rws", rws(4, hmc()));
+    on_a_gaussian("controlled", Controlled::new(pmcsa(4)));
+    on_a_gaussian("controlled snis", Controlled::new(snis(4)));
+}
+
+#[test]
+fn steps_over_data_allocate_nothing() {
+    let data = Mat::from_fn(3, 12, |i, j| ((3 * i + 5 * j) as f64).sin());
+    let model = FactorAnalysis::new(data.clone(), 1).unwrap();
+    let theta = [0.5, 0.4, 0.3, 0.0, 0.0, 0.0, -0.5];
+    let given = Given { model: &model, theta: &theta };
+    let one = MeanField::new(1);
+    let start = one.at(&[0.0], &[1.0]).unwrap();
+    let own = PerDatum { family: one, data: 12 };
+    let count = |steps| allocations(&given, &own, jsa_scan(4), start.repeat(12), steps);
+    assert_eq!(count(5), count(100));
+    let shared = Amortised::new(one, data).unwrap();
+    let both = [shared.same_for_all(&start).unwrap(), theta.to_vec()].concat();
+    let joint = || Joint { climb: jsa_scan(4) };
+    let count = |steps| allocations(&model, &shared, joint(), both.clone(), steps);
+    assert_eq!(count(5), count(100));
+}
+
+/// The twin: an optimiser that allocates is seen.
+#[test]
+fn an_allocation_is_seen() {
+    struct Copies;
+    impl Optimizer for Copies {
+        type State = ();
+        fn init(&self, _: usize) {}
+        fn check(&self, _: usize, (): &()) -> Result<(), mcsa::Error> {
+            Ok(())
+        }
+        fn ascend(&self, (): &mut (), params: &mut [f64], _: &[f64]) {
+            std::hint::black_box(params.to_vec());
+        }
+    }
+    let (target, family) = (Gaussian::standard(1), MeanField::new(1));
+    let ascent = Ascent {
+        target: &target,
+        family: &family,
+        estimator: snis(2),
+        optimizer: Copies,
+        seed: Seed::new(1),
+    };
+    let mut fit = ascent.start(vec![0.0, 0.5]).unwrap();
+    let mut count = |steps| {
+        allocation_counter::measure(|| {
+            ascent.run(&mut fit, steps, &mut []).unwrap();
+        })
+        .count_total
+    };
+    let few = count(5);
+    assert_eq!(count(100), few + 95);
+}
