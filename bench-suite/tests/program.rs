@@ -70,7 +70,7 @@ fn a_fit_is_written_with_names_and_counts() {
 fn a_report_can_be_drawn_before_anything_was_run() {
     let folder = folder("nothing");
     let out = folder.to_str().expect("a path in words");
-    assert_eq!(code(&["figures", "cw-fig7", "--no-run", "--out", out]), 0);
+    assert_eq!(code(&["figures", "cw-fig7", "--preset", "quick", "--no-run", "--out", out]), 0);
     let page = fs::read_to_string(folder.join("report/index.html")).expect("it was written");
     assert!(page.contains("576 of 576 jobs have not been run"), "what is missing is said");
     assert!(page.contains("not enough evidence") && page.contains("not reproducible"));

@@ -74,8 +74,8 @@ impl Stream {
         match &mut self.0 {
             Source::Generator(_) => {
                 let uniform = self.uniform();
-                // A uniform is below one, so its logarithm is needed for moves downward alone.
-                log_alpha >= 0.0 || uniform.ln() < log_alpha
+                // 1 - 1/u <= ln u <= u - 1 decides most moves without the logarithm.
+                uniform - 1.0 < log_alpha || (1.0 - 1.0 / uniform < log_alpha && uniform.ln() < log_alpha)
             }
             Source::Script(script) => {
                 let yes = if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
