@@ -1,7 +1,7 @@
 //! Score climbing over data, a minibatch per step.
 
 use faer::Mat;
-use mcsa::{BlockFamily, Blocks, BlocksAt, Error, Estimator, Stream, batch, borrow, same_length};
+use mcsa::{BlockFamily, Blocks, BlocksAt, Columns, Error, Estimator, Stream, batch, borrow, same_length};
 use mcsa_kernels::{RandomScan, RandomScanInfo, RandomScanState};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ impl ScanClimb {
     pub(crate) fn visited_into(&self, state: &RandomScanState, points: &mut [f64]) {
         let dim = points.len() / self.scan.batch;
         for (point, &row) in points.chunks_exact_mut(dim.max(1)).zip(state.rows()) {
-            point.copy_from_slice(state.positions().col(row).try_as_col_major().expect("owned").as_slice());
+            point.copy_from_slice(state.positions().column(row));
         }
     }
 

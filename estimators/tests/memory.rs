@@ -15,7 +15,6 @@ use mcsa_optim::Adam;
 fn allocations<P, F, E>(target: &P, family: &F, estimator: E, start: Vec<f64>, steps: u64) -> u64
 where
     E: Estimator<P, F>,
-    Adam: Optimizer,
 {
     let optimizer = Adam::new(0.001).unwrap();
     let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(4) };

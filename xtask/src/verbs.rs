@@ -45,7 +45,7 @@ pub(crate) const VERBS: [Verb; 9] = [
                   figure, judges every claim and writes report/index.html. An interrupted run goes on where it\n\
                   stopped.\n\n\
                   IDS...             only these experiments\n\
-                  --preset P         quick (2 minutes), default (a quarter of an hour) or paper (hours)\n\
+                  --preset P         quick (2 minutes), default (some minutes) or paper (hours)\n\
                   --jobs N           jobs at once; results do not depend on it\n\
                   --out DIR          where results/ and report/ go\n\
                   --data DIR         where imported data sets are\n\

@@ -31,6 +31,24 @@ fn slope(differences: &[f64; ROWS]) -> (f64, f64) {
     (best, error)
 }
 
+/// Compares a derivative with what differences say of it.
+fn equals_slope(
+    law: &'static str,
+    place: impl Fn() -> String,
+    found: f64,
+    differences: &[f64; ROWS],
+) -> Verdict {
+    let (expected, error) = slope(differences);
+    let size = 1.0 + expected.abs();
+    let tolerance = 10.0 * error + 1e-9 * size;
+    // Written so that NaN is refused.
+    if error <= 1e-6 * size && (found - expected).abs() <= tolerance {
+        return Ok(());
+    }
+    let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+    Err(Failure::new(law, place(), expected, format!("{found:e}")))
+}
+
 /// A direction in the space of params, with its name.
 struct Direction {
     name: String,
@@ -86,16 +104,8 @@ fn compare<F: Family>(
             step *= 0.5;
         }
         for (j, (table, gradient)) in tables.iter().zip(gradients).enumerate() {
-            let found: f64 = gradient.iter().zip(&v).map(|(g, v)| g * v).sum();
-            let (expected, error) = slope(table);
-            let size = 1.0 + expected.abs();
-            let tolerance = 10.0 * error + 1e-9 * size;
-            // Written so that NaN is refused.
-            if !(error <= 1e-6 * size && (found - expected).abs() <= tolerance) {
-                let place = format!("{name}, column {j}");
-                let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
-                return Err(Failure::new(law, place, expected, format!("{found:e}")));
-            }
+            let found = gradient.iter().zip(&v).map(|(g, v)| g * v).sum();
+            equals_slope(law, || format!("{name}, column {j}"), found, table)?;
         }
     }
     Ok(())
@@ -163,16 +173,8 @@ pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
                 });
                 (right - left) / (2.0 * step)
             });
-            let (expected, error) = slope(&differences);
             let found = 0.5 * (slopes[(i, j)] - 1.0);
-            let size = 1.0 + expected.abs();
-            let tolerance = 10.0 * error + 1e-9 * size;
-            // Written so that NaN is refused.
-            if !(error <= 1e-6 * size && (found - expected).abs() <= tolerance) {
-                let place = format!("column {j}, coordinate {i}");
-                let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
-                return Err(Failure::new(LAW, place, expected, format!("{found:e}")));
-            }
+            equals_slope(LAW, || format!("column {j}, coordinate {i}"), found, &differences)?;
         }
     }
     Ok(())
