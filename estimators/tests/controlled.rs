@@ -194,3 +194,28 @@ fn impossible_settings_are_refused() {
     assert_eq!(told(refused), "Controlled: memory is 1, expected at least 0 and less than 1");
     assert_eq!(target.dim(), 1);
 }
+
+/// Where q is p all weights are equal and all proposals accepted: the score of the mean is odd, so mirrored pairs leave
+/// nothing of it. Independent draws do.
+#[test]
+fn what_is_odd_cancels_in_mirrored_draws() {
+    let (target, family) = (Gaussian::standard(3), MeanField::new(3));
+    let params = family.at(&[0.0; 3], &[1.0; 3]).unwrap();
+    fn of_mean<E: Estimator<Gaussian, MeanField>>(
+        estimator: &E,
+        (target, family, params): (&Gaussian, &MeanField, &[f64]),
+    ) -> f64 {
+        let mut lanes = mcsa::Seed::new(6).streams(estimator.lanes(), 0);
+        let mut state = estimator.init(target, family, params, &mut lanes).unwrap();
+        let mut work = vec![f64::NAN; estimator.work_len(target, family)];
+        let mut direction = [f64::NAN; 6];
+        estimator
+            .ascent_direction(target, family, params, &mut state, &mut lanes, &mut direction, &mut work)
+            .unwrap();
+        direction[..3].iter().map(|g| g.abs()).sum()
+    }
+    let place = (&target, &family, &params[..]);
+    assert!(of_mean(&snis(6).mirrored(), place) < 1e-12);
+    assert!(of_mean(&pmcsa(6).mirrored(), place) < 1e-12);
+    assert!(of_mean(&snis(6), place) > 1e-2 && of_mean(&pmcsa(6), place) > 1e-2);
+}

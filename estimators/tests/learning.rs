@@ -232,3 +232,24 @@ fn shapes_that_do_not_fit_are_refused() {
     assert!(told(refused).starts_with("Joint: lambda and theta"));
     assert_eq!(Family::dim(&MeanField::new(1)), 1);
 }
+
+/// After a step every chain knows its density at the theta of that step, also where it did not move.
+#[test]
+fn chains_know_the_density_of_the_theta_of_the_moment() {
+    let (family, joint) = (MeanField::new(1), Joint { climb: pmcsa(20) });
+    let mut params = family.at(&[0.0], &[1.0]).unwrap();
+    params.push(-1.0);
+    let mut lanes = Seed::new(5).streams(20, 0);
+    let mut state = joint.init(&Shift, &family, &params, &mut lanes).unwrap();
+    let before = state.chains.clone();
+    params[2] = 3.0;
+    let (mut direction, mut work) = ([0.0; 3], vec![f64::NAN; joint.work_len(&Shift, &family)]);
+    joint
+        .ascent_direction(&Shift, &family, &params, &mut state, &mut lanes, &mut direction, &mut work)
+        .unwrap();
+    let mut log_p = [0.0; 20];
+    Shift.log_densities(&[3.0], state.chains.positions.as_ref(), &mut log_p, &mut []);
+    assert_eq!(state.chains.log_p, log_p);
+    let stayed = (0..20).filter(|&j| state.chains.positions[(0, j)] == before.positions[(0, j)]).count();
+    assert!(stayed > 0, "some chain did not move, or nothing was tested");
+}
