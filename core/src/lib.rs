@@ -6,7 +6,7 @@
 //!
 //! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`];
 //! * what is learned of a model beside: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`];
-//! * what fits it: [`Family`], [`Reparameterised`], and per datum [`BlockFamily`];
+//! * what fits it: [`Family`], [`Reparameterised`], per datum [`BlockFamily`], and [`Pushforward`], known by its draws alone;
 //! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
 //! * what is known step by step: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`], and beside them [`PathGuide`],
 //!   [`ChainFamily`], [`PathFamily`];
@@ -40,6 +40,7 @@ mod normal_table;
 pub mod numeric;
 mod optimizer;
 mod path_guide;
+mod pushforward;
 mod record;
 mod script;
 mod seed;
@@ -59,6 +60,7 @@ pub use kernel::{Cloud, Kernel};
 pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
 pub use optimizer::Optimizer;
 pub use path_guide::{ChainFamily, PathFamily, PathGuide};
+pub use pushforward::Pushforward;
 pub use record::Record;
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
