@@ -1,7 +1,7 @@
 //! A target made flatter.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Gradient, LogDensity};
+use mcsa::{ColumnsMut, Error, Gradient, LogDensity};
 
 /// `p^power`, unnormalised: flatter than `p`, so that a fit that begins far away finds all of it before it fits its shape.
 ///
