@@ -29,6 +29,8 @@ mod atoms;
 pub mod conformance;
 mod defensive;
 mod dof;
+#[cfg_attr(not(test), expect(dead_code, reason = "layers come next"))]
+mod flow;
 mod full_rank;
 mod gamma_ratio;
 mod gaussian;
@@ -54,6 +56,7 @@ pub use amortised::Amortised;
 pub use atoms::Atoms;
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
+pub use flow::Activation;
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
