@@ -30,6 +30,8 @@ pub mod conformance;
 mod defensive;
 mod dof;
 mod drawn;
+#[cfg_attr(not(test), expect(dead_code, reason = "layers come next"))]
+mod flow;
 mod full_rank;
 mod gamma_ratio;
 mod gaussian;
@@ -56,6 +58,7 @@ pub use atoms::Atoms;
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
 pub use drawn::Drawn;
+pub use flow::Activation;
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
