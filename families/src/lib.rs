@@ -26,6 +26,7 @@
 
 mod amortised;
 mod atoms;
+mod composed;
 pub mod conformance;
 mod defensive;
 mod dof;
@@ -55,6 +56,7 @@ mod woodbury;
 
 pub use amortised::Amortised;
 pub use atoms::Atoms;
+pub use composed::{Composed, Invertible, Layer, Planar, PlanarFlow, Radial, RadialFlow};
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
 pub use drawn::Drawn;
