@@ -56,7 +56,10 @@ mod woodbury;
 
 pub use amortised::Amortised;
 pub use atoms::Atoms;
-pub use composed::{Composed, Invertible, Layer, Planar, PlanarFlow, Radial, RadialFlow};
+pub use composed::{
+    AffineLayer, Autoregressive, Composed, Iaf, Invertible, Layer, Maf, Planar, PlanarFlow, Radial,
+    RadialFlow,
+};
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
 pub use drawn::Drawn;
