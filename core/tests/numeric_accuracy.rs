@@ -86,7 +86,7 @@ mod apply {
             })*
         };
     }
-    backend_methods! { exp expm1 ln ln_1p ln_expm1 ln_1p_exp sigmoid erf erfc erfcx log_ndtr ndtr_hazard }
+    backend_methods! { exp expm1 ln ln_1p ln_expm1 ln_1p_exp sigmoid tanh erf erfc erfcx log_ndtr ndtr_hazard }
 
     pub(super) fn ln_gamma(_: Backend, x: &mut [f64]) {
         mcsa::numeric::ln_gamma(x);
@@ -117,6 +117,7 @@ accuracy! {
     sigmoid, "sigmoid", 2.0;
     ln_gamma, "ln_gamma", 5.0;
     digamma, "digamma", 4.0;
+    tanh, "tanh", 3.0;
     erf, "erf", 2.0;
     erfc, "erfc", 4.0;
     erfcx, "erfcx", 3.0;

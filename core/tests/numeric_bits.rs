@@ -29,6 +29,7 @@ table! {
     ln_1p_exp, ln_1p_exp_into;
     log_sigmoid, log_sigmoid_into;
     sigmoid, sigmoid_into;
+    tanh, tanh_into;
     erf, erf_into;
     erfc, erfc_into;
     erfcx, erfcx_into;
@@ -136,6 +137,7 @@ fn special_values() {
         ("ln_1p_exp", &[(inf, inf), (-inf, 0.0), (nan, nan), (1e300, 1e300)]),
         ("log_sigmoid", &[(inf, -0.0), (-inf, -inf), (nan, nan), (-1e300, -1e300)]),
         ("sigmoid", &[(inf, 1.0), (-inf, 0.0), (nan, nan), (0.0, 0.5), (-0.0, 0.5)]),
+        ("tanh", &[(inf, 1.0), (-inf, -1.0), (nan, nan), (0.0, 0.0), (-0.0, -0.0)]),
         ("erf", &[(inf, 1.0), (-inf, -1.0), (nan, nan), (0.0, 0.0), (-0.0, -0.0)]),
         ("erfc", &[(inf, 0.0), (-inf, 2.0), (nan, nan), (0.0, 1.0)]),
         ("erfcx", &[(inf, 0.0), (-inf, inf), (nan, nan), (-27.0, inf)]),

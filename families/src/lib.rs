@@ -26,9 +26,13 @@
 
 mod amortised;
 mod atoms;
+mod composed;
 pub mod conformance;
 mod defensive;
 mod dof;
+mod drawn;
+#[cfg_attr(not(test), expect(dead_code, reason = "layers come next"))]
+mod flow;
 mod full_rank;
 mod gamma_ratio;
 mod gaussian;
@@ -52,8 +56,14 @@ mod woodbury;
 
 pub use amortised::Amortised;
 pub use atoms::Atoms;
+pub use composed::{
+    AffineLayer, Autoregressive, Composed, Iaf, Invertible, Layer, Maf, Planar, PlanarFlow, Radial,
+    RadialFlow,
+};
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
+pub use drawn::Drawn;
+pub use flow::Activation;
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;

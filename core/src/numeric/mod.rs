@@ -22,6 +22,7 @@
 //! | [`ln_expm1()`] | 3.5 | 2.81 | near `ln 2`, where it is 0: 2e-16 absolute |
 //! | [`ln_1p_exp()`], [`log_sigmoid()`] | 2 | 1.35 | subnormal results included |
 //! | [`sigmoid()`] | 2 | 1.67 | |
+//! | [`tanh()`] | 3 | 2.20 | |
 //! | [`erf()`] | 2 | 1.87 | |
 //! | [`erfc()`] | 4 | 3.55 | worst just below 1, near `x = 0` |
 //! | [`erfcx()`] | 3 | 2.42 | |
@@ -48,6 +49,7 @@ mod elementwise;
 mod error_function;
 mod exponential;
 mod gamma;
+mod hyperbolic;
 mod lanes;
 mod log_sum_exp;
 mod logarithm;
@@ -63,6 +65,7 @@ pub use backend::Backend;
 pub use error_function::{erf, erf_into, erfc, erfc_into, erfcx, erfcx_into};
 pub use exponential::{exp, exp_into, expm1, expm1_into};
 pub use gamma::{digamma, ln_gamma};
+pub use hyperbolic::{tanh, tanh_into};
 pub use log_sum_exp::log_sum_exp;
 pub use logarithm::{ln, ln_1p, ln_1p_into, ln_expm1, ln_expm1_into, ln_into};
 pub use logistic_sum::sum_log_sigmoid;

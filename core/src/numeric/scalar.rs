@@ -4,7 +4,7 @@
 
 use super::backend::Backend;
 use super::elementwise::single;
-use super::{error_function, exponential, logarithm, normal, softplus};
+use super::{error_function, exponential, hyperbolic, logarithm, normal, softplus};
 
 pub use super::gamma::scalar::{digamma, ln_gamma};
 
@@ -29,6 +29,7 @@ scalar! {
     ln_1p_exp = softplus::Softplus,
     log_sigmoid = softplus::LogSigmoid,
     sigmoid = softplus::Sigmoid,
+    tanh = hyperbolic::Tanh,
     erf = error_function::Erf,
     erfc = error_function::Erfc,
     erfcx = error_function::Erfcx,

@@ -26,7 +26,7 @@ pub struct Case<F> {
     pub seed: Seed,
 }
 
-impl<F: Family> Case<F> {
+impl<F> Case<F> {
     /// With light tails and seed 1.
     pub fn new(family: F, params: Vec<f64>) -> Self {
         Self { family, params, map: Map::Sinh, seed: Seed::new(1) }
@@ -47,7 +47,9 @@ impl<F: Family> Case<F> {
     pub(super) fn stream(&self, name: &str) -> Stream {
         self.seed.named(name).stream(0, 0)
     }
+}
 
+impl<F: Family> Case<F> {
     /// Lent memory, full of NaN.
     pub(super) fn work(&self, columns: usize) -> Vec<f64> {
         vec![f64::NAN; self.family.work_len(columns)]

@@ -11,7 +11,12 @@ use super::{Case, Failure, Verdict};
 /// `|call| allocation_counter::measure(call).count_total`.
 pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
 
-fn silent(law: &'static str, verb: &'static str, meter: Meter<'_>, call: &mut dyn FnMut()) -> Verdict {
+pub(super) fn silent(
+    law: &'static str,
+    verb: &'static str,
+    meter: Meter<'_>,
+    call: &mut dyn FnMut(),
+) -> Verdict {
     call();
     match meter(call) {
         0 => Ok(()),

@@ -27,6 +27,9 @@
 //! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`],
 //! [`transport_batch_equals_columns`] and [`transport_allocates_nothing`].
 //!
+//! Those of a [`Pushforward`](mcsa::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
+//! [`push_batch_equals_columns`] and [`push_allocates_nothing`]; if it is a family too, [`push_knows_its_density`].
+//!
 //! Lent memory is filled with NaN before every call: a family that reads what it did not write is found out.
 
 mod batch;
@@ -37,6 +40,7 @@ mod draws;
 mod failure;
 mod memory;
 mod moments;
+mod pushforward;
 mod quadrature;
 mod suite;
 
@@ -53,5 +57,9 @@ pub use draws::{
 pub use failure::{Failure, Verdict};
 pub use memory::{Meter, allocates_nothing, transport_allocates_nothing};
 pub use moments::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
+pub use pushforward::{
+    push_allocates_nothing, push_batch_equals_columns, push_follows_the_density, push_gradient_is_gradient,
+    push_knows_its_density,
+};
 pub use quadrature::Map;
-pub use suite::{check, check_reparameterised};
+pub use suite::{check, check_pushforward, check_reparameterised};

@@ -1,6 +1,6 @@
 //! All laws at once.
 
-use mcsa::{Family, Reparameterised};
+use mcsa::{Family, Pushforward, Reparameterised};
 
 use super::*;
 
@@ -33,7 +33,18 @@ pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Verdict {
     transport_batch_equals_columns(case)
 }
 
-/// A module of tests, one per law: `suite!(name, cases, meter)`, with `, reparameterised` if the family is.
+/// Every law of a pushforward but that on memory.
+///
+/// # Errors
+/// With the first law that does not hold.
+pub fn check_pushforward<F: Pushforward>(case: &Case<F>) -> Verdict {
+    push_gradient_is_gradient(case)?;
+    push_follows_the_density(case)?;
+    push_batch_equals_columns(case)
+}
+
+/// A module of tests, one per law: `suite!(name, cases, meter)`, with `, reparameterised` if the family is; of a pushforward,
+/// `suite!(name, cases, meter, pushforward)`.
 ///
 /// `cases` is an expression for something that iterates over [`Case`](crate::conformance::Case)s, `meter` one for
 /// a closure as in [`Meter`](crate::conformance::Meter).
@@ -66,6 +77,14 @@ macro_rules! suite {
                 lanes_draw_their_columns reflection_keeps_the_density pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient
                 entropy_is_mean_surprise transport_follows_the_density transport_batch_equals_columns);
             $crate::suite!(@memory $cases; $meter; allocates_nothing transport_allocates_nothing);
+        }
+    };
+    ($name:ident, $cases:expr, $meter:expr, pushforward) => {
+        #[cfg(test)]
+        mod $name {
+            use super::*;
+            $crate::suite!(@laws $cases; push_gradient_is_gradient push_follows_the_density push_batch_equals_columns);
+            $crate::suite!(@memory $cases; $meter; push_allocates_nothing);
         }
     };
     (@laws $cases:expr; $($law:ident)*) => {

@@ -1,0 +1,224 @@
+//! Laws of what is known by how it is drawn.
+
+use faer::{Mat, MatRef};
+use mcsa::{Columns, Family, Pushforward};
+
+use super::case::normals;
+use super::differences::compare;
+use super::draws::mean;
+use super::failure::{near, same_bits};
+use super::memory::silent;
+use super::{Case, Failure, Meter, Verdict};
+
+const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
+
+/// Lent memory, full of NaN.
+fn work<F: Pushforward>(case: &Case<F>, columns: usize) -> Vec<f64> {
+    vec![f64::NAN; case.family.work_len(columns)]
+}
+
+fn noise<F: Pushforward>(case: &Case<F>, columns: usize) -> Mat<f64> {
+    let mut noise = Mat::full(case.family.noise_dim(), columns, f64::NAN);
+    case.family.sample_noise_into(&mut [case.stream("push noise")], noise.as_mut());
+    noise
+}
+
+fn push<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) -> (Mat<f64>, Vec<f64>) {
+    let mut z = Mat::full(case.family.dim(), noise.ncols(), f64::NAN);
+    let mut log_q = vec![f64::NAN; noise.ncols()];
+    case.family.push(params, noise, z.as_mut(), &mut log_q, &mut work(case, noise.ncols()));
+    (z, log_q)
+}
+
+/// `add_push_gradients` is the gradient in lambda of `cotangent . t(lambda, eps) + weight log q(t(lambda, eps))`, at five
+/// noises, with both terms together and each alone; as [`score_is_gradient`](super::score_is_gradient).
+///
+/// # Errors
+/// With the param, and the slope found by differences.
+pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Verdict {
+    let family = &case.family;
+    let noise = noise(case, 5);
+    let cotangents = normals(family.dim(), 5, &mut case.stream("push cotangents"));
+    for [on_z, on_log_q] in [[1.0, 0.7], [1.0, 0.0], [0.0, 1.0]] {
+        let cotangents = Mat::from_fn(family.dim(), 5, |i, j| on_z * cotangents[(i, j)]);
+        let gradient = |j: usize| {
+            let mut gradient = vec![0.0; family.num_params()];
+            let (noise, cotangent) = (noise.as_ref().subcols(j, 1), cotangents.as_ref().subcols(j, 1));
+            let (weights, params) = ([on_log_q], &case.params);
+            family.add_push_gradients(params, noise, cotangent, &weights, &mut gradient, &mut work(case, 1));
+            gradient
+        };
+        let gradients: Vec<_> = (0..5).map(gradient).collect();
+        let admits = |params: &[f64]| family.check(params).is_ok();
+        compare("push_gradient_is_gradient", case, admits, &gradients, |params| {
+            let (z, log_q) = push(case, params, noise.as_ref());
+            let on_z = |j: usize| -> f64 {
+                z.as_ref().column(j).iter().zip(cotangents.as_ref().column(j)).map(|(a, b)| a * b).sum()
+            };
+            (0..5).map(|j| on_z(j) + if on_log_q == 0.0 { 0.0 } else { on_log_q * log_q[j] }).collect()
+        })?;
+    }
+    Ok(())
+}
+
+/// `log q(t(lambda, eps)) + ln |det dt/deps|` of each noise, with the determinant by central differences of step 1e-5.
+fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) -> Vec<f64> {
+    const STEP: f64 = 1e-5;
+    let (_, mut log_density) = push(case, params, noise);
+    let (dim, columns) = (noise.nrows(), noise.ncols());
+    let mut jacobians = vec![Mat::<f64>::zeros(dim, dim); columns];
+    for k in 0..dim {
+        let [right, left] = [STEP, -STEP].map(|step| {
+            let moved = Mat::from_fn(dim, columns, |i, j| noise[(i, j)] + if i == k { step } else { 0.0 });
+            push(case, params, moved.as_ref()).0
+        });
+        for (j, jacobian) in jacobians.iter_mut().enumerate() {
+            for i in 0..dim {
+                jacobian[(i, k)] = (right[(i, j)] - left[(i, j)]) / (2.0 * STEP);
+            }
+        }
+    }
+    for (log_density, jacobian) in log_density.iter_mut().zip(&jacobians) {
+        *log_density += jacobian.determinant().abs().ln();
+    }
+    log_density
+}
+
+/// `push` knows the density of what it writes: by the change of variables,
+///
+/// ```text
+/// log q(t(lambda, eps)) + ln |det dt/deps| = log r(eps)
+/// ```
+/// is one function of the noise at this lambda and at another (1e-6), even in it (1e-6), and the density of the noise that is
+/// drawn: over draws `E[s(eps) / r(eps)] = 1` for a narrower Gaussian `s`, within 6 standard errors of 2048 (2e-9).
+///
+/// Nothing is claimed where noise and point have other dimensions.
+///
+/// # Errors
+/// With the noise.
+pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "push_follows_the_density";
+    const SCALE: f64 = 0.8;
+    let family = &case.family;
+    let dim = family.dim();
+    if family.noise_dim() != dim {
+        return Ok(());
+    }
+    let mut stream = case.stream("another lambda");
+    let other: Vec<f64> = case.params.iter().map(|param| param + 0.1 * stream.normal()).collect();
+    let noise = noise(case, 2048);
+    let few = noise.as_ref().subcols(0, 32);
+    let here = log_noise_density(case, &case.params, few);
+    if family.check(&other).is_ok() {
+        let there = log_noise_density(case, &other, few);
+        for (j, (&here, &there)) in here.iter().zip(&there).enumerate() {
+            near(LAW, || format!("noise {j}, another lambda"), there, here, 1e-6 * (1.0 + here.abs()))?;
+        }
+    }
+    let mirrored = Mat::from_fn(dim, 32, |i, j| -noise[(i, j)]);
+    let mirrored = log_noise_density(case, &case.params, mirrored.as_ref());
+    for (j, (&here, &there)) in here.iter().zip(&mirrored).enumerate() {
+        near(LAW, || format!("noise {j}, mirrored"), there, here, 1e-6 * (1.0 + here.abs()))?;
+    }
+    let ratios: Vec<f64> = log_noise_density(case, &case.params, noise.as_ref())
+        .iter()
+        .enumerate()
+        .map(|(j, log_r)| {
+            let square: f64 = noise.as_ref().column(j).iter().map(|e| (e / SCALE) * (e / SCALE)).sum();
+            let log_s = -0.5 * square - dim as f64 * (SCALE.ln() + crate::normal::LN_SQRT_2PI);
+            (log_s - log_r).exp()
+        })
+        .collect();
+    let (mean, error) = mean(&ratios);
+    near(LAW, || "mean of s / r over the noise".into(), mean, 1.0, 6.0 * error + 1e-6)
+}
+
+/// `push` and `add_push_gradients` of a batch have the bits of one column after the other, for 0 to 29 columns, and
+/// lanes draw the noise of their columns in order.
+///
+/// # Errors
+/// With the batch size and the coordinate or param.
+pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "push_batch_equals_columns";
+    let (family, params) = (&case.family, &case.params);
+    let mut stream = case.stream("push batch");
+    for columns in SIZES {
+        let noise = noise(case, columns);
+        let (z, log_q) = push(case, params, noise.as_ref());
+        for j in 0..columns {
+            let (alone, log_alone) = push(case, params, noise.as_ref().subcols(j, 1));
+            let place = |i| format!("push, coordinate {i}, column {j} of {columns}");
+            same_bits(LAW, place, z.as_ref().column(j), alone.as_ref().column(0))?;
+            same_bits(LAW, |_| format!("log_q, column {j} of {columns}"), &log_q[j..=j], &log_alone)?;
+        }
+        let cotangents = normals(family.dim(), columns, &mut stream);
+        let weights: Vec<f64> = (0..columns).map(|_| stream.normal()).collect();
+        let mut together: Vec<f64> = (0..params.len()).map(|_| stream.normal()).collect();
+        let mut alone = together.clone();
+        let (eps, cots) = (noise.as_ref(), cotangents.as_ref());
+        family.add_push_gradients(params, eps, cots, &weights, &mut together, &mut work(case, columns));
+        for j in 0..columns {
+            let (eps, cots, weight) = (eps.subcols(j, 1), cots.subcols(j, 1), &weights[j..=j]);
+            family.add_push_gradients(params, eps, cots, weight, &mut alone, &mut work(case, 1));
+        }
+        same_bits(LAW, |k| format!("gradients, param {k}, {columns} columns"), &together, &alone)?;
+    }
+    for lanes in [1, 2, 4] {
+        let mut noise = Mat::full(family.noise_dim(), 8, f64::NAN);
+        family.sample_noise_into(&mut case.seed.streams(lanes, 3), noise.as_mut());
+        for (lane, mut stream) in case.seed.streams(lanes, 3).into_iter().enumerate() {
+            for j in lane * 8 / lanes..(lane + 1) * 8 / lanes {
+                let mut alone = Mat::full(family.noise_dim(), 1, f64::NAN);
+                family.sample_noise_into(std::slice::from_mut(&mut stream), alone.as_mut());
+                let place = |i| format!("noise, coordinate {i}, column {j}, {lanes} lanes");
+                same_bits(LAW, place, noise.as_ref().column(j), alone.as_ref().column(0))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is pushed, judged as a family: the same log density within 1e-10 of its size (above one).
+///
+/// # Errors
+/// With the column, or the number the two disagree about.
+pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Verdict {
+    const LAW: &str = "push_knows_its_density";
+    let family = &case.family;
+    let lengths = [(Family::dim(family), Pushforward::dim(family))];
+    for (a, b) in lengths.into_iter().chain([(Family::num_params(family), Pushforward::num_params(family))]) {
+        if a != b {
+            return Err(Failure::new(LAW, "dimension or params", format!("{a}"), format!("{b}")));
+        }
+    }
+    let (z, log_q) = push(case, &case.params, noise(case, 32).as_ref());
+    let again = case.log_probs(&case.params, z.as_ref());
+    for (j, (&found, &expected)) in log_q.iter().zip(&again).enumerate() {
+        near(LAW, || format!("push {j}"), found, expected, 1e-10 * (1.0 + expected.abs()))?;
+    }
+    Ok(())
+}
+
+/// The verbs of a pushforward, on lent memory, allocate nothing.
+///
+/// # Errors
+/// With the verb, and how often it allocated.
+pub fn push_allocates_nothing<F: Pushforward>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
+    const LAW: &str = "push_allocates_nothing";
+    let (family, params, columns) = (&case.family, &case.params, 4);
+    let mut work = work(case, columns);
+    let mut eps = noise(case, columns);
+    let mut z = Mat::zeros(family.dim(), columns);
+    let mut log_q = vec![0.0; columns];
+    let mut gradient = vec![0.0; params.len()];
+    let mut lanes = case.seed.streams(columns, 2);
+    silent(LAW, "check", meter, &mut || assert!(family.check(params).is_ok(), "the params are good"))?;
+    silent(LAW, "sample_noise_into", meter, &mut || family.sample_noise_into(&mut lanes, eps.as_mut()))?;
+    silent(LAW, "push", meter, &mut || {
+        family.push(params, eps.as_ref(), z.as_mut(), &mut log_q, &mut work);
+    })?;
+    silent(LAW, "add_push_gradients", meter, &mut || {
+        let weights = [0.5; 4];
+        family.add_push_gradients(params, eps.as_ref(), z.as_ref(), &weights, &mut gradient, &mut work);
+    })
+}

@@ -1,0 +1,277 @@
+//! The network inside a layer of a flow.
+
+use mcsa::{Error, Stream, borrow, numeric};
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+use super::product::{add_outers, add_product, transpose_into};
+
+/// What bends a hidden layer.
+///
+/// ```text
+/// Tanh: tanh x      Elu: x if x > 0, else e^x - 1      Relu: max(x, 0)
+/// ```
+/// `Tanh` is bounded and smooth. `Elu` has one continuous derivative, `Relu` none: where it bends, the score is that of its
+/// left side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activation {
+    /// The hyperbolic tangent.
+    #[default]
+    Tanh,
+    /// The exponential linear unit.
+    Elu,
+    /// The rectifier.
+    Relu,
+}
+
+impl Activation {
+    /// `x <- h(x)`.
+    fn apply(self, x: &mut [f64]) {
+        match self {
+            Self::Tanh => numeric::tanh(x),
+            Self::Elu => {
+                let mut block = [0.0; 128];
+                for x in x.chunks_mut(block.len()) {
+                    let left = &mut block[..x.len()];
+                    left.iter_mut().zip(&*x).for_each(|(left, &x)| *left = if x > 0.0 { 0.0 } else { x });
+                    numeric::expm1(left);
+                    x.iter_mut().zip(&*left).for_each(|(x, &left)| *x = if *x > 0.0 { *x } else { left });
+                }
+            }
+            Self::Relu => Arch::new().dispatch(|| x.iter_mut().for_each(|x| *x = x.max(0.0))),
+        }
+    }
+
+    /// `d <- d h'(x)`, with the derivative told by the value `h(x)`.
+    fn chain(self, value: &[f64], d: &mut [f64]) {
+        let pairs = d.iter_mut().zip(value);
+        Arch::new().dispatch(|| match self {
+            Self::Tanh => pairs.for_each(|(d, h)| *d *= 1.0 - h * h),
+            Self::Elu => pairs.for_each(|(d, &h)| *d *= if h > 0.0 { 1.0 } else { 1.0 + h }),
+            Self::Relu => pairs.for_each(|(d, &h)| *d *= if h > 0.0 { 1.0 } else { 0.0 }),
+        });
+    }
+}
+
+/// A perceptron: `W_n h(.. h(W_1 x + b_1) ..) + b_n`.
+///
+/// Params are `[W_1; b_1; ..; W_n; b_n]`, each `W` column by column: the weights of one input side by side. Batches are lent as
+/// slices, a point after the other. Layers may be linear alone (one layer), and have no input (then the output is `b_n`).
+///
+/// What a reverse sweep needs stays on the tape: `[h_1 of all points; ..; h_{n-1}; output]`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Network {
+    sizes: Vec<usize>,
+    activation: Activation,
+}
+
+impl Network {
+    /// With so many inputs, hidden units layer by layer, and outputs.
+    pub(crate) fn new(
+        inputs: usize,
+        hidden: &[usize],
+        outputs: usize,
+        activation: Activation,
+    ) -> Result<Self, Error> {
+        if let Some(layer) = hidden.iter().position(|&units| units == 0) {
+            return Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1")));
+        }
+        let sizes = std::iter::once(inputs).chain(hidden.iter().copied()).chain([outputs]).collect();
+        Ok(Self { sizes, activation })
+    }
+
+    /// Inputs and outputs of each layer.
+    fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator {
+        self.sizes.windows(2).map(|pair| (pair[0], pair[1]))
+    }
+
+    fn outputs(&self) -> usize {
+        self.sizes[self.sizes.len() - 1]
+    }
+
+    pub(crate) fn num_params(&self) -> usize {
+        self.layers().map(|(inputs, outputs)| (inputs + 1) * outputs).sum()
+    }
+
+    /// Numbers of tape per point.
+    pub(crate) fn tape_len(&self) -> usize {
+        self.sizes[1..].iter().sum()
+    }
+
+    /// The length of all matrices, transposed.
+    pub(crate) fn transposed_len(&self) -> usize {
+        self.layers().map(|(inputs, outputs)| inputs * outputs).sum()
+    }
+
+    /// Numbers of lent memory that [`backward`](Self::backward) needs.
+    pub(crate) fn work_len(&self, columns: usize) -> usize {
+        2 * columns * self.sizes.iter().max().copied().unwrap_or(0)
+    }
+
+    /// Params at which the output is 0 whatever the input: hidden weights `N(0, 1 / inputs)`, all else 0.
+    pub(crate) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
+        let last = self.sizes.len() - 2;
+        for (layer, (inputs, outputs)) in self.layers().enumerate() {
+            let scale = if layer == last { 0.0 } else { (inputs.max(1) as f64).sqrt().recip() };
+            params.extend((0..inputs * outputs).map(|_| scale * stream.normal()));
+            params.extend(std::iter::repeat_n(0.0, outputs));
+        }
+    }
+
+    /// Writes `[W_1^T; ..; W_n^T]`, which every backward sweep at these params needs.
+    pub(crate) fn transpose_into(&self, mut params: &[f64], mut out: &mut [f64]) {
+        for (inputs, outputs) in self.layers() {
+            let (weights, rest) = params.split_at(inputs * outputs);
+            transpose_into(outputs, weights, borrow(&mut out, inputs * outputs));
+            params = &rest[outputs..];
+        }
+    }
+
+    /// Writes the tape of `columns` points.
+    pub(crate) fn forward(&self, mut params: &[f64], x: &[f64], columns: usize, mut tape: &mut [f64]) {
+        let mut x = x;
+        let last = self.sizes.len() - 2;
+        for (layer, (inputs, outputs)) in self.layers().enumerate() {
+            let (weights, rest) = params.split_at(inputs * outputs);
+            let (biases, rest) = rest.split_at(outputs);
+            params = rest;
+            let y = borrow(&mut tape, outputs * columns);
+            y.chunks_exact_mut(outputs.max(1)).for_each(|y| y.copy_from_slice(biases));
+            add_product(outputs, inputs, weights, x, y);
+            if layer < last {
+                self.activation.apply(y);
+            }
+            x = y;
+        }
+    }
+
+    /// The outputs on a tape of `columns` points.
+    pub(crate) fn output<'a>(&self, tape: &'a mut [f64], columns: usize) -> &'a mut [f64] {
+        let start = (self.tape_len() - self.outputs()) * columns;
+        &mut tape[start..start + self.outputs() * columns]
+    }
+
+    /// From cotangents `d_output` of the outputs: `d_x += ..` and, where asked for, `gradient += ..` in the order of points.
+    #[expect(clippy::too_many_arguments, reason = "a sweep reads all that the forward sweep wrote")]
+    pub(crate) fn backward(
+        &self,
+        transposed: &[f64],
+        x: &[f64],
+        tape: &[f64],
+        columns: usize,
+        d_output: &[f64],
+        d_x: &mut [f64],
+        mut gradient: Option<&mut [f64]>,
+        mut work: &mut [f64],
+    ) {
+        let widest = self.work_len(columns) / 2;
+        let (mut d_y, mut d_h) = (borrow(&mut work, widest), borrow(&mut work, widest));
+        d_y[..d_output.len()].copy_from_slice(d_output);
+        let mut param = self.num_params();
+        let mut matrix = transposed.len();
+        let mut end = (self.tape_len() - self.outputs()) * columns;
+        for (layer, (inputs, outputs)) in self.layers().enumerate().rev() {
+            param -= (inputs + 1) * outputs;
+            matrix -= inputs * outputs;
+            let from = if layer == 0 { x } else { &tape[end - inputs * columns..end] };
+            let d_out = &d_y[..outputs * columns];
+            if let Some(gradient) = gradient.as_deref_mut() {
+                let (d_weights, d_biases) =
+                    gradient[param..param + (inputs + 1) * outputs].split_at_mut(inputs * outputs);
+                add_outers(outputs, inputs, d_out, from, d_weights);
+                add_points(d_out, d_biases);
+            }
+            let weights = &transposed[matrix..matrix + inputs * outputs];
+            if layer == 0 {
+                add_product(inputs, outputs, weights, d_out, d_x);
+            } else {
+                let d_in = &mut d_h[..inputs * columns];
+                d_in.fill(0.0);
+                add_product(inputs, outputs, weights, d_out, d_in);
+                self.activation.chain(from, d_in);
+                std::mem::swap(&mut d_y, &mut d_h);
+                end -= inputs * columns;
+            }
+        }
+    }
+}
+
+/// `sum += sum_j x_j` in the order of `j`.
+fn add_points(x: &[f64], sum: &mut [f64]) {
+    if sum.is_empty() {
+        return;
+    }
+    Arch::new().dispatch(|| {
+        for x in x.chunks_exact(sum.len()) {
+            sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa::Seed;
+
+    fn numbers(count: usize, phase: f64) -> Vec<f64> {
+        (0..count).map(|k| 0.6 * (1.7 * k as f64 + phase).sin()).collect()
+    }
+
+    fn outputs(network: &Network, params: &[f64], x: &[f64], columns: usize) -> Vec<f64> {
+        let mut tape = vec![f64::NAN; network.tape_len() * columns];
+        network.forward(params, x, columns, &mut tape);
+        network.output(&mut tape, columns).to_vec()
+    }
+
+    /// Central differences, step 1e-6: truncation and rounding are below 1e-9.
+    #[test]
+    fn the_backward_sweep_is_the_gradient() {
+        for activation in [Activation::Tanh, Activation::Elu, Activation::Relu] {
+            for (inputs, hidden, out) in
+                [(3, vec![5, 4], 2), (2, vec![], 3), (0, vec![3], 1), (1, vec![9], 1)]
+            {
+                let network = Network::new(inputs, &hidden, out, activation).unwrap();
+                let (params, columns) = (numbers(network.num_params(), 0.3), 3);
+                let (x, cotangent) = (numbers(inputs * columns, 0.9), numbers(out * columns, 0.2));
+                let mut tape = vec![f64::NAN; network.tape_len() * columns];
+                let mut transposed = vec![f64::NAN; network.transposed_len()];
+                let mut work = vec![f64::NAN; network.work_len(columns)];
+                network.forward(&params, &x, columns, &mut tape);
+                network.transpose_into(&params, &mut transposed);
+                let (mut d_x, mut gradient) = (vec![1.0; x.len()], vec![1.0; params.len()]);
+                let found = Some(&mut gradient[..]);
+                network.backward(&transposed, &x, &tape, columns, &cotangent, &mut d_x, found, &mut work);
+                let value = |params: &[f64], x: &[f64]| -> f64 {
+                    outputs(&network, params, x, columns).iter().zip(&cotangent).map(|(y, c)| y * c).sum()
+                };
+                let slope = |f: &dyn Fn(f64) -> f64| (f(1e-6) - f(-1e-6)) / 2e-6;
+                let moved = |v: &[f64], k: usize, t: f64| {
+                    let mut v = v.to_vec();
+                    v[k] += t;
+                    v
+                };
+                for (k, found) in gradient.iter().enumerate() {
+                    let expected = 1.0 + slope(&|t| value(&moved(&params, k, t), &x));
+                    assert!((found - expected).abs() < 1e-8, "{activation:?} param {k}");
+                }
+                for (k, found) in d_x.iter().enumerate() {
+                    let expected = 1.0 + slope(&|t| value(&params, &moved(&x, k, t)));
+                    assert!((found - expected).abs() < 1e-8, "{activation:?} input {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_starts_at_zero_and_refuses_empty_layers() {
+        let network = Network::new(3, &[8, 8], 4, Activation::Elu).unwrap();
+        let mut params = vec![];
+        network.start(&mut Seed::new(1).stream(0, 0), &mut params);
+        assert_eq!(params.len(), network.num_params());
+        assert!(outputs(&network, &params, &numbers(6, 0.0), 2).iter().all(|&y| y == 0.0));
+        assert!(params.iter().any(|&w| w != 0.0));
+        let error = Network::new(3, &[8, 0], 4, Activation::Tanh).unwrap_err().to_string();
+        assert_eq!(error, "hidden layer 1 has no units, expected at least 1");
+    }
+}
