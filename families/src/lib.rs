@@ -29,7 +29,6 @@ mod atoms;
 pub mod conformance;
 mod defensive;
 mod dof;
-#[cfg_attr(not(test), expect(dead_code, reason = "layers come next"))]
 mod flow;
 mod full_rank;
 mod gamma_ratio;
@@ -56,7 +55,10 @@ pub use amortised::Amortised;
 pub use atoms::Atoms;
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
-pub use flow::Activation;
+pub use flow::{
+    Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, FixedBase, Flow, FlowConfig, Gauss, Layer,
+    Mask, Permutation, Spline,
+};
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
