@@ -31,7 +31,6 @@ pub mod conformance;
 mod defensive;
 mod dof;
 mod drawn;
-#[cfg_attr(not(test), expect(dead_code, reason = "layers come next"))]
 mod flow;
 mod full_rank;
 mod gamma_ratio;
@@ -57,13 +56,15 @@ mod woodbury;
 pub use amortised::Amortised;
 pub use atoms::Atoms;
 pub use composed::{
-    AffineLayer, Autoregressive, Composed, Iaf, Invertible, Layer, Maf, Planar, PlanarFlow, Radial,
-    RadialFlow,
+    AffineLayer, Autoregressive, Composed, Iaf, Invertible, Maf, Planar, PlanarFlow, Radial, RadialFlow, Warp,
 };
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
 pub use drawn::Drawn;
-pub use flow::Activation;
+pub use flow::{
+    Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, FixedBase, Flow, FlowConfig, Gauss, Layer,
+    Mask, Permutation, Spline,
+};
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;

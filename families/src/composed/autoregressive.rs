@@ -4,7 +4,7 @@ use mcsa::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::made::Made;
-use super::{Composed, Invertible, Layer};
+use super::{Composed, Invertible, Warp};
 
 /// What a [`Maf`] or an [`Iaf`] is made of.
 ///
@@ -241,7 +241,7 @@ impl<const INVERSE: bool> AffineLayer<INVERSE> {
     }
 }
 
-impl<const INVERSE: bool> Layer for AffineLayer<INVERSE> {
+impl<const INVERSE: bool> Warp for AffineLayer<INVERSE> {
     fn dim(&self) -> usize {
         self.dim
     }

@@ -11,6 +11,6 @@ mod staircase;
 
 pub use autoregressive::{AffineLayer, Autoregressive, Iaf, Maf};
 pub use composition::Composed;
-pub use layer::{Invertible, Layer};
+pub use layer::{Invertible, Warp};
 pub use planar::{Planar, PlanarFlow};
 pub use radial::{Radial, RadialFlow};
