@@ -57,8 +57,8 @@ mod woodbury;
 pub use amortised::Amortised;
 pub use atoms::Atoms;
 pub use composed::{
-    AffineLayer, Autoregressive, Composed, Iaf, Invertible, Layer, Maf, Planar, PlanarFlow, Radial,
-    RadialFlow,
+    AffineLayer, Autoregressive, BlockLayer, BlockNeural, Bnaf, Composed, Iaf, Invertible, Layer, Maf,
+    Planar, PlanarFlow, Radial, RadialFlow,
 };
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
