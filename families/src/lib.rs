@@ -14,6 +14,14 @@
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | if the model is linear and Gaussian, the posterior |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
+//! | [`Maf`], [`Iaf`] | `2 d` and the networks' | a pass and its way back; `Iaf`: `d` steps first | no closed form |
+//! | [`PlanarFlow`], [`RadialFlow`] | `2 d + K (2 d + 1)`, `2 d + K (d + 2)` | `K d` | no closed form |
+//! | [`Bnaf`] | `2 d` and the networks' | no score: it is known by its draws alone | - |
+//!
+//! Flows of the last rows are [`Composed`] of bijections around a location and scale; all are
+//! [`Pushforward`](mcsa::Pushforward)s and can be fitted to the exclusive divergence, as can any reparameterised family that is
+//! [`Drawn`]. Inclusive training asks the proposal for its density where the chain is: a [`Family`](mcsa::Family) may be one, what is a
+//! `Pushforward` only may not, and there it does not compile.
 //!
 //! [`Defence`] mixes a [`Tail`] into what a kernel proposes from, so that importance weights are bounded. A family
 //! of [`Atoms`] lets [`mcsa::enumerate`] compute a kernel's transition matrix.
@@ -57,7 +65,7 @@ mod woodbury;
 pub use amortised::Amortised;
 pub use atoms::Atoms;
 pub use composed::{
-    AffineLayer, Autoregressive, BlockLayer, BlockNeural, Bnaf, Composed, Iaf, Invertible, Layer, Maf,
+    Autoregressive, Bijection, BlockLayer, BlockNeural, Bnaf, Composed, Iaf, Invertible, Maf, MaskedAffine,
     Planar, PlanarFlow, Radial, RadialFlow,
 };
 pub use defensive::{Defence, Defensive};

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa::{Pushforward, Seed, batch, batch_mut};
 use mcsa_families::conformance::{self as laws, Case};
-use mcsa_families::{BlockNeural, Bnaf, Layer, suite};
+use mcsa_families::{Bijection, BlockNeural, Bnaf, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -43,7 +43,7 @@ fn cases() -> Vec<Case<Bnaf>> {
 suite!(laws_of_a_pushforward, cases(), meter, pushforward);
 
 /// `y = f(x)` of one layer, and its log-determinant.
-fn run(layer: &impl Layer, params: &[f64], x: &[f64]) -> (Vec<f64>, f64) {
+fn run(layer: &impl Bijection, params: &[f64], x: &[f64]) -> (Vec<f64>, f64) {
     let (mut y, mut log_det) = (vec![f64::NAN; x.len()], [0.0]);
     layer.forward(params, x, &mut y, &mut log_det, &mut vec![f64::NAN; layer.work_len(1)]);
     (y, log_det[0])

@@ -4,7 +4,7 @@ use mcsa::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Trace};
-use super::{Composed, Layer};
+use super::{Bijection, Composed};
 use crate::Link;
 
 /// The slope of the activation far from zero.
@@ -170,7 +170,7 @@ impl BlockLayer {
     }
 }
 
-impl Layer for BlockLayer {
+impl Bijection for BlockLayer {
     fn dim(&self) -> usize {
         self.dim
     }
