@@ -89,6 +89,11 @@ impl Learned {
         Ok(Self { floor })
     }
 
+    /// What the degrees exceed.
+    pub fn floor(self) -> f64 {
+        self.floor
+    }
+
     /// The param that names so many degrees.
     ///
     /// # Errors

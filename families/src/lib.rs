@@ -18,7 +18,7 @@
 //! | [`PlanarFlow`], [`RadialFlow`] | `2 d + K (2 d + 1)`, `2 d + K (d + 2)` | `K d` | no closed form |
 //! | [`Bnaf`] | `2 d` and the networks' | no score: it is known by its draws alone | - |
 //!
-//! Flows of the last rows are [`Composed`] of bijections around a location and scale; all are
+//! Flows of the last three rows are [`Composed`] of bijections around a location and scale; all are
 //! [`Pushforward`](mcsa::Pushforward)s and can be fitted to the exclusive divergence, as can any reparameterised family that is
 //! [`Drawn`]. Inclusive training asks the proposal for its density where the chain is: a [`Family`](mcsa::Family) may be one, what is a
 //! `Pushforward` only may not, and there it does not compile.
@@ -30,7 +30,7 @@
 //! [`conformance`] holds the laws, for your families too.
 //!
 //! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
-//! optimiser's business), normalising flows.
+//! optimiser's business).
 
 mod amortised;
 mod atoms;
@@ -39,7 +39,6 @@ pub mod conformance;
 mod defensive;
 mod dof;
 mod drawn;
-#[cfg_attr(not(test), expect(dead_code, reason = "layers come next"))]
 mod flow;
 mod full_rank;
 mod gamma_ratio;
@@ -71,7 +70,10 @@ pub use composed::{
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
 pub use drawn::Drawn;
-pub use flow::Activation;
+pub use flow::{
+    Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, FixedBase, Flow, FlowConfig, Gauss, Layer,
+    Mask, Permutation, Spline,
+};
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;

@@ -32,16 +32,17 @@ pub(crate) fn add_outers(rows: usize, columns: usize, a: &[f64], b: &[f64], c: &
     Arch::new().dispatch(Product::<true> { rows, depth: a.len() / rows, columns, a, b, c });
 }
 
-/// `out <- A^T`; `A` is `rows x columns`.
+/// `out <- A^T`; `A` is `rows x columns`. Square by square, for a row of one is a column of the other.
 pub(crate) fn transpose_into(rows: usize, a: &[f64], out: &mut [f64]) {
+    const SIDE: usize = 8;
     assert_eq!(a.len(), out.len(), "as many numbers");
-    if rows == 0 {
-        return;
-    }
-    let columns = a.len() / rows;
-    for (k, column) in a.chunks_exact(rows).enumerate() {
-        for (i, &entry) in column.iter().enumerate() {
-            out[i * columns + k] = entry;
+    let columns = a.len().checked_div(rows).unwrap_or(0);
+    for top in (0..rows).step_by(SIDE) {
+        for left in (0..columns).step_by(SIDE) {
+            for i in top..rows.min(top + SIDE) {
+                let row = &mut out[i * columns + left..i * columns + columns.min(left + SIDE)];
+                row.iter_mut().enumerate().for_each(|(k, entry)| *entry = a[(left + k) * rows + i]);
+            }
         }
     }
 }
@@ -128,14 +129,9 @@ impl<const T: bool> Product<'_, T> {
             let (body, tail) = S::as_simd_f64s(&a[top..top + height]);
             let body = &body[..FULL];
             let part = if PART { simd.partial_load_f64s(tail) } else { zero };
-            let b: [f64; C] = if T {
-                let row = &self.b[t * self.columns + first..][..C];
-                std::array::from_fn(|c| row[c])
-            } else {
-                columns.map(|column| column[t])
-            };
+            let row = if T { &self.b[t * self.columns + first..][..C] } else { &[][..] };
             for c in 0..C {
-                let b = simd.splat_f64s(b[c]);
+                let b = simd.splat_f64s(if T { row[c] } else { columns[c][t] });
                 for r in 0..FULL {
                     sums[c][r] = simd.mul_add_e_f64s(body[r], b, sums[c][r]);
                 }

@@ -1,0 +1,217 @@
+//! What a flow bends.
+
+use faer::MatMut;
+use mcsa::{Error, Stream};
+use serde::{Deserialize, Serialize};
+
+use crate::lanes::each_column;
+use crate::normal::LN_SQRT_2PI;
+use crate::student::Student;
+use crate::{Dof, Fixed, Learned, standard};
+
+/// What a flow bends: [`Gauss`], the standard Gaussian, or the standard multivariate t, by its degrees of freedom [`Fixed`] or
+/// [`Learned`]. All are the same in every direction, so permutations leave them as they are.
+///
+/// Sealed.
+pub trait Base: std::fmt::Debug + Copy + PartialEq + Send + Sync + sealed::Sealed {
+    /// How many params it takes, the last of lambda: none or one.
+    const NUM_PARAMS: usize;
+
+    /// How it is written to a file.
+    fn config(&self) -> BaseConfig;
+
+    /// How it is read from a file.
+    ///
+    /// # Errors
+    /// If the file holds another base, or a number that the base refuses.
+    fn from_config(config: BaseConfig) -> Result<Self, Error>;
+
+    #[doc(hidden)]
+    fn check(&self, params: &[f64]) -> Result<(), Error>;
+
+    #[doc(hidden)]
+    fn noise(&self, params: &[f64]) -> sealed::Noise;
+
+    #[doc(hidden)]
+    fn dof_slope(&self, params: &[f64]) -> f64;
+}
+
+/// The base on file.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BaseConfig {
+    /// [`Gauss`].
+    Gauss,
+    /// [`Fixed`].
+    Student {
+        /// The degrees of freedom.
+        dof: f64,
+    },
+    /// [`Learned`].
+    LearnedStudent {
+        /// What the degrees of freedom exceed.
+        floor: f64,
+    },
+}
+
+impl BaseConfig {
+    fn refuse<T>(self, asked: &str) -> Result<T, Error> {
+        Err(Error::invalid(format!(
+            "the base is {self:?}, and a flow on {asked} was asked for: name the right type"
+        )))
+    }
+}
+
+/// A base whose noise does not depend on lambda, so that a flow of it is also a [`Pushforward`](mcsa::Pushforward).
+pub trait FixedBase: Base {}
+
+impl FixedBase for Gauss {}
+impl FixedBase for Fixed {}
+
+/// The standard Gaussian, as the base of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauss;
+
+impl Base for Gauss {
+    const NUM_PARAMS: usize = 0;
+
+    fn config(&self) -> BaseConfig {
+        BaseConfig::Gauss
+    }
+
+    fn from_config(config: BaseConfig) -> Result<Self, Error> {
+        match config {
+            BaseConfig::Gauss => Ok(Self),
+            other => other.refuse("Gauss"),
+        }
+    }
+
+    fn check(&self, _: &[f64]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn noise(&self, _: &[f64]) -> sealed::Noise {
+        sealed::Noise(None)
+    }
+
+    fn dof_slope(&self, _: &[f64]) -> f64 {
+        0.0
+    }
+}
+
+impl Base for Fixed {
+    const NUM_PARAMS: usize = 0;
+
+    fn config(&self) -> BaseConfig {
+        BaseConfig::Student { dof: self.value() }
+    }
+
+    fn from_config(config: BaseConfig) -> Result<Self, Error> {
+        match config {
+            BaseConfig::Student { dof } => Self::new(dof),
+            other => other.refuse("Fixed degrees of freedom"),
+        }
+    }
+
+    fn check(&self, _: &[f64]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn noise(&self, _: &[f64]) -> sealed::Noise {
+        sealed::Noise(Some(Student::new(self.value())))
+    }
+
+    fn dof_slope(&self, _: &[f64]) -> f64 {
+        0.0
+    }
+}
+
+impl Base for Learned {
+    const NUM_PARAMS: usize = 1;
+
+    fn config(&self) -> BaseConfig {
+        BaseConfig::LearnedStudent { floor: self.floor() }
+    }
+
+    fn from_config(config: BaseConfig) -> Result<Self, Error> {
+        match config {
+            BaseConfig::LearnedStudent { floor } => Self::above(floor),
+            other => other.refuse("Learned degrees of freedom"),
+        }
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        crate::dof::check(self, params, 1)
+    }
+
+    fn noise(&self, params: &[f64]) -> sealed::Noise {
+        sealed::Noise(Some(Student::new(self.dof(params))))
+    }
+
+    fn dof_slope(&self, params: &[f64]) -> f64 {
+        self.derivative(params)
+    }
+}
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Gauss {}
+    impl Sealed for super::Fixed {}
+    impl Sealed for super::Learned {}
+
+    /// A base at one lambda: a Gaussian, or a t.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Noise(pub(in crate::flow) Option<crate::student::Student>);
+}
+pub(super) use sealed::Noise;
+
+fn radius(eps: &[f64]) -> f64 {
+    standard::dot(eps, eps).sqrt()
+}
+
+impl Noise {
+    /// The log density at the centre in `dim` dimensions.
+    pub(super) fn log_peak(self, dim: usize) -> f64 {
+        self.0.map_or(-(dim as f64) * LN_SQRT_2PI, |student| student.log_peak(dim))
+    }
+
+    /// By how much the log density is lower at `eps`.
+    pub(super) fn fallen(self, eps: &[f64]) -> f64 {
+        match self.0 {
+            None => 0.5 * standard::dot(eps, eps),
+            Some(student) => 0.5 * (student.dof + eps.len() as f64) * student.log_fall(radius(eps)),
+        }
+    }
+
+    /// `slope <- weight * d/deps log r(eps)`.
+    pub(super) fn slope_into(self, eps: &[f64], weight: f64, slope: &mut [f64]) {
+        let pull = self.0.map_or(1.0, |student| student.weight(eps.len(), radius(eps)));
+        slope.iter_mut().zip(eps).for_each(|(slope, eps)| *slope = -weight * pull * eps);
+    }
+
+    /// `d/d dof` of what falls and of the peak, whose own slope is `peak_slope`.
+    pub(super) fn dof_score(self, peak_slope: f64, eps: &[f64]) -> f64 {
+        self.0.map_or(0.0, |student| {
+            let radius = radius(eps);
+            let (_, claim) = student.pull_and_claim(radius);
+            let rise = 0.5 * (1.0 + eps.len() as f64 / student.dof) * claim;
+            peak_slope - 0.5 * student.log_fall(radius) + rise
+        })
+    }
+
+    /// `d log_peak / d dof`.
+    pub(super) fn log_peak_slope(self, dim: usize) -> f64 {
+        self.0.map_or(0.0, |student| student.log_peak_slope(dim))
+    }
+
+    /// Draws every column; lanes as in [`mcsa::Family::sample_into`].
+    pub(super) fn sample_into(self, lanes: &mut [Stream], eps: MatMut<'_, f64>) {
+        each_column(lanes, eps, |lane, _, eps| {
+            lane.normals_into(eps);
+            if let Some(student) = self.0 {
+                let stretch = student.stretch(lane);
+                eps.iter_mut().for_each(|eps| *eps *= stretch);
+            }
+        });
+    }
+}

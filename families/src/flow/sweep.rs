@@ -1,0 +1,186 @@
+//! Batches on their way through the layers, a block of points at a time.
+
+use faer::MatRef;
+use mcsa::{Columns, borrow};
+
+use super::layer::{At, Direction, Sweep};
+use super::model::{Flow, Placed};
+use super::{Base, base::Noise};
+
+/// Points that go through all layers together: their activations stay in the second cache, a layer's in the first.
+pub(super) const BLOCK: usize = 48;
+
+/// Lent memory, divided.
+pub(super) struct Room<'a> {
+    prepared: &'a mut [f64],
+    block: Block<'a>,
+    weights: &'a mut [f64],
+    d: &'a mut [f64],
+}
+
+/// The memory of a block of points.
+struct Block<'a> {
+    x: &'a mut [f64],
+    log_det: &'a mut [f64],
+    tape: &'a mut [f64],
+    work: &'a mut [f64],
+}
+
+/// A block that has come through.
+pub(super) struct Passed<'a> {
+    /// Points, one after the other.
+    pub(super) x: &'a mut [f64],
+    /// `sum_k ln |det df_k|` of each.
+    pub(super) log_det: &'a mut [f64],
+}
+
+impl<B: Base> Flow<B> {
+    /// Numbers of lent memory for so many columns.
+    pub(super) fn room_len(&self, columns: usize) -> usize {
+        let n = columns.min(BLOCK);
+        let last = self.parts.last();
+        let (prepared, tape) = last.map_or((0, 0), |last| (last.prepared.end, last.tape.end));
+        prepared + n * (2 * self.dim + 2 + tape) + self.layer_work_len(n)
+    }
+
+    fn layer_work_len(&self, columns: usize) -> usize {
+        let each = self.parts.iter().map(|placed| placed.part.bijection().work_len(columns));
+        each.max().unwrap_or(0)
+    }
+
+    /// Divides lent memory and prepares every layer, for sweeps back too if `backward`.
+    pub(super) fn room<'a>(
+        &self,
+        params: &[f64],
+        columns: usize,
+        backward: bool,
+        mut work: &'a mut [f64],
+    ) -> Room<'a> {
+        let n = columns.min(BLOCK);
+        let (prepared, tape) = self.parts.last().map_or((0, 0), |last| (last.prepared.end, last.tape.end));
+        let room = Room {
+            prepared: borrow(&mut work, prepared),
+            block: Block {
+                x: borrow(&mut work, n * self.dim),
+                log_det: borrow(&mut work, n),
+                tape: borrow(&mut work, n * tape),
+                work: borrow(&mut work, self.layer_work_len(n)),
+            },
+            weights: borrow(&mut work, n),
+            d: borrow(&mut work, n * self.dim),
+        };
+        for placed in &self.parts {
+            let prepared = &mut room.prepared[placed.prepared.clone()];
+            placed.part.bijection().prepare(&params[placed.params.clone()], prepared, backward);
+        }
+        room
+    }
+}
+
+impl Room<'_> {
+    /// Takes the columns from `first` on through all layers of a flow one way. What a sweep back reads is kept if `taped`.
+    pub(super) fn pass<B: Base>(
+        &mut self,
+        flow: &Flow<B>,
+        params: &[f64],
+        direction: Direction,
+        points: MatRef<'_, f64>,
+        first: usize,
+        taped: bool,
+    ) -> Passed<'_> {
+        let n = (points.ncols() - first).min(BLOCK);
+        let Block { x, log_det, tape, work } = &mut self.block;
+        let (x, log_det) = (&mut x[..n * flow.dim], &mut log_det[..n]);
+        for (k, x) in x.chunks_exact_mut(flow.dim).enumerate() {
+            x.copy_from_slice(points.column(first + k));
+        }
+        log_det.fill(0.0);
+        let mut through = |placed: &Placed| {
+            let at = placed.at(params, self.prepared);
+            // Without a sweep back every layer writes on the same tape, which stays in the cache.
+            let start = if taped { placed.tape.start * n } else { 0 };
+            let tape = &mut tape[start..start + placed.tape.len() * n];
+            let bijection = placed.part.bijection();
+            match direction {
+                Direction::Forward => bijection.forward(at, x, log_det, tape, work),
+                Direction::Inverse => bijection.inverse(at, x, log_det, tape, work),
+            }
+        };
+        match direction {
+            Direction::Forward => flow.parts.iter().for_each(&mut through),
+            Direction::Inverse => flow.parts.iter().rev().for_each(&mut through),
+        }
+        Passed { x, log_det }
+    }
+
+    /// Sweeps back over the block that [`pass`](Self::pass) took last, `taped`, with cotangents in `self.d`; returns those of the
+    /// points it was given. `weights` are those of log densities, so the log determinant has them with a minus.
+    pub(super) fn back<B: Base>(
+        &mut self,
+        flow: &Flow<B>,
+        params: &[f64],
+        direction: Direction,
+        weights: Weights<'_>,
+        mut gradient: Option<&mut [f64]>,
+    ) -> &[f64] {
+        let n = weights.len();
+        let negated = &mut self.weights[..n];
+        negated.iter_mut().enumerate().for_each(|(j, weight)| *weight = -weights.at(j));
+        let (d, Block { tape, work, .. }) = (&mut self.d[..n * flow.dim], &mut self.block);
+        let mut through = |placed: &Placed| {
+            let tape = &tape[placed.tape.start * n..placed.tape.end * n];
+            let gradient = gradient.as_deref_mut().map(|gradient| &mut gradient[placed.params.clone()]);
+            let sweep = Sweep { direction, tape, weights: negated };
+            placed.part.bijection().backward(placed.at(params, self.prepared), sweep, d, gradient, work);
+        };
+        match direction {
+            Direction::Forward => flow.parts.iter().rev().for_each(&mut through),
+            Direction::Inverse => flow.parts.iter().for_each(&mut through),
+        }
+        d
+    }
+
+    /// The slopes of the base at the noise of the block, times weights: where a sweep back from the noise begins.
+    pub(super) fn begin_at_noise(&mut self, noise: Noise, dim: usize, weights: Weights<'_>) {
+        let points = self.block.x.chunks_exact(dim).zip(self.d.chunks_exact_mut(dim));
+        for (j, (eps, d)) in points.take(weights.len()).enumerate() {
+            noise.slope_into(eps, weights.at(j), d);
+        }
+    }
+
+    /// Cotangents of the points: where a sweep back from them begins.
+    pub(super) fn begin_at_points(&mut self, cotangents: MatRef<'_, f64>, first: usize, n: usize) {
+        for (k, d) in self.d.chunks_exact_mut(cotangents.nrows()).take(n).enumerate() {
+            d.copy_from_slice(cotangents.column(first + k));
+        }
+    }
+}
+
+impl Placed {
+    fn at<'a>(&self, params: &'a [f64], prepared: &'a [f64]) -> At<'a> {
+        At { params: &params[self.params.clone()], prepared: &prepared[self.prepared.clone()] }
+    }
+}
+
+/// The weights of a block: one each, or one for all.
+#[derive(Clone, Copy)]
+pub(super) enum Weights<'a> {
+    Each(&'a [f64]),
+    All(f64, usize),
+}
+
+impl Weights<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Each(weights) => weights.len(),
+            Self::All(_, count) => count,
+        }
+    }
+
+    fn at(self, j: usize) -> f64 {
+        match self {
+            Self::Each(weights) => weights[j],
+            Self::All(weight, _) => weight,
+        }
+    }
+}
