@@ -224,22 +224,20 @@ impl NullaryFnOnce for Pull<'_, '_> {
             for row in tread.rows.clone() {
                 let stored = blocks.stairs.row(tread, row);
                 let (w, d_w) = (&trace.raw[stored.clone()], &mut d_weights[stored]);
+                let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
                 for j in 0..columns {
                     let (c, s) = (d_value[j * rows + row], d_slope[j * rows + row]);
                     let along = c * trace.product[j * rows + row] + s;
                     let (out, shrink) = (trace.factor[row] * c, along * trace.inverse_square[row]);
                     let here = j * width..j * width + tread.width;
-                    let (x, d_x) = (&x[here.clone()], &mut d_x[here]);
-                    for k in 0..own {
-                        d_w[k] += out * x[k] - shrink * w[k];
-                        d_x[k] += out * w[k];
-                    }
+                    let (x, own_x) = x[here.clone()].split_at(own);
+                    let (d_x, d_own_x) = d_x[here].split_at_mut(own);
+                    add_earlier(out, shrink, [x, w], [d_w, d_x]);
                     let shares = &trace.shares[(j * rows + row) * inputs..][..inputs];
                     let d_before = &mut d_before[j * width + own..j * width + tread.width];
                     for (u, share) in shares.iter().enumerate() {
-                        let k = own + u;
-                        d_w[k] += w[k] * (out * x[k] - shrink * w[k]) + s * share;
-                        d_x[k] += out * w[k];
+                        d_own[u] += own_w[u] * (out * own_x[u] - shrink * own_w[u]) + s * share;
+                        d_own_x[u] += out * own_w[u];
                         d_before[u] += s * share;
                     }
                     d_ws[row] += along;
@@ -247,5 +245,16 @@ impl NullaryFnOnce for Pull<'_, '_> {
                 }
             }
         }
+    }
+}
+
+/// The weights of earlier coordinates, which are most.
+#[inline(always)]
+fn add_earlier(out: f64, shrink: f64, [x, w]: [&[f64]; 2], [d_w, d_x]: [&mut [f64]; 2]) {
+    let n = d_w.len();
+    let (x, w, d_x) = (&x[..n], &w[..n], &mut d_x[..n]);
+    for k in 0..n {
+        d_w[k] += out * x[k] - shrink * w[k];
+        d_x[k] += out * w[k];
     }
 }
