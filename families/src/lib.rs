@@ -12,6 +12,7 @@
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
+//! | [`Flow`], couplings or splines | those of its networks | a sweep forth and one back | no closed form |
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | if the model is linear and Gaussian, the posterior |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
 //! | [`Maf`], [`Iaf`] | `2 d` and the networks' | a pass and its way back; `Iaf`: `d` steps first | no closed form |
@@ -26,11 +27,14 @@
 //! [`Defence`] mixes a [`Tail`] into what a kernel proposes from, so that importance weights are bounded. A family
 //! of [`Atoms`] lets [`mcsa::enumerate`] compute a kernel's transition matrix.
 //!
+//! A [`Flow`] is also a [`Pushforward`](mcsa::Pushforward), begins exactly at a Gaussian or a t, and goes to text and back bit for bit.
+//!
 //! [`Start`] says where a fit begins; [`Normal`] and [`kl_gaussian`] are the closed forms against which it is judged;
 //! [`conformance`] holds the laws, for your families too.
 //!
 //! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
-//! optimiser's business).
+//! optimiser's business), and as families flows whose inverse is iterative beyond one monotone scalar equation: whoever climbs the
+//! score asks for log q at points that q did not draw.
 
 mod amortised;
 mod atoms;

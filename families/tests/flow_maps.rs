@@ -67,6 +67,12 @@ fn the_inverse_is_the_inverse() {
                 assert!(gap < 1e-10 * (1.0 + eps[(i, j)].abs()), "dimension {dim}, point {j}: {gap:e}");
             }
         }
+        // The twin: the inverse of another lambda, one param of which differs by a millionth, is none.
+        let mut other = params.clone();
+        *other.last_mut().expect("a param") += 1e-6;
+        other[0] += 1e-6;
+        flow.invert(&other, z.as_ref(), back.as_mut(), &mut log_back, &mut memory(&flow, 107));
+        assert!((&back - &eps).norm_max() > 1e-8, "dimension {dim}");
         let (mut inner, mut logs) = (Mat::zeros(dim, 107), vec![f64::NAN; 107]);
         flow.invert(&params, eps.as_ref(), inner.as_mut(), &mut logs, &mut memory(&flow, 107));
         let (again, _) = transport(&flow, &params, &inner);

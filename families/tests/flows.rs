@@ -84,6 +84,16 @@ fn learned() -> Vec<Case<Flow<Learned>>> {
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
+/// Where quadrature claims nothing: a spline's density has kinks at its knots, and `flow_splines.rs` integrates between them.
+fn splines() -> Vec<Case<Flow>> {
+    vec![
+        flow(5, Gauss, vec![spline(Mask::Even, &[6]), spline(Mask::Odd, &[6]), Layer::ActNorm]),
+        flow(3, Gauss, vec![spline(Mask::Random { seed: 4 }, &[]), Layer::Linear, spline(Mask::Odd, &[6])]),
+    ]
+}
+
+suite!(of_splines, splines(), meter);
+suite!(of_splines_pushed, splines(), meter, pushforward);
 suite!(on_a_gaussian, gaussian(), meter);
 suite!(on_a_student, student(), meter);
 suite!(on_a_learned_student, learned(), meter);

@@ -1,0 +1,59 @@
+//! A flow bent onto a banana, kept as text, and asked again: `cargo run --release -p mcsa-families --example flow`.
+//!
+//! Draws of the target itself stand for a chain here: the score averaged over them climbs `-KL(p || q)`.
+#![expect(clippy::print_stdout, reason = "results for people")]
+
+use faer::Mat;
+use mcsa::{Error, ExactDraws, Family, LogDensity, Optimizer, Seed};
+use mcsa_families::{Fixed, Flow};
+use mcsa_models::Banana;
+use mcsa_optim::Adam;
+
+const POINTS: usize = 256;
+
+/// `KL(p || q)` over draws of the target.
+fn divergence(target: &Banana, q: &Flow<Fixed>, params: &[f64], z: &Mat<f64>) -> f64 {
+    let (mut log_q, mut work) = (vec![0.0; z.ncols()], vec![0.0; Family::work_len(q, z.ncols())]);
+    q.log_probs(params, z.as_ref(), &mut log_q, &mut work);
+    let terms = (0..z.ncols()).map(|j| target.log_density(z.col_as_slice(j), &mut []) - log_q[j]);
+    terms.sum::<f64>() / z.ncols() as f64
+}
+
+fn main() -> Result<(), Error> {
+    let target = Banana::new(1.0, 1.0)?;
+    let mut stream = Seed::new(1).stream(0, 0);
+    // Tails of a t: weights p/q stay bounded.
+    let q = Flow::real_nvp(2, Fixed::new(5.0)?, 6, &[32])?;
+    let mut params = q.start_at(&[0.0, 0.0], &[1.0, 2.0], &mut stream)?;
+
+    let (optimizer, mut z) = (Adam::new(0.002)?, Mat::zeros(2, POINTS));
+    let mut state = optimizer.init(params.len());
+    let (mut gradient, mut work) = (vec![0.0; params.len()], vec![0.0; Family::work_len(&q, POINTS)]);
+    for step in 0..=2000 {
+        (0..POINTS).for_each(|j| target.draw_into(&mut stream, z.col_as_slice_mut(j)));
+        if step % 500 == 0 {
+            println!("step {step:4}: KL(p||q) is about {:.4}", divergence(&target, &q, &params, &z));
+        }
+        gradient.fill(0.0);
+        q.add_scores(&params, z.as_ref(), &[1.0 / POINTS as f64; POINTS], &mut gradient, &mut work);
+        optimizer.ascend(&mut state, &mut params, &gradient);
+    }
+
+    let text = q.save(&params)?;
+    let (again, loaded) = Flow::<Fixed>::load(&text)?;
+    println!(
+        "{} params in {} bytes of text; every bit came back: {}",
+        loaded.len(),
+        text.len(),
+        loaded == params
+    );
+
+    let (mut draws, mut log_q) = (Mat::zeros(2, 5), [0.0; 5]);
+    let mut work = vec![0.0; Family::work_len(&again, 5)];
+    again.sample_into(&loaded, &mut Seed::new(2).streams(5, 0), draws.as_mut(), &mut log_q, &mut work);
+    for (j, log_q) in log_q.iter().enumerate() {
+        let z = draws.col_as_slice(j);
+        println!("{:7.3} {:7.3}   log p - log q {:7.3}", z[0], z[1], target.log_density(z, &mut []) - log_q);
+    }
+    Ok(())
+}
