@@ -19,7 +19,28 @@ use crate::dimension::same_dimension;
 /// [`Elbo::closed`](crate::Elbo::closed).
 ///
 /// Such a flow is no proposal: a kernel needs `log q` at the state of its chain. What can be asked there is a
-/// [`Family`](mcsa::Family), and the inclusive divergence wants one.
+/// [`Family`](mcsa::Family), and the inclusive divergence wants one. The types keep them apart:
+///
+/// ```
+/// use mcsa::Estimator;
+/// use mcsa_estimators::{FlowElbo, pmcsa};
+/// use mcsa_families::{Autoregressive, BlockNeural, Bnaf, Maf};
+/// use mcsa_models::Gaussian;
+/// fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
+/// fits(&FlowElbo::new(4), &Bnaf::new(2, &BlockNeural::default())?);
+/// fits(&pmcsa(4), &Maf::new(2, &Autoregressive::default())?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use mcsa::Estimator;
+/// # use mcsa_estimators::pmcsa;
+/// # use mcsa_families::{BlockNeural, Bnaf};
+/// # use mcsa_models::Gaussian;
+/// # fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
+/// fits(&pmcsa(4), &Bnaf::new(2, &BlockNeural::default())?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
 ///
 /// Numerics: a draw at which a log density or a slope is not finite contributes nothing and is counted.
 ///

@@ -2,7 +2,7 @@
 
 use mcsa::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
-use mcsa_families::{Autoregressive, Iaf, Invertible, Maf, MeanField, Warp, suite};
+use mcsa_families::{Autoregressive, Bijection, Iaf, Invertible, Maf, MeanField, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa::{Error, Family, Pushforward, Seed, Stream, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{
-    Composed, Drawn, FullRank, Invertible, MeanField, Planar, PlanarFlow, RadialFlow, Warp, suite,
+    Bijection, Composed, Drawn, FullRank, Invertible, MeanField, Planar, PlanarFlow, RadialFlow, suite,
 };
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
@@ -18,7 +18,7 @@ fn moved<F: Pushforward>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
     Case::new(q, params)
 }
 
-fn begin<L: Warp>(q: &Composed<L>) -> Vec<f64> {
+fn begin<L: Bijection>(q: &Composed<L>) -> Vec<f64> {
     let dim = Pushforward::dim(q);
     let (mean, scales): (Vec<f64>, Vec<f64>) =
         (0..dim).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();
@@ -187,7 +187,7 @@ struct Twin {
     shift: f64,
 }
 
-impl Warp for Twin {
+impl Bijection for Twin {
     fn dim(&self) -> usize {
         self.layer.dim
     }

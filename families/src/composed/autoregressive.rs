@@ -4,7 +4,7 @@ use mcsa::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::made::Made;
-use super::{Composed, Invertible, Warp};
+use super::{Bijection, Composed, Invertible};
 
 /// What a [`Maf`] or an [`Iaf`] is made of.
 ///
@@ -40,7 +40,7 @@ impl Default for Autoregressive {
 /// The side that the network reads is where one pass suffices; towards it, coordinate after coordinate is found. Units are sorted
 /// by what they may see, so that this way computes each unit once too: `d` short steps, the arithmetic of one pass.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AffineLayer<const INVERSE: bool> {
+pub struct MaskedAffine<const INVERSE: bool> {
     dim: usize,
     made: Made,
     bound: f64,
@@ -69,7 +69,7 @@ pub struct AffineLayer<const INVERSE: bool> {
 /// assert!((q.log_prob(&params, &[0.0; 3], &mut vec![0.0; q.work_len(1)]) + 2.756_815_599_614_018).abs() < 1e-12);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
-pub type Maf = Composed<AffineLayer<false>>;
+pub type Maf = Composed<MaskedAffine<false>>;
 
 /// An inverse autoregressive flow (Kingma, Salimans, Jozefowicz, Chen, Sutskever & Welling 2016, eq. 10-12): draws in one pass, the
 /// density at a point from elsewhere in `d` steps.
@@ -84,9 +84,9 @@ pub type Maf = Composed<AffineLayer<false>>;
 /// densities and scores at every state, so there a `Maf` is the better choice.
 ///
 /// Unlike the paper, the scale is `e^s` with a bounded `s` and not a sigmoid gate, and there is no context from an encoder.
-pub type Iaf = Composed<AffineLayer<true>>;
+pub type Iaf = Composed<MaskedAffine<true>>;
 
-impl<const INVERSE: bool> Composed<AffineLayer<INVERSE>> {
+impl<const INVERSE: bool> Composed<MaskedAffine<INVERSE>> {
     /// Around a location and scale in so many dimensions.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl<const INVERSE: bool> Composed<AffineLayer<INVERSE>> {
             return Err(Error::parameter("bound", bound, "positive and at most 100").within(place));
         }
         let made = Made::new(dim, hidden).map_err(|error| error.within(place))?;
-        let layer = |k: usize| AffineLayer { dim, made: made.clone(), bound, reversed: k % 2 == 1 };
+        let layer = |k: usize| MaskedAffine { dim, made: made.clone(), bound, reversed: k % 2 == 1 };
         Self::of(dim, (0..layers).map(layer).collect())
     }
 }
@@ -118,7 +118,7 @@ struct Coordinate<'a> {
     scale: &'a mut [f64],
 }
 
-impl<const INVERSE: bool> AffineLayer<INVERSE> {
+impl<const INVERSE: bool> MaskedAffine<INVERSE> {
     const FORWARD: Way = Way { expands: true, reads_input: INVERSE };
     const BACK: Way = Way { expands: false, reads_input: !INVERSE };
 
@@ -241,7 +241,7 @@ impl<const INVERSE: bool> AffineLayer<INVERSE> {
     }
 }
 
-impl<const INVERSE: bool> Warp for AffineLayer<INVERSE> {
+impl<const INVERSE: bool> Bijection for MaskedAffine<INVERSE> {
     fn dim(&self) -> usize {
         self.dim
     }
@@ -276,7 +276,7 @@ impl<const INVERSE: bool> Warp for AffineLayer<INVERSE> {
     }
 }
 
-impl<const INVERSE: bool> Invertible for AffineLayer<INVERSE> {
+impl<const INVERSE: bool> Invertible for MaskedAffine<INVERSE> {
     fn inverse(&self, params: &[f64], y: &[f64], x: &mut [f64], log_det: &mut [f64], work: &mut [f64]) {
         self.go(Self::BACK, params, (y, x), log_det, work);
     }

@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Pushforward, Stream, all_finite, borrow, numeric, same_length};
 
-use super::Warp;
+use super::Bijection;
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::{Link, standard};
@@ -18,7 +18,7 @@ use crate::{Link, standard};
 /// [`start`](Self::start) puts every layer at the identity, so that a fit begins at the Gaussian that
 /// [`MeanField`](crate::MeanField) has at the same `[m; rho]`.
 ///
-/// With any [`Warp`] it is a [`Pushforward`]. Where all are [`Invertible`](super::Invertible) it is also a
+/// With any [`Bijection`] it is a [`Pushforward`]. Where all are [`Invertible`](super::Invertible) it is also a
 /// [`Family`](mcsa::Family), which can be asked for its density at a chain's state and so may be the proposal of inclusive training.
 /// A sweep back needs the input of every layer: `d (K + 1)` numbers of lent memory per point, beside what a layer needs.
 ///
@@ -49,7 +49,7 @@ pub(super) struct Tape<'a> {
     pub(super) work: &'a mut [f64],
 }
 
-impl<L: Warp> Composed<L> {
+impl<L: Bijection> Composed<L> {
     /// These layers, the first next to the noise, with the softplus link for the scale.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl<L: Warp> Composed<L> {
     }
 
     pub(super) fn size(&self) -> usize {
-        2 * self.dim + self.layers.iter().map(Warp::num_params).sum::<usize>()
+        2 * self.dim + self.layers.iter().map(Bijection::num_params).sum::<usize>()
     }
 
     pub(super) fn memory(&self, columns: usize) -> usize {
@@ -178,7 +178,7 @@ impl<L: Warp> Composed<L> {
     }
 }
 
-impl<L: Warp> Pushforward for Composed<L> {
+impl<L: Bijection> Pushforward for Composed<L> {
     fn dim(&self) -> usize {
         self.dim
     }

@@ -2,7 +2,7 @@
 
 use mcsa::{Error, Stream, numeric};
 
-use super::{Composed, Invertible, Warp};
+use super::{Bijection, Composed, Invertible};
 use crate::Link;
 
 /// `ln(e - 1)`: where `-1 + softplus(s)` is zero.
@@ -141,7 +141,7 @@ impl<'a> Plane<'a> {
     }
 }
 
-impl Warp for Planar {
+impl Bijection for Planar {
     fn dim(&self) -> usize {
         self.dim
     }

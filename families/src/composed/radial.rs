@@ -2,7 +2,7 @@
 
 use mcsa::{Error, Stream};
 
-use super::{Composed, Invertible, Warp};
+use super::{Bijection, Composed, Invertible};
 use crate::Link;
 
 /// A radial layer: it draws space towards a centre or pushes it away.
@@ -131,7 +131,7 @@ impl<'a> Centre<'a> {
     }
 }
 
-impl Warp for Radial {
+impl Bijection for Radial {
     fn dim(&self) -> usize {
         self.dim
     }

@@ -207,6 +207,17 @@ mod tests {
         .collect()
     }
 
+    /// One coordinate has no one before it: there is nothing to read.
+    #[test]
+    fn without_inputs_it_is_its_biases() {
+        let stairs = Staircase::new(0, [(2, 0)].into_iter());
+        let (mut y, mut d_b) = ([f64::NAN; 4], [0.0; 2]);
+        stairs.multiply(0..1, &[], &[3.0, 4.0], &[], &mut y);
+        assert_eq!(y, [3.0, 4.0, 3.0, 4.0]);
+        stairs.pull(0..1, &[], &[], &[1.0, 2.0, 3.0, 4.0], &mut [], &mut [], &mut d_b);
+        assert_eq!(d_b, [4.0, 6.0]);
+    }
+
     /// Against the matrix with its zeros, and tread by tread with the bits of all at once.
     #[test]
     fn it_is_a_matrix_with_zeros() {

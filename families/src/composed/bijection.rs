@@ -6,7 +6,7 @@ use mcsa::{Error, Stream};
 ///
 /// A batch is lent as a slice, a point after the other; there are as many points as `log_det` or `weights` has entries. What happens to a
 /// point does not depend on the others, and gradients are added in the order of points.
-pub trait Warp: Send + Sync {
+pub trait Bijection: Send + Sync {
     /// The dimension of a point, on both sides.
     fn dim(&self) -> usize;
 
@@ -49,12 +49,12 @@ pub trait Warp: Send + Sync {
     );
 }
 
-/// A [`Warp`] whose inverse is exact: a formula, a triangular sweep, or a monotone scalar equation solved to rounding.
-pub trait Invertible: Warp {
+/// A [`Bijection`] whose inverse is exact: a formula, a triangular sweep, or a monotone scalar equation solved to rounding.
+pub trait Invertible: Bijection {
     /// Writes `x_j = f^-1(y_j)` and adds `log |det dx/dy|` at `y_j`.
     fn inverse(&self, params: &[f64], y: &[f64], x: &mut [f64], log_det: &mut [f64], work: &mut [f64]);
 
-    /// As [`pull`](Warp::pull) of the inverse map: from cotangents of `x` to those of `y`, with the gradient in the params of
+    /// As [`pull`](Bijection::pull) of the inverse map: from cotangents of `x` to those of `y`, with the gradient in the params of
     /// `sum_j cotangents_j . f^-1(y_j) + weights[j] log |det dx/dy|`, at fixed `y`.
     #[expect(clippy::too_many_arguments, reason = "a sweep reads what the forward sweep wrote")]
     fn pull_inverse(
