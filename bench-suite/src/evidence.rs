@@ -6,7 +6,7 @@ use crate::catalog::{Method, Rule, Shape, Target};
 use crate::data::Catalogue;
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
-use crate::kinds::{Fit, Task};
+use crate::kinds::{Fit, ShapedFit, Task};
 use crate::plan::{Plan, plan};
 use crate::quantile::quantile;
 use crate::store::{Kept, Outcome, Store};
@@ -145,12 +145,17 @@ impl Series<'_> {
         }
     }
 
-    /// The family, if it is a fit of one of any shape.
-    pub fn shape(&self) -> Option<&Shape> {
+    /// The fit, if it is one of a family of any shape.
+    pub fn shaped(&self) -> Option<&ShapedFit> {
         match self.task {
-            Task::Shaped(fit) => Some(&fit.family),
+            Task::Shaped(fit) => Some(fit),
             _ => None,
         }
+    }
+
+    /// The family of such a fit.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.shaped().map(|fit| &fit.family)
     }
 
     /// Whether its method has this kind and budget.

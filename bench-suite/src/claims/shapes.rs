@@ -148,3 +148,44 @@ fn learns(evidence: &Evidence) -> Finding {
     let what = "greatest of the losses of acceptance and the gains of the log of the largest weight";
     Finding::at_most(greatest(worst), 0.0, what)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict;
+    use crate::experiment::PresetName;
+    use crate::kinds::Task;
+    use crate::registry::REGISTRY;
+
+    /// Divergence, acceptance and largest weight of a flow on a target, at a step out of all.
+    type Said = fn(bool, &str, f64) -> [f64; 3];
+
+    fn verdicts(preset: PresetName, said: Said) -> Vec<Verdict> {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("flow-families")).unwrap();
+        let rows = |task: &Task, _: u64, step: u64| {
+            let Task::Shaped(fit) = task else { unreachable!("the file has nothing else") };
+            let is_flow = FLOWS.contains(&fit.family.kind());
+            let target = fit.target.label();
+            let [kl, acceptance, bound] = said(is_flow, target, step as f64 / fit.steps as f64);
+            vec![("kl", kl), ("acceptance", acceptance), ("log_weight_bound", bound)]
+        };
+        let evidence = Evidence::synthetic(entry.experiment().unwrap(), preset, rows);
+        shapes().iter().map(|claim| claim.find(&evidence).verdict).collect()
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        use Verdict::{Agree, Disagree, TooLittle};
+        let as_said: Said = |is_flow, _, part| if is_flow { [0.005, part, -part] } else { [4.5, 0.1, 1.0] };
+        // A flow that is nearer although its chains accept less is worse than both.
+        let otherwise: Said = |is_flow, target, part| match (is_flow, target) {
+            (true, "banana") => [0.95, 0.1 - part, part],
+            (true, _) => [3.5, 0.1 - part, part],
+            (false, "banana") => [1.0, 0.9, 1.0],
+            (false, _) => [3.0, 0.9, 1.0],
+        };
+        assert_eq!(verdicts(PresetName::Default, as_said), [Agree; 9]);
+        assert_eq!(verdicts(PresetName::Default, otherwise), [Disagree; 9]);
+        assert_eq!(verdicts(PresetName::Quick, as_said), [TooLittle; 9]);
+    }
+}

@@ -4,6 +4,7 @@ mod bias_bound;
 mod conditional_variance;
 mod convergence;
 mod curves;
+mod directions;
 mod gaussian;
 mod gradient_variance;
 mod logistic;
@@ -18,6 +19,7 @@ mod variance_divergence;
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
+pub use directions::directions;
 pub use gaussian::gaussian;
 pub use gradient_variance::gradient_variance;
 pub use logistic::{logistic, logistic_speed, processes};
@@ -81,6 +83,7 @@ mod tests {
             "log_weight_bound",
             "p_evaluations",
             "p_gradients",
+            "share",
             "x_000",
             "y_000",
         ];

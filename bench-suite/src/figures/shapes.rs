@@ -43,33 +43,14 @@ fn targets(evidence: &Evidence) -> Vec<String> {
     if labels.is_empty() { vec!["banana".to_owned()] } else { labels }
 }
 
-/// The family's colour; the method's dash, if more than one is compared.
-fn look(series: &Series<'_>, methods: usize) -> (String, Style) {
-    let kind = series.shape().map_or("", |shape| shape.kind());
-    let (name, style) = look::family(kind);
-    match methods {
-        0 | 1 => (name.to_owned(), style),
-        _ => {
-            let method = series.method();
-            (
-                format!("{name}, {}", look::name(method.kind())),
-                Style { dash: look::style(method).dash, ..look::style(method) },
-            )
-        }
-    }
-}
-
-fn methods(evidence: &Evidence) -> usize {
-    let mut kinds: Vec<&str> = evidence.outcomes.iter().map(|o| o.job.task.method().kind()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds.len()
+fn look(series: &Series<'_>) -> (String, Style) {
+    let (name, style) = look::family(series.shape().map_or("", |shape| shape.kind()));
+    (name.to_owned(), style)
 }
 
 /// Medians of a number against medians of the evaluations spent, from row `first`.
 fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, first: usize) -> Panel {
     let mut panel = Panel::new(Axis::linear("Evaluations of *p*, thousands"), y).titled(label);
-    let methods = methods(evidence);
     let mut lines = Vec::new();
     for series in evidence.of_target(label) {
         let (steps, [low, middle, high]) = series.quantiles(name, EIGHTY);
@@ -80,7 +61,7 @@ fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, fi
         }
         let spent: Vec<f64> = densities.iter().zip(&gradients).map(|(a, b)| (a + b) / 1e3).collect();
         let (spent, from) = (spent[first..].to_vec(), |column: &[f64]| column[first..].to_vec());
-        let (called, style) = look(&series, methods);
+        let (called, style) = look(&series);
         if series.outcomes.len() > 1 {
             panel = panel.with(Layer::band(spent.clone(), from(&low), from(&high)).styled(style));
         }
@@ -91,7 +72,6 @@ fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, fi
 
 /// Draws of the target, pale, and of every family over them, from the first replicate.
 fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
-    let methods = methods(evidence);
     let mut panels = Vec::new();
     for label in labels {
         for series in evidence.of_target(label) {
@@ -100,7 +80,7 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
             if x.is_empty() {
                 continue;
             }
-            let (name, style) = look(&series, methods);
+            let (name, style) = look(&series);
             let mut panel = Panel::new(Axis::linear("*z*_{1}"), Axis::linear("*z*_{2}"));
             panel = panel.titled(format!("{label}: {name}"));
             if let Some(target) = truth(series.target()) {

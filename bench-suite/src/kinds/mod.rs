@@ -10,7 +10,7 @@ mod variance;
 
 pub use fit::{Fit, Fits};
 pub use scatter::{Scatter, Scatters, Setting};
-pub use shaped::{ShapedFit, Shapes, Stage, Warm};
+pub use shaped::{Schedule, ShapedFit, Shapes, Stage, Warm};
 pub use trace::{Spacing, Trace};
 pub use variance::{Variance, Variances};
 
@@ -107,7 +107,9 @@ impl Task {
         let gap = match self {
             Self::Fit(_) | Self::Scatter(_) => String::new(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
-            Self::Shaped(fit) => format!(" in {}", fit.family.kind()),
+            Self::Shaped(fit) => {
+                format!(" in {}, {}, from {}", fit.family.kind(), fit.schedule.name, fit.start.mean)
+            }
         };
         format!("{} by {}{gap}", self.target().title(), self.method().title())
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use faer::Mat;
-use mcsa::{Counted, Error, Estimator, Family, LogDensity, Seed};
-use mcsa_estimators::{Ascent, Outcome, jsa, msc_rb, pmcsa};
+use mcsa::{Counted, Counts, Error, Estimator, Family, LogDensity, Pushforward, Seed};
+use mcsa_estimators::{Ascent, FlowElbo, Outcome, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, Gaussian, MeanField, Tail};
 use mcsa_models::Tempered;
 use mcsa_optim::Adam;
@@ -23,11 +23,11 @@ use crate::store::{Ended, Row};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Shapes {
-    /// Where fits begin.
-    pub start: Warm,
-    /// What follows, one stage after the other.
-    #[serde(rename = "stage")]
-    pub stages: Vec<Stage>,
+    /// Where fits begin, each in turn.
+    pub starts: Vec<Warm>,
+    /// What follows, each in turn.
+    #[serde(rename = "schedule")]
+    pub schedules: Vec<Schedule>,
     /// What moves lambda.
     pub optimizer: Rule,
     /// Which steps are recorded.
@@ -55,6 +55,16 @@ pub struct Warm {
     pub steps: u64,
 }
 
+/// How a fit is warmed up: one stage after the other, chains and optimiser begun anew in each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Schedule {
+    /// What people call it.
+    pub name: String,
+    /// Its stages.
+    pub stages: Vec<Stage>,
+}
+
 /// A stretch of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -80,7 +90,7 @@ pub struct ShapedFit {
     /// Where the fit begins.
     pub start: Warm,
     /// What follows.
-    pub stages: Vec<Stage>,
+    pub schedule: Schedule,
     /// What moves lambda.
     pub optimizer: Rule,
     /// How many steps, warm ones not counted.
@@ -98,13 +108,12 @@ const WARM_CHAINS: usize = 10;
 
 impl Shapes {
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let parts: f64 = self.stages.iter().map(|stage| stage.part).sum();
-        if (parts - 1.0).abs() > 1e-9 || self.stages.iter().any(|stage| stage.part <= 0.0) {
-            return Err(Error::invalid("shapes.stage: the parts are positive and add up to 1"));
+        if self.starts.is_empty() || self.schedules.is_empty() {
+            return Err(Error::invalid(
+                "shapes: at least one of starts and one [[shapes.schedule]] are needed",
+            ));
         }
-        for stage in &self.stages {
-            Defence::new(stage.defence, Tail::cauchy(1)).map_err(|error| error.within("shapes.stage"))?;
-        }
+        self.schedules.iter().try_for_each(Schedule::check)?;
         let methods = expand::<Method>("shapes.method", &self.methods)?;
         match methods.iter().find(|method| !is_known(&method.value)) {
             Some(other) => Err(Error::invalid(format!(
@@ -131,16 +140,20 @@ impl Shapes {
             let label = target.label();
             for family in families.iter().filter(|family| family.is_on(label)) {
                 let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, &m.value);
-                tasks.extend(methods.iter().filter(is_here).map(|method| ShapedFit {
-                    target: target.clone(),
-                    family: family.value.clone(),
-                    method: method.value.clone(),
-                    start: self.start,
-                    stages: self.stages.clone(),
-                    optimizer: self.optimizer.clone(),
-                    steps: preset.steps,
-                    trace: self.trace,
-                }));
+                for (start, schedule) in
+                    self.starts.iter().flat_map(|start| self.schedules.iter().map(move |each| (start, each)))
+                {
+                    tasks.extend(methods.iter().filter(is_here).map(|method| ShapedFit {
+                        target: target.clone(),
+                        family: family.value.clone(),
+                        method: method.value.clone(),
+                        start: *start,
+                        schedule: schedule.clone(),
+                        optimizer: self.optimizer.clone(),
+                        steps: preset.steps,
+                        trace: self.trace,
+                    }));
+                }
             }
         }
         Ok(tasks)
@@ -151,13 +164,28 @@ fn is_known(method: &Method) -> bool {
     matches!(method, Method::Pmcsa { .. } | Method::Jsa { .. } | Method::MscRb { .. } | Method::Elbo { .. })
 }
 
+impl Schedule {
+    fn check(&self) -> Result<(), Error> {
+        let place = |error: Error| error.within(format!("shapes.schedule {:?}", self.name));
+        let parts: f64 = self.stages.iter().map(|stage| stage.part).sum();
+        if (parts - 1.0).abs() > 1e-9 || self.stages.iter().any(|stage| stage.part <= 0.0) {
+            return Err(place(Error::invalid("the parts are positive and add up to 1")));
+        }
+        self.stages.iter().try_for_each(|stage| {
+            Tempered::new(&mcsa_models::Gaussian::standard(1), stage.power).map(drop).map_err(place)?;
+            Defence::new(stage.defence, Tail::cauchy(1)).map(drop).map_err(place)
+        })
+    }
+}
+
 impl ShapedFit {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
         let problem = self.target.build(running.catalogue, job.seed)?;
         let reference = self.target.reference(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let (mean, deviations) = self.warm_up(&target, job)?;
-        let Shaped { family, params } = self.family.around(&mean, &deviations)?;
+        let mut hidden = aside(job.seed, "hidden").stream(0, 0);
+        let Shaped { family, pushforward, params } = self.family.around(&mean, &deviations, &mut hidden)?;
         let path = Path {
             fit: self,
             job,
@@ -165,6 +193,7 @@ impl ShapedFit {
             target: &*problem.posterior,
             counted: &target,
             family: &*family,
+            pushforward: &*pushforward,
             tail: Tail::cauchy(mean.len()).at(&mean, &deviations)?,
         };
         let done = path.walk(params)?;
@@ -201,6 +230,7 @@ struct Path<'s, 'a> {
     target: &'a dyn Posterior,
     counted: &'s Counted<&'a dyn Posterior>,
     family: &'s dyn Family,
+    pushforward: &'s dyn Pushforward,
     tail: Tail,
 }
 
@@ -223,10 +253,10 @@ impl<'a> Path<'_, 'a> {
     fn walk(&self, params: Vec<f64>) -> Result<Done, Error> {
         let mut trail = Trail { params, rows: Vec::new(), seconds: 0.0 };
         self.record(&mut trail, 0, f64::NAN)?;
-        let family = Counted::new(self.family);
+        let (family, pushforward) = (Counted::new(self.family), Counted::new(self.pushforward));
         let (mut made, mut outcome) = (0, None);
-        for (number, stage) in self.fit.stages.iter().enumerate() {
-            let parts: f64 = self.fit.stages[..=number].iter().map(|stage| stage.part).sum();
+        for (number, stage) in self.fit.schedule.stages.iter().enumerate() {
+            let parts: f64 = self.fit.schedule.stages[..=number].iter().map(|stage| stage.part).sum();
             let end = (parts * self.fit.steps as f64).round() as u64;
             let stretch = Stretch { made, end, seed: aside(self.job.seed, "fit").child(number as u64) };
             let target = Tempered::new(self.counted, stage.power)?;
@@ -238,6 +268,9 @@ impl<'a> Path<'_, 'a> {
                     self.climb(on, jsa(transitions).guarded(guard), stretch, trail)
                 }
                 Method::MscRb { fresh } => self.climb(on, msc_rb(fresh + 1).guarded(guard), stretch, trail),
+                Method::Elbo { samples } => {
+                    self.climb((&target, &pushforward), FlowElbo::new(samples), stretch, trail)
+                }
                 ref other => Err(Error::invalid(format!("{} does not fit every family", other.kind()))),
             }?;
             (made, outcome) = (end, Some(ended));
@@ -249,7 +282,10 @@ impl<'a> Path<'_, 'a> {
         if self.family.dim() == 2 && failure.is_none() {
             self.keep_draws(&mut trail);
         }
-        let counts = totals(self.counted.counts(), family.counts());
+        let mut counts = totals(self.counted.counts(), family.counts());
+        for (name, count) in totals(Counts::default(), pushforward.counts()) {
+            *counts.entry(name).or_default() += count;
+        }
         let Trail { rows, seconds, .. } = trail;
         Ok((rows, Ended { failure, outcome, health: None, counts, seconds }))
     }
