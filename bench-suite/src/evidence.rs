@@ -2,7 +2,7 @@
 
 use mcsa::Error;
 
-use crate::catalog::{Method, Rule, Target};
+use crate::catalog::{Method, Rule, Shape, Target};
 use crate::data::Catalogue;
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
@@ -109,6 +109,7 @@ impl Evidence {
                 Task::Fit(fit) => fit.trace.steps(fit.steps),
                 Task::Variance(variance) => vec![variance.transitions],
                 Task::Scatter(scatter) => (1..=scatter.lambdas).collect(),
+                Task::Shaped(fit) => fit.trace.steps(fit.steps),
             };
             let values =
                 |step| rows(&job.task, job.replicate, step).into_iter().map(|(k, v)| (k.to_owned(), v));
@@ -140,7 +141,15 @@ impl Series<'_> {
     pub fn fit(&self) -> Option<&Fit> {
         match self.task {
             Task::Fit(fit) => Some(fit),
-            Task::Variance(_) | Task::Scatter(_) => None,
+            Task::Variance(_) | Task::Scatter(_) | Task::Shaped(_) => None,
+        }
+    }
+
+    /// The family, if it is a fit of one of any shape.
+    pub fn shape(&self) -> Option<&Shape> {
+        match self.task {
+            Task::Shaped(fit) => Some(&fit.family),
+            _ => None,
         }
     }
 

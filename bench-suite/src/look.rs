@@ -20,6 +20,23 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 12] = [
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];
 
+/// Kind, name, colour, dash, marker of families, where these are compared.
+const FAMILIES: [(&str, &str, Color, Dash, Marker); 5] = [
+    ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
+    ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
+    ("student-t", "Student t", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Wedge),
+    ("affine-flow", "affine flow", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
+];
+
+/// Name and style of a kind of family.
+pub fn family(kind: &str) -> (&str, Style) {
+    let plain = Style::series(0);
+    FAMILIES.iter().find(|look| look.0 == kind).map_or((kind, plain), |&(_, name, color, dash, marker)| {
+        (name, Style { color, dash, marker, ..plain })
+    })
+}
+
 /// The name of a kind of method in legends and tables.
 pub fn name(kind: &str) -> &str {
     LOOKS.iter().find(|look| look.0 == kind).map_or(kind, |look| look.1)

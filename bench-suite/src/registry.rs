@@ -39,7 +39,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 20] = [
+pub const REGISTRY: [Entry; 21] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -60,6 +60,7 @@ pub const REGISTRY: [Entry; 20] = [
     entry!("mcsa-tab-rgp", robust_process),
     entry!("msc-fig1-skewnormal", skew_normal),
     entry!("msc-fig6-chivi", chi_square),
+    entry!("flow-families", shapes, figures::shapes, tables::shapes),
 ];
 
 impl Entry {

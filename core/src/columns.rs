@@ -30,12 +30,14 @@ pub trait ColumnsMut {
 const LAYOUT: &str = "a batch is column-major: row stride 1";
 
 impl<'a> Columns<'a> for MatRef<'a, f64> {
+    #[inline]
     fn column(&self, j: usize) -> &'a [f64] {
         self.col(j).try_as_col_major().expect(LAYOUT).as_slice()
     }
 }
 
 impl ColumnsMut for MatMut<'_, f64> {
+    #[inline]
     fn column_mut(&mut self, j: usize) -> &mut [f64] {
         self.rb_mut().col_mut(j).try_as_col_major_mut().expect(LAYOUT).as_slice_mut()
     }
@@ -75,6 +77,7 @@ pub fn one(point: &[f64]) -> MatRef<'_, f64> {
 ///
 /// # Panics
 /// If fewer than `len` numbers are left: the lender ignored `work_len`.
+#[inline]
 pub fn borrow<'a>(work: &mut &'a mut [f64], len: usize) -> &'a mut [f64] {
     let (head, tail) = std::mem::take(work).split_at_mut(len);
     *work = tail;

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use faer::{MatMut, MatRef};
 
-use crate::{Curvature, Error, Family, Gradient, LogDensity, Named, Reparameterised, Separable, Stream};
+use crate::{
+    Curvature, Error, Family, Gradient, LogDensity, Named, Pushforward, Reparameterised, Separable, Stream,
+};
 
 /// A target or a family that counts what is asked of it, one per point.
 ///
@@ -248,5 +250,50 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
     }
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
         self.inner.add_entropy_gradient(params, weight, gradient, work);
+    }
+}
+
+/// A draw is counted with its noise; its log density is free, as it is for a family.
+impl<F: Pushforward> Pushforward for Counted<F> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+    fn num_params(&self) -> usize {
+        self.inner.num_params()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.inner.work_len(columns)
+    }
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        self.inner.check(params)
+    }
+    fn noise_dim(&self) -> usize {
+        self.inner.noise_dim()
+    }
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        add(&self.sample, noise.ncols());
+        self.inner.sample_noise_into(lanes, noise);
+    }
+    fn push(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.inner.push(params, noise, z, log_q, work);
+    }
+    fn add_push_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        add(&self.score, noise.ncols());
+        self.inner.add_push_gradients(params, noise, cotangents, weights, gradient, work);
     }
 }

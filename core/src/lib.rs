@@ -26,6 +26,7 @@
 
 pub mod bits;
 mod block_family;
+mod chacha;
 mod columns;
 mod counted;
 mod ensemble;

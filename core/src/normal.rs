@@ -5,14 +5,13 @@
 //! (Doornik 2005 shows what happens otherwise). A library's sampler may change its values in a minor
 //! release; this one changes only under the heading "Value-breaking".
 
-use rand::Rng;
-
+use crate::chacha::Generator;
 use crate::normal_table::{EDGES, HEIGHTS, TAIL};
 
 const UNIT: f64 = f64::from_bits(0x3ca0_0000_0000_0000); // 2^-53
 
 #[inline]
-pub(crate) fn draw<R: Rng + ?Sized>(source: &mut R) -> f64 {
+pub(crate) fn draw(source: &mut Generator) -> f64 {
     loop {
         let word = source.next_u64();
         let layer = (word & 0xff) as usize;
@@ -29,7 +28,7 @@ pub(crate) fn draw<R: Rng + ?Sized>(source: &mut R) -> f64 {
 
 /// Outside the inscribed rectangle of its layer, about once in a hundred draws: the wedge, or the tail.
 #[cold]
-fn edge<R: Rng + ?Sized>(source: &mut R, layer: usize, x: f64) -> Option<f64> {
+fn edge(source: &mut Generator, layer: usize, x: f64) -> Option<f64> {
     let mut uniform = || ((source.next_u64() >> 12) as f64 + 0.5) * (2.0 * UNIT);
     if layer > 0 {
         let height = HEIGHTS[layer] + (HEIGHTS[layer + 1] - HEIGHTS[layer]) * uniform();

@@ -88,7 +88,7 @@ impl Seed {
     /// # Panics
     /// As [`Address::of`].
     pub fn stream(self, lane: u64, step: u64) -> Stream {
-        Stream::at(self.generator(), Address::of(lane, step))
+        Stream::at(self.key(), Address::of(lane, step))
     }
 
     /// The streams of lanes `0..lanes` at a step.
@@ -97,6 +97,11 @@ impl Seed {
     /// As [`Address::of`].
     pub fn streams(self, lanes: usize, step: u64) -> Vec<Stream> {
         (0..lanes as u64).map(|lane| self.stream(lane, step)).collect()
+    }
+
+    /// The words of the key, low halves first.
+    fn key(self) -> [u32; 8] {
+        std::array::from_fn(|i| (self.0[i / 2] >> (32 * (i % 2))) as u32)
     }
 
     fn generator(self) -> ChaCha8Rng {

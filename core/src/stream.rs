@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 
-use rand::rngs::ChaCha8Rng;
 use rand::{Rng, TryRng};
 
+use crate::chacha::{self, Generator};
 use crate::{Address, Script, normal};
 
 /// A source of chance, and the verbs through which a kernel decides.
@@ -17,16 +17,14 @@ use crate::{Address, Script, normal};
 pub struct Stream(Source);
 
 enum Source {
-    // Boxed: a generator with its buffer is a third of a kilobyte, a script is a pointer.
-    Generator(Box<ChaCha8Rng>),
+    // Boxed: a generator with its buffer is half a kilobyte, a script is a pointer.
+    Generator(Box<Generator>),
     Script(Script),
 }
 
 impl Stream {
-    pub(crate) fn at(generator: ChaCha8Rng, address: Address) -> Self {
-        let mut stream = Self(Source::Generator(Box::new(generator)));
-        stream.go_to(address);
-        stream
+    pub(crate) fn at(key: [u32; 8], address: Address) -> Self {
+        Self(Source::Generator(Box::new(Generator::at(key, address))))
     }
 
     pub(crate) fn scripted(script: Script) -> Self {
@@ -36,9 +34,27 @@ impl Stream {
     /// Moves to another address under the same seed, without allocating. A scripted stream has no address and stays.
     pub fn go_to(&mut self, address: Address) {
         if let Source::Generator(generator) = &mut self.0 {
-            generator.set_stream(address.nonce);
-            generator.set_block_pos(address.first_block);
+            generator.go_to(address);
         }
+    }
+
+    /// Moves every stream to the address of its place in `lanes` at a step: the same as [`go_to`](Stream::go_to) one by one, and
+    /// faster.
+    ///
+    /// ```
+    /// use mcsa::{Seed, Stream};
+    /// let mut lanes = Seed::new(1).streams(3, 0);
+    /// Stream::go_to_step(&mut lanes, 9);
+    /// assert_eq!(lanes[2].uniform(), Seed::new(1).stream(2, 9).uniform());
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Address::of`].
+    pub fn go_to_step(lanes: &mut [Self], step: u64) {
+        chacha::go_to_all(lanes.iter_mut().zip(0..).filter_map(|(stream, lane)| match &mut stream.0 {
+            Source::Generator(generator) => Some((&mut **generator, Address::of(lane, step))),
+            Source::Script(_) => None,
+        }));
     }
 
     /// Uniform on the open interval `(0, 1)`: an odd multiple of `2^-53`.
@@ -49,7 +65,7 @@ impl Stream {
     /// Standard normal, from a sampler of our own whose values are pinned.
     pub fn normal(&mut self) -> f64 {
         match &mut self.0 {
-            Source::Generator(generator) => normal::draw(generator.as_mut()),
+            Source::Generator(generator) => normal::draw(generator),
             Source::Script(script) => {
                 script.fault("a normal draw has no finite list of outcomes");
                 0.0
@@ -60,9 +76,7 @@ impl Stream {
     /// Fills `out` with standard normals: the same values as one call each.
     pub fn normals_into(&mut self, out: &mut [f64]) {
         match &mut self.0 {
-            Source::Generator(generator) => {
-                out.iter_mut().for_each(|x| *x = normal::draw(generator.as_mut()))
-            }
+            Source::Generator(generator) => out.iter_mut().for_each(|x| *x = normal::draw(generator)),
             Source::Script(_) => out.iter_mut().for_each(|x| *x = self.normal()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{Address, Error, Estimator, Optimizer, Seed, bits};
+use mcsa::{Error, Estimator, Optimizer, Seed, Stream, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::Iterates;
@@ -129,9 +129,7 @@ where
         let mut work = vec![0.0; self.estimator.work_len(self.target, self.family)];
         for _ in 0..steps {
             let step = fit.step + 1;
-            for (lane, stream) in lanes.iter_mut().enumerate() {
-                stream.go_to(Address::of(lane as u64, step));
-            }
+            Stream::go_to_step(&mut lanes, step);
             let info = self
                 .estimator
                 .ascent_direction(

@@ -66,7 +66,7 @@ impl Elbo {
     }
 }
 
-/// What a step of [`Elbo`] tells.
+/// What a step of [`Elbo`] or [`FlowElbo`](crate::FlowElbo) tells.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ElboInfo {
     /// The estimate of the bound, from the draws that count.
@@ -115,7 +115,7 @@ where
             let error = Error::parameter("samples", self.samples as f64, "even, for mirrored pairs");
             return Err(error.within("Elbo"));
         }
-        same_dimension(target, family).map_err(|error| error.within("Elbo"))?;
+        same_dimension(target.dim(), family.dim()).map_err(|error| error.within("Elbo"))?;
         family.check(params)
     }
 

@@ -7,7 +7,8 @@
 //!
 //! Along paths: [`PathClimb`]. Parameters of the model beside lambda: [`Joint`].
 //!
-//! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin) and [`Elbo`].
+//! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin), [`Elbo`], and [`FlowElbo`] for what is known by its
+//! draws alone.
 //!
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
 
@@ -15,6 +16,7 @@ mod ascent;
 mod controlled;
 mod dimension;
 mod elbo;
+mod flow_elbo;
 mod health;
 mod interleaved;
 mod iterates;
@@ -32,6 +34,7 @@ mod watch;
 pub use ascent::{Ascent, Fit};
 pub use controlled::{Controllable, Controlled, ControlledState};
 pub use elbo::{Elbo, ElboInfo, Entropy};
+pub use flow_elbo::FlowElbo;
 pub use health::Health;
 pub use interleaved::{Interleaved, InterleavedInfo, InterleavedState, rws};
 pub use joint::Joint;

@@ -134,7 +134,7 @@ where
         if self.lanes == 0 {
             return Err(Error::parameter("lanes", 0.0, "at least 1").within("ScoreClimb"));
         }
-        same_dimension(target, family).map_err(|error| error.within("ScoreClimb"))?;
+        same_dimension(target.dim(), family.dim()).map_err(|error| error.within("ScoreClimb"))?;
         family.check(params)?;
         if self.mirrored {
             check_mirror(family, params, self.lanes, "lanes").map_err(|error| error.within("ScoreClimb"))?;

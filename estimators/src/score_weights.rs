@@ -178,7 +178,7 @@ where
             let expected = if least == 2 { "at least 2, for the baseline" } else { "at least 1" };
             return Err(refuse(Error::parameter("samples", self.samples as f64, expected)));
         }
-        same_dimension(target, family).map_err(refuse)?;
+        same_dimension(target.dim(), family.dim()).map_err(refuse)?;
         family.check(params)?;
         if self.mirrored && evidence {
             return Err(refuse(Error::invalid("a leave-one-out baseline is biased by mirrored draws")));

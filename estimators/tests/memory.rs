@@ -3,10 +3,10 @@
 use faer::Mat;
 use mcsa::{Estimator, Given, Optimizer, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, Elbo, Joint, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, rws, single,
-    snis,
+    Ascent, Controlled, Elbo, FlowElbo, Joint, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa,
+    rws, single, snis,
 };
-use mcsa_families::{Amortised, Defence, MeanField, PerDatum, Tail};
+use mcsa_families::{Amortised, Defence, Drawn, MeanField, PerDatum, Tail};
 use mcsa_kernels::Hmc;
 use mcsa_models::{FactorAnalysis, Gaussian};
 use mcsa_optim::Adam;
@@ -53,6 +53,16 @@ fn steps_allocate_nothing() {
     on_a_gaussian("rws", rws(4, hmc()));
     on_a_gaussian("controlled", Controlled::new(pmcsa(4)));
     on_a_gaussian("controlled snis", Controlled::new(snis(4)));
+}
+
+#[test]
+fn steps_of_what_is_known_by_its_draws_allocate_nothing() {
+    let (target, family) = (Gaussian::standard(3), Drawn(MeanField::new(3)));
+    let count = |steps| {
+        let start = family.0.at(&[0.5; 3], &[1.5; 3]).unwrap();
+        allocations(&target, &family, FlowElbo::new(4).mirrored(), start, steps)
+    };
+    assert_eq!(count(5), count(100));
 }
 
 #[test]

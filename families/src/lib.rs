@@ -15,6 +15,14 @@
 //! | [`Flow`], couplings or splines | those of its networks | a sweep forth and one back | no closed form |
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | if the model is linear and Gaussian, the posterior |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
+//! | [`Maf`], [`Iaf`] | `2 d` and the networks' | a pass and its way back; `Iaf`: `d` steps first | no closed form |
+//! | [`PlanarFlow`], [`RadialFlow`] | `2 d + K (2 d + 1)`, `2 d + K (d + 2)` | `K d` | no closed form |
+//! | [`Bnaf`] | `2 d` and the networks' | no score: it is known by its draws alone | - |
+//!
+//! Flows of the last three rows are [`Composed`] of bijections around a location and scale; all are
+//! [`Pushforward`](mcsa::Pushforward)s and can be fitted to the exclusive divergence, as can any reparameterised family that is
+//! [`Drawn`]. Inclusive training asks the proposal for its density where the chain is: a [`Family`](mcsa::Family) may be one, what is a
+//! `Pushforward` only may not, and there it does not compile.
 //!
 //! [`Defence`] mixes a [`Tail`] into what a kernel proposes from, so that importance weights are bounded. A family
 //! of [`Atoms`] lets [`mcsa::enumerate`] compute a kernel's transition matrix.
@@ -25,14 +33,16 @@
 //! [`conformance`] holds the laws, for your families too.
 //!
 //! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
-//! optimiser's business), flows whose inverse is iterative as families: whoever climbs the score asks for log q at points that q did
-//! not draw.
+//! optimiser's business), and as families flows whose inverse is iterative beyond one monotone scalar equation: whoever climbs the
+//! score asks for log q at points that q did not draw.
 
 mod amortised;
 mod atoms;
+mod composed;
 pub mod conformance;
 mod defensive;
 mod dof;
+mod drawn;
 mod flow;
 mod full_rank;
 mod gamma_ratio;
@@ -57,8 +67,13 @@ mod woodbury;
 
 pub use amortised::Amortised;
 pub use atoms::Atoms;
+pub use composed::{
+    Autoregressive, Bijection, BlockLayer, BlockNeural, Bnaf, Composed, Iaf, Invertible, Maf, MaskedAffine,
+    Planar, PlanarFlow, Radial, RadialFlow,
+};
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
+pub use drawn::Drawn;
 pub use flow::{
     Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, FixedBase, Flow, FlowConfig, Gauss, Layer,
     Mask, Permutation, Spline,

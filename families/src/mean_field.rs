@@ -1,11 +1,12 @@
 //! The Gaussian with independent coordinates.
 
+use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
-use crate::standard::AddScore;
+use crate::standard::AddScores;
 use crate::{Link, standard};
 
 /// The Gaussian with independent coordinates, the family of all published score climbing experiments.
@@ -102,16 +103,15 @@ impl Family for MeanField {
         let inverse = borrow(&mut work, self.dim);
         let peak = self.peak(rho, inverse, borrow(&mut work, self.dim));
         inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            *log_q = peak - 0.5 * standard::sum_squares_scaled(z.column(j), mean, inverse);
-        }
+        standard::sums_squares_scaled(z, mean, inverse, log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
     }
 
     fn sample_into(
         &self,
         params: &[f64],
         lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
+        mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
@@ -119,13 +119,14 @@ impl Family for MeanField {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let scales = borrow(&mut work, self.dim);
         let peak = self.peak(rho, scales, borrow(&mut work, self.dim));
-        each_column(lanes, z, |lane, j, z| {
-            lane.normals_into(z);
-            log_q[j] = peak - 0.5 * standard::dot(z, z);
-            for ((z, mean), scale) in z.iter_mut().zip(mean).zip(&*scales) {
+        each_column(lanes, z.rb_mut(), |lane, _, z| lane.normals_into(z));
+        standard::sums_squares(z.rb(), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
+        for j in 0..z.ncols() {
+            for ((z, mean), scale) in z.column_mut(j).iter_mut().zip(mean).zip(&*scales) {
                 *z = mean + scale * *z;
             }
-        });
+        }
     }
 
     fn add_scores(
@@ -144,10 +145,7 @@ impl Family for MeanField {
         self.link.log_derivatives_into(rho, inverse, slope);
         inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
         let (d_mean, d_rho) = gradient.split_at_mut(self.dim);
-        for (j, &weight) in weights.iter().enumerate() {
-            let z = z.column(j);
-            AddScore { z, mean, inverse, slope, weight, d_mean, d_rho }.run();
-        }
+        AddScores { z, weights, mean, inverse, slope, d_mean, d_rho }.run();
     }
 
     fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {

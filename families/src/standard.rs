@@ -1,10 +1,10 @@
 //! Sums whose order depends on their length alone, so that a column has the same bits in any company.
 
 use faer::MatRef;
-use mcsa::numeric;
+use mcsa::{Columns, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
-pub(crate) use numeric::{dot, sum_squares_scaled};
+pub(crate) use numeric::{dot, sum_squares_scaled, sums_squares, sums_squares_scaled};
 
 /// `sum_i ln x_i`; `logs` is memory of the same length.
 pub(crate) fn sum_of_logs(x: &[f64], logs: &mut [f64]) -> f64 {
@@ -31,38 +31,42 @@ pub(crate) fn assert_slopes(dim: usize, z: MatRef<'_, f64>, slopes: MatRef<'_, f
     assert_eq!(z.nrows(), dim, "a point has the dimension of the family");
 }
 
-/// The score of independent coordinates at one point, times a weight, added to a gradient.
+/// The scores of independent coordinates at some points, each times its weight, added to a gradient in the order of the
+/// points.
 ///
 /// No product is fused with a sum: the same bits on every machine.
-pub(crate) struct AddScore<'a> {
-    pub(crate) z: &'a [f64],
+pub(crate) struct AddScores<'a> {
+    pub(crate) z: MatRef<'a, f64>,
+    pub(crate) weights: &'a [f64],
     pub(crate) mean: &'a [f64],
     pub(crate) inverse: &'a [f64],
     /// `d ln sigma / d rho`.
     pub(crate) slope: &'a [f64],
-    pub(crate) weight: f64,
     pub(crate) d_mean: &'a mut [f64],
     pub(crate) d_rho: &'a mut [f64],
 }
 
-impl AddScore<'_> {
+impl AddScores<'_> {
     pub(crate) fn run(self) {
         Arch::new().dispatch(self);
     }
 }
 
-impl NullaryFnOnce for AddScore<'_> {
+impl NullaryFnOnce for AddScores<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let n = self.z.len();
-        let (z, mean, inverse, slope) = (&self.z[..n], &self.mean[..n], &self.inverse[..n], &self.slope[..n]);
+        let n = self.z.nrows();
+        let (mean, inverse, slope) = (&self.mean[..n], &self.inverse[..n], &self.slope[..n]);
         let (d_mean, d_rho) = (&mut self.d_mean[..n], &mut self.d_rho[..n]);
-        for i in 0..n {
-            let eps = (z[i] - mean[i]) * inverse[i];
-            d_mean[i] += self.weight * (eps * inverse[i]);
-            d_rho[i] += self.weight * ((eps * eps - 1.0) * slope[i]);
+        for (j, &weight) in self.weights.iter().enumerate() {
+            let z = &self.z.column(j)[..n];
+            for i in 0..n {
+                let eps = (z[i] - mean[i]) * inverse[i];
+                d_mean[i] += weight * (eps * inverse[i]);
+                d_rho[i] += weight * ((eps * eps - 1.0) * slope[i]);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@
 //!   [`GaussianProcessClassification`].
 //! * Regression of responses: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
 //!   [`RobustGaussianProcess`].
+//! * Any of them made flatter: [`Tempered`].
 //! * What a fit says of data held out: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; how well:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Factors behind every datum, to be learned: [`FactorAnalysis`].
@@ -45,6 +46,7 @@ mod skew_normal;
 mod state_space;
 mod student;
 mod support;
+mod tempered;
 mod transform;
 mod truth;
 mod volatility;
@@ -73,6 +75,7 @@ pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };
 pub use student::Student;
+pub use tempered::Tempered;
 pub use transform::Transform;
 pub use truth::GroundTruth;
 pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};

@@ -68,6 +68,34 @@ impl Mixture {
         Self::new(&[1.0 - share, share], vec![centred(-0.5 * distance)?, centred(0.5 * distance)?])
     }
 
+    /// Two half circles that reach into each other, the first open below, the second above: `per_moon` round components of
+    /// scale `noise` along each, all of one weight, the first moon's first.
+    ///
+    /// ```text
+    /// upper: (cos a, sin a),   lower: (1 - cos a, 1/2 - sin a),   a = pi (k + 1/2) / per_moon
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no component, or the noise is not positive and finite.
+    pub fn moons(per_moon: usize, noise: f64) -> Result<Self, Error> {
+        positive("noise", noise).map_err(|error| error.within("Mixture"))?;
+        let angle = |k: usize| std::f64::consts::PI * (k as f64 + 0.5) / per_moon as f64;
+        let upper = (0..per_moon).map(|k| vec![angle(k).cos(), angle(k).sin()]);
+        let lower = (0..per_moon).map(|k| vec![1.0 - angle(k).cos(), 0.5 - angle(k).sin()]);
+        let round = |mean| Gaussian::diagonal(mean, vec![noise; 2]);
+        let components = upper.chain(lower).map(round).collect::<Result<Vec<_>, _>>()?;
+        Self::new(&vec![1.0; components.len()], components)
+    }
+
+    /// The component that most likely gave `z`, with memory as for a density.
+    pub fn nearest(&self, z: &[f64], mut work: &mut [f64]) -> usize {
+        let terms = borrow(&mut work, self.components.len());
+        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
+            *term = log_weight + component.log_density(z, work);
+        }
+        (0..terms.len()).max_by(|&a, &b| terms[a].total_cmp(&terms[b])).unwrap_or(0)
+    }
+
     /// The components.
     pub fn components(&self) -> &[Gaussian] {
         &self.components
@@ -196,5 +224,22 @@ impl GroundTruth for Mixture {
 impl Named for Mixture {
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends of the second moon lie inside the first: a point there belongs to the second.
+    #[test]
+    fn a_point_belongs_to_the_nearest_component() {
+        let moons = Mixture::moons(8, 0.1).unwrap();
+        let mut work = vec![0.0; moons.work_len(1)];
+        for (k, component) in moons.components().iter().enumerate() {
+            assert_eq!(moons.nearest(component.mean(), &mut work), k);
+        }
+        assert!(moons.nearest(&[0.05, 0.3], &mut work) >= 8 && moons.nearest(&[1.0, 0.1], &mut work) < 8);
+        assert!(Mixture::moons(0, 0.1).is_err() && Mixture::moons(3, 0.0).is_err());
     }
 }

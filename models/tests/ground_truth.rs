@@ -106,6 +106,7 @@ fn mixtures() -> Vec<Case<Mixture>> {
         Mixture::modes(2, 4.0, 0.3).expect("known"),
         Mixture::new(&[1.0, 2.0, 0.5], three).expect("known"),
         Mixture::modes(7, 20.0, 0.5).expect("known"),
+        Mixture::moons(4, 0.3).expect("known"),
     ];
     let case = |target| {
         Case::new(target).with_uniforms(|target: &Mixture, z, u| {

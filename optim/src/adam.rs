@@ -86,6 +86,11 @@ impl Adam {
     }
 }
 
+/// `1 - b^t`, and 1 without the power where it is that to the last digit: `b^t <= e^-(t (1 - b))`.
+fn bias(b: f64, t: f64) -> f64 {
+    if t * (1.0 - b) > 40.0 { 1.0 } else { 1.0 - b.powf(t) }
+}
+
 impl TryFrom<Settings> for Adam {
     type Error = Error;
 
@@ -123,8 +128,7 @@ impl Optimizer for Adam {
         state.steps += 1;
         let rate = self.0.rate.at(state.steps);
         let t = state.steps as f64;
-        let first_bias = 1.0 - momentum.powf(t);
-        let second_bias = 1.0 - memory.powf(t);
+        let (first_bias, second_bias) = (bias(momentum, t), bias(memory, t));
         let moments = state.first.iter_mut().zip(&mut state.second);
         for ((param, &g), (m, v)) in params.iter_mut().zip(direction).zip(moments) {
             *m = momentum * *m + (1.0 - momentum) * g;
@@ -166,6 +170,17 @@ mod tests {
         let (m, v) = (0.1 * -3.0_f64, 0.001 * 9.0_f64);
         let uncorrected = 0.25 * m / (v.sqrt() + 1e-8);
         assert!((uncorrected + 0.25).abs() > 0.5);
+    }
+
+    #[test]
+    fn a_bias_without_its_power_has_the_same_bits() {
+        for b in [0.0, 0.5, 0.9, 0.999, 1.0 - 1e-7] {
+            let end = 40.0 / (1.0 - b);
+            for t in [0.9_f64, 0.999, 1.0, 1.001, 2.0].map(|share| (share * end).round().max(1.0)) {
+                assert_eq!(bias(b, t), 1.0 - f64::powf(b, t), "{b} {t}");
+            }
+        }
+        assert!(bias(0.999, 30_000.0) < 1.0);
     }
 
     #[test]

@@ -6,18 +6,23 @@
 //! | method | [`method`](Method) | a variant, an arm of `meet`, a line of `Method::ALL`, a line in `look.rs` |
 //! | optimiser | [`Rule`] | a variant, an arm of each verb |
 //! | family | [`Approximation`] | a variant, an arm of `build` |
+//! | family of any shape | [`Shape`] | a variant, an arm of `around` |
 
 mod approximation;
 mod judge;
 mod method;
+mod reference;
 mod regression;
 mod rule;
+mod shape;
 mod target;
 mod title;
 
 pub use approximation::{Approximation, Beginning};
 pub use judge::{Judge, Measures};
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
+pub use reference::Reference;
 pub(crate) use regression::NEAR_ZERO;
 pub use rule::{Rule, RuleState};
+pub use shape::{Shape, Shaped};
 pub use target::{Posterior, Problem, Target, correlated_gaussian};

@@ -7,8 +7,8 @@ use faer::Mat;
 use mcsa::{Error, Gradient, Named, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
-    Logistic, LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess,
-    ScalePrior, SkewNormal, StockVolatility,
+    Logistic, LogisticRegression, Mixture, NeuralRegression, Probit, ProbitRegression, Radon,
+    RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,22 @@ pub enum Target {
         dim: usize,
         /// The standard deviation of the neck.
         scale: f64,
+    },
+    /// Two half circles that reach into each other, of so many round components each.
+    Moons {
+        /// Components of each.
+        per_moon: usize,
+        /// Their scale.
+        noise: f64,
+    },
+    /// Two standard normals apart.
+    Modes {
+        /// The dimension.
+        dim: usize,
+        /// How far apart.
+        distance: f64,
+        /// The weight of the second.
+        share: f64,
     },
     /// Eight schools, standardised effects as coordinates.
     EightSchools,
@@ -131,7 +147,7 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name, its settings, and what stands behind it.
-    pub const ALL: [(&'static str, &'static str, &'static str); 16] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 18] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -139,6 +155,8 @@ impl Target {
         ("skew-normal", "", "one dimension (MSC)"),
         ("banana", "width = 2.0, bend = 0.5", "a bent ridge"),
         ("funnel", "dim = 5, scale = 1.0", "Neal's funnel"),
+        ("moons", "per_moon = 8, noise = 0.15", "two half circles that reach into each other"),
+        ("modes", "dim = 2, distance = 6.0, share = 0.3", "two standard normals apart"),
         ("eight-schools", "", "non-centred"),
         ("radon", "", "homes in counties (MCMC-SE, CW)"),
         ("stock-volatility", "data = \"sp500_close_2007_2017\"", "levels of an index (CW)"),
@@ -160,15 +178,17 @@ impl Target {
             Self::SkewNormal => 4,
             Self::Banana { .. } => 5,
             Self::Funnel { .. } => 6,
-            Self::EightSchools => 7,
-            Self::Radon => 8,
-            Self::StockVolatility { .. } => 9,
-            Self::HierarchicalLogistic { .. } => 10,
-            Self::Logistic { .. } => 11,
-            Self::Probit { .. } => 12,
-            Self::GpClassification { .. } => 13,
-            Self::NeuralRegression { .. } => 14,
-            Self::RobustGp { .. } => 15,
+            Self::Moons { .. } => 7,
+            Self::Modes { .. } => 8,
+            Self::EightSchools => 9,
+            Self::Radon => 10,
+            Self::StockVolatility { .. } => 11,
+            Self::HierarchicalLogistic { .. } => 12,
+            Self::Logistic { .. } => 13,
+            Self::Probit { .. } => 14,
+            Self::GpClassification { .. } => 15,
+            Self::NeuralRegression { .. } => 16,
+            Self::RobustGp { .. } => 17,
         };
         Self::ALL[place].0
     }
@@ -193,6 +213,15 @@ impl Target {
         self.data().unwrap_or_else(|| self.kind())
     }
 
+    /// The target, if it is a mixture.
+    pub(super) fn mixture(&self) -> Result<Mixture, Error> {
+        match self {
+            Self::Moons { per_moon, noise } => Mixture::moons(*per_moon, *noise),
+            Self::Modes { dim, distance, share } => Mixture::modes(*dim, *distance, *share),
+            _ => Err(Error::invalid(format!("{} is no mixture", self.kind()))),
+        }
+    }
+
     /// Builds the target. Data are split by `seed`, so a replicate has its own split and all methods of it the same.
     ///
     /// # Errors
@@ -211,6 +240,7 @@ impl Target {
             Self::SkewNormal => Ok(judged(SkewNormal::msc(), Moments)),
             Self::Banana { width, bend } => Ok(judged(Banana::new(*width, *bend)?, Moments)),
             Self::Funnel { dim, scale } => Ok(judged(Funnel::new(*dim, *scale)?, Moments)),
+            Self::Moons { .. } | Self::Modes { .. } => Ok(judged(self.mixture()?, Moments)),
             Self::EightSchools => Ok(judged(EightSchools::non_centred(), Moments)),
             Self::Radon => {
                 let data = catalogue.radon()?;

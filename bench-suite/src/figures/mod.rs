@@ -10,6 +10,7 @@ mod logistic;
 mod marginal_likelihood;
 mod papers;
 mod responses;
+mod shapes;
 mod skew_normal;
 mod step_size;
 mod variance_divergence;
@@ -23,6 +24,7 @@ pub use logistic::{logistic, logistic_speed, processes};
 pub use marginal_likelihood::{radon, stock};
 pub use papers::papers;
 pub use responses::{neural_regression, robust_process};
+pub use shapes::shapes;
 pub use skew_normal::{chi_square, skew_normal};
 pub use step_size::step_size;
 pub use variance_divergence::variance_divergence;
@@ -75,6 +77,12 @@ mod tests {
             "variance",
             "pooled_variance",
             "weights_below_0.1",
+            "acceptance",
+            "log_weight_bound",
+            "p_evaluations",
+            "p_gradients",
+            "x_000",
+            "y_000",
         ];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {

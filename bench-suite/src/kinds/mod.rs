@@ -4,11 +4,13 @@
 mod auxiliary;
 mod fit;
 mod scatter;
+mod shaped;
 mod trace;
 mod variance;
 
 pub use fit::{Fit, Fits};
 pub use scatter::{Scatter, Scatters, Setting};
+pub use shaped::{ShapedFit, Shapes, Stage, Warm};
 pub use trace::{Spacing, Trace};
 pub use variance::{Variance, Variances};
 
@@ -31,6 +33,8 @@ pub enum Task {
     Variance(Variance),
     /// The variances and biases of an estimator at many parameters.
     Scatter(Scatter),
+    /// A fit of a family of any shape, judged by draws.
+    Shaped(ShapedFit),
 }
 
 /// How a job is run, beyond what determines its result.
@@ -71,6 +75,9 @@ impl Task {
         if let Some(scatter) = &experiment.scatter {
             return Ok(scatter.tasks(preset)?.into_iter().map(Self::Scatter).collect());
         }
+        if let Some(shapes) = &experiment.shapes {
+            return Ok(shapes.tasks(preset)?.into_iter().map(Self::Shaped).collect());
+        }
         let variances = experiment.variances.as_ref().map(|section| section.tasks(preset));
         Ok(variances.transpose()?.unwrap_or_default().into_iter().map(Self::Variance).collect())
     }
@@ -81,6 +88,7 @@ impl Task {
             Self::Fit(fit) => &fit.target,
             Self::Variance(variance) => &variance.target,
             Self::Scatter(scatter) => &scatter.target,
+            Self::Shaped(fit) => &fit.target,
         }
     }
 
@@ -90,6 +98,7 @@ impl Task {
             Self::Fit(fit) => &fit.method,
             Self::Variance(variance) => &variance.method,
             Self::Scatter(scatter) => &scatter.method,
+            Self::Shaped(fit) => &fit.method,
         }
     }
 
@@ -98,6 +107,7 @@ impl Task {
         let gap = match self {
             Self::Fit(_) | Self::Scatter(_) => String::new(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
+            Self::Shaped(fit) => format!(" in {}", fit.family.kind()),
         };
         format!("{} by {}{gap}", self.target().title(), self.method().title())
     }
@@ -108,6 +118,7 @@ impl Task {
             Self::Fit(fit) => fit.steps * fit.method.effort(),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
+            Self::Shaped(fit) => fit.work(),
         }
     }
 
@@ -117,6 +128,7 @@ impl Task {
             Self::Fit(fit) => fit.run(job, running),
             Self::Variance(variance) => variance.run(job.seed, running).map(Some),
             Self::Scatter(scatter) => scatter.run(job, running).map(Some),
+            Self::Shaped(fit) => fit.run(job, running).map(Some),
         }
     }
 }

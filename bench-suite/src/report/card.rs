@@ -216,6 +216,7 @@ impl Card {
             let steps = match series.task {
                 crate::kinds::Task::Fit(fit) => fit.steps,
                 crate::kinds::Task::Variance(variance) => variance.transitions,
+                crate::kinds::Task::Shaped(fit) => fit.start.steps + fit.steps,
                 crate::kinds::Task::Scatter(scatter) => {
                     scatter.lambdas * scatter.setting.chains * scatter.setting.length
                 }
@@ -226,6 +227,7 @@ impl Card {
             };
             let gap = match series.task {
                 crate::kinds::Task::Variance(variance) => format!(", gap {}", variance.gap),
+                crate::kinds::Task::Shaped(fit) => format!(", {}", fit.family.kind()),
                 crate::kinds::Task::Fit(_) | crate::kinds::Task::Scatter(_) => String::new(),
             };
             let mut cells = vec![

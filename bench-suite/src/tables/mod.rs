@@ -3,10 +3,12 @@
 
 mod bounds;
 pub(crate) mod cost;
+mod shapes;
 pub(crate) mod taxonomy;
 
 pub use bounds::bounds;
 pub use cost::cost;
+pub use shapes::shapes;
 pub use taxonomy::taxonomy;
 
 use crate::evidence::Evidence;

@@ -1,6 +1,6 @@
 use super::backend::{Backend, Kernel};
 use super::lanes::{Lanes, Register};
-use super::pair::Pair;
+use super::pair::{Pair, apart, together};
 
 /// A function of one number, written over lanes. No lane may depend on another.
 pub(crate) trait Map {
@@ -14,9 +14,8 @@ fn two<F: Map, L: Lanes>(lanes: L, [a, b]: [L::F; 2]) -> [L::F; 2] {
 }
 
 #[inline(always)]
-fn four<F: Map, L: Lanes>(lanes: L, [a, b, c, d]: [L::F; 4]) -> [L::F; 4] {
-    let ((a, b), (c, d)) = F::apply(Pair(Pair(lanes)), ((a, b), (c, d)));
-    [a, b, c, d]
+fn four<F: Map, L: Lanes>(lanes: L, x: [L::F; 4]) -> [L::F; 4] {
+    together(F::apply(Pair(Pair(lanes)), apart(x)))
 }
 
 /// Two functions of one number that share their work: a value and its derivative.
@@ -112,8 +111,8 @@ impl<F: MapTwo> Kernel for InPlaceTwo<'_, F> {
             let (quads, rest) = body.as_chunks_mut::<4>();
             let (second_quads, second_rest) = second.as_chunks_mut::<4>();
             for (v, w) in quads.iter_mut().zip(second_quads) {
-                let (x, y) = F::apply(Pair(Pair(lanes)), ((v[0], v[1]), (v[2], v[3])));
-                (*v, *w) = ([x.0.0, x.0.1, x.1.0, x.1.1], [y.0.0, y.0.1, y.1.0, y.1.1]);
+                let (x, y) = F::apply(Pair(Pair(lanes)), apart(*v));
+                (*v, *w) = (together(x), together(y));
             }
             (body, second) = (rest, second_rest);
         }

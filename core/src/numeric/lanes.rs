@@ -115,6 +115,9 @@ pub(crate) trait Register: Lanes<F = Self::f64s> + Simd {
 
     /// Whether four registers in flight still leave room for the constants; otherwise two.
     const WIDE: bool;
+
+    /// 32-bit numbers turned to the left by `BY` bits, `REST = 32 - BY`.
+    fn turned<const BY: i32, const REST: i32>(self, x: Self::u32s) -> Self::u32s;
 }
 
 // Pulp's `select_f64s`, `neg_f64s` and the transmutations are `#[inline]` only, and a call not inlined passes its
@@ -236,13 +239,18 @@ impl Lanes for Scalar {
 impl Register for Scalar {
     type Block = [f64; BLOCK];
     const WIDE: bool = false;
+
+    #[inline(always)]
+    fn turned<const BY: i32, const REST: i32>(self, x: u32) -> u32 {
+        x << BY | x >> REST
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{BLOCK, Lanes, Register, Simd};
     use pulp::x86::{V3, V4};
-    use pulp::{f64x4, f64x8};
+    use pulp::{f64x4, f64x8, u32x8, u32x16};
 
     // The x86 minimum and maximum return their second operand when either is NaN.
     macro_rules! limits_and_shifts {
@@ -283,6 +291,11 @@ mod x86 {
     impl Register for V3 {
         type Block = [f64x4; BLOCK / 4];
         const WIDE: bool = false;
+
+        #[inline(always)]
+        fn turned<const BY: i32, const REST: i32>(self, x: u32x8) -> u32x8 {
+            self.or_u32s(self.shl_const_u32x8::<BY>(x), self.shr_const_u32x8::<REST>(x))
+        }
     }
 
     impl Lanes for V4 {
@@ -298,5 +311,10 @@ mod x86 {
     impl Register for V4 {
         type Block = [f64x8; BLOCK / 8];
         const WIDE: bool = true;
+
+        #[inline(always)]
+        fn turned<const BY: i32, const REST: i32>(self, x: u32x16) -> u32x16 {
+            pulp::cast(self.avx512f._mm512_rol_epi32::<BY>(pulp::cast(x)))
+        }
     }
 }

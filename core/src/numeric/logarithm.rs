@@ -20,7 +20,7 @@ const ROOT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_BITS: u64 = 0x3ff0_0000_0000_0000;
 const MANTISSA_BITS: u64 = 0x000f_ffff_ffff_ffff;
 /// `2^52`: or-ed with an integer below 2^52 it is that integer plus 2^52.
-const TWO_52: f64 = 4_503_599_627_370_496.0;
+pub(crate) const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 /// `x = 2^k (1 + f)` for positive, finite, normal `x`.
 #[inline(always)]

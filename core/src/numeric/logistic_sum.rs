@@ -1,93 +1,179 @@
 use super::backend::{Backend, Kernel};
-use super::elementwise::single;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, nonpositive_exp_lanes};
 use super::lanes::{BLOCK, Lanes, Register};
-use super::logarithm::Ln1p;
-use super::pair::Pair;
+use super::logarithm::{TWO_52, ln_1p_lanes};
+use super::pair::{Pair, apart, together};
 use super::reduce::{fold, padded};
+use super::softplus::sigmoid_of;
 use bytemuck::Zeroable;
+use pulp::Scalar;
 
 /// Factors an accumulator takes before it is renormalised: each is at most 2, and `2^900 < f64::MAX`.
 const FACTORS: usize = 900;
 
-/// `q <- (1 + q)(1 + e) - 1`, `e = e^-|x|`, and `sum <- sum + min(x, 0)`.
+/// `q <- (1 + q)(1 + e) - 1`, and `sum <- sum + min(x, 0)`.
 #[inline(always)]
-fn step<L: Lanes>(l: L, q: L::F, sum: L::F, x: L::F) -> (L::F, L::F) {
-    let e = nonpositive_exp_lanes(l, l.nonpositive(x));
+fn step<L: Lanes>(l: L, q: L::F, sum: L::F, x: L::F, e: L::F) -> (L::F, L::F) {
     let grown = l.fma(l.add(q, l.num(1.0)), e, q);
     (grown, l.add(sum, l.at_most(l.num(0.0), x)))
 }
 
-/// One block, two registers of lanes at a time.
+/// One block, four registers of lanes at a time, and `sigmoid(-x)` if there is a place for it.
 #[inline(always)]
-fn block<L: Register>(l: L, q: &mut L::Block, sum: &mut L::Block, x: &[f64; BLOCK]) {
-    let (q, _) = q.as_mut().as_chunks_mut::<2>();
-    let (sum, _) = sum.as_mut().as_chunks_mut::<2>();
-    let (x, _) = L::as_simd_f64s(x).0.as_chunks::<2>();
+fn block<L: Register>(
+    l: L,
+    q: &mut L::Block,
+    sum: &mut L::Block,
+    x: &[f64; BLOCK],
+    slopes: Option<&mut [f64; BLOCK]>,
+) {
+    let (q, _) = q.as_mut().as_chunks_mut::<4>();
+    let (sum, _) = sum.as_mut().as_chunks_mut::<4>();
+    let (x, _) = L::as_simd_f64s(x).0.as_chunks::<4>();
+    let mut slopes = slopes.map(|slopes| L::as_mut_simd_f64s(slopes).0.as_chunks_mut::<4>().0.iter_mut());
     for ((q, s), x) in q.iter_mut().zip(sum).zip(x) {
-        let (grown, total) = step(Pair(l), (q[0], q[1]), (s[0], s[1]), (x[0], x[1]));
-        (*q, *s) = ([grown.0, grown.1], [total.0, total.1]);
+        let four = Pair(Pair(l));
+        let x = apart(*x);
+        let e = nonpositive_exp_lanes(four, four.nonpositive(x));
+        if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
+            *slope = together(sigmoid_of(four, four.negated(x), e));
+        }
+        let (grown, total) = step(four, apart(*q), apart(*s), x, e);
+        (*q, *s) = (together(grown), together(total));
     }
 }
 
 /// `1 + q = 2^k (1 + f)`: leaves `f` in `q` and returns the sum of the `k`. A `q` below 1 is left as it is, to its last
-/// digit.
+/// digit. Where `q` is NaN so is the linear part.
 #[inline(always)]
-fn renormalise<B: bytemuck::Pod>(q: &mut B) -> f64 {
-    let mut lanes: [f64; BLOCK] = pulp::cast(*q);
-    let mut exponents = 0.0;
-    for v in &mut lanes {
-        if *v >= 1.0 && v.is_finite() {
-            let u = 1.0 + *v;
-            let k = (u.to_bits() >> 52) - 1023;
-            *v = u * f64::from_bits((1023 - k) << 52) - 1.0;
-            exponents += k as f64;
-        }
+fn renormalise<L: Register>(l: L, q: &mut L::Block) -> f64 {
+    let mut exponents = L::Block::zeroed();
+    for (q, k) in q.as_mut().iter_mut().zip(exponents.as_mut()) {
+        let small = l.less(*q, l.num(1.0));
+        let u = l.add(l.num(1.0), *q);
+        let biased = l.shr_52(l.bits(u));
+        let exponent = l.sub(l.float(l.or(biased, l.int(TWO_52.to_bits()))), l.num(TWO_52 + 1023.0));
+        let inverse = l.float(l.shl_52(l.sub_bits(l.int(2046), biased)));
+        *k = l.choose(small, l.num(0.0), exponent);
+        *q = l.choose(small, *q, l.sub(l.mul(u, inverse), l.num(1.0)));
     }
-    *q = pulp::cast(lanes);
-    exponents
+    fold(exponents)
 }
 
-/// `ln prod (1 + q_i)` in the fixed tree of [`fold`], by the same recurrence.
+/// `q` of the product of `1 + a` and `1 + b`.
 #[inline(always)]
-fn log_product<B: bytemuck::Pod>(q: &B) -> f64 {
-    let mut a: [f64; BLOCK] = pulp::cast(*q);
-    let mut width = BLOCK / 2;
-    while width > 0 {
-        for i in 0..width {
-            a[i] = (a[i] + a[i + width]) + a[i] * a[i + width];
-        }
-        width /= 2;
-    }
-    a[0]
+fn joined<L: Lanes>(l: L, a: L::F, b: L::F) -> L::F {
+    l.fma(a, b, l.add(a, b))
 }
 
-struct SumLogSigmoid<'a>(&'a [f64]);
+/// `prod (1 + q_i) - 1` in the fixed tree of [`fold`]: registers, then their lanes.
+#[inline(always)]
+fn product_of<L: Register>(l: L, mut q: L::Block) -> f64 {
+    let registers = q.as_mut();
+    let mut half = registers.len() / 2;
+    while half > 0 {
+        for i in 0..half {
+            registers[i] = joined(l, registers[i], registers[i + half]);
+        }
+        half /= 2;
+    }
+    let mut lanes: [f64; BLOCK] = pulp::cast(q);
+    let mut half = L::F64_LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = joined(Scalar, lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
 
-impl Kernel for SumLogSigmoid<'_> {
-    /// The sum of `min(x, 0)`, the exponent and `q` of the product.
-    type Output = (f64, f64, f64);
+/// A sum but for its logarithm, which [`whole`] takes.
+struct Parts {
+    linear: f64,
+    exponent: f64,
+    q: f64,
+}
+
+#[inline(always)]
+fn parts<L: Register>(l: L, x: &[f64], mut slopes: Option<&mut [f64]>) -> Parts {
+    let (mut q, mut sum) = (L::Block::zeroed(), L::Block::zeroed());
+    let mut exponent = 0.0;
+    // Few factors stay below the largest number even in one product.
+    let many = x.len() > FACTORS;
+    let (blocks, tail) = x.as_chunks::<BLOCK>();
+    for (g, group) in blocks.chunks(FACTORS).enumerate() {
+        for (i, x) in group.iter().enumerate() {
+            let slopes = slopes.as_deref_mut().map(|s| &mut s.as_chunks_mut().0[g * FACTORS + i]);
+            block(l, &mut q, &mut sum, x, slopes);
+        }
+        if many {
+            exponent += renormalise(l, &mut q);
+        }
+    }
+    if !tail.is_empty() {
+        let mut last = [0.0; BLOCK];
+        let place = slopes.is_some().then_some(&mut last);
+        block(l, &mut q, &mut sum, &padded(tail, f64::INFINITY), place);
+        if let Some(slopes) = slopes {
+            slopes[x.len() - tail.len()..].copy_from_slice(&last[..tail.len()]);
+        }
+    }
+    Parts { linear: fold(sum), exponent, q: product_of(l, q) }
+}
+
+/// Columns whose logarithms are taken together.
+const GROUP: usize = 16;
+
+struct SumsLogSigmoid<'a> {
+    x: &'a [f64],
+    stride: usize,
+    rows: usize,
+    out: &'a mut [f64],
+}
+
+impl Kernel for SumsLogSigmoid<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<L: Register>(self, l: L) -> (f64, f64, f64) {
-        let mut q = L::Block::zeroed();
-        let (mut linear, mut exponent) = (0.0, 0.0);
-        let (blocks, tail) = self.0.as_chunks::<BLOCK>();
-        for group in blocks.chunks(FACTORS) {
-            let mut sum = L::Block::zeroed();
-            for x in group {
-                block(l, &mut q, &mut sum, x);
+    fn run<L: Register>(self, l: L) {
+        for (g, out) in self.out.chunks_mut(GROUP).enumerate() {
+            let (mut linear, mut exponent, mut q) = ([0.0; GROUP], [0.0; GROUP], [0.0; GROUP]);
+            for c in 0..out.len() {
+                let from = (g * GROUP + c) * self.stride;
+                let parts = parts(l, &self.x[from..from + self.rows], None);
+                (linear[c], exponent[c], q[c]) = (parts.linear, parts.exponent, parts.q);
             }
-            linear += fold(sum);
-            exponent += renormalise(&mut q);
+            let registers = L::as_mut_simd_f64s(&mut linear).0.iter_mut();
+            let (exponent, q) = (L::as_simd_f64s(&exponent).0, L::as_simd_f64s(&q).0);
+            for ((sum, &k), &q) in registers.zip(exponent).zip(q).take(out.len().div_ceil(L::F64_LANES)) {
+                *sum = whole(l, *sum, k, q);
+            }
+            out.copy_from_slice(&linear[..out.len()]);
         }
-        if !tail.is_empty() {
-            let mut sum = L::Block::zeroed();
-            block(l, &mut q, &mut sum, &padded(tail, f64::INFINITY));
-            linear += fold(sum);
-            exponent += renormalise(&mut q);
-        }
-        (linear, exponent, log_product(&q))
+    }
+}
+
+/// `linear - (exponent ln 2 + ln(1 + q))`.
+#[inline(always)]
+fn whole<L: Lanes>(l: L, linear: L::F, exponent: L::F, q: L::F) -> L::F {
+    let low = l.fma(exponent, l.num(LN_2_LOW), ln_1p_lanes(l, q));
+    l.sub(linear, l.fma(exponent, l.num(LN_2_HIGH), low))
+}
+
+struct SumLogSigmoidWithSlopes<'a> {
+    x: &'a [f64],
+    slopes: &'a mut [f64],
+}
+
+impl Kernel for SumLogSigmoidWithSlopes<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        let Parts { linear, exponent, q } = parts(l, self.x, Some(self.slopes));
+        let sum = whole(l, l.num(linear), l.num(exponent), l.num(q));
+        bytemuck::cast_slice::<L::f64s, f64>(core::slice::from_ref(&sum))[0]
     }
 }
 
@@ -112,11 +198,60 @@ pub fn sum_log_sigmoid(x: &[f64]) -> f64 {
     Backend::best().sum_log_sigmoid(x)
 }
 
+/// [`sum_log_sigmoid`] of the first `rows` numbers of each column, to `out`; a column is `stride` numbers of `x`. Each has the
+/// bits it has alone.
+///
+/// # Panics
+/// When there are not `rows` numbers in each column.
+///
+/// ```
+/// let mut sums = [0.0; 2];
+/// mcsa::numeric::sums_log_sigmoid(&[0.0, 7.0, f64::INFINITY, 7.0], 2, 1, &mut sums);
+/// assert_eq!(sums, [-std::f64::consts::LN_2, 0.0]);
+/// ```
+#[inline]
+pub fn sums_log_sigmoid(x: &[f64], stride: usize, rows: usize, out: &mut [f64]) {
+    Backend::best().sums_log_sigmoid(x, stride, rows, out);
+}
+
+/// [`sum_log_sigmoid`], to the same bits, and its derivative by each number, `sigmoid(-x_i)`, in `slopes`, from the same
+/// exponentials.
+///
+/// # Panics
+/// When the lengths differ.
+///
+/// ```
+/// let mut slopes = [0.0; 2];
+/// let sum = mcsa::numeric::sum_log_sigmoid_with_slopes(&[0.0, f64::INFINITY], &mut slopes);
+/// assert_eq!((sum, slopes), (-std::f64::consts::LN_2, [0.5, 0.0]));
+/// ```
+#[inline]
+pub fn sum_log_sigmoid_with_slopes(x: &[f64], slopes: &mut [f64]) -> f64 {
+    Backend::best().sum_log_sigmoid_with_slopes(x, slopes)
+}
+
 impl Backend {
     /// [`sum_log_sigmoid`] on these instructions.
     pub fn sum_log_sigmoid(self, x: &[f64]) -> f64 {
-        let (linear, exponent, q) = self.run(SumLogSigmoid(x));
-        let log = exponent * LN_2_HIGH + (exponent * LN_2_LOW + single(self, Ln1p, q));
-        linear - log
+        let mut out = [0.0];
+        self.sums_log_sigmoid(x, x.len(), x.len(), &mut out);
+        out[0]
+    }
+
+    /// [`sums_log_sigmoid`] on these instructions.
+    ///
+    /// # Panics
+    /// When there are not `rows` numbers in each column.
+    pub fn sums_log_sigmoid(self, x: &[f64], stride: usize, rows: usize, out: &mut [f64]) {
+        self.run(SumsLogSigmoid { x, stride, rows, out });
+    }
+
+    /// [`sum_log_sigmoid_with_slopes`] on these instructions.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn sum_log_sigmoid_with_slopes(self, x: &[f64], slopes: &mut [f64]) -> f64 {
+        assert_eq!(x.len(), slopes.len(), "a slope per number");
+        self.run(SumLogSigmoidWithSlopes { x, slopes })
     }
 }

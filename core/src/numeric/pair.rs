@@ -6,6 +6,19 @@ use super::lanes::Lanes;
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<L>(pub(crate) L);
 
+/// The numbers of a pair of pairs.
+type Four<T> = ((T, T), (T, T));
+
+#[inline(always)]
+pub(crate) fn apart<T>([a, b, c, d]: [T; 4]) -> Four<T> {
+    ((a, b), (c, d))
+}
+
+#[inline(always)]
+pub(crate) fn together<T>(((a, b), (c, d)): Four<T>) -> [T; 4] {
+    [a, b, c, d]
+}
+
 macro_rules! both {
     ($($name:ident($($arg:ident: $t:ident),*) -> $out:ident;)*) => {
         $(

@@ -1,6 +1,8 @@
 use super::backend::{Backend, Kernel};
 use super::lanes::{BLOCK, Register};
+use crate::{Columns, one};
 use bytemuck::Zeroable;
+use faer::MatRef;
 
 /// Adds the 32 accumulators in a fixed tree: halves onto halves.
 #[inline(always)]
@@ -124,49 +126,69 @@ impl Kernel for Axpy<'_> {
     }
 }
 
-struct SumSquaresScaled<'a> {
-    z: &'a [f64],
-    mean: &'a [f64],
-    scale: &'a [f64],
-}
-
-impl Kernel for SumSquaresScaled<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) -> f64 {
-        let mut acc = L::Block::zeroed();
-        let (mean, scale) = (&self.mean[..self.z.len()], &self.scale[..self.z.len()]);
-        let step = |a: L::f64s, z, m, s| {
-            let t = l.mul(l.sub(z, m), s);
-            l.fma(t, t, a)
-        };
-        let (z, z_tail) = self.z.as_chunks::<BLOCK>();
-        let (m, m_tail) = mean.as_chunks::<BLOCK>();
-        let (s, s_tail) = scale.as_chunks::<BLOCK>();
-        for ((bz, bm), bs) in z.iter().zip(m).zip(s) {
-            let rows = L::as_simd_f64s(bz).0.iter().zip(L::as_simd_f64s(bm).0).zip(L::as_simd_f64s(bs).0);
-            for (a, ((&z, &m), &s)) in acc.as_mut().iter_mut().zip(rows) {
-                *a = step(*a, z, m, s);
-            }
-        }
-        let (z, z_tail) = L::as_simd_f64s(z_tail);
-        let (m, m_tail) = L::as_simd_f64s(m_tail);
-        let (s, s_tail) = L::as_simd_f64s(s_tail);
-        let rows = acc.as_mut();
-        for (a, ((&z, &m), &s)) in rows.iter_mut().zip(z.iter().zip(m).zip(s)) {
+/// `sum_i ((z_i - mean_i) scale_i)^2`.
+#[inline(always)]
+fn squares_scaled<L: Register>(l: L, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+    let mut acc = L::Block::zeroed();
+    let (mean, scale) = (&mean[..z.len()], &scale[..z.len()]);
+    let step = |a: L::f64s, z, m, s| {
+        let t = l.mul(l.sub(z, m), s);
+        l.fma(t, t, a)
+    };
+    let (z, z_tail) = z.as_chunks::<BLOCK>();
+    let (m, m_tail) = mean.as_chunks::<BLOCK>();
+    let (s, s_tail) = scale.as_chunks::<BLOCK>();
+    for ((bz, bm), bs) in z.iter().zip(m).zip(s) {
+        let rows = L::as_simd_f64s(bz).0.iter().zip(L::as_simd_f64s(bm).0).zip(L::as_simd_f64s(bs).0);
+        for (a, ((&z, &m), &s)) in acc.as_mut().iter_mut().zip(rows) {
             *a = step(*a, z, m, s);
         }
-        if !z_tail.is_empty() {
-            let row = &mut rows[z.len()];
-            *row = step(
-                *row,
-                l.partial_load_f64s(z_tail),
-                l.partial_load_f64s(m_tail),
-                l.partial_load_f64s(s_tail),
-            );
+    }
+    let (z, z_tail) = L::as_simd_f64s(z_tail);
+    let (m, m_tail) = L::as_simd_f64s(m_tail);
+    let (s, s_tail) = L::as_simd_f64s(s_tail);
+    let rows = acc.as_mut();
+    for (a, ((&z, &m), &s)) in rows.iter_mut().zip(z.iter().zip(m).zip(s)) {
+        *a = step(*a, z, m, s);
+    }
+    if !z_tail.is_empty() {
+        let row = &mut rows[z.len()];
+        *row =
+            step(*row, l.partial_load_f64s(z_tail), l.partial_load_f64s(m_tail), l.partial_load_f64s(s_tail));
+    }
+    fold(acc)
+}
+
+struct SumsSquaresScaled<'a> {
+    z: MatRef<'a, f64>,
+    mean: &'a [f64],
+    scale: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Kernel for SumsSquaresScaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        for (j, out) in self.out.iter_mut().enumerate() {
+            *out = squares_scaled(l, self.z.column(j), self.mean, self.scale);
         }
-        fold(acc)
+    }
+}
+
+struct SumsSquares<'a>(MatRef<'a, f64>, &'a mut [f64]);
+
+impl Kernel for SumsSquares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        for (j, out) in self.1.iter_mut().enumerate() {
+            let mut acc = L::Block::zeroed();
+            accumulate(l, &mut acc, self.0.column(j), |a, v| l.fma(v, v, a));
+            *out = fold(acc);
+        }
     }
 }
 
@@ -212,6 +234,24 @@ pub fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
     Backend::best().sum_squares_scaled(z, mean, scale)
 }
 
+/// [`sum_squares_scaled`] of each column. Each has the bits it has alone.
+///
+/// # Panics
+/// When the shapes differ.
+#[inline]
+pub fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
+    Backend::best().sums_squares_scaled(z, mean, scale, out);
+}
+
+/// [`dot`] of each column with itself, to the same bits.
+///
+/// # Panics
+/// When there is not a number of `out` per column.
+#[inline]
+pub fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
+    Backend::best().sums_squares(z, out);
+}
+
 impl Backend {
     /// [`sum`] on these instructions.
     #[inline]
@@ -245,8 +285,28 @@ impl Backend {
     /// When the lengths differ.
     #[inline]
     pub fn sum_squares_scaled(self, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
-        assert_eq!(z.len(), mean.len(), "point and mean differ in length");
-        assert_eq!(z.len(), scale.len(), "point and scale differ in length");
-        self.run(SumSquaresScaled { z, mean, scale })
+        let mut out = [0.0];
+        self.sums_squares_scaled(one(z), mean, scale, &mut out);
+        out[0]
+    }
+
+    /// [`sums_squares_scaled`] on these instructions.
+    ///
+    /// # Panics
+    /// When the shapes differ.
+    pub fn sums_squares_scaled(self, z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
+        assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
+        assert_eq!(z.nrows(), scale.len(), "point and scale differ in length");
+        assert_eq!(z.ncols(), out.len(), "a sum per column");
+        self.run(SumsSquaresScaled { z, mean, scale, out });
+    }
+
+    /// [`sums_squares`] on these instructions.
+    ///
+    /// # Panics
+    /// When there is not a number of `out` per column.
+    pub fn sums_squares(self, z: MatRef<'_, f64>, out: &mut [f64]) {
+        assert_eq!(z.ncols(), out.len(), "a sum per column");
+        self.run(SumsSquares(z, out));
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn sigmoid_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
 
 /// The logistic function of `x`, given `e = e^-|x|`.
 #[inline(always)]
-fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
+pub(crate) fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
     let numerator = l.choose(l.less(x, l.num(0.0)), e, l.num(1.0));
     l.div(numerator, l.add(l.num(1.0), e))
 }

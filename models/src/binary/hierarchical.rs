@@ -2,9 +2,10 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, one};
+use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one};
 
 use super::{Likelihood, Logistic, ScalePrior};
+use crate::design::GROUP;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -42,8 +43,12 @@ const FIRST: usize = 2;
 
 /// `|x|^2 / s^2` for `u = log s`; 0 if `x` is, whatever the scale.
 fn scaled_square(x: &[f64], u: f64) -> f64 {
-    let square: f64 = x.iter().map(|x| x * x).sum();
-    if square == 0.0 { 0.0 } else { square * (-2.0 * u).exp() }
+    square_times(x, (-2.0 * u).exp())
+}
+
+/// `|x|^2` times a precision that may have overflowed.
+fn square_times(x: &[f64], precision: f64) -> f64 {
+    times(x.iter().map(|x| x * x).sum(), precision)
 }
 
 /// `x` times a precision that may have overflowed; 0 stays 0.
@@ -74,11 +79,35 @@ impl HierarchicalLogistic {
     }
 
     fn prior(&self, z: &[f64]) -> f64 {
+        let mut out = [0.0];
+        self.priors_into(one(z), &mut out);
+        out[0]
+    }
+
+    /// The log prior of each column, the exponentials of ten columns at once.
+    fn priors_into(&self, z: MatRef<'_, f64>, out: &mut [f64]) {
+        let mut powers = [[0.0; 4]; GROUP];
+        for (g, out) in out.chunks_mut(GROUP).enumerate() {
+            let powers = &mut powers[..out.len()];
+            for (c, powers) in powers.iter_mut().enumerate() {
+                let z = z.column(g * GROUP + c);
+                let (u, v) = (z[0], z[1]);
+                *powers = [-2.0 * u, -2.0 * v, self.scales.exponent(u), self.scales.exponent(v)];
+            }
+            numeric::exp(powers.as_flattened_mut());
+            for (c, (out, powers)) in out.iter_mut().zip(powers).enumerate() {
+                *out = self.prior_with(z.column(g * GROUP + c), *powers);
+            }
+        }
+    }
+
+    /// The log prior, given `1 / tau^2`, `1 / sigma^2` and what the priors of the scales ask for.
+    fn prior_with(&self, z: &[f64], [wide, narrow, of_u, of_v]: [f64; 4]) -> f64 {
         let (u, v) = (z[0], z[1]);
         let (beta, alpha) = z[FIRST..].split_at(self.num_features());
         let d = beta.len() as f64;
-        let hyper = self.scales.log_density(u) + self.scales.log_density(v);
-        let weights = -d * u - v - 0.5 * (scaled_square(beta, u) + scaled_square(alpha, v));
+        let hyper = self.scales.log_density_with(u, of_u) + self.scales.log_density_with(v, of_v);
+        let weights = -d * u - v - 0.5 * (square_times(beta, wide) + square_times(alpha, narrow));
         hyper + weights - 0.5 * (d + 1.0) * (2.0 * PI).ln()
     }
 
@@ -115,9 +144,7 @@ impl LogDensity for HierarchicalLogistic {
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = self.prior(z.column(j));
-        }
+        self.priors_into(z, out);
         self.likelihood.add_logs(z, FIRST, out, work);
         for (j, out) in out.iter_mut().enumerate() {
             *out = decided(*out, z.column(j));
@@ -142,9 +169,7 @@ impl Gradient for HierarchicalLogistic {
     ) {
         assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
         assert!(gradients.ncols() == out.len() && gradients.nrows() == self.dim(), "a gradient per column");
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = self.prior(z.column(j));
-        }
+        self.priors_into(z, out);
         let accept = |j: usize, slope: &[f64]| {
             let gradient = gradients.column_mut(j);
             gradient[..FIRST].fill(0.0);

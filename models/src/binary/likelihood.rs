@@ -57,9 +57,7 @@ impl<L: Link> Likelihood<L> {
             let margins = &mut margins[..stride * out.len()];
             let weights = (0..out.len()).map(|c| &z.column(g * GROUP + c)[from..from + d]);
             self.signed.multiply(weights, margins, packed);
-            for (c, out) in out.iter_mut().enumerate() {
-                *out += L::sum_log(&mut margins[c * stride..][..self.rows()]);
-            }
+            L::add_sums_log(margins, stride, self.rows(), out);
         }
     }
 

@@ -2,6 +2,8 @@ use std::fmt::Debug;
 
 use mcsa::numeric;
 
+use crate::design::GROUP;
+
 /// A symmetric distribution function `F`: a label `y` with `s = 2 y - 1` has probability `F(s f)`.
 ///
 /// The methods work on margins `t = s f` and overwrite them.
@@ -12,7 +14,16 @@ pub trait Link: Debug + Clone + Copy + Default + Send + Sync + 'static {
     /// `sum_i log F(t_i)`. What is left in `t` is unspecified.
     fn sum_log(t: &mut [f64]) -> f64;
 
-    /// `sum_i log F(t_i)` over the first `rows`, to the same bits, and all `(log F)'(t_i)` in `slopes`.
+    /// Adds [`sum_log`](Link::sum_log) of the first `rows` numbers of each column to the number beside it, to the same bits; a
+    /// column is `stride` numbers of `t`.
+    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
+        for (t, out) in t.chunks_exact_mut(stride.max(1)).zip(out) {
+            *out += Self::sum_log(&mut t[..rows]);
+        }
+    }
+
+    /// `sum_i log F(t_i)` over the first `rows`, to the same bits, and their `(log F)'(t_i)` in `slopes`, where finite numbers stand
+    /// behind them.
     fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64;
 
     /// `t_i <- (log F)''(t_i)`, with a memory of the same length.
@@ -36,12 +47,19 @@ impl Link for Logistic {
         numeric::sum_log_sigmoid(t)
     }
 
-    fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64 {
-        for (slope, t) in slopes.iter_mut().zip(&*t) {
-            *slope = -t;
+    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
+        let mut sums = [0.0; GROUP];
+        for (t, out) in t.chunks(GROUP * stride.max(1)).zip(out.chunks_mut(GROUP)) {
+            let sums = &mut sums[..out.len()];
+            numeric::sums_log_sigmoid(t, stride, rows, sums);
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out += *sum);
         }
-        numeric::sigmoid(slopes);
-        numeric::sum_log_sigmoid(&t[..rows])
+    }
+
+    fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64 {
+        let (slopes, padding) = slopes.split_at_mut(rows);
+        padding.fill(0.0);
+        numeric::sum_log_sigmoid_with_slopes(&t[..rows], slopes)
     }
 
     fn curvatures(t: &mut [f64], work: &mut [f64]) {

@@ -19,9 +19,22 @@ pub enum ScalePrior {
 impl ScalePrior {
     /// `log p(u)`, normalised; `-inf` where a square or a reciprocal of the scale overflows.
     pub fn log_density(self, u: f64) -> f64 {
+        self.log_density_with(u, self.exponent(u).exp())
+    }
+
+    /// What [`log_density`](ScalePrior::log_density) takes the exponential of.
+    pub(super) fn exponent(self, u: f64) -> f64 {
         match self {
-            Self::HalfNormal => 0.5 * (2.0 / PI).ln() + u - 0.5 * (2.0 * u).exp(),
-            Self::InverseGamma => -u - (-u).exp(),
+            Self::HalfNormal => 2.0 * u,
+            Self::InverseGamma => -u,
+        }
+    }
+
+    /// `log p(u)`, given the exponential.
+    pub(super) fn log_density_with(self, u: f64, power: f64) -> f64 {
+        match self {
+            Self::HalfNormal => 0.5 * (2.0 / PI).ln() + u - 0.5 * power,
+            Self::InverseGamma => -u - power,
         }
     }
 

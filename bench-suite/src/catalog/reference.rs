@@ -1,0 +1,165 @@
+//! Draws of a target, to judge fits whose divergence has no closed form.
+
+use std::sync::Arc;
+
+use faer::Mat;
+use mcsa::{Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Seed, batch, batch_mut, numeric};
+use mcsa_families::{MultivariateT, Normal};
+use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};
+use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, SkewNormal};
+use mcsa_theory::diagnostics::standard_error;
+
+use super::{Posterior, Target};
+use crate::data::Catalogue;
+
+/// Draws of a target, and what is known of it.
+pub struct Reference {
+    /// One draw a column: independent ones where the target can be drawn from, else those of four chains of NUTS, one
+    /// chain after the other.
+    pub points: Mat<f64>,
+    /// `log p` at them, not normalised.
+    pub log_p: Vec<f64>,
+    /// `log Z`: exact, or by importance sampling from a t with the moments of the draws.
+    pub log_normaliser: f64,
+    /// In how many runs of equal length the draws came: a run of one draw is independent of the others.
+    chains: usize,
+    /// Which points count as the part of the target that is easily lost, if it has one.
+    region: Option<Region>,
+}
+
+/// Whether a point lies in it.
+type Region = Arc<dyn Fn(&[f64]) -> bool + Send + Sync>;
+
+/// Enough for a standard error of 0.02 where `log p - log q` varies by one.
+const DRAWS: usize = 4_000;
+const CHAINS: usize = 4;
+
+impl Reference {
+    /// A share of all points: that in the [region](Self::region) easily lost; `None` if there is none.
+    pub fn share(&self, points: &Mat<f64>) -> Option<f64> {
+        let region = self.region.as_ref()?;
+        let inside = (0..points.ncols()).filter(|&j| region(points.col_as_slice(j))).count();
+        Some(inside as f64 / points.ncols() as f64)
+    }
+
+    /// A mean over the draws, with its standard error, chains taken as such.
+    pub fn mean(&self, values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        if self.chains == values.len() {
+            let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            return (mean, square.sqrt() / values.len() as f64);
+        }
+        let chains: Vec<&[f64]> = values.chunks_exact(values.len() / self.chains).collect();
+        (mean, standard_error(&chains))
+    }
+
+    fn exact(target: &impl ExactDraws, seed: Seed, region: Option<Region>) -> Self {
+        let mut stream = seed.stream(0, 0);
+        let mut points = Mat::zeros(target.dim(), DRAWS);
+        (0..DRAWS).for_each(|j| target.draw_into(&mut stream, points.col_as_slice_mut(j)));
+        let log_p = densities(target, &points);
+        Self { points, log_p, log_normaliser: 0.0, chains: DRAWS, region }
+    }
+
+    /// By NUTS; `log_normaliser` is found if it is not known.
+    fn by_chains(target: &dyn Posterior, seed: Seed, log_normaliser: Option<f64>) -> Result<Self, Error> {
+        let dim = target.dim();
+        let (kernel, guide) = (Nuts::new(0.1)?, &mut Unguided { dim });
+        let mut state = kernel.init(target, Mat::zeros(dim, CHAINS))?;
+        let plan = WindowAdaptation::new(1_000, DualAveraging::new(0.9)?);
+        let mut progress = plan.init(0.1, dim);
+        let warm = seed.named("warm");
+        let kernel = warm_up(&kernel, target, guide, &mut state, &plan, &mut progress, warm, 1_000)?;
+        let mut lanes = seed.streams(CHAINS, 0);
+        let mut work = vec![0.0; kernel.work_len(target, CHAINS)];
+        let mut points = Mat::zeros(dim, DRAWS);
+        let length = DRAWS / CHAINS;
+        for step in 0..length {
+            for (lane, stream) in (0..).zip(&mut lanes) {
+                stream.go_to(Address::of(lane, step as u64));
+            }
+            kernel.step(target, guide, &mut state, &mut lanes, &mut work);
+            for chain in 0..CHAINS {
+                let place = state.chains().positions.col_as_slice(chain);
+                points.col_as_slice_mut(chain * length + step).copy_from_slice(place);
+            }
+        }
+        let log_p = densities(target, &points);
+        let log_normaliser = match log_normaliser {
+            Some(known) => known,
+            None => evidence(target, &points, seed.named("evidence"))?,
+        };
+        Ok(Self { points, log_p, log_normaliser, chains: CHAINS, region: None })
+    }
+}
+
+fn densities(target: &(impl LogDensity + ?Sized), points: &Mat<f64>) -> Vec<f64> {
+    let mut log_p = vec![0.0; points.ncols()];
+    target.log_densities(points.as_ref(), &mut log_p, &mut vec![0.0; target.work_len(points.ncols())]);
+    log_p
+}
+
+/// `log Z` by importance sampling from the t with five degrees of freedom and the moments of the draws.
+fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64, Error> {
+    const FRESH: usize = 20_000;
+    const AT_ONCE: usize = 500;
+    let (dim, draws) = (points.nrows(), points.ncols() as f64);
+    let mean: Vec<f64> = (0..dim).map(|i| points.row(i).iter().sum::<f64>() / draws).collect();
+    let centred = Mat::from_fn(dim, points.ncols(), |i, j| points[(i, j)] - mean[i]);
+    let covariance = &centred * centred.transpose();
+    let covariance = Mat::from_fn(dim, dim, |i, k| covariance[(i, k)] / draws);
+    let normal = Normal::new(mean, covariance.as_ref())?;
+    let family = MultivariateT::fixed(dim, 5.0)?;
+    let params = family.at(normal.mean(), normal.factor())?;
+    let mut stream = seed.stream(0, 0);
+    let mut log_w = Vec::with_capacity(FRESH);
+    let mut work = vec![0.0; family.work_len(AT_ONCE).max(target.work_len(AT_ONCE))];
+    let (mut z, mut log_p, mut log_q) = (vec![0.0; dim * AT_ONCE], vec![0.0; AT_ONCE], vec![0.0; AT_ONCE]);
+    for _ in 0..FRESH / AT_ONCE {
+        let lane = std::slice::from_mut(&mut stream);
+        family.sample_into(&params, lane, batch_mut(&mut z, dim, AT_ONCE), &mut log_q, &mut work);
+        target.log_densities(batch(&z, dim, AT_ONCE), &mut log_p, &mut work);
+        log_w.extend(log_p.iter().zip(&log_q).map(|(p, q)| p - q));
+    }
+    Ok(numeric::log_sum_exp(&log_w) - (FRESH as f64).ln())
+}
+
+impl Target {
+    /// Draws of the target, split as the replicate's; the same for every method and family.
+    ///
+    /// # Errors
+    /// If the target is none of those that can be drawn from, by chains at least.
+    pub fn reference(&self, catalogue: &Catalogue, seed: Seed) -> Result<Reference, Error> {
+        let draws = seed.named("reference");
+        match self {
+            Self::CorrelatedGaussian { dim, correlation } => {
+                Ok(Reference::exact(&super::correlated_gaussian(*dim, *correlation)?, draws, None))
+            }
+            Self::StandardGaussian { dim } => Ok(Reference::exact(&Gaussian::standard(*dim), draws, None)),
+            Self::SkewNormal => Ok(Reference::exact(&SkewNormal::msc(), draws, None)),
+            Self::Banana { width, bend } => Ok(Reference::exact(&Banana::new(*width, *bend)?, draws, None)),
+            Self::Funnel { dim, scale } => Ok(Reference::exact(&Funnel::new(*dim, *scale)?, draws, None)),
+            Self::Moons { .. } | Self::Modes { .. } => {
+                let target = Arc::new(self.mixture()?);
+                let (judge, half) = (target.clone(), target.components().len() / 2);
+                let length = judge.work_len(1);
+                let region = move |z: &[f64]| judge.nearest(z, &mut vec![0.0; length]) >= half;
+                Ok(Reference::exact(&*target, draws, Some(Arc::new(region))))
+            }
+            Self::EightSchools => {
+                let (log_evidence, _) = EightSchools::non_centred().log_evidence(1e-10);
+                Reference::by_chains(&EightSchools::non_centred(), draws, Some(log_evidence))
+            }
+            Self::HierarchicalLogistic { .. } | Self::Logistic { .. } => {
+                Reference::by_chains(&*self.build(catalogue, seed)?.posterior, draws, None)
+            }
+            _ => {
+                let reason = format!(
+                    "there are no reference draws of {}, so no fit of it is judged by them",
+                    self.kind()
+                );
+                Err(Error::invalid(reason))
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Of families of different shape.
+
+use super::{Claim, ENOUGH, Finding, greatest, least};
+use crate::catalog::Shape;
+use crate::evidence::Evidence;
+use crate::interval::bootstrap;
+
+/// What we say of them.
+pub fn shapes() -> Vec<Claim> {
+    const CITATION: &str = "ours";
+    vec![
+        Claim {
+            citation: CITATION,
+            sentence: "On the correlated Gaussian independent Gaussians stay above 4 nats.",
+            judge: |evidence| {
+                let (low, _, _) = match end(evidence, "correlated-gaussian", "mean-field") {
+                    Some(end) => end,
+                    None => return Finding::too_little(MISSING),
+                };
+                Finding::at_least(low, 4.0, "lower end of the 80 % interval of the mean divergence, nats")
+            },
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "There a flow ends within 0.01 nats of the target.",
+            judge: |evidence| {
+                let ends =
+                    FLOWS.map(|kind| end(evidence, "correlated-gaussian", kind).map(|(_, mean, _)| mean));
+                let best = ends.into_iter().flatten().reduce(f64::min);
+                best.map_or_else(
+                    || Finding::too_little(MISSING),
+                    |best| Finding::at_most(best, 0.01, "mean divergence of the better flow, nats"),
+                )
+            },
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "On the banana a flow ends at least 0.1 nats nearer than any Gaussian or Student t.",
+            judge: |evidence| gain(evidence, "banana", 0.1),
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "So it does on the moons.",
+            judge: |evidence| gain(evidence, "moons", 0.1),
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "So it does on the funnel in ten dimensions.",
+            judge: |evidence| gain(evidence, "funnel", 0.1),
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "On eight schools, whose posterior is nearly normal, the better flow is at most 0.02 nats behind the best of \
+                       the others.",
+            judge: |evidence| gain(evidence, "eight-schools", -0.02),
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "So it is on hierarchical logistic regression of pima.",
+            judge: |evidence| gain(evidence, "pima", -0.02),
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "Where a flow ends nearer than independent Gaussians its chains accept more often.",
+            judge: accepts_more,
+        },
+        Claim {
+            citation: CITATION,
+            sentence: "As a flow learns the banana and the moons, its chains accept more and the largest weight seen falls: from a \
+                       tenth of the steps to the end, in the median.",
+            judge: learns,
+        },
+    ]
+}
+
+const MISSING: &str = "no fits of the families compared";
+const FLOWS: [&str; 2] = ["affine-flow", "spline-flow"];
+const OTHERS: [&str; 3] = ["mean-field", "full-rank", "student-t"];
+
+fn values(evidence: &Evidence, target: &str, family: &str, name: &str) -> Vec<f64> {
+    let is_it = |shape: &Shape| shape.kind() == family;
+    let series = evidence.of_target(target).into_iter().find(|series| series.shape().is_some_and(is_it));
+    series.map(|series| series.last(name)).unwrap_or_default()
+}
+
+/// Low, mean and high of the divergence at the end.
+fn end(evidence: &Evidence, target: &str, family: &str) -> Option<(f64, f64, f64)> {
+    let values = values(evidence, target, family, "kl");
+    let interval = bootstrap(&values, 0.8).filter(|interval| interval.replicates >= ENOUGH)?;
+    Some((interval.low, interval.value, interval.high))
+}
+
+/// By how much the better flow is nearer than the best of the others.
+fn gain(evidence: &Evidence, target: &str, by: f64) -> Finding {
+    let best = |kinds: &[&str]| {
+        let ends = kinds.iter().map(|kind| end(evidence, target, kind).map(|(_, mean, _)| mean));
+        ends.flatten().reduce(f64::min)
+    };
+    let (Some(flow), Some(other)) = (best(&FLOWS), best(&OTHERS)) else {
+        return Finding::too_little(MISSING);
+    };
+    let what = format!(
+        "mean divergence of the best other family, {other:.4}, less that of the better flow, {flow:.4}, nats"
+    );
+    Finding::at_least(other - flow, by, what)
+}
+
+fn accepts_more(evidence: &Evidence) -> Finding {
+    let mut gains = Vec::new();
+    for target in ["banana", "moons", "correlated-gaussian", "funnel", "eight-schools", "pima"] {
+        for flow in FLOWS {
+            let (Some((_, ours, _)), Some((_, plain, _))) =
+                (end(evidence, target, flow), end(evidence, target, "mean-field"))
+            else {
+                continue;
+            };
+            let mean = |family| {
+                let all = values(evidence, target, family, "acceptance");
+                all.iter().sum::<f64>() / all.len() as f64
+            };
+            if ours < plain {
+                gains.push(mean(flow) - mean("mean-field"));
+            }
+        }
+    }
+    if gains.is_empty() {
+        return Finding::too_little(MISSING);
+    }
+    Finding::at_least(least(gains), 0.0, "least gain in the mean acceptance at the end")
+}
+
+fn learns(evidence: &Evidence) -> Finding {
+    let mut worst = Vec::new();
+    for target in ["banana", "moons"] {
+        for series in evidence.of_target(target) {
+            let steps = series.steps();
+            let is_flow = series.shape().is_some_and(|shape| FLOWS.contains(&shape.kind()));
+            let (Some(&last), true) = (steps.last(), is_flow) else { continue };
+            let moved = |name: &str| Some(series.median_at(last, name)? - series.median_at(last / 10, name)?);
+            if let (Some(acceptance), Some(bound)) = (moved("acceptance"), moved("log_weight_bound")) {
+                worst.push(greatest([-acceptance, bound]));
+            }
+        }
+    }
+    if worst.is_empty() {
+        return Finding::too_little(MISSING);
+    }
+    let what = "greatest of the losses of acceptance and the gains of the log of the largest weight";
+    Finding::at_most(greatest(worst), 0.0, what)
+}

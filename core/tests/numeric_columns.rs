@@ -1,0 +1,66 @@
+//! Reductions of many columns at once have the bits of each column alone.
+
+use faer::Mat;
+use mcsa::Columns;
+use mcsa::numeric::Backend;
+
+fn backends() -> impl Iterator<Item = Backend> {
+    Backend::ALL.into_iter().filter(|b| b.is_available())
+}
+
+/// In company, alone, and with slopes: one sum; slopes are those of `sigmoid`.
+#[test]
+fn forms_of_sum_log_sigmoid_agree_in_every_bit() {
+    for b in backends() {
+        for (rows, stride, columns) in [(0, 0, 3), (5, 8, 1), (64, 64, 2), (691, 704, 10), (40, 40, 33)] {
+            let x: Vec<f64> =
+                (0..stride * columns).map(|i| ((i * 389) % 1024) as f64 * 0.02 - 10.0).collect();
+            let (mut sums, mut slopes) = (vec![f64::NAN; columns], vec![f64::NAN; rows]);
+            b.sums_log_sigmoid(&x, stride, rows, &mut sums);
+            for (c, sum) in sums.iter().enumerate() {
+                let x = &x[c * stride..][..rows];
+                assert_eq!(sum.to_bits(), b.sum_log_sigmoid(x).to_bits(), "{rows} rows, column {c}, {b:?}");
+                let with_slopes = b.sum_log_sigmoid_with_slopes(x, &mut slopes);
+                assert_eq!(sum.to_bits(), with_slopes.to_bits(), "{rows} rows, column {c}, {b:?}");
+                let mut expected: Vec<f64> = x.iter().map(|x| -x).collect();
+                b.sigmoid(&mut expected);
+                assert_eq!(slopes, expected, "{rows} rows, column {c}, {b:?}");
+            }
+        }
+        // More factors than one product holds.
+        let x: Vec<f64> = (0..30_000).map(|i| f64::from(i % 7) - 3.0).collect();
+        let mut slopes = vec![f64::NAN; x.len()];
+        assert_eq!(b.sum_log_sigmoid(&x), b.sum_log_sigmoid_with_slopes(&x, &mut slopes));
+        assert!(slopes.iter().all(|s| *s > 0.0 && *s < 1.0));
+    }
+}
+
+#[test]
+fn columns_of_squares_have_the_bits_of_each_alone() {
+    for b in backends() {
+        for (d, n) in [(0, 2), (1, 1), (11, 10), (40, 3)] {
+            let z = Mat::from_fn(d, n, |i, j| ((i * 7 + j * 3) % 11) as f64 / 3.0 - 1.5);
+            let (mean, scale): (Vec<f64>, Vec<f64>) =
+                (0..d).map(|i| (0.1 * i as f64, 1.0 + 0.3 * i as f64)).unzip();
+            let (mut scaled, mut squares) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+            b.sums_squares_scaled(z.as_ref(), &mean, &scale, &mut scaled);
+            b.sums_squares(z.as_ref(), &mut squares);
+            for j in 0..n {
+                let z = z.as_ref().column(j);
+                assert_eq!(scaled[j].to_bits(), b.sum_squares_scaled(z, &mean, &scale).to_bits());
+                assert_eq!(squares[j].to_bits(), b.dot(z, z).to_bits());
+            }
+        }
+    }
+}
+
+#[test]
+fn padding_that_counts_is_caught() {
+    let x = [0.5, -1.0, 0.0, 2.0, 0.25, 0.0];
+    let sums = |rows| {
+        let mut sums = [0.0; 2];
+        Backend::best().sums_log_sigmoid(&x, 3, rows, &mut sums);
+        sums
+    };
+    assert_ne!(sums(2), sums(3));
+}

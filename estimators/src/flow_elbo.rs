@@ -1,0 +1,164 @@
+//! The exclusive divergence of what is known by its draws alone.
+
+use mcsa::{Error, Estimator, Gradient, Pushforward, Stream, batch, batch_mut, borrow};
+use serde::{Deserialize, Serialize};
+
+use crate::ElboInfo;
+use crate::dimension::same_dimension;
+
+/// Ascends the evidence lower bound of a [`Pushforward`], by the total derivative of its integrand.
+///
+/// ```text
+/// eps_i ~ noise,   z_i = t(lambda, eps_i)
+/// g = 1/N sum_i (dt/dlambda)^T d/dz log p(z_i) - d/dlambda [ log q_lambda(t(lambda, eps_i)) ]
+/// ```
+///
+/// The gradient of `1/N sum_i log p(z_i) - log q(z_i)`, and so without bias for that of the bound (Rezende & Mohamed 2015,
+/// eq. 15). Nobody asks for the density at a point from elsewhere, so that flows without an inverse can be fitted; for the same
+/// reason there is no path derivative, and the noise does not vanish where q is p. On an affine map it is
+/// [`Elbo::closed`](crate::Elbo::closed).
+///
+/// Such a flow is no proposal: a kernel needs `log q` at the state of its chain. What can be asked there is a
+/// [`Family`](mcsa::Family), and the inclusive divergence wants one. The types keep them apart:
+///
+/// ```
+/// use mcsa::Estimator;
+/// use mcsa_estimators::{FlowElbo, pmcsa};
+/// use mcsa_families::{Autoregressive, BlockNeural, Bnaf, Maf};
+/// use mcsa_models::Gaussian;
+/// fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
+/// fits(&FlowElbo::new(4), &Bnaf::new(2, &BlockNeural::default())?);
+/// fits(&pmcsa(4), &Maf::new(2, &Autoregressive::default())?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use mcsa::Estimator;
+/// # use mcsa_estimators::pmcsa;
+/// # use mcsa_families::{BlockNeural, Bnaf};
+/// # use mcsa_models::Gaussian;
+/// # fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
+/// fits(&pmcsa(4), &Bnaf::new(2, &BlockNeural::default())?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+///
+/// Numerics: a draw at which a log density or a slope is not finite contributes nothing and is counted.
+///
+/// ```
+/// use mcsa_estimators::FlowElbo;
+/// let elbo = FlowElbo::new(4).mirrored();
+/// assert_eq!((elbo.samples, elbo.mirrored), (4, true));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowElbo {
+    /// The number of draws.
+    pub samples: usize,
+    /// Whether the second half of the noise is the first with its sign turned.
+    #[serde(default)]
+    pub mirrored: bool,
+}
+
+impl FlowElbo {
+    /// With so many independent draws.
+    pub const fn new(samples: usize) -> Self {
+        Self { samples, mirrored: false }
+    }
+
+    /// The same with mirrored pairs of draws: an even number of them.
+    #[must_use]
+    pub const fn mirrored(self) -> Self {
+        Self { mirrored: true, ..self }
+    }
+}
+
+impl<P, F> Estimator<P, F> for FlowElbo
+where
+    P: Gradient + ?Sized,
+    F: Pushforward + ?Sized,
+{
+    type State = ();
+    type Info = ElboInfo;
+
+    fn num_params(&self, _: &P, family: &F) -> usize {
+        family.num_params()
+    }
+
+    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        family.check(params)
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        let (n, dim) = (self.samples, family.dim());
+        (family.noise_dim() + 2 * dim + 2) * n + family.work_len(n).max(target.work_len(n))
+    }
+
+    fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
+        if self.samples == 0 {
+            return Err(Error::parameter("samples", 0.0, "at least 1").within("FlowElbo"));
+        }
+        if self.mirrored && !self.samples.is_multiple_of(2) {
+            let error = Error::parameter("samples", self.samples as f64, "even, for mirrored pairs");
+            return Err(error.within("FlowElbo"));
+        }
+        same_dimension(target.dim(), family.dim()).map_err(|error| error.within("FlowElbo"))?;
+        family.check(params)
+    }
+
+    fn check(&self, _: &P, _: &F, (): &()) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        (): &mut (),
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        mut work: &mut [f64],
+    ) -> Result<ElboInfo, Error> {
+        let (n, dim, noise_dim) = (self.samples, family.dim(), family.noise_dim());
+        let noise = borrow(&mut work, noise_dim * n);
+        let points = borrow(&mut work, dim * n);
+        let slopes = borrow(&mut work, dim * n);
+        let log_p = borrow(&mut work, n);
+        let log_q = borrow(&mut work, n);
+        if self.mirrored {
+            let (drawn, images) = noise.split_at_mut(noise_dim * n / 2);
+            family.sample_noise_into(lanes, batch_mut(drawn, noise_dim, n / 2));
+            images.iter_mut().zip(drawn).for_each(|(image, eps)| *image = -*eps);
+        } else {
+            family.sample_noise_into(lanes, batch_mut(noise, noise_dim, n));
+        }
+        family.push(params, batch(noise, noise_dim, n), batch_mut(points, dim, n), log_q, work);
+        target.gradients_into(batch(points, dim, n), log_p, batch_mut(slopes, dim, n), work);
+
+        let mut info = ElboInfo::default();
+        for (j, (log_p, log_q)) in log_p.iter().zip(log_q.iter_mut()).enumerate() {
+            let slope = &mut slopes[j * dim..(j + 1) * dim];
+            let term = log_p - *log_q;
+            if term.is_finite() && slope.iter().all(|s| s.is_finite()) {
+                info.evidence += term;
+                slope.iter_mut().for_each(|s| *s /= n as f64);
+                *log_q = -1.0 / n as f64;
+            } else {
+                info.non_finite += 1;
+                slope.fill(0.0);
+                *log_q = 0.0;
+                // Its derivatives may be infinite, and zero times those is no zero: it becomes a draw that has some.
+                noise[j * noise_dim..(j + 1) * noise_dim].fill(0.0);
+            }
+        }
+        info.evidence /= (n as u64 - info.non_finite) as f64;
+        direction.fill(0.0);
+        let (noise, weights) = (batch(noise, noise_dim, n), &*log_q);
+        family.add_push_gradients(params, noise, batch(slopes, dim, n), weights, direction, work);
+        Ok(info)
+    }
+}

@@ -1,0 +1,260 @@
+//! One layer of a block neural autoregressive flow.
+
+use mcsa::{Error, borrow, numeric};
+use pulp::{Arch, NullaryFnOnce};
+
+use super::staircase::Staircase;
+
+/// How large `W` of the own coordinate and `ws` may be.
+const LARGEST_LOG: f64 = 100.0;
+/// How large other weights may be: their squares are summed.
+const LARGEST: f64 = 1e100;
+
+/// A matrix of `dim x dim` blocks, each `outputs x inputs`: any number below the diagonal, positive on it, zero above.
+///
+/// ```text
+/// row o: e^{ws_o} w_o / |w_o|,   w_o = [W_o of earlier coordinates, e^{W_o} of the own coordinate]
+/// ```
+/// Params are `[W row by row; ws; b]`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Blocks {
+    inputs: usize,
+    stairs: Staircase,
+}
+
+/// What the way back needs of a layer, for all points.
+pub(super) struct Trace<'a> {
+    /// `w`, then `e^ws / |w|` and `1 / |w|^2` of each row, and logarithms of the weights of the own coordinate.
+    raw: &'a mut [f64],
+    factor: &'a mut [f64],
+    inverse_square: &'a mut [f64],
+    log_weight: &'a mut [f64],
+    /// `B x`, without the bias.
+    product: &'a mut [f64],
+    /// For who activates: the hyperbolic tangent of the value.
+    pub(super) tanh: &'a mut [f64],
+    /// `B x + b`, until it is activated.
+    pub(super) value: &'a mut [f64],
+    /// The logarithm of its derivative in the own coordinate.
+    pub(super) log_slope: &'a mut [f64],
+    /// Softmax weights of the sum behind it.
+    shares: &'a mut [f64],
+}
+
+impl Blocks {
+    pub(super) fn new(dim: usize, inputs: usize, outputs: usize) -> Self {
+        let treads = (1..=dim).map(|block| (outputs, block * inputs));
+        Self { inputs, stairs: Staircase::new(dim * inputs, treads) }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.stairs.rows()
+    }
+
+    pub(super) fn num_params(&self) -> usize {
+        self.stairs.len() + 2 * self.rows()
+    }
+
+    /// Where `ws` begins, and where `b` does.
+    pub(super) fn ends(&self) -> [usize; 2] {
+        [self.stairs.len(), self.stairs.len() + self.rows()]
+    }
+
+    /// Entries of `W` of the own coordinate: the last of each row.
+    pub(super) fn own(&self) -> impl Iterator<Item = usize> {
+        self.stairs.treads().iter().flat_map(move |tread| {
+            tread.rows.clone().flat_map(move |row| {
+                let end = self.stairs.row(tread, row).end;
+                end - self.inputs..end
+            })
+        })
+    }
+
+    pub(super) fn check(&self, params: &[f64]) -> Result<(), Error> {
+        let [ws, biases] = self.ends();
+        if let Some(&large) = params[..ws].iter().find(|w| w.abs() > LARGEST) {
+            return Err(Error::parameter("W", large, "at most 1e100 in size"));
+        }
+        let logs = self.own().map(|k| params[k]).chain(params[ws..biases].iter().copied());
+        match logs.into_iter().find(|log| log.abs() > LARGEST_LOG) {
+            Some(log) => Err(Error::parameter("W of the own coordinate, or ws", log, "at most 100 in size")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn trace_len(&self, columns: usize) -> usize {
+        let shares = self.rows() * self.inputs;
+        self.stairs.len() + 2 * self.rows() + shares + (4 * self.rows() + shares) * columns
+    }
+
+    /// Lent memory of that length, in parts.
+    pub(super) fn trace<'a>(&self, mut memory: &'a mut [f64], columns: usize) -> Trace<'a> {
+        let (rows, shares) = (self.rows(), self.rows() * self.inputs);
+        Trace {
+            raw: borrow(&mut memory, self.stairs.len()),
+            factor: borrow(&mut memory, rows),
+            inverse_square: borrow(&mut memory, rows),
+            log_weight: borrow(&mut memory, shares),
+            product: borrow(&mut memory, rows * columns),
+            tanh: borrow(&mut memory, rows * columns),
+            value: borrow(&mut memory, rows * columns),
+            log_slope: borrow(&mut memory, rows * columns),
+            shares: borrow(&mut memory, shares * columns),
+        }
+    }
+
+    /// The normalised weights, once for all points.
+    fn prepare(&self, params: &[f64], trace: &mut Trace<'_>) {
+        trace.raw.copy_from_slice(&params[..self.stairs.len()]);
+        for tread in self.stairs.treads() {
+            for row in tread.rows.clone() {
+                let raw = &mut trace.raw[self.stairs.row(tread, row)];
+                let own = tread.width - self.inputs;
+                let log_weight = &mut trace.log_weight[row * self.inputs..(row + 1) * self.inputs];
+                log_weight.copy_from_slice(&raw[own..]);
+                numeric::exp(&mut raw[own..]);
+                let square = numeric::dot(raw, raw);
+                let ws = params[self.stairs.len() + row];
+                trace.factor[row] = ws.exp() / square.sqrt();
+                trace.inverse_square[row] = 1.0 / square;
+                let shift = ws - 0.5 * square.ln();
+                log_weight.iter_mut().for_each(|w| *w += shift);
+            }
+        }
+    }
+
+    /// Values and slopes from inputs and theirs; the inputs of the first layer have slope one, and say nothing.
+    pub(super) fn forward(&self, params: &[f64], x: &[f64], before: Option<&[f64]>, trace: &mut Trace<'_>) {
+        self.prepare(params, trace);
+        let rows = self.rows();
+        let zeros = &mut trace.tanh[..rows];
+        zeros.fill(0.0);
+        self.stairs.multiply(0..self.stairs.treads().len(), trace.raw, zeros, x, trace.product);
+        trace.product.chunks_exact_mut(rows).for_each(|product| {
+            product.iter_mut().zip(&*trace.factor).for_each(|(product, factor)| *product *= factor);
+        });
+        self.multiply_logs(before, trace);
+        let biases = &params[self.ends()[1]..];
+        let points = trace.value.chunks_exact_mut(rows).zip(trace.product.chunks_exact(rows));
+        points.for_each(|(value, product)| {
+            for ((value, product), bias) in value.iter_mut().zip(product).zip(biases) {
+                *value = product + bias;
+            }
+        });
+    }
+
+    /// `log_slope_o = log sum_u e^{log_weight_ou + before_u}`, the sum over units of the own coordinate.
+    fn multiply_logs(&self, before: Option<&[f64]>, trace: &mut Trace<'_>) {
+        let (inputs, rows) = (self.inputs, self.rows());
+        let Some(before) = before else {
+            trace.shares.fill(1.0);
+            trace.log_slope.chunks_exact_mut(rows).for_each(|slope| slope.copy_from_slice(trace.log_weight));
+            return;
+        };
+        let per_block = rows / self.stairs.treads().len();
+        let points = trace.log_slope.chunks_exact_mut(rows).zip(trace.value.chunks_exact_mut(rows));
+        let points = points.zip(trace.shares.chunks_exact_mut(rows * inputs));
+        let width = self.stairs.treads().len() * inputs;
+        for (((log_slope, sums), shares), before) in points.zip(before.chunks_exact(width)) {
+            for (row, shares) in shares.chunks_exact_mut(inputs).enumerate() {
+                let block = row / per_block * inputs;
+                let before = &before[block..block + inputs];
+                let weights = &trace.log_weight[row * inputs..(row + 1) * inputs];
+                let mut top = f64::NEG_INFINITY;
+                for ((share, weight), before) in shares.iter_mut().zip(weights).zip(before) {
+                    *share = weight + before;
+                    top = top.max(*share);
+                }
+                shares.iter_mut().for_each(|share| *share -= top);
+                log_slope[row] = top;
+            }
+            numeric::exp(shares);
+            for (sum, shares) in sums.iter_mut().zip(shares.chunks_exact_mut(inputs)) {
+                *sum = 0.0;
+                shares.iter().for_each(|share| *sum += share);
+                shares.iter_mut().for_each(|share| *share /= *sum);
+            }
+            numeric::ln(sums);
+            log_slope.iter_mut().zip(&*sums).for_each(|(slope, sum)| *slope += sum);
+        }
+    }
+
+    /// From cotangents of value and slope to those of the inputs and theirs, which are added to; `gradient +=` in the order of points.
+    pub(super) fn pull(
+        &self,
+        trace: &Trace<'_>,
+        x: &[f64],
+        [d_value, d_slope]: [&[f64]; 2],
+        [d_x, d_before]: [&mut [f64]; 2],
+        gradient: &mut [f64],
+    ) {
+        Arch::new().dispatch(Pull { blocks: self, trace, x, d_value, d_slope, d_x, d_before, gradient });
+    }
+}
+
+/// With `c` the cotangent of a row's value, `s` of its slope, `F = e^ws / |w|` and `P = B x`:
+///
+/// ```text
+/// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k
+/// d W_u = w_u d w_u + s share_u,   d before_u = s share_u      (own coordinate)
+/// ```
+struct Pull<'a, 't> {
+    blocks: &'a Blocks,
+    trace: &'a Trace<'t>,
+    x: &'a [f64],
+    d_value: &'a [f64],
+    d_slope: &'a [f64],
+    d_x: &'a mut [f64],
+    d_before: &'a mut [f64],
+    gradient: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Pull<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { blocks, trace, x, d_value, d_slope, d_x, d_before, gradient } = self;
+        let (inputs, rows, treads) = (blocks.inputs, blocks.rows(), blocks.stairs.treads());
+        let (width, columns) = (treads.len() * inputs, d_value.len() / rows);
+        let (d_weights, d_rest) = gradient.split_at_mut(blocks.stairs.len());
+        let (d_ws, d_biases) = d_rest.split_at_mut(rows);
+        for tread in treads {
+            let own = tread.width - inputs;
+            for row in tread.rows.clone() {
+                let stored = blocks.stairs.row(tread, row);
+                let (w, d_w) = (&trace.raw[stored.clone()], &mut d_weights[stored]);
+                let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
+                for j in 0..columns {
+                    let (c, s) = (d_value[j * rows + row], d_slope[j * rows + row]);
+                    let along = c * trace.product[j * rows + row] + s;
+                    let (out, shrink) = (trace.factor[row] * c, along * trace.inverse_square[row]);
+                    let here = j * width..j * width + tread.width;
+                    let (x, own_x) = x[here.clone()].split_at(own);
+                    let (d_x, d_own_x) = d_x[here].split_at_mut(own);
+                    add_earlier(out, shrink, [x, w], [d_w, d_x]);
+                    let shares = &trace.shares[(j * rows + row) * inputs..][..inputs];
+                    let d_before = &mut d_before[j * width + own..j * width + tread.width];
+                    for (u, share) in shares.iter().enumerate() {
+                        d_own[u] += own_w[u] * (out * own_x[u] - shrink * own_w[u]) + s * share;
+                        d_own_x[u] += out * own_w[u];
+                        d_before[u] += s * share;
+                    }
+                    d_ws[row] += along;
+                    d_biases[row] += c;
+                }
+            }
+        }
+    }
+}
+
+/// The weights of earlier coordinates, which are most.
+#[inline(always)]
+fn add_earlier(out: f64, shrink: f64, [x, w]: [&[f64]; 2], [d_w, d_x]: [&mut [f64]; 2]) {
+    let n = d_w.len();
+    let (x, w, d_x) = (&x[..n], &w[..n], &mut d_x[..n]);
+    for k in 0..n {
+        d_w[k] += out * x[k] - shrink * w[k];
+        d_x[k] += out * w[k];
+    }
+}

@@ -1,0 +1,212 @@
+//! The masked network that conditions each coordinate on those before it.
+
+use std::ops::Range;
+
+use mcsa::{Error, Stream, numeric};
+use pulp::Arch;
+
+use super::staircase::Staircase;
+
+/// A masked autoencoder (Germain, Gregor, Murray & Larochelle 2015, MADE): two numbers for each coordinate, a function of the
+/// coordinates before it.
+///
+/// ```text
+/// h_0 = x,   h_l = tanh(W_l h_{l-1} + b_l),   (m_i, a_i) = rows 2i, 2i+1 of W h_L + b
+/// unit k of H has degree 1 + floor(k (d-1) / H); it reads units of at most its degree; outputs of i read degrees below i
+/// ```
+/// Degrees are spread evenly instead of drawn, and units are sorted by them: the masks are [`Staircase`]s, of which only
+/// what is not masked is stored. A degree is then a range of rows, so that the network can also be run one degree after the other, each
+/// unit once: the way from `x` known as it is found costs the arithmetic of one pass.
+///
+/// Params are `[W_1; b_1; ..; W; b]`. On the tape stand `h_0, .., h_L` and the outputs, each for all points.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Made {
+    dim: usize,
+    stairs: Vec<Staircase>,
+    /// Where the params of each matrix begin, and where they end.
+    params: Vec<usize>,
+    /// Numbers of tape per point before each block, and in all.
+    blocks: Vec<usize>,
+}
+
+impl Made {
+    pub(super) fn new(dim: usize, hidden: &[usize]) -> Result<Self, Error> {
+        if let Some(layer) = hidden.iter().position(|&units| units == 0) {
+            return Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1")));
+        }
+        let degrees = dim.saturating_sub(1);
+        // Units of at most this degree; there are none if no coordinate has one before it.
+        let up_to = |units: usize, degree: usize| {
+            if degrees == 0 { 0 } else { (units * degree).div_ceil(degrees) }
+        };
+        let mut stairs = Vec::new();
+        let (mut before, mut seen): (_, Box<dyn Fn(usize) -> usize>) = (dim, Box::new(|degree| degree));
+        for &units in hidden {
+            let own = move |degree| up_to(units, degree);
+            let treads = (1..=degrees).map(|degree| (own(degree) - own(degree - 1), seen(degree)));
+            stairs.push(Staircase::new(before, treads));
+            (before, seen) = (own(degrees), Box::new(own));
+        }
+        stairs.push(Staircase::new(before, (0..dim).map(|i| (2, seen(i)))));
+        let (mut params, mut blocks) = (vec![0], vec![0, dim]);
+        for stairs in &stairs {
+            params.push(params[params.len() - 1] + stairs.len() + stairs.rows());
+            blocks.push(blocks[blocks.len() - 1] + stairs.rows());
+        }
+        Ok(Self { dim, stairs, params, blocks })
+    }
+
+    pub(super) fn num_params(&self) -> usize {
+        self.params[self.stairs.len()]
+    }
+
+    /// Numbers of tape per point.
+    pub(super) fn tape_len(&self) -> usize {
+        self.blocks[self.stairs.len() + 1]
+    }
+
+    /// Params at which the outputs are 0 whatever the input: hidden weights `N(0, 1 / inputs)`, all else 0.
+    pub(super) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
+        for (layer, stairs) in self.stairs.iter().enumerate() {
+            for tread in stairs.treads() {
+                let scale = if self.is_hidden(layer) { 1.0 / (tread.width as f64).sqrt() } else { 0.0 };
+                params.extend(
+                    (0..tread.rows.len() * tread.width)
+                        .map(|_| if scale == 0.0 { 0.0 } else { scale * stream.normal() }),
+                );
+            }
+            params.extend(std::iter::repeat_n(0.0, stairs.rows()));
+        }
+    }
+
+    fn is_hidden(&self, layer: usize) -> bool {
+        layer + 1 < self.stairs.len()
+    }
+
+    /// The weights and biases of a layer.
+    fn split<'p>(&self, layer: usize, params: &'p [f64]) -> (&'p [f64], &'p [f64]) {
+        params[self.params[layer]..self.params[layer + 1]].split_at(self.stairs[layer].len())
+    }
+
+    /// The input on a tape of so many points.
+    pub(super) fn input<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
+        &mut tape[..self.dim * columns]
+    }
+
+    /// The outputs on a tape of so many points: `(m_i, a_i)` for each coordinate, point by point.
+    pub(super) fn output<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
+        &mut tape[self.blocks[self.stairs.len()] * columns..]
+    }
+
+    /// Some treads of a layer, from the block before it.
+    fn advance(&self, layer: usize, treads: Range<usize>, params: &[f64], tape: &mut [f64], columns: usize) {
+        let stairs = &self.stairs[layer];
+        let (weights, biases) = self.split(layer, params);
+        let (before, after) = tape.split_at_mut(self.blocks[layer + 1] * columns);
+        let (x, y) = (&before[self.blocks[layer] * columns..], &mut after[..stairs.rows() * columns]);
+        if y.is_empty() || treads.is_empty() {
+            return;
+        }
+        stairs.multiply(treads.clone(), weights, biases, x, y);
+        if self.is_hidden(layer) {
+            let rows = stairs.treads()[treads.start].rows.start..stairs.treads()[treads.end - 1].rows.end;
+            y.chunks_exact_mut(stairs.rows()).for_each(|y| numeric::tanh(&mut y[rows.clone()]));
+        }
+    }
+
+    /// Everything, from an input that is known.
+    pub(super) fn forward(&self, params: &[f64], tape: &mut [f64], columns: usize) {
+        for (layer, stairs) in self.stairs.iter().enumerate() {
+            self.advance(layer, 0..stairs.treads().len(), params, tape, columns);
+        }
+    }
+
+    /// The outputs of coordinate `i`, from the degrees up to `i`.
+    pub(super) fn tell(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
+        self.advance(self.stairs.len() - 1, i..i + 1, params, tape, columns);
+    }
+
+    /// The units that may see coordinate `i` and none after it.
+    pub(super) fn learn(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
+        if i + 1 < self.dim {
+            (0..self.stairs.len() - 1).for_each(|layer| self.advance(layer, i..i + 1, params, tape, columns));
+        }
+    }
+
+    /// The way back through some treads of a layer: cotangents `d` lie as the tape does.
+    fn retreat(
+        &self,
+        (layer, treads): (usize, Range<usize>),
+        params: &[f64],
+        (tape, d): (&[f64], &mut [f64]),
+        gradient: &mut [f64],
+        columns: usize,
+    ) {
+        let stairs = &self.stairs[layer];
+        let height = stairs.rows();
+        if height * columns == 0 || treads.is_empty() {
+            return;
+        }
+        let [from, to] = [self.blocks[layer] * columns, self.blocks[layer + 1] * columns];
+        let (before, after) = d.split_at_mut(to);
+        let (d_x, d_y) = (&mut before[from..], &mut after[..height * columns]);
+        if self.is_hidden(layer) {
+            let rows = stairs.treads()[treads.start].rows.start..stairs.treads()[treads.end - 1].rows.end;
+            let values = tape[to..to + height * columns].chunks_exact(height);
+            let pairs = d_y.chunks_exact_mut(height).zip(values);
+            Arch::new().dispatch(|| {
+                for (d, h) in pairs {
+                    for (d, h) in d[rows.clone()].iter_mut().zip(&h[rows.clone()]) {
+                        *d *= 1.0 - h * h;
+                    }
+                }
+            });
+        }
+        let (weights, _) = self.split(layer, params);
+        let own = &mut gradient[self.params[layer]..self.params[layer + 1]];
+        let (d_weights, d_biases) = own.split_at_mut(stairs.len());
+        stairs.pull(treads, weights, &tape[from..to], d_y, d_x, d_weights, d_biases);
+    }
+
+    /// The way back of [`forward`](Self::forward).
+    pub(super) fn backward(
+        &self,
+        params: &[f64],
+        tape: &[f64],
+        d: &mut [f64],
+        gradient: &mut [f64],
+        columns: usize,
+    ) {
+        for (layer, stairs) in self.stairs.iter().enumerate().rev() {
+            self.retreat((layer, 0..stairs.treads().len()), params, (tape, d), gradient, columns);
+        }
+    }
+
+    /// The way back of [`tell`](Self::tell).
+    pub(super) fn untell(
+        &self,
+        i: usize,
+        params: &[f64],
+        (tape, d): (&[f64], &mut [f64]),
+        gradient: &mut [f64],
+        columns: usize,
+    ) {
+        self.retreat((self.stairs.len() - 1, i..i + 1), params, (tape, d), gradient, columns);
+    }
+
+    /// The way back of [`learn`](Self::learn): after it, the cotangent of coordinate `i` is complete.
+    pub(super) fn unlearn(
+        &self,
+        i: usize,
+        params: &[f64],
+        (tape, d): (&[f64], &mut [f64]),
+        gradient: &mut [f64],
+        columns: usize,
+    ) {
+        if i + 1 < self.dim {
+            for layer in (0..self.stairs.len() - 1).rev() {
+                self.retreat((layer, i..i + 1), params, (tape, d), gradient, columns);
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Masked and inverse autoregressive flows: the laws, the order of dependence, and what makes them duals.
+
+use mcsa::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_families::conformance::{self as laws, Case};
+use mcsa_families::{Autoregressive, Bijection, Iaf, Invertible, Maf, MeanField, suite};
+
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}
+
+fn config(layers: usize, hidden: &[usize]) -> Autoregressive {
+    Autoregressive { layers, hidden: hidden.to_vec(), bound: 2.0 }
+}
+
+/// Dimensions and configs: no hidden layer, fewer units than coordinates, one coordinate, no layer at all.
+fn shapes() -> [(usize, Autoregressive); 7] {
+    [
+        (1, config(2, &[5])),
+        (2, config(2, &[6])),
+        (2, config(1, &[])),
+        (3, config(3, &[7, 4])),
+        (6, config(2, &[3, 17])),
+        (11, config(1, &[24, 24])),
+        (2, config(0, &[4])),
+    ]
+}
+
+/// Some way off the start.
+fn moved(mut params: Vec<f64>) -> Vec<f64> {
+    let mut stream = Seed::new(5).stream(0, 0);
+    let size = 3.0 / (params.len() as f64).sqrt();
+    params.iter_mut().for_each(|param| *param += size.min(0.4) * stream.normal());
+    params
+}
+
+fn begin(dim: usize) -> (Vec<f64>, Vec<f64>, mcsa::Stream) {
+    let mean = (0..dim).map(|i| 0.3 * i as f64 - 0.2).collect();
+    let scales = (0..dim).map(|i| 0.7 + 0.2 * i as f64).collect();
+    (mean, scales, Seed::new(2).stream(0, 0))
+}
+
+fn maf() -> Vec<Case<Maf>> {
+    let case = |(dim, config)| {
+        let q = Maf::new(dim, &config).unwrap();
+        let (mean, scales, mut stream) = begin(dim);
+        let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
+        Case::new(q, params)
+    };
+    shapes().map(case).into()
+}
+
+fn iaf() -> Vec<Case<Iaf>> {
+    let case = |(dim, config)| {
+        let q = Iaf::new(dim, &config).unwrap();
+        let (mean, scales, mut stream) = begin(dim);
+        let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
+        Case::new(q, params)
+    };
+    shapes().map(case).into()
+}
+
+suite!(maf_family, maf(), meter);
+suite!(maf_pushforward, maf(), meter, pushforward);
+suite!(iaf_family, iaf(), meter);
+suite!(iaf_pushforward, iaf(), meter, pushforward);
+
+#[test]
+fn what_is_pushed_knows_its_density() {
+    maf().iter().for_each(|case| assert_eq!(laws::push_knows_its_density(case), Ok(())));
+    iaf().iter().for_each(|case| assert_eq!(laws::push_knows_its_density(case), Ok(())));
+}
+
+#[test]
+fn a_fit_begins_at_the_gaussian() {
+    fn check<F: Family>(q: &F, params: &[f64]) {
+        let gaussian = MeanField::new(q.dim());
+        let mut stream = Seed::new(3).stream(0, 0);
+        for _ in 0..20 {
+            let z: Vec<f64> = (0..q.dim()).map(|_| 3.0 * stream.normal()).collect();
+            let log_q = q.log_prob(params, &z, &mut vec![f64::NAN; q.work_len(1)]);
+            let own = &params[..gaussian.num_params()];
+            let expected = gaussian.log_prob(own, &z, &mut vec![0.0; gaussian.work_len(1)]);
+            assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
+        }
+    }
+    for (dim, config) in shapes() {
+        let (mean, scales, mut stream) = begin(dim);
+        let (maf, iaf) = (Maf::new(dim, &config).unwrap(), Iaf::new(dim, &config).unwrap());
+        check(&maf, &maf.start(&mean, &scales, &mut stream).unwrap());
+        check(&iaf, &iaf.start(&mean, &scales, &mut stream).unwrap());
+    }
+}
+
+/// The side a layer reads, moved in coordinate `k`: what stands before `k` on the other side keeps its bits.
+#[test]
+fn coordinates_depend_on_those_before_them() {
+    let (dim, config) = (6, config(2, &[12, 9]));
+    let q = Maf::new(dim, &config).unwrap();
+    let (mean, scales, mut stream) = begin(dim);
+    let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
+    let size = q.layers()[0].num_params();
+    for (number, layer) in q.layers().iter().enumerate() {
+        let own = &params[2 * dim + number * size..][..size];
+        let run = |y: &[f64]| {
+            let (mut x, mut work) = (vec![f64::NAN; dim], vec![f64::NAN; layer.work_len(1)]);
+            layer.inverse(own, y, &mut x, &mut [0.0], &mut work);
+            x
+        };
+        let y: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+        let here = run(&y);
+        for k in 0..dim {
+            let mut moved = y.clone();
+            moved[k] += 0.5;
+            for (i, (a, b)) in here.iter().zip(run(&moved)).enumerate() {
+                let before = if number % 2 == 0 { i < k } else { i > k };
+                assert_eq!(a.to_bits() == b.to_bits(), before, "layer {number}: {i} of {k}");
+            }
+        }
+    }
+}
+
+/// The conditioners are the same: where a `Maf` presses, an `Iaf` at the same params stretches.
+#[test]
+fn an_affine_layer_the_other_way_round_is_its_dual() {
+    let (dim, config) = (5, config(1, &[16]));
+    let (maf, iaf) = (Maf::new(dim, &config).unwrap(), Iaf::new(dim, &config).unwrap());
+    let (mean, scales, mut stream) = begin(dim);
+    let params = moved(maf.start(&mean, &scales, &mut stream).unwrap());
+    let own = &params[2 * dim..];
+    let point: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+    let mut work = vec![f64::NAN; maf.layers()[0].work_len(1)];
+    let [mut x, mut y] = [vec![f64::NAN; dim], vec![f64::NAN; dim]];
+    let (mut pressed, mut stretched) = ([0.0], [0.0]);
+    maf.layers()[0].inverse(own, &point, &mut x, &mut pressed, &mut work);
+    iaf.layers()[0].forward(own, &point, &mut y, &mut stretched, &mut work);
+    assert_eq!(pressed[0], -stretched[0]);
+    // x = (p - m) e^-s and y = m + e^s p: so e^s = (y - p) / (p - x), whatever m is.
+    let log_scales = (0..dim).map(|i| ((y[i] - point[i]) / (point[i] - x[i])).ln());
+    assert!((log_scales.sum::<f64>() - stretched[0]).abs() < 1e-10);
+}
+
+/// Within a layer, log scales stay within the bound, whatever lambda and however far the point.
+#[test]
+fn far_away_everything_is_finite_and_bounded() {
+    fn check<F: Family + Pushforward>(case: &Case<F>, bound: f64) {
+        let (q, dim) = (&case.family, Family::dim(&case.family));
+        let mut params = case.params.clone();
+        params[2 * dim..].iter_mut().for_each(|param| *param *= 20.0);
+        let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
+        let far = batch(&far, dim, 2);
+        let mut work = vec![f64::NAN; Family::work_len(q, 2)];
+        let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
+        let mut gradient = vec![0.0; params.len()];
+        q.push(&params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
+        let gaussian = MeanField::new(dim);
+        let mut standard = [0.0];
+        let at = gaussian.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
+        gaussian.log_probs(&at, one(far.column(0)), &mut standard, &mut vec![0.0; 2 * dim]);
+        let scales: f64 = params[dim..2 * dim].iter().map(|&rho| (1.0 + rho.exp()).ln().ln()).sum();
+        assert!((log_q[0] - (standard[0] - scales)).abs() <= bound * dim as f64 + 1e-3);
+        q.add_push_gradients(&params, far, far, &[1.0; 2], &mut gradient, &mut work);
+        q.log_probs(&params, far, &mut log_q, &mut work);
+        q.add_scores(&params, far, &[1.0; 2], &mut gradient, &mut work);
+        assert!(z.iter().chain(&log_q).chain(&gradient).all(|x| x.is_finite()));
+    }
+    for ((_, config), (maf, iaf)) in shapes().iter().zip(maf().iter().zip(&iaf())) {
+        check(maf, 2.0 * config.layers as f64);
+        check(iaf, 2.0 * config.layers as f64);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    assert!(Maf::new(0, &Autoregressive::default()).is_err());
+    for (config, message) in [
+        (config(1, &[4, 0]), "Maf: hidden layer 1 has no units, expected at least 1"),
+        (
+            Autoregressive { bound: 0.0, ..config(1, &[4]) },
+            "Maf: bound is 0, expected positive and at most 100",
+        ),
+        (
+            Autoregressive { bound: f64::NAN, ..config(1, &[]) },
+            "Maf: bound is NaN, expected positive and at most 100",
+        ),
+    ] {
+        assert_eq!(Maf::new(2, &config).unwrap_err().to_string(), message);
+    }
+    let parse = |text| serde_json::from_str::<Autoregressive>(text);
+    assert_eq!(parse(r#"{"layers": 4}"#).unwrap(), Autoregressive { layers: 4, ..Default::default() });
+    assert!(parse(r#"{"depth": 4}"#).is_err());
+}
+
+/// A conditioner that sees its own coordinate: the twin whose log-determinant is wrong.
+#[derive(Debug, Clone)]
+struct Peeks(MeanField);
+
+impl Pushforward for Peeks {
+    fn dim(&self) -> usize {
+        self.0.dim
+    }
+    fn num_params(&self) -> usize {
+        2 * self.0.dim
+    }
+    fn sample_noise_into(&self, lanes: &mut [mcsa::Stream], noise: faer::MatMut<'_, f64>) {
+        mcsa::Reparameterised::sample_noise_into(&self.0, lanes, noise);
+    }
+    fn push(
+        &self,
+        params: &[f64],
+        noise: faer::MatRef<'_, f64>,
+        mut z: faer::MatMut<'_, f64>,
+        log_q: &mut [f64],
+        _: &mut [f64],
+    ) {
+        use mcsa::ColumnsMut;
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = 0.0;
+            for (i, (z, eps)) in z.column_mut(j).iter_mut().zip(noise.column(j)).enumerate() {
+                let s = params[i] * eps.tanh();
+                *z = s.exp() * eps;
+                *log_q -= 0.5 * eps * eps + 0.918_938_533_204_672_7 + s;
+            }
+        }
+    }
+    fn add_push_gradients(
+        &self,
+        _: &[f64],
+        _: faer::MatRef<'_, f64>,
+        _: faer::MatRef<'_, f64>,
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+    }
+}
+
+#[test]
+fn a_conditioner_that_peeks_is_caught() {
+    let case = Case::new(Peeks(MeanField::new(2)), vec![0.5; 4]);
+    assert!(laws::push_follows_the_density(&case).is_err());
+}
