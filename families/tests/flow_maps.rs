@@ -6,6 +6,7 @@ use mcsa_families::{
     Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer, Learned, Mask,
     MeanField, MultivariateT, Permutation, Spline,
 };
+use proptest::prelude::*;
 
 fn stream() -> Stream {
     Seed::new(5).stream(0, 0)
@@ -77,6 +78,52 @@ fn the_inverse_is_the_inverse() {
         flow.invert(&params, eps.as_ref(), inner.as_mut(), &mut logs, &mut memory(&flow, 107));
         let (again, _) = transport(&flow, &params, &inner);
         assert!((&again - &eps).norm_max() < 1e-10, "dimension {dim}");
+    }
+}
+
+proptest! {
+    /// Whatever the dimension, the masks, the networks and the params.
+    #[test]
+    fn any_flow_inverts_and_knows_its_density(
+        dim in 1..7_usize,
+        seed in 0..1000_u64,
+        units in 1..20_usize,
+        size in 0.0..1.5_f64,
+        columns in 0..60_usize,
+    ) {
+        let maps = [CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default())];
+        let activations = [Activation::Tanh, Activation::Elu, Activation::Relu];
+        let mut layers: Vec<_> = (0..4)
+            .map(|k| {
+                let (map, activation) = (maps[(seed as usize >> k) % 2], activations[(seed as usize + k) % 3]);
+                let mask = Mask::Random { seed: seed + k as u64 };
+                Layer::Coupling(Coupling { mask, hidden: vec![units; k % 3], activation, map })
+            })
+            .collect();
+        layers.insert(2, Layer::Permutation(Permutation::Random { seed }));
+        layers.push(Layer::ActNorm);
+        let flow = Flow::new(dim, Gauss, layers).unwrap();
+        let params: Vec<f64> = somewhere(&flow).iter().map(|param| size * param).collect();
+        let eps = noise(dim, columns);
+        let (mut z, mut log_q) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
+        flow.push(&params, eps.as_ref(), z.as_mut(), &mut log_q, &mut memory(&flow, columns));
+        let (mut back, mut log_det) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
+        flow.invert(&params, z.as_ref(), back.as_mut(), &mut log_det, &mut memory(&flow, columns));
+        // What moving z by some last places does to its noise: where a map is steep, so much is lost on the way.
+        let (mut near, moved) = (Mat::zeros(dim, columns), &z * faer::Scale(1.0 + 1e-14));
+        flow.invert(&params, moved.as_ref(), near.as_mut(), &mut log_det, &mut memory(&flow, columns));
+        for j in 0..columns {
+            for i in 0..dim {
+                let gap = (back[(i, j)] - eps[(i, j)]).abs();
+                let steep = (0..dim).map(|i| (near[(i, j)] - back[(i, j)]).abs()).fold(0.0, f64::max);
+                prop_assert!(gap < 1e-10 + 30.0 * steep, "point {}: {:e}, steep {:e}", j, gap, steep);
+            }
+        }
+        let mut told = vec![f64::NAN; columns];
+        flow.log_probs(&params, z.as_ref(), &mut told, &mut memory(&flow, columns));
+        for (log_q, told) in log_q.iter().zip(told) {
+            prop_assert!((log_q - told).abs() < 1e-9 * (1.0 + told.abs()), "{} {}", log_q, told);
+        }
     }
 }
 

@@ -63,6 +63,21 @@ impl BaseConfig {
 }
 
 /// A base whose noise does not depend on lambda, so that a flow of it is also a [`Pushforward`](mcsa::Pushforward).
+///
+/// Learned degrees of freedom move the noise itself, whose gradient has no formula here; asking for it does not compile:
+///
+/// ```compile_fail
+/// use mcsa_families::{Flow, Learned};
+/// fn exclusive(_: impl mcsa::Pushforward) {}
+/// exclusive(Flow::real_nvp(2, Learned::above(1.0)?, 4, &[16])?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+/// ```
+/// use mcsa_families::{Fixed, Flow};
+/// fn exclusive(_: impl mcsa::Pushforward) {}
+/// exclusive(Flow::real_nvp(2, Fixed::new(3.0)?, 4, &[16])?);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
 pub trait FixedBase: Base {}
 
 impl FixedBase for Gauss {}
