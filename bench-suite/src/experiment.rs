@@ -6,9 +6,9 @@ use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Method;
-use crate::kinds::{Fits, Scatters, Task, Variances};
+use crate::kinds::{Fits, PathFits, Scatters, Task, Variances};
 
-/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]` or `[scatter]` plan jobs of a kind; an
+/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]`, `[scatter]` or `[paths]` plan jobs of a kind; an
 /// `[exhibit]` has no jobs and no presets, for what it shows is computed when it is drawn.
 ///
 /// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
@@ -38,6 +38,8 @@ pub struct Experiment {
     pub variances: Option<Variances>,
     /// Variances and biases of estimators at many parameters.
     pub scatter: Option<Scatters>,
+    /// Fits along paths.
+    pub paths: Option<PathFits>,
     /// Formulas, or what can be measured at once.
     pub exhibit: Option<Exhibit>,
 }
@@ -127,9 +129,9 @@ impl Experiment {
             let is_alone = self.fits.is_none()
                 && self.variances.is_none()
                 && self.scatter.is_none()
+                && self.paths.is_none()
                 && self.presets.is_empty();
-            let reason =
-                "an [exhibit] has no jobs, hence neither [fits], [variances] nor [scatter] nor a [preset]";
+            let reason = "an [exhibit] has no jobs, hence neither [fits], [variances], [scatter] nor [paths] nor a [preset]";
             return if is_alone { Ok(()) } else { Err(Error::invalid(reason)) };
         }
         for name in PresetName::ALL {
@@ -139,12 +141,13 @@ impl Experiment {
                 return Err(Error::invalid(format!("preset.{name}: replicates and steps are at least 1")));
             }
         }
-        match (&self.fits, &self.variances, &self.scatter) {
-            (Some(fits), None, None) => fits.check()?,
-            (None, Some(variances), None) => variances.check()?,
-            (None, None, Some(scatter)) => scatter.check()?,
+        match (&self.fits, &self.variances, &self.scatter, &self.paths) {
+            (Some(fits), None, None, None) => fits.check()?,
+            (None, Some(variances), None, None) => variances.check()?,
+            (None, None, Some(scatter), None) => scatter.check()?,
+            (None, None, None, Some(paths)) => paths.check()?,
             _ => {
-                let reason = "exactly one of [fits], [variances], [scatter] and [exhibit] is needed";
+                let reason = "exactly one of [fits], [variances], [scatter], [paths] and [exhibit] is needed";
                 return Err(Error::invalid(reason));
             }
         }

@@ -10,14 +10,17 @@
 mod approximation;
 mod judge;
 mod method;
+mod prior;
 mod regression;
 mod rule;
 mod target;
 mod title;
+mod volatility;
 
 pub use approximation::{Approximation, Beginning};
 pub use judge::{Judge, Measures};
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
-pub(crate) use regression::NEAR_ZERO;
+pub(crate) use regression::{NEAR_ZERO, of_labels};
 pub use rule::{Rule, RuleState};
 pub use target::{Posterior, Problem, Target, correlated_gaussian};
+pub use volatility::First;

@@ -12,9 +12,9 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Judge;
 use super::judge::{Divergence, Evidence, Moments};
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
+use super::{First, Judge};
 use crate::data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
 
 /// A target by name, with its settings.
@@ -70,6 +70,15 @@ pub enum Target {
         /// The series.
         data: String,
     },
+    /// Stochastic volatility of the monthly returns of one currency; the path is fitted, and by [paths] theta too (MSC).
+    FxVolatility {
+        /// Levels of currencies.
+        data: String,
+        /// Which of them.
+        series: String,
+        /// Where the first state is centred.
+        first: First,
+    },
     /// Logistic regression with scales of its own (MCMC-SE).
     HierarchicalLogistic {
         /// The data set.
@@ -90,6 +99,9 @@ pub enum Target {
     Probit {
         /// The data set.
         data: String,
+        /// Whether all rows are fitted, and none held out.
+        #[serde(default, skip_serializing_if = "is_false")]
+        complete: bool,
     },
     /// Gaussian process classification (MCMC-SE).
     GpClassification {
@@ -112,6 +124,11 @@ pub enum Target {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// What is asked of a target: slopes for the methods that need them, names for people. Behind a pointer a virtual call is
 /// made per batch.
 pub trait Posterior: Gradient + Named {}
@@ -131,7 +148,7 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name, its settings, and what stands behind it.
-    pub const ALL: [(&'static str, &'static str, &'static str); 16] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 17] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -142,6 +159,11 @@ impl Target {
         ("eight-schools", "", "non-centred"),
         ("radon", "", "homes in counties (MCMC-SE, CW)"),
         ("stock-volatility", "data = \"sp500_close_2007_2017\"", "levels of an index (CW)"),
+        (
+            "fx-volatility",
+            "data = \"fx_ecb_18\", series = \"cad\", first = \"level\"",
+            "returns of a currency (MSC)",
+        ),
         ("hierarchical-logistic", "data = \"pima\", standardised = false", "labels (MCMC-SE, CW)"),
         ("logistic", "data = \"pima\", standardised = true, prior_scale = 1.0", "labels"),
         ("probit", "data = \"pima\"", "labels (MSC)"),
@@ -163,12 +185,13 @@ impl Target {
             Self::EightSchools => 7,
             Self::Radon => 8,
             Self::StockVolatility { .. } => 9,
-            Self::HierarchicalLogistic { .. } => 10,
-            Self::Logistic { .. } => 11,
-            Self::Probit { .. } => 12,
-            Self::GpClassification { .. } => 13,
-            Self::NeuralRegression { .. } => 14,
-            Self::RobustGp { .. } => 15,
+            Self::FxVolatility { .. } => 10,
+            Self::HierarchicalLogistic { .. } => 11,
+            Self::Logistic { .. } => 12,
+            Self::Probit { .. } => 13,
+            Self::GpClassification { .. } => 14,
+            Self::NeuralRegression { .. } => 15,
+            Self::RobustGp { .. } => 16,
         };
         Self::ALL[place].0
     }
@@ -178,7 +201,8 @@ impl Target {
         match self {
             Self::HierarchicalLogistic { data, .. }
             | Self::Logistic { data, .. }
-            | Self::Probit { data }
+            | Self::Probit { data, .. }
+            | Self::FxVolatility { data, .. }
             | Self::GpClassification { data, .. }
             | Self::NeuralRegression { data, .. }
             | Self::RobustGp { data }
@@ -188,9 +212,12 @@ impl Target {
         }
     }
 
-    /// What people call it: the data set, or else the kind.
+    /// What people call it: the currency, the data set, or else the kind.
     pub fn label(&self) -> &str {
-        self.data().unwrap_or_else(|| self.kind())
+        match self {
+            Self::FxVolatility { series, .. } => series,
+            _ => self.data().unwrap_or_else(|| self.kind()),
+        }
     }
 
     /// Builds the target. Data are split by `seed`, so a replicate has its own split and all methods of it the same.
@@ -233,11 +260,14 @@ impl Target {
                 let model = LogisticRegression::new(train.x.as_ref(), &train.y, *prior_scale)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
-            Self::Probit { data } => {
-                let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
-                let (train, test) = (split.train.with_ones_first(), split.test.with_ones_first());
+            Self::FxVolatility { .. } => Ok(judged(self.volatility(catalogue)?, Moments)),
+            Self::Probit { .. } => {
+                let (train, test) = self.probit_rows(catalogue, seed)?;
                 let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
-                Ok(labelled::<Probit>(model, train, test, 0))
+                Ok(match test {
+                    Some(test) => labelled::<Probit>(model, train, test, 0),
+                    None => judged(model, Moments),
+                })
             }
             Self::GpClassification { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
@@ -259,6 +289,25 @@ impl Target {
                     judge: Box::new(ProcessResponses { model, train, test, scaling }),
                 })
             }
+        }
+    }
+
+    /// The rows of a probit regression that are fitted, and those that are held out; none of these if it is complete.
+    ///
+    /// # Errors
+    /// If it is another target, or data cannot be loaded.
+    pub(crate) fn probit_rows(
+        &self,
+        catalogue: &Catalogue,
+        seed: Seed,
+    ) -> Result<(Dataset, Option<Dataset>), Error> {
+        match self {
+            Self::Probit { data, complete: true } => Ok((catalogue.load(data)?.with_ones_first(), None)),
+            Self::Probit { data, .. } => {
+                let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
+                Ok((split.train.with_ones_first(), Some(split.test.with_ones_first())))
+            }
+            _ => Err(Error::invalid(format!("{} is no probit regression", self.kind()))),
         }
     }
 }

@@ -2,12 +2,17 @@
 //! that task is run.
 
 mod auxiliary;
+mod average;
+mod counted_volatility;
 mod fit;
+mod paths;
+mod propagation;
 mod scatter;
 mod trace;
 mod variance;
 
 pub use fit::{Fit, Fits};
+pub use paths::{PathFit, PathFits, Scoring};
 pub use scatter::{Scatter, Scatters, Setting};
 pub use trace::{Spacing, Trace};
 pub use variance::{Variance, Variances};
@@ -31,6 +36,8 @@ pub enum Task {
     Variance(Variance),
     /// The variances and biases of an estimator at many parameters.
     Scatter(Scatter),
+    /// A fit along a path.
+    Path(PathFit),
 }
 
 /// How a job is run, beyond what determines its result.
@@ -71,6 +78,9 @@ impl Task {
         if let Some(scatter) = &experiment.scatter {
             return Ok(scatter.tasks(preset)?.into_iter().map(Self::Scatter).collect());
         }
+        if let Some(paths) = &experiment.paths {
+            return Ok(paths.tasks(preset)?.into_iter().map(Self::Path).collect());
+        }
         let variances = experiment.variances.as_ref().map(|section| section.tasks(preset));
         Ok(variances.transpose()?.unwrap_or_default().into_iter().map(Self::Variance).collect())
     }
@@ -81,6 +91,7 @@ impl Task {
             Self::Fit(fit) => &fit.target,
             Self::Variance(variance) => &variance.target,
             Self::Scatter(scatter) => &scatter.target,
+            Self::Path(path) => &path.target,
         }
     }
 
@@ -90,13 +101,14 @@ impl Task {
             Self::Fit(fit) => &fit.method,
             Self::Variance(variance) => &variance.method,
             Self::Scatter(scatter) => &scatter.method,
+            Self::Path(path) => &path.method,
         }
     }
 
     /// Target and method with all their settings, in words.
     pub fn title(&self) -> String {
         let gap = match self {
-            Self::Fit(_) | Self::Scatter(_) => String::new(),
+            Self::Fit(_) | Self::Scatter(_) | Self::Path(_) => String::new(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
         };
         format!("{} by {}{gap}", self.target().title(), self.method().title())
@@ -108,6 +120,7 @@ impl Task {
             Self::Fit(fit) => fit.steps * fit.method.effort(),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
+            Self::Path(path) => path.work(),
         }
     }
 
@@ -117,6 +130,7 @@ impl Task {
             Self::Fit(fit) => fit.run(job, running),
             Self::Variance(variance) => variance.run(job.seed, running).map(Some),
             Self::Scatter(scatter) => scatter.run(job, running).map(Some),
+            Self::Path(path) => path.run(job, running).map(Some),
         }
     }
 }
