@@ -70,7 +70,7 @@ pub enum Target {
         /// The series.
         data: String,
     },
-    /// Stochastic volatility of the monthly returns of one currency; the path is fitted, and by [paths] theta too (MSC).
+    /// Stochastic volatility of the monthly returns of one currency; the path is fitted, and theta too where jobs are along paths (MSC).
     FxVolatility {
         /// Levels of currencies.
         data: String,
