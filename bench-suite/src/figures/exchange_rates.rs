@@ -49,7 +49,7 @@ pub fn exchange_rates(evidence: &Evidence) -> Vec<Plate> {
     let mut figure = Figure::new(panels).shaped(0.85);
     (figure.columns, figure.shares_y, figure.shares_legend) = (2, true, true);
     let caption = format!(
-        "{} fits of each currency. To the right of the line MSC has learned more. The filters' own errors are below 0.1. Data: {}.{}",
+        "{} fits of each currency. To the right of the line MSC has learned more. The filters' own errors are below 0.2. Data: {}.{}",
         evidence.replicates(),
         data(evidence).unwrap_or_else(|| "none yet".into()).replace('_', "\\_"),
         status(evidence)
