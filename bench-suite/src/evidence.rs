@@ -110,6 +110,7 @@ impl Evidence {
                 Task::Variance(variance) => vec![variance.transitions],
                 Task::Scatter(scatter) => (1..=scatter.lambdas).collect(),
                 Task::Shaped(fit) => fit.trace.steps(fit.steps),
+                Task::Path(path) => vec![path.steps],
             };
             let values =
                 |step| rows(&job.task, job.replicate, step).into_iter().map(|(k, v)| (k.to_owned(), v));
@@ -141,7 +142,7 @@ impl Series<'_> {
     pub fn fit(&self) -> Option<&Fit> {
         match self.task {
             Task::Fit(fit) => Some(fit),
-            Task::Variance(_) | Task::Scatter(_) | Task::Shaped(_) => None,
+            Task::Variance(_) | Task::Scatter(_) | Task::Path(_) | Task::Shaped(_) => None,
         }
     }
 

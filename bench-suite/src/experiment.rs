@@ -6,9 +6,10 @@ use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Method;
-use crate::kinds::{Fits, Scatters, Shapes, Task, Variances};
+use crate::kinds::{Fits, PathFits, Scatters, Shapes, Task, Variances};
 
-/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]`, `[scatter]` or `[shapes]` plan jobs of a kind; an
+/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]`, `[scatter]`, `[paths]` or `[shapes]` plan
+/// jobs of a kind; an
 /// `[exhibit]` has no jobs and no presets, for what it shows is computed when it is drawn.
 ///
 /// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
@@ -40,6 +41,8 @@ pub struct Experiment {
     pub scatter: Option<Scatters>,
     /// Fits of families of any shape.
     pub shapes: Option<Shapes>,
+    /// Fits along paths.
+    pub paths: Option<PathFits>,
     /// Formulas, or what can be measured at once.
     pub exhibit: Option<Exhibit>,
 }
@@ -130,8 +133,9 @@ impl Experiment {
                 && self.variances.is_none()
                 && self.scatter.is_none()
                 && self.shapes.is_none()
+                && self.paths.is_none()
                 && self.presets.is_empty();
-            let reason = "an [exhibit] has no jobs, hence neither [fits], [variances], [scatter], [shapes] nor a [preset]";
+            let reason = "an [exhibit] has no jobs, hence no section of another kind and no [preset]";
             return if is_alone { Ok(()) } else { Err(Error::invalid(reason)) };
         }
         for name in PresetName::ALL {
@@ -141,14 +145,14 @@ impl Experiment {
                 return Err(Error::invalid(format!("preset.{name}: replicates and steps are at least 1")));
             }
         }
-        match (&self.fits, &self.variances, &self.scatter, &self.shapes) {
-            (Some(fits), None, None, None) => fits.check()?,
-            (None, Some(variances), None, None) => variances.check()?,
-            (None, None, Some(scatter), None) => scatter.check()?,
-            (None, None, None, Some(shapes)) => shapes.check()?,
+        match (&self.fits, &self.variances, &self.scatter, &self.paths, &self.shapes) {
+            (Some(fits), None, None, None, None) => fits.check()?,
+            (None, Some(variances), None, None, None) => variances.check()?,
+            (None, None, Some(scatter), None, None) => scatter.check()?,
+            (None, None, None, Some(paths), None) => paths.check()?,
+            (None, None, None, None, Some(shapes)) => shapes.check()?,
             _ => {
-                let reason =
-                    "exactly one of [fits], [variances], [scatter], [shapes] and [exhibit] is needed";
+                let reason = "exactly one of [fits], [variances], [scatter], [paths], [shapes] and [exhibit] is needed";
                 return Err(Error::invalid(reason));
             }
         }

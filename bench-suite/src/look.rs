@@ -3,19 +3,22 @@
 use crate::catalog::Method;
 use crate::draw::{Color, Dash, Marker, Style};
 
-/// Kind, name in legends and tables, colour, dash, marker. Okabe and Ito's colours, then three of Tol's that are told apart
+/// Kind, name in legends and tables, colour, dash, marker. Okabe and Ito's colours, then some of Tol's that are told apart
 /// from them with any colour vision; methods with chains have solid lines, those without broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 12] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 15] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
     ("msc-rb", "MSC-RB", Color(0xCC, 0x79, 0xA7), Dash::Solid, Marker::Diamond),
+    ("msc-prior", "MSC (prior)", Color(0x11, 0x77, 0x33), Dash::Solid, Marker::Plus),
     ("snis", "SNIS", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Wedge),
     ("elbo", "ELBO", Color(0x00, 0x00, 0x00), Dash::Short, Marker::Plus),
     ("hmc", "single-HMC", Color(0x56, 0xB4, 0xE9), Dash::Solid, Marker::Ring),
     ("stl", "ELBO (path)", Color(0x40, 0x40, 0x40), Dash::Short, Marker::Circle),
     ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),
     ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
+    ("ep", "EP", Color(0x77, 0x77, 0x77), Dash::Short, Marker::Square),
+    ("smc", "SMC", Color(0x44, 0xAA, 0x99), Dash::Long, Marker::Square),
     ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];

@@ -96,6 +96,7 @@ mod tests {
             ("MCMC-SE, Tab. 3", 36),
             ("pMCSA, neural regression table", 48),
             ("pMCSA, robust Gaussian process table", 35),
+            ("MSC, Tab. 1", 12),
         ];
         for (citation, count) in tables {
             let cells = cells(citation).unwrap();
@@ -107,7 +108,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(records(CELLS).count(), 161);
+        assert_eq!(records(CELLS).count(), 173);
         assert!(records(READINGS).all(|fields| fields.len() == 4 && fields[3].parse::<f64>().is_ok()));
     }
 

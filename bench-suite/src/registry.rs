@@ -39,7 +39,7 @@ macro_rules! entry {
 }
 
 /// In the order of the report.
-pub const REGISTRY: [Entry; 22] = [
+pub const REGISTRY: [Entry; 27] = [
     entry!("gaussian", gaussian),
     entry!("mcmcse-tab2", logistic),
     entry!("cw-fig2", logistic_speed),
@@ -58,8 +58,13 @@ pub const REGISTRY: [Entry; 22] = [
     entry!("mcsa-fig-stepsize", step_size),
     entry!("mcsa-tab-bnn", neural_regression),
     entry!("mcsa-tab-rgp", robust_process),
+    entry!("msc-tab1-probit", probit, figures::probit, tables::probit),
     entry!("msc-fig1-skewnormal", skew_normal),
+    entry!("msc-fig2-robust-S", robustness),
+    entry!("msc-fig3-fx", exchange_rates, figures::exchange_rates, tables::exchange_rates),
+    entry!("msc-fig5-subset", subset_average),
     entry!("msc-fig6-chivi", chi_square),
+    entry!("msc-alg4-ancestors", ancestor_weight, figures::ancestor_weight, tables::ancestor_weight),
     entry!("flow-families", shapes, figures::shapes, tables::shapes),
     entry!("flow-directions", directions, figures::directions, tables::shapes),
 ];

@@ -40,7 +40,7 @@ pub use interleaved::{Interleaved, InterleavedInfo, InterleavedState, rws};
 pub use joint::Joint;
 pub use observer::{Observer, Stop, View};
 pub use outcome::{Accuracy, Obstacle, Outcome};
-pub use path_climb::{PathClimb, msc_paths};
+pub use path_climb::{PathClimb, msc_paths, smc_paths};
 pub use scan_climb::{ScanClimb, jsa_scan};
 pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};

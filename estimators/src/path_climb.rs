@@ -5,7 +5,7 @@ use mcsa::{
     ChainFamily, Error, Estimator, Family, LearnableStateSpace, PathFamily, StateSpace, Stream, batch_mut,
     borrow, same_length,
 };
-use mcsa_kernels::{ConditionalSmc, ConditionalSmcInfo, Paths};
+use mcsa_kernels::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
 use serde::{Deserialize, Serialize};
 
 use crate::Joint;
@@ -24,9 +24,9 @@ use crate::joint::check_both;
 /// theta of the moment, and its score is taken in lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PathClimb {
+pub struct PathClimb<K = ConditionalSmc> {
     /// What moves the paths.
-    pub smc: ConditionalSmc,
+    pub smc: K,
     /// The number of paths, each driven by its own stream.
     pub lanes: usize,
 }
@@ -36,7 +36,17 @@ pub const fn msc_paths(particles: usize) -> PathClimb {
     PathClimb { smc: ConditionalSmc::with_particles(particles), lanes: 1 }
 }
 
-impl PathClimb {
+/// One path, drawn anew in every step by a filter of `particles` that are moved by the family and resampled always: the
+/// baseline of MSC, whose direction is biased (MSC, section 4.3).
+///
+/// # Errors
+/// If there is no particle.
+pub fn smc_paths(particles: usize) -> Result<PathClimb<FreshPaths>, Error> {
+    let smc = FreshPaths { smc: Smc::new(particles, Resampling::Systematic, 1.0)? };
+    Ok(PathClimb { smc, lanes: 1 })
+}
+
+impl<K: PathKernel> PathClimb<K> {
     fn work_len_on<P: StateSpace, C: ChainFamily>(&self, target: &P, chain: &C) -> usize {
         let after = self.smc.work_len(target).max(chain.work_len(self.lanes) + self.lanes);
         chain.guide_len() + after
@@ -73,7 +83,7 @@ impl PathClimb {
         lanes: &mut [Stream],
         direction: &mut [f64],
         mut work: &'w mut [f64],
-    ) -> Result<(ConditionalSmcInfo, &'w [f64]), Error> {
+    ) -> Result<(K::Info, &'w [f64]), Error> {
         chain.check(params)?;
         let info = {
             let mut guide = chain.guide(params, borrow(&mut work, chain.guide_len()));
@@ -87,13 +97,14 @@ impl PathClimb {
     }
 }
 
-impl<P, F> Estimator<P, F> for PathClimb
+impl<P, F, K> Estimator<P, F> for PathClimb<K>
 where
+    K: PathKernel,
     P: StateSpace,
     F: PathFamily<P>,
 {
     type State = Paths;
-    type Info = ConditionalSmcInfo;
+    type Info = K::Info;
 
     fn num_params(&self, target: &P, family: &F) -> usize {
         family.on(target).num_params()
@@ -116,7 +127,7 @@ where
     }
 
     fn check(&self, target: &P, _: &F, state: &Paths) -> Result<(), Error> {
-        self.smc.check(target, self.lanes, state)
+        state.check(target, self.lanes).map_err(|error| error.within("PathClimb"))
     }
 
     fn ascent_direction(
@@ -128,20 +139,21 @@ where
         lanes: &mut [Stream],
         direction: &mut [f64],
         work: &mut [f64],
-    ) -> Result<ConditionalSmcInfo, Error> {
+    ) -> Result<K::Info, Error> {
         let chain = family.on(target);
         Ok(self.climb(target, &chain, params, state, lanes, direction, work)?.0)
     }
 }
 
 /// The model is made anew at every theta, once per step, and the family with it.
-impl<M, F> Estimator<M, F> for Joint<PathClimb>
+impl<M, F, K> Estimator<M, F> for Joint<PathClimb<K>>
 where
+    K: PathKernel,
     M: LearnableStateSpace + 'static,
     F: for<'a> PathFamily<M::At<'a>>,
 {
     type State = Paths;
-    type Info = ConditionalSmcInfo;
+    type Info = K::Info;
 
     fn num_params(&self, target: &M, family: &F) -> usize {
         family.on(&target.anywhere()).num_params() + target.num_thetas()
@@ -172,7 +184,7 @@ where
     }
 
     fn check(&self, target: &M, _: &F, state: &Paths) -> Result<(), Error> {
-        self.climb.smc.check(&target.anywhere(), self.climb.lanes, state)
+        state.check(&target.anywhere(), self.climb.lanes).map_err(|error| error.within("PathClimb"))
     }
 
     fn ascent_direction(
@@ -184,7 +196,7 @@ where
         lanes: &mut [Stream],
         direction: &mut [f64],
         work: &mut [f64],
-    ) -> Result<ConditionalSmcInfo, Error> {
+    ) -> Result<K::Info, Error> {
         let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
         let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
         let model = target.at(theta);

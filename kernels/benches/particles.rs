@@ -6,7 +6,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use faer::Mat;
 use mcsa::{Address, ChainFamily, PathFamily, Seed, StateSpace};
 use mcsa_families::Twisted;
-use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, Resampling, Smc};
+use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};
 
 const RETURNS: usize = 119;

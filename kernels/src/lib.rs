@@ -7,7 +7,7 @@
 //! * Proposing from the guide: [`Imh`], [`Cis`].
 //! * One chain per datum: [`RandomScan`].
 //! * Around the chain: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; their warm-up is [`warm_up`].
-//! * Along a path, with particles: [`ConditionalSmc`]; without a chain [`Smc`].
+//! * Along a path, with particles: [`ConditionalSmc`]; without a chain [`Smc`], [`FreshPaths`].
 //! * Of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
 //!
 //! Cached: the target's log density at the chains. Never cached: the guide's, for lambda moves between steps.
@@ -51,7 +51,8 @@ pub use mala::Mala;
 pub use mass::Mass;
 pub use nuts::{Nuts, NutsInfo};
 pub use particles::{
-    Bootstrap, ConditionalSmc, ConditionalSmcInfo, Lineage, Paths, Resampling, Smc, Untwisted,
+    Bootstrap, ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths,
+    Resampling, Smc, Untwisted,
 };
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};

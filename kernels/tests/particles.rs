@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa::{ChainFamily, LogDensity, PathFamily, Seed, StateSpace, Stream};
 use mcsa_families::Twisted;
-use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, Resampling, Smc};
+use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};
 use proptest::prelude::*;
 

@@ -9,6 +9,7 @@ use mcsa_kernels::{Hmc, Repeat};
 use serde::{Deserialize, Serialize};
 
 use super::Posterior;
+use super::prior::FromPrior;
 
 /// An estimator by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,11 @@ pub enum Method {
     },
     /// The same, all candidates averaged by their weights.
     MscRb {
+        /// Candidates drawn anew in every step; the retained one is not counted.
+        fresh: usize,
+    },
+    /// The same with candidates from the prior, a standard normal, in place of q: only for targets with that prior.
+    MscPrior {
         /// Candidates drawn anew in every step; the retained one is not counted.
         fresh: usize,
     },
@@ -67,6 +73,16 @@ pub enum Method {
     ChiviMax {
         /// Draws per step.
         samples: usize,
+    },
+    /// Expectation propagation: no direction, but sweeps over data. Only for probit regression.
+    Ep {
+        /// Passes over the data.
+        sweeps: usize,
+    },
+    /// A path drawn anew in every step by a filter that retains none. Only for paths.
+    Smc {
+        /// Particles.
+        particles: usize,
     },
     /// Parallel chains, less the regression on the scores of fresh draws.
     PmcsaCv {
@@ -107,11 +123,12 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name, its settings, and what stands behind it.
-    pub const ALL: [(&'static str, &'static str, &'static str); 12] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 15] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
         ("msc-rb", "fresh = 10", "the same, candidates averaged by weight (MSC)"),
+        ("msc-prior", "fresh = 9", "the same, candidates from a standard normal prior (MSC)"),
         ("snis", "samples = 10", "self-normalised importance sampling"),
         ("elbo", "samples = 10", "the evidence bound, reparameterised, closed-form entropy"),
         ("stl", "samples = 10", "the same with the path derivative"),
@@ -122,6 +139,8 @@ impl Method {
         ),
         ("chivi", "samples = 10", "the chi-square divergence, squared weights over their sum"),
         ("chivi-max", "samples = 10", "the same, squared weights over the largest"),
+        ("ep", "sweeps = 2", "expectation propagation, of probit regression (MSC)"),
+        ("smc", "particles = 10", "a path from a filter without a retained one, along paths (MSC)"),
         ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
     ];
@@ -133,23 +152,28 @@ impl Method {
             Self::Jsa { .. } => "jsa",
             Self::Msc { .. } => "msc",
             Self::MscRb { .. } => "msc-rb",
+            Self::MscPrior { .. } => "msc-prior",
             Self::Snis { .. } => "snis",
             Self::Elbo { .. } => "elbo",
             Self::Stl { .. } => "stl",
             Self::Rws { .. } => "rws",
             Self::Chivi { .. } => "chivi",
             Self::ChiviMax { .. } => "chivi-max",
+            Self::Ep { .. } => "ep",
+            Self::Smc { .. } => "smc",
             Self::PmcsaCv { .. } => "pmcsa-cv",
             Self::Hmc { .. } => "hmc",
         }
     }
 
-    /// The papers' `N`: draws, chains, transitions or fresh candidates per step.
+    /// The papers' `N`: draws, chains, transitions, fresh candidates or particles per step; sweeps.
     pub fn budget(&self) -> usize {
         match *self {
             Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
             Self::Jsa { transitions } => transitions,
-            Self::Msc { fresh } | Self::MscRb { fresh } => fresh,
+            Self::Msc { fresh } | Self::MscRb { fresh } | Self::MscPrior { fresh } => fresh,
+            Self::Ep { sweeps } => sweeps,
+            Self::Smc { particles } => particles,
             Self::Snis { samples }
             | Self::Elbo { samples }
             | Self::Stl { samples }
@@ -181,6 +205,11 @@ impl Method {
             Self::Jsa { transitions } => visitor.with(jsa(transitions)),
             Self::Msc { fresh } => visitor.with(msc(fresh + 1)),
             Self::MscRb { fresh } => visitor.with(msc_rb(fresh + 1)),
+            Self::MscPrior { fresh } => visitor.with(msc_rb(fresh + 1).guarded(FromPrior)),
+            Self::Ep { .. } => Err(Error::invalid(
+                "expectation propagation has no direction: it is for [fits] of probit regression",
+            )),
+            Self::Smc { .. } => Err(Error::invalid("a filter draws paths: it is for [paths]")),
             Self::Snis { samples } => visitor.with(snis(samples)),
             Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),
             Self::Stl { samples } => visitor.with(Elbo::path(samples)),

@@ -10,19 +10,24 @@
 
 mod approximation;
 mod judge;
+mod made_up;
 mod method;
+mod prior;
 mod reference;
 mod regression;
 mod rule;
 mod shape;
 mod target;
 mod title;
+mod volatility;
 
 pub use approximation::{Approximation, Beginning};
 pub use judge::{Judge, Measures};
+pub use made_up::correlated_gaussian;
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
 pub use reference::Reference;
-pub(crate) use regression::NEAR_ZERO;
+pub(crate) use regression::{NEAR_ZERO, of_labels};
 pub use rule::{Rule, RuleState};
 pub use shape::{Shape, Shaped};
-pub use target::{Posterior, Problem, Target, correlated_gaussian};
+pub use target::{Posterior, Problem, Target};
+pub use volatility::First;

@@ -43,9 +43,10 @@ impl<L: Link> Judge for Labels<L> {
     }
 }
 
-fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Dataset) -> Measures {
+pub(crate) fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Dataset) -> Measures {
     vec![
         ("accuracy", accuracy(odds, &test.y)),
+        ("error", 1.0 - accuracy(odds, &test.y)),
         ("lpd", log_predictive_density(odds, &test.y)),
         ("train_accuracy", accuracy(fitted, &train.y)),
         ("train_lpd", log_predictive_density(fitted, &train.y)),

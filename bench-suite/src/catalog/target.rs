@@ -3,18 +3,18 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use faer::Mat;
 use mcsa::{Error, Gradient, Named, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
-    Logistic, LogisticRegression, Mixture, NeuralRegression, Probit, ProbitRegression, Radon,
-    RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility,
+    Logistic, LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess,
+    ScalePrior, SkewNormal, StockVolatility,
 };
 use serde::{Deserialize, Serialize};
 
-use super::Judge;
 use super::judge::{Divergence, Evidence, Moments};
+use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
+use super::{First, Judge};
 use crate::data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
 
 /// A target by name, with its settings.
@@ -86,6 +86,15 @@ pub enum Target {
         /// The series.
         data: String,
     },
+    /// Stochastic volatility of the monthly returns of one currency; the path is fitted, and theta too where jobs are along paths (MSC).
+    FxVolatility {
+        /// Levels of currencies.
+        data: String,
+        /// Which of them.
+        series: String,
+        /// Where the first state is centred.
+        first: First,
+    },
     /// Logistic regression with scales of its own (MCMC-SE).
     HierarchicalLogistic {
         /// The data set.
@@ -106,6 +115,9 @@ pub enum Target {
     Probit {
         /// The data set.
         data: String,
+        /// Whether all rows are fitted, and none held out.
+        #[serde(default, skip_serializing_if = "is_false")]
+        complete: bool,
     },
     /// Gaussian process classification (MCMC-SE).
     GpClassification {
@@ -128,6 +140,11 @@ pub enum Target {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// What is asked of a target: slopes for the methods that need them, names for people. Behind a pointer a virtual call is
 /// made per batch.
 pub trait Posterior: Gradient + Named {}
@@ -147,7 +164,7 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name, its settings, and what stands behind it.
-    pub const ALL: [(&'static str, &'static str, &'static str); 18] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 19] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -160,6 +177,11 @@ impl Target {
         ("eight-schools", "", "non-centred"),
         ("radon", "", "homes in counties (MCMC-SE, CW)"),
         ("stock-volatility", "data = \"sp500_close_2007_2017\"", "levels of an index (CW)"),
+        (
+            "fx-volatility",
+            "data = \"fx_ecb_18\", series = \"cad\", first = \"level\"",
+            "returns of a currency (MSC)",
+        ),
         ("hierarchical-logistic", "data = \"pima\", standardised = false", "labels (MCMC-SE, CW)"),
         ("logistic", "data = \"pima\", standardised = true, prior_scale = 1.0", "labels"),
         ("probit", "data = \"pima\"", "labels (MSC)"),
@@ -183,12 +205,13 @@ impl Target {
             Self::EightSchools => 9,
             Self::Radon => 10,
             Self::StockVolatility { .. } => 11,
-            Self::HierarchicalLogistic { .. } => 12,
-            Self::Logistic { .. } => 13,
-            Self::Probit { .. } => 14,
-            Self::GpClassification { .. } => 15,
-            Self::NeuralRegression { .. } => 16,
-            Self::RobustGp { .. } => 17,
+            Self::FxVolatility { .. } => 12,
+            Self::HierarchicalLogistic { .. } => 13,
+            Self::Logistic { .. } => 14,
+            Self::Probit { .. } => 15,
+            Self::GpClassification { .. } => 16,
+            Self::NeuralRegression { .. } => 17,
+            Self::RobustGp { .. } => 18,
         };
         Self::ALL[place].0
     }
@@ -198,7 +221,8 @@ impl Target {
         match self {
             Self::HierarchicalLogistic { data, .. }
             | Self::Logistic { data, .. }
-            | Self::Probit { data }
+            | Self::Probit { data, .. }
+            | Self::FxVolatility { data, .. }
             | Self::GpClassification { data, .. }
             | Self::NeuralRegression { data, .. }
             | Self::RobustGp { data }
@@ -208,17 +232,11 @@ impl Target {
         }
     }
 
-    /// What people call it: the data set, or else the kind.
+    /// What people call it: the currency, the data set, or else the kind.
     pub fn label(&self) -> &str {
-        self.data().unwrap_or_else(|| self.kind())
-    }
-
-    /// The target, if it is a mixture.
-    pub(super) fn mixture(&self) -> Result<Mixture, Error> {
         match self {
-            Self::Moons { per_moon, noise } => Mixture::moons(*per_moon, *noise),
-            Self::Modes { dim, distance, share } => Mixture::modes(*dim, *distance, *share),
-            _ => Err(Error::invalid(format!("{} is no mixture", self.kind()))),
+            Self::FxVolatility { series, .. } => series,
+            _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }
 
@@ -263,11 +281,14 @@ impl Target {
                 let model = LogisticRegression::new(train.x.as_ref(), &train.y, *prior_scale)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
-            Self::Probit { data } => {
-                let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
-                let (train, test) = (split.train.with_ones_first(), split.test.with_ones_first());
+            Self::FxVolatility { .. } => Ok(judged(self.volatility(catalogue)?, Moments)),
+            Self::Probit { .. } => {
+                let (train, test) = self.probit_rows(catalogue, seed)?;
                 let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
-                Ok(labelled::<Probit>(model, train, test, 0))
+                Ok(match test {
+                    Some(test) => labelled::<Probit>(model, train, test, 0),
+                    None => judged(model, Moments),
+                })
             }
             Self::GpClassification { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
@@ -289,6 +310,25 @@ impl Target {
                     judge: Box::new(ProcessResponses { model, train, test, scaling }),
                 })
             }
+        }
+    }
+
+    /// The rows of a probit regression that are fitted, and those that are held out; none of these if it is complete.
+    ///
+    /// # Errors
+    /// If it is another target, or data cannot be loaded.
+    pub(crate) fn probit_rows(
+        &self,
+        catalogue: &Catalogue,
+        seed: Seed,
+    ) -> Result<(Dataset, Option<Dataset>), Error> {
+        match self {
+            Self::Probit { data, complete: true } => Ok((catalogue.load(data)?.with_ones_first(), None)),
+            Self::Probit { data, .. } => {
+                let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
+                Ok((split.train.with_ones_first(), Some(split.test.with_ones_first())))
+            }
+            _ => Err(Error::invalid(format!("{} is no probit regression", self.kind()))),
         }
     }
 }
@@ -339,17 +379,6 @@ fn halves(
 
 fn no_responses(name: &str) -> Error {
     Error::invalid(format!("the set {name} has labels; this model regresses measured responses"))
-}
-
-/// Mean `1, -1, 1, ..`, standard deviations spread geometrically from 0.5 to 2, every pair with the same correlation.
-///
-/// # Errors
-/// If the correlation makes no covariance: it must lie in `(-1/(dim - 1), 1)`.
-pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Error> {
-    let scale = |i: usize| 0.5 * 4.0_f64.powf(i as f64 / (dim.max(2) - 1) as f64);
-    let mean = (0..dim).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-    let entry = |i, j| scale(i) * scale(j) * if i == j { 1.0 } else { correlation };
-    Gaussian::new(mean, Mat::from_fn(dim, dim, entry).as_ref())
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@
 //! where rows are missing, replicates too few, or the claim cannot be reproduced. Every file tests its claims on rows
 //! made up so that they hold, fail and abstain.
 
+pub(crate) mod ancestor_weight;
 pub(crate) mod bias_bound;
 mod conditional_variance;
 mod convergence;
 mod cost;
 mod directions;
+pub(crate) mod exchange_rates;
 mod gaussian;
 mod gradient_variance;
 mod logistic;
@@ -16,21 +18,26 @@ mod logistic_speed;
 mod marginal_likelihood;
 mod neural_regression;
 mod papers;
+pub(crate) mod probit;
 mod processes;
 mod resampling;
 mod responses;
 mod robust_process;
+pub(crate) mod robustness;
 mod shapes;
 pub(crate) mod skew_normal;
 pub(crate) mod step_size;
+pub(crate) mod subset_average;
 mod taxonomy;
 pub(crate) mod variance_divergence;
 
+pub use ancestor_weight::ancestor_weight;
 pub use bias_bound::bias_bound;
 pub use conditional_variance::conditional_variance;
 pub use convergence::convergence;
 pub use cost::cost;
 pub use directions::directions;
+pub use exchange_rates::exchange_rates;
 pub use gaussian::gaussian;
 pub use gradient_variance::gradient_variance;
 pub use logistic::logistic;
@@ -40,11 +47,14 @@ pub use marginal_likelihood::{radon, stock};
 pub use neural_regression::neural_regression;
 pub(crate) use papers::judged;
 pub use papers::{bounds, papers};
+pub use probit::probit;
 pub use processes::processes;
 pub use robust_process::robust_process;
+pub use robustness::robustness;
 pub use shapes::shapes;
 pub use skew_normal::{chi_square, skew_normal};
 pub use step_size::step_size;
+pub use subset_average::subset_average;
 pub use taxonomy::taxonomy;
 pub use variance_divergence::variance_divergence;
 

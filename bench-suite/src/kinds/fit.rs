@@ -9,6 +9,8 @@ use mcsa_estimators::{Ascent, Fit as State, Observer, Outcome, Stop, View};
 use serde::{Deserialize, Serialize};
 
 use super::auxiliary::Auxiliary;
+use super::average::Average;
+use super::propagation::propagate;
 use super::{Done, Due, Running, Trace, aside, totals};
 use crate::catalog::{
     Approximation, Beginning, CountedFamily, CountedTarget, Method, Problem, Rule, Target, WithEstimator,
@@ -31,6 +33,9 @@ pub struct Fits {
     pub also_from: Vec<Beginning>,
     /// Which steps are recorded.
     pub trace: Trace,
+    /// So many last iterates are averaged, and measured in place of the last one; none if absent.
+    #[serde(default)]
+    pub averaged: u64,
     /// What is fitted.
     #[serde(rename = "target", default)]
     targets: Vec<Entry>,
@@ -63,11 +68,14 @@ pub struct Fit {
     /// From how many sets of chains beside it the variance of its direction is measured.
     #[serde(default, skip_serializing_if = "is_none")]
     pub auxiliary: u64,
+    /// So many last iterates are averaged, and measured in place of the last one.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub averaged: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_none(sets: &u64) -> bool {
-    *sets == 0
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Targets, methods and optimisers of a grid.
@@ -109,6 +117,7 @@ impl Fits {
                         steps: preset.steps,
                         trace: self.trace,
                         auxiliary: preset.auxiliary,
+                        averaged: self.averaged,
                     }));
                 }
             }
@@ -119,6 +128,11 @@ impl Fits {
 
 impl Fit {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        if let Method::Ep { sweeps } = self.method {
+            let done = propagate(&self.target, sweeps, job, running.catalogue)?;
+            (running.progress)(self.steps * self.method.effort());
+            return Ok(Some(done));
+        }
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let built = self.family.build(problem.posterior.dim());
@@ -154,6 +168,7 @@ struct Checkpoint<S: Serialize + for<'d> Deserialize<'d>, O: Serialize + for<'d>
     rows: Vec<Row>,
     spent: Spent,
     auxiliary: Option<Auxiliary<S>>,
+    average: Average,
 }
 
 /// Evaluations and seconds.
@@ -168,6 +183,7 @@ struct Recorder<'s, 'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> {
     scene: Scene<'s, 'a>,
     estimator: &'s E,
     auxiliary: Option<Auxiliary<E::State>>,
+    average: Average,
     steps: Vec<u64>,
     rows: Vec<Row>,
     before: Spent,
@@ -188,11 +204,17 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
     fn record(&mut self, step: u64, params: &[f64], info: Option<&dyn mcsa::Record>) -> Result<(), Error> {
         let spent = self.spent();
         let start = now();
-        let Scene { job, problem, target, family, .. } = self.scene;
+        let Scene { fit, job, problem, target, family, .. } = self.scene;
         let stream = aside(job.seed, "measure").stream(0, step);
+        let mut values = BTreeMap::new();
+        let is_averaged = fit.averaged > 0 && step == fit.steps;
+        let averaged = is_averaged.then(|| self.average.params(*family.inner())).transpose()?;
+        if averaged.is_some() {
+            self.average.record(&mut values);
+        }
+        let params = averaged.as_deref().unwrap_or(params);
         let measures = problem.judge.measure(*family.inner(), params, stream)?;
-        let mut values: BTreeMap<String, f64> =
-            measures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        values.extend(measures.into_iter().map(|(name, value)| (name.to_owned(), value)));
         if let Some(auxiliary) = &mut self.auxiliary {
             let variance =
                 auxiliary.variance(self.estimator, *target.inner(), *family.inner(), params, step)?;
@@ -215,6 +237,13 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
 
 impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Observer for Recorder<'_, 'a, E> {
     fn observe(&mut self, view: &View<'_>) -> ControlFlow<Stop> {
+        let Scene { fit, family, .. } = self.scene;
+        if view.step + fit.averaged > fit.steps
+            && let Err(error) = self.average.add(*family.inner(), view.params)
+        {
+            self.failed = Some(error);
+            return ControlFlow::Break(Stop::because("an average failed"));
+        }
         if self.steps.binary_search(&view.step).is_ok()
             && let Err(error) = self.record(view.step, view.params, Some(view.info))
         {
@@ -248,7 +277,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
         let since = now();
         let kept: Option<Checkpoint<_, _>> = running.store.checkpoint(job)?;
         let is_new = kept.is_none();
-        let Checkpoint { mut fit, rows, spent, auxiliary } = match kept {
+        let Checkpoint { mut fit, rows, spent, auxiliary, average } = match kept {
             Some(checkpoint) => checkpoint,
             None => {
                 let seed = aside(job.seed, "auxiliary");
@@ -263,7 +292,8 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
                 };
                 let auxiliary = (plan.auxiliary > 0).then(start).transpose()?;
                 let fit = ascent.start(self.initial)?;
-                Checkpoint { fit, rows: Vec::new(), spent: Spent::default(), auxiliary }
+                let average = Average::new(family.inner().dim());
+                Checkpoint { fit, rows: Vec::new(), spent: Spent::default(), auxiliary, average }
             }
         };
         // A checkpoint that belongs elsewhere is an error; what goes wrong later is a result.
@@ -274,6 +304,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             scene: self.scene,
             estimator: &ascent.estimator,
             auxiliary,
+            average,
             steps,
             rows,
             before: spent,
@@ -324,7 +355,8 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             if is_due && fit.step() < plan.steps {
                 let spent = recorder.spent();
                 let (rows, auxiliary) = (std::mem::take(&mut recorder.rows), recorder.auxiliary.take());
-                let checkpoint = Checkpoint { fit, rows, spent, auxiliary };
+                let average = recorder.average.clone();
+                let checkpoint = Checkpoint { fit, rows, spent, auxiliary, average };
                 running.store.keep_checkpoint(job, &checkpoint)?;
                 Checkpoint { fit, rows: recorder.rows, auxiliary: recorder.auxiliary, .. } = checkpoint;
                 saved = now();

@@ -2,13 +2,18 @@
 //! that task is run.
 
 mod auxiliary;
+mod average;
+mod counted_volatility;
 mod fit;
+mod paths;
+mod propagation;
 mod scatter;
 mod shaped;
 mod trace;
 mod variance;
 
 pub use fit::{Fit, Fits};
+pub use paths::{PathFit, PathFits, Scoring};
 pub use scatter::{Scatter, Scatters, Setting};
 pub use shaped::{Schedule, ShapedFit, Shapes, Stage, Warm};
 pub use trace::{Spacing, Trace};
@@ -35,6 +40,8 @@ pub enum Task {
     Scatter(Scatter),
     /// A fit of a family of any shape, judged by draws.
     Shaped(ShapedFit),
+    /// A fit along a path.
+    Path(PathFit),
 }
 
 /// How a job is run, beyond what determines its result.
@@ -78,6 +85,9 @@ impl Task {
         if let Some(shapes) = &experiment.shapes {
             return Ok(shapes.tasks(preset)?.into_iter().map(Self::Shaped).collect());
         }
+        if let Some(paths) = &experiment.paths {
+            return Ok(paths.tasks(preset)?.into_iter().map(Self::Path).collect());
+        }
         let variances = experiment.variances.as_ref().map(|section| section.tasks(preset));
         Ok(variances.transpose()?.unwrap_or_default().into_iter().map(Self::Variance).collect())
     }
@@ -89,6 +99,7 @@ impl Task {
             Self::Variance(variance) => &variance.target,
             Self::Scatter(scatter) => &scatter.target,
             Self::Shaped(fit) => &fit.target,
+            Self::Path(path) => &path.target,
         }
     }
 
@@ -99,13 +110,14 @@ impl Task {
             Self::Variance(variance) => &variance.method,
             Self::Scatter(scatter) => &scatter.method,
             Self::Shaped(fit) => &fit.method,
+            Self::Path(path) => &path.method,
         }
     }
 
     /// Target and method with all their settings, in words.
     pub fn title(&self) -> String {
         let gap = match self {
-            Self::Fit(_) | Self::Scatter(_) => String::new(),
+            Self::Fit(_) | Self::Scatter(_) | Self::Path(_) => String::new(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
             Self::Shaped(fit) => {
                 format!(" in {}, {}, from {}", fit.family.kind(), fit.schedule.name, fit.start.mean)
@@ -121,6 +133,7 @@ impl Task {
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
             Self::Shaped(fit) => fit.work(),
+            Self::Path(path) => path.work(),
         }
     }
 
@@ -131,6 +144,7 @@ impl Task {
             Self::Variance(variance) => variance.run(job.seed, running).map(Some),
             Self::Scatter(scatter) => scatter.run(job, running).map(Some),
             Self::Shaped(fit) => fit.run(job, running).map(Some),
+            Self::Path(path) => path.run(job, running).map(Some),
         }
     }
 }

@@ -220,6 +220,7 @@ impl Card {
                 crate::kinds::Task::Scatter(scatter) => {
                     scatter.lambdas * scatter.setting.chains * scatter.setting.length
                 }
+                crate::kinds::Task::Path(path) => path.steps,
             };
             let count = |name: &'static str| {
                 let per_step = mean(&|e| e.counts.get(name).copied().unwrap_or(0) as f64) / steps as f64;
@@ -228,7 +229,9 @@ impl Card {
             let gap = match series.task {
                 crate::kinds::Task::Variance(variance) => format!(", gap {}", variance.gap),
                 crate::kinds::Task::Shaped(fit) => format!(", {}", fit.family.kind()),
-                crate::kinds::Task::Fit(_) | crate::kinds::Task::Scatter(_) => String::new(),
+                crate::kinds::Task::Fit(_) | crate::kinds::Task::Scatter(_) | crate::kinds::Task::Path(_) => {
+                    String::new()
+                }
             };
             let mut cells = vec![
                 escape(&(series.target().title() + &gap)),
@@ -287,7 +290,9 @@ fn cells_of(comparison: &Comparison) -> Vec<String> {
         Agreement::TooFew => ("too few", "open"),
     };
     let Interval { value, low, high, .. } = cell.interval;
-    let printed = |value: f64| format!("{value:.2}").replace('-', "−");
+    // As many places as were printed.
+    let places = if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 };
+    let printed = |value: f64| format!("{value:.places$}").replace('-', "−");
     vec![
         escape(look::name(&cell.method)),
         ours.as_ref().map_or_else(|| "–".to_owned(), interval),

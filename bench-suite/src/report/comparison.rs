@@ -30,8 +30,11 @@ pub struct Comparison {
 
 /// Replicates from which a bootstrap interval is worth showing.
 const ENOUGH: usize = 5;
-/// Half a unit of the last place of the published tables.
-const ROUNDING: f64 = 0.005;
+
+/// Half a unit of the last place that was printed: the second or the third.
+fn rounding(value: f64) -> f64 {
+    if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 0.005 } else { 0.0005 }
+}
 
 /// Every cell of the table an experiment names, those of absent data and of methods left out included; empty if it names
 /// none.
@@ -51,7 +54,8 @@ pub fn compare(evidence: &Evidence) -> Result<Vec<Comparison>, Error> {
         let agreement = match &ours {
             Some(ours) if ours.replicates >= ENOUGH && !evidence.is_stale => {
                 let theirs = &cell.interval;
-                let meet = ours.low <= theirs.high + ROUNDING && theirs.low - ROUNDING <= ours.high;
+                let slack = rounding(theirs.value);
+                let meet = ours.low <= theirs.high + slack && theirs.low - slack <= ours.high;
                 if meet { Agreement::Overlap } else { Agreement::Apart }
             }
             _ => Agreement::TooFew,

@@ -1,13 +1,19 @@
 //! Tables: pure functions from results to words and numbers. That of published cells beside ours is made for every
 //! experiment by the [`report`](crate::report); here are the others.
 
+mod ancestor_weight;
 mod bounds;
 pub(crate) mod cost;
+mod exchange_rates;
+mod probit;
 mod shapes;
 pub(crate) mod taxonomy;
 
+pub use ancestor_weight::ancestor_weight;
 pub use bounds::bounds;
 pub use cost::cost;
+pub use exchange_rates::exchange_rates;
+pub use probit::probit;
 pub use shapes::shapes;
 pub use taxonomy::taxonomy;
 

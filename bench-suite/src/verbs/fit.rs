@@ -171,6 +171,7 @@ impl FitModel {
             steps: typed::<Length>("--set", &parts[""])?.steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
             auxiliary: 0,
+            averaged: 0,
         })
     }
 }

@@ -44,17 +44,24 @@ pub struct Untwisted<'a, P: ?Sized, G> {
 }
 
 impl<P: StateSpace + ?Sized, G: PathGuide> Untwisted<'_, P, G> {
-    /// Exchanges twist for observation, one particle at a time, for no memory is lent.
+    /// Exchanges twist for observation, a few particles at a time, for no memory is lent.
     fn exchange(&mut self, t: usize, z: &[f64], log_weights: &mut [f64]) {
         let dim = self.model.state_dim();
-        for (z, log_weight) in z.chunks_exact(dim).zip(log_weights) {
-            let (mut twist, mut likelihood) = ([0.0], [0.0]);
-            self.guide.log_twists(t, z, &mut twist);
-            self.model.log_observations(t, z, &mut likelihood);
-            *log_weight += likelihood[0] - twist[0];
+        for (z, log_weights) in z.chunks(AT_ONCE * dim).zip(log_weights.chunks_mut(AT_ONCE)) {
+            let (mut twists, mut likelihoods) = ([0.0; AT_ONCE], [0.0; AT_ONCE]);
+            let (twists, likelihoods) =
+                (&mut twists[..log_weights.len()], &mut likelihoods[..log_weights.len()]);
+            self.guide.log_twists(t, z, twists);
+            self.model.log_observations(t, z, likelihoods);
+            for ((log_weight, twist), likelihood) in log_weights.iter_mut().zip(twists).zip(likelihoods) {
+                *log_weight += *likelihood - *twist;
+            }
         }
     }
 }
+
+/// Particles that fit on the stack.
+const AT_ONCE: usize = 64;
 
 impl<P: StateSpace + ?Sized, G: PathGuide> PathGuide for Untwisted<'_, P, G> {
     fn propose_into(

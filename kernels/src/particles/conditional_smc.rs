@@ -1,11 +1,11 @@
 //! Conditional sequential Monte Carlo.
 
 use faer::Mat;
-use mcsa::{Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length};
+use mcsa::{Error, PathGuide, Record, StateSpace, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
-use super::{Lineage, Resampling};
+use super::{Lineage, PathKernel, Paths, Resampling};
 
 /// Conditional sequential Monte Carlo: one retained path among `particles`, which are proposed, weighed and resampled step by
 /// step; then a path is chosen by the last weights.
@@ -41,14 +41,6 @@ pub struct ConditionalSmc {
 
 fn always() -> f64 {
     1.0
-}
-
-/// The retained paths, a chain per column, state after state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Paths {
-    /// The paths.
-    #[serde(with = "bits::matrix")]
-    pub positions: Mat<f64>,
 }
 
 /// What a step of [`ConditionalSmc`] tells.
@@ -87,50 +79,27 @@ impl ConditionalSmc {
         let Self { particles, resampling, threshold, lineage } = *self;
         Rules { particles, resampling, threshold, lineage, keeps: true }
     }
+}
 
-    /// Numbers of lent memory that a step needs.
-    pub fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+impl PathKernel for ConditionalSmc {
+    type Info = ConditionalSmcInfo;
+
+    fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         target.dim() + self.rules().work_len(target.num_states(), target.state_dim())
     }
 
-    /// Chains that retain the columns of `positions`.
-    ///
-    /// # Errors
-    /// If these are not finite paths of the target, or the configuration is impossible.
-    pub fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
+    /// Refuses fewer than two particles, and a threshold that is none.
+    fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
         let within = |error: Error| error.within("ConditionalSmc");
         if self.particles < 2 {
             let few = self.particles as f64;
             return Err(within(Error::parameter("particles", few, "at least 2, the retained path included")));
         }
         self.rules().check().map_err(within)?;
-        let paths = Paths { positions };
-        self.check(target, paths.positions.ncols(), &paths)?;
-        Ok(paths)
+        Paths::new(target, positions).map_err(within)
     }
 
-    /// Whether paths, as read from a checkpoint, belong to this target.
-    ///
-    /// # Errors
-    /// If they do not: the message names what differs.
-    pub fn check<P: StateSpace + ?Sized>(
-        &self,
-        target: &P,
-        chains: usize,
-        paths: &Paths,
-    ) -> Result<(), Error> {
-        let positions = paths.positions.as_ref();
-        same_length("paths", chains, positions.ncols())
-            .and_then(|()| same_length("a path", target.dim(), positions.nrows()))
-            .and_then(|()| (0..chains).try_for_each(|j| all_finite("a path", positions.column(j))))
-            .map_err(|error| error.within("ConditionalSmc"))
-    }
-
-    /// One transition of every chain.
-    ///
-    /// # Panics
-    /// If lanes and chains differ in number, or `work` is too short.
-    pub fn step<P, G>(
+    fn step<P, G>(
         &self,
         target: &P,
         guide: &mut G,

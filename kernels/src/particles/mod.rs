@@ -2,7 +2,9 @@
 
 mod bootstrap;
 mod conditional_smc;
+mod fresh_paths;
 mod lineage;
+mod paths;
 mod pivotal;
 mod relative;
 mod resampling;
@@ -10,7 +12,9 @@ mod smc;
 mod swarm;
 
 pub use bootstrap::{Bootstrap, Untwisted};
-pub use conditional_smc::{ConditionalSmc, ConditionalSmcInfo, Paths};
+pub use conditional_smc::{ConditionalSmc, ConditionalSmcInfo};
+pub use fresh_paths::{FreshPaths, FreshPathsInfo};
 pub use lineage::Lineage;
+pub use paths::{PathKernel, Paths};
 pub use resampling::Resampling;
 pub use smc::Smc;

@@ -32,24 +32,85 @@ pub(super) fn exponentiate(log_weights: &mut [f64], weights: &mut [f64], faults:
     relative(log_weights, weights)
 }
 
-fn relative(log_weights: &[f64], weights: &mut [f64]) -> Option<Sum> {
-    let mut top = f64::NEG_INFINITY;
-    for &log_weight in log_weights {
-        top = if log_weight > top { log_weight } else { top };
+/// The same of the particles' weights and of those by which the retained path chooses its ancestor, which stand behind them: one
+/// exponential of twice as many numbers costs less than two. Faults of the latter are those of the former, and not counted again.
+pub(super) fn exponentiate_both(
+    log_weights: &mut [f64],
+    log_ancestors: &mut [f64],
+    weights: &mut [f64],
+    faults: &mut u64,
+) -> Option<(Sum, Option<Sum>)> {
+    let (top, own) = (largest(log_weights), largest(log_ancestors));
+    if top == f64::NEG_INFINITY || own == f64::NEG_INFINITY {
+        let (weights, ancestors) = weights.split_at_mut(log_weights.len());
+        let sum = exponentiate(log_weights, weights, faults)?;
+        return Some((sum, exponentiate(log_ancestors, ancestors, &mut 0)));
     }
+    let (first, second) = weights.split_at_mut(log_weights.len());
+    subtract(log_weights, top, first);
+    subtract(log_ancestors, own, second);
+    mcsa::numeric::exp(weights);
+    let (first, second) = weights.split_at_mut(log_weights.len());
+    let (sum, ancestor) = (Sum::of(top, first), Sum::of(own, second));
+    if sum.total.is_finite() && ancestor.total.is_finite() {
+        return Some((sum, Some(ancestor)));
+    }
+    let sum = exponentiate(log_weights, first, faults)?;
+    Some((sum, exponentiate(log_ancestors, second, &mut 0)))
+}
+
+fn relative(log_weights: &[f64], weights: &mut [f64]) -> Option<Sum> {
+    let top = largest(log_weights);
     if top == f64::NEG_INFINITY {
         return None;
     }
-    for (weight, log_weight) in weights.iter_mut().zip(log_weights) {
-        *weight = log_weight - top;
-    }
+    subtract(log_weights, top, weights);
     mcsa::numeric::exp(weights);
-    let (mut total, mut squares) = (0.0, 0.0);
-    for &weight in &*weights {
-        total += weight;
-        squares += weight * weight;
+    Some(Sum::of(top, weights))
+}
+
+fn subtract(log_weights: &[f64], top: f64, out: &mut [f64]) {
+    for (out, log_weight) in out.iter_mut().zip(log_weights) {
+        *out = log_weight - top;
     }
-    Some(Sum { top, total, squares })
+}
+
+/// Reductions run in so many strands, for one that waits for itself is most of what a few particles cost.
+const STRANDS: usize = 4;
+
+/// The largest number; NaN is passed over.
+fn largest(values: &[f64]) -> f64 {
+    let larger = |top: f64, value: f64| if value > top { value } else { top };
+    let mut tops = [f64::NEG_INFINITY; STRANDS];
+    let chunks = values.chunks_exact(STRANDS);
+    let rest = chunks.remainder().iter().copied().fold(f64::NEG_INFINITY, larger);
+    for chunk in chunks {
+        for (top, &value) in tops.iter_mut().zip(chunk) {
+            *top = larger(*top, value);
+        }
+    }
+    tops.into_iter().fold(rest, larger)
+}
+
+impl Sum {
+    /// Of weights relative to the largest.
+    fn of(top: f64, weights: &[f64]) -> Self {
+        let (mut totals, mut squares) = ([0.0; STRANDS], [0.0; STRANDS]);
+        let chunks = weights.chunks_exact(STRANDS);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for ((total, square), weight) in totals.iter_mut().zip(&mut squares).zip(chunk) {
+                *total += weight;
+                *square += weight * weight;
+            }
+        }
+        for ((total, square), weight) in totals.iter_mut().zip(&mut squares).zip(rest) {
+            *total += weight;
+            *square += weight * weight;
+        }
+        let joined = |[a, b, c, d]: [f64; STRANDS]| (a + b) + (c + d);
+        Self { top, total: joined(totals), squares: joined(squares) }
+    }
 }
 
 #[cfg(test)]
@@ -71,5 +132,28 @@ mod tests {
         assert_eq!((weights, sum.total, faults), ([0.0, 1.0, 0.0, 0.0], 1.0, 2));
         assert_eq!(exponentiate(&mut [f64::NEG_INFINITY; 4], &mut weights, &mut faults), None);
         assert_eq!(exponentiate(&mut [f64::INFINITY; 4], &mut weights, &mut faults), None);
+    }
+
+    /// Both at once are both alone, also where one side is faulty or empty.
+    #[test]
+    fn both_at_once_are_both_alone() {
+        let cases = [
+            ([0.3, -2.0, 1.0, 5.0, 4.9], [0.1, 0.2, -900.0, 3.0, 0.0]),
+            ([0.3, f64::NAN, 1.0, 5.0, 4.9], [0.1, f64::NAN, 0.0, 3.0, 0.0]),
+            ([0.3, -2.0, 1.0, 5.0, 4.9], [f64::NEG_INFINITY; 5]),
+            ([f64::NEG_INFINITY; 5], [0.0; 5]),
+            ([f64::INFINITY, 0.0, 0.0, 0.0, 1.0], [f64::INFINITY, 0.0, 0.0, 0.0, 1.0]),
+        ];
+        for (logs, ancestors) in cases {
+            let (mut a, mut b, mut weights, mut faults) = (logs, ancestors, [7.0; 10], 0);
+            let both = exponentiate_both(&mut a, &mut b, &mut weights, &mut faults);
+            let (mut c, mut d, mut first, mut second, mut alone) = (logs, ancestors, [7.0; 5], [7.0; 5], 0);
+            let sum = exponentiate(&mut c, &mut first, &mut alone);
+            assert_eq!(both.map(|both| both.0), sum);
+            let Some((_, ancestor)) = both else { continue };
+            assert_eq!(ancestor, exponentiate(&mut d, &mut second, &mut 0));
+            assert_eq!((faults, &weights[..5]), (alone, &first[..]));
+            assert!(ancestor.is_none() || weights[5..] == second);
+        }
     }
 }

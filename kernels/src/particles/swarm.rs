@@ -2,7 +2,7 @@
 
 use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
 
-use super::relative::{Sum, exponentiate};
+use super::relative::{Sum, exponentiate, exponentiate_both};
 use super::resampling::choose;
 use super::{Lineage, Resampling};
 
@@ -58,12 +58,12 @@ struct Swarm<'w> {
     log_weights: &'w mut [f64],
     /// `log p(x_t | z_t) - log psi_t(z_t)`, due at the next step.
     pending: &'w mut [f64],
+    /// Those of the particles, and behind them those of the retained path's ancestors or memory for cumulated ones.
     weights: &'w mut [f64],
     previous: &'w mut [f64],
     /// What was due to the ancestors, and their weights if these were not resampled.
     carried: &'w mut [f64],
     fresh: &'w mut [f64],
-    ends: &'w mut [f64],
     /// One state, as often as there are particles.
     repeated: &'w mut [f64],
     /// For each time, the log weights with what was due.
@@ -98,11 +98,10 @@ impl Rules {
             ancestors: &mut bytemuck::cast_slice_mut(ancestors)[..entries],
             log_weights: lend(1),
             pending: lend(1),
-            weights: lend(1),
+            weights: lend(2),
             previous: lend(dim),
             carried: lend(1),
             fresh: lend(1),
-            ends: lend(1),
             repeated: lend(dim),
             finals: lend(finals),
         }
@@ -162,10 +161,30 @@ impl Swarm<'_> {
 
     /// Normalises the weights, and finds their mean and how even they are. `None` if all vanish.
     fn weigh(&mut self, tally: &mut Tally) -> Option<Sum> {
-        let sum = exponentiate(self.log_weights, self.weights, &mut tally.non_finite)?;
-        let scale = sum.total.recip();
-        self.weights.iter_mut().for_each(|weight| *weight *= scale);
+        let weights = &mut self.weights[..self.rules.particles];
+        let sum = exponentiate(self.log_weights, weights, &mut tally.non_finite)?;
+        normalise(weights, sum);
         Some(sum)
+    }
+
+    /// The same, and the weights by which the retained state `next` of time `t` chooses an ancestor, with their sum.
+    fn weigh_with_ancestors<P: StateSpace + ?Sized>(
+        &mut self,
+        target: &P,
+        t: usize,
+        next: &[f64],
+        tally: &mut Tally,
+    ) -> Option<(Sum, Option<Sum>)> {
+        let (size, before) = (self.rules.particles, self.block(t - 1));
+        let states = &self.states[before..][..size * self.dim];
+        repeat(next, self.repeated);
+        target.log_transitions(t, states, self.repeated, self.fresh);
+        for ((fresh, weight), due) in self.fresh.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
+            *fresh += weight + due;
+        }
+        let both = exponentiate_both(self.log_weights, self.fresh, self.weights, &mut tally.non_finite)?;
+        normalise(&mut self.weights[..size], both.0);
+        Some(both)
     }
 
     /// Finds the ancestors of time `t`, resampled or not, with their states and dues. False if all weights vanish.
@@ -177,7 +196,14 @@ impl Swarm<'_> {
         stream: &mut Stream,
         tally: &mut Tally,
     ) -> bool {
-        let Some(sum) = self.weigh(tally) else {
+        let next = retained.map(|path| &path[t * self.dim..][..self.dim]);
+        let weighed = match next {
+            Some(next) if self.rules.lineage == Lineage::Ancestors => {
+                self.weigh_with_ancestors(target, t, next, tally)
+            }
+            _ => self.weigh(tally).map(|sum| (sum, None)),
+        };
+        let Some((sum, adoptable)) = weighed else {
             return false;
         };
         tally.effective += sum.effective();
@@ -193,17 +219,16 @@ impl Swarm<'_> {
         if resamples {
             tally.resampled += 1;
             tally.gather(sum, size);
-            let given = retained.map(|path| {
-                let next = &path[t * self.dim..][..self.dim];
-                if self.rules.lineage == Lineage::Ancestors { self.adopt(target, t, next, stream) } else { 0 }
-            });
+            let (weights, ends) = self.weights.split_at_mut(size);
+            // By the weights behind; without any, slot 0 keeps its own past.
+            let adopted = adoptable.map_or(0, |sum| choose(stream, ends, sum.total));
             let ancestors = &mut self.ancestors[row..][..size];
             let rule = self.rules.resampling;
-            match given {
+            match retained {
                 // Where the retained path has no weight there is no law to be given it.
-                Some(slot) if self.weights[slot] == 0.0 => return false,
-                Some(slot) => rule.ancestors_given_into(stream, self.weights, slot, ancestors, self.ends),
-                None => rule.ancestors_into(stream, self.weights, ancestors, self.ends),
+                Some(_) if weights[adopted] == 0.0 => return false,
+                Some(_) => rule.ancestors_given_into(stream, weights, adopted, ancestors, ends),
+                None => rule.ancestors_into(stream, weights, ancestors, ends),
             }
             let ancestors = &self.ancestors[row..][..size];
             for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
@@ -231,24 +256,6 @@ impl Swarm<'_> {
             self.previous.copy_from_slice(&self.states[before..][..size * self.dim]);
         }
         true
-    }
-
-    /// An ancestor for the retained state `next` of time `t`.
-    fn adopt<P: StateSpace + ?Sized>(
-        &mut self,
-        target: &P,
-        t: usize,
-        next: &[f64],
-        stream: &mut Stream,
-    ) -> usize {
-        let before = self.block(t - 1);
-        let states = &self.states[before..][..self.rules.particles * self.dim];
-        repeat(next, self.repeated);
-        target.log_transitions(t, states, self.repeated, self.fresh);
-        for ((fresh, weight), due) in self.fresh.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
-            *fresh += weight + due;
-        }
-        exponentiate(self.fresh, self.ends, &mut 0).map_or(0, |sum| choose(stream, self.ends, sum.total))
     }
 
     /// Draws the states of time `t` and adds what they weigh.
@@ -294,7 +301,7 @@ impl Swarm<'_> {
         }
     }
 
-    /// Chooses one path by the last weights.
+    /// Chooses one path by the last weights. Whoever traces keeps all times.
     fn trace<P: StateSpace + ?Sized>(
         &mut self,
         target: &P,
@@ -303,9 +310,10 @@ impl Swarm<'_> {
         path: &mut [f64],
     ) {
         let (dim, size) = (self.dim, self.rules.particles);
-        let mut slot = choose(stream, self.weights, 1.0);
+        let (weights, ends) = self.weights.split_at_mut(size);
+        let mut slot = choose(stream, weights, 1.0);
         for t in (0..times).rev() {
-            let block = self.block(t);
+            let block = t * size * dim;
             let here = &self.states[block + slot * dim..][..dim];
             path[t * dim..][..dim].copy_from_slice(here);
             if t == 0 {
@@ -313,20 +321,25 @@ impl Swarm<'_> {
             }
             slot = if self.rules.lineage == Lineage::Backward {
                 repeat(here, self.repeated);
-                let before = &self.states[self.block(t - 1)..][..size * dim];
+                let before = &self.states[(t - 1) * size * dim..][..size * dim];
                 target.log_transitions(t, before, self.repeated, self.fresh);
                 let finals = &self.finals[(t - 1) * size..][..size];
                 for (fresh, last) in self.fresh.iter_mut().zip(finals) {
                     *fresh += last;
                 }
-                let ancestor = self.ancestors[self.row(t) + slot];
-                let sum = exponentiate(self.fresh, self.ends, &mut 0);
-                sum.map_or(ancestor, |sum| choose(stream, self.ends, sum.total))
+                let ancestor = self.ancestors[t * size + slot];
+                let sum = exponentiate(self.fresh, ends, &mut 0);
+                sum.map_or(ancestor, |sum| choose(stream, ends, sum.total))
             } else {
-                self.ancestors[self.row(t) + slot]
+                self.ancestors[t * size + slot]
             };
         }
     }
+}
+
+fn normalise(weights: &mut [f64], sum: Sum) {
+    let scale = sum.total.recip();
+    weights.iter_mut().for_each(|weight| *weight *= scale);
 }
 
 fn repeat(state: &[f64], out: &mut [f64]) {

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa::{Columns, LogDensity, PathGuide, StateSpace, Stream, enumerate};
-use mcsa_kernels::{ConditionalSmc, Smc};
+use mcsa_kernels::{ConditionalSmc, PathKernel, Smc};
 use mcsa_models::HiddenMarkov;
 use mcsa_theory::Transition;
 

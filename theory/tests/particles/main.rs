@@ -8,7 +8,7 @@ mod mutants;
 mod published;
 mod sketch;
 
-use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, Resampling, Smc, Untwisted};
+use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc, Untwisted};
 use mcsa_models::HiddenMarkov;
 use mcsa_theory::{Evidence, Transition, Verdict};
 

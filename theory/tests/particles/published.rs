@@ -2,7 +2,7 @@
 
 use mcsa::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, Seed, Stream};
 use mcsa_families::Twisted;
-use mcsa_kernels::{ConditionalSmc, Lineage, Paths, Resampling};
+use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::LinearGaussianSeries;
 
 use super::sketch::{Mistake, Sketch};

@@ -1,0 +1,29 @@
+//! Targets made up to try methods on.
+
+use faer::Mat;
+use mcsa::Error;
+use mcsa_models::{Gaussian, Mixture};
+
+use super::Target;
+
+/// Mean `1, -1, 1, ..`, standard deviations spread geometrically from 0.5 to 2, every pair with the same correlation.
+///
+/// # Errors
+/// If the correlation makes no covariance: it must lie in `(-1/(dim - 1), 1)`.
+pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Error> {
+    let scale = |i: usize| 0.5 * 4.0_f64.powf(i as f64 / (dim.max(2) - 1) as f64);
+    let mean = (0..dim).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let entry = |i, j| scale(i) * scale(j) * if i == j { 1.0 } else { correlation };
+    Gaussian::new(mean, Mat::from_fn(dim, dim, entry).as_ref())
+}
+
+impl Target {
+    /// The target, if it is a mixture.
+    pub(super) fn mixture(&self) -> Result<Mixture, Error> {
+        match self {
+            Self::Moons { per_moon, noise } => Mixture::moons(*per_moon, *noise),
+            Self::Modes { dim, distance, share } => Mixture::modes(*dim, *distance, *share),
+            _ => Err(Error::invalid(format!("{} is no mixture", self.kind()))),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Expectation propagation, as a method among others.
+
+use std::time::Instant;
+
+use faer::MatRef;
+use mcsa::Error;
+use mcsa_models::{Link, Probit};
+use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
+
+use super::{Done, average};
+use crate::catalog::{Target, of_labels};
+use crate::data::{Catalogue, Dataset};
+use crate::plan::Job;
+use crate::store::{Ended, Row};
+
+/// Sweeps over the rows of a probit regression; the one row of numbers has the sweeps as its step. Predictions take the whole
+/// covariance that is found, not its diagonal.
+pub(super) fn propagate(
+    target: &Target,
+    sweeps: usize,
+    job: &Job,
+    catalogue: &Catalogue,
+) -> Result<Done, Error> {
+    let (train, test) = target.probit_rows(catalogue, job.seed)?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "seconds are told beside the counts; no number depends on them"
+    )]
+    let since = Instant::now();
+    let propagation = ExpectationPropagation { sweeps: sweeps as u64, ..ExpectationPropagation::default() };
+    let Propagated { gaussian, log_evidence, sweeps, .. } =
+        propagation.probit(train.x.as_ref(), &train.y, 1.0)?;
+    let seconds = since.elapsed().as_secs_f64();
+    let mut row = Row { step: sweeps, values: [("log_z".to_owned(), log_evidence)].into() };
+    if let Some(test) = test {
+        let odds = |data: &Dataset| log_odds(data, &gaussian.mean, gaussian.covariance.as_ref());
+        let measures = of_labels(&odds(&test), &test, &odds(&train), &train);
+        row.values.extend(measures.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    let variances: Vec<f64> = gaussian.scales().iter().map(|scale| scale * scale).collect();
+    average::record(&gaussian.mean, &variances, &mut row.values);
+    let terms = sweeps * train.rows() as u64;
+    let counts = [("terms_matched".to_owned(), terms)].into();
+    Ok((vec![row], Ended { counts, seconds, ..Ended::default() }))
+}
+
+/// `Phi(x' m / sqrt(1 + x' S x))` as log odds, row by row.
+fn log_odds(data: &Dataset, mean: &[f64], covariance: MatRef<'_, f64>) -> Vec<f64> {
+    let odds = |i: usize| {
+        let row = data.x.row(i);
+        let (mut f, mut spread) = (0.0, 0.0);
+        for (j, x) in row.iter().enumerate() {
+            f += x * mean[j];
+            spread += x * row.iter().enumerate().map(|(k, y)| covariance[(j, k)] * y).sum::<f64>();
+        }
+        Probit::log_odds_of_normal(f, spread)
+    };
+    (0..data.rows()).map(odds).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa::Seed;
+    use mcsa_models::log_odds_from_moments;
+
+    /// With a diagonal covariance it is what the library says of independent weights.
+    #[test]
+    fn without_correlation_it_is_the_mean_field_prediction() {
+        let target = Target::Probit { data: "pima".into(), complete: false };
+        let (_, test) = target.probit_rows(&Catalogue::new(None), Seed::new(1)).unwrap();
+        let test = test.unwrap();
+        let (mean, variance) = ([0.01; 9], [1e-4; 9]);
+        let covariance = faer::Mat::from_fn(9, 9, |i, k| if i == k { variance[i] } else { 0.0 });
+        let mut expected = vec![0.0; test.rows()];
+        log_odds_from_moments::<Probit>(test.x.as_ref(), &mean, &variance, &mut expected);
+        let found = log_odds(&test, &mean, covariance.as_ref());
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12 * b.abs().max(1.0)));
+    }
+}

@@ -1,0 +1,74 @@
+//! Paths drawn anew.
+
+use faer::Mat;
+use mcsa::{Error, PathGuide, Record, StateSpace, Stream};
+use serde::{Deserialize, Serialize};
+
+use super::{PathKernel, Paths, Smc, Untwisted};
+
+/// Paths drawn anew in every step by sequential Monte Carlo that retains none: what MSC compares its kernel with (MSC, section
+/// 4.3). Twists of the guide move particles and do not weigh them, as in that comparison.
+///
+/// No kernel of the posterior: with few particles the law of a path is that of neither guide nor posterior, and an average over it
+/// is biased however long it is. If all weights vanish the path stays, and that is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreshPaths {
+    /// What draws them.
+    pub smc: Smc,
+}
+
+/// What a step of [`FreshPaths`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FreshPathsInfo {
+    /// The estimate of the log evidence, averaged over paths that were drawn.
+    pub log_evidence: f64,
+    /// Paths that stayed because weights vanished.
+    pub vanished: u64,
+}
+
+impl Record for FreshPathsInfo {
+    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("log_evidence", self.log_evidence);
+        sink("vanished", self.vanished as f64);
+    }
+}
+
+impl PathKernel for FreshPaths {
+    type Info = FreshPathsInfo;
+
+    fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        self.smc.path_work_len(target)
+    }
+
+    fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
+        Paths::new(target, positions).map_err(|error| error.within("FreshPaths"))
+    }
+
+    fn step<P, G>(
+        &self,
+        target: &P,
+        guide: &mut G,
+        paths: &mut Paths,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> FreshPathsInfo
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per path");
+        let mut guide = Untwisted { model: target, guide };
+        let (mut sum, mut vanished) = (0.0, 0);
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let path = paths.positions.col_as_slice_mut(j);
+            let log_evidence = self.smc.draw_path_into(target, &mut guide, lane, path, work);
+            match log_evidence {
+                f64::NEG_INFINITY => vanished += 1,
+                log_evidence => sum += log_evidence,
+            }
+        }
+        let drawn = lanes.len() as u64 - vanished;
+        FreshPathsInfo { log_evidence: sum / drawn as f64, vanished }
+    }
+}
