@@ -14,10 +14,11 @@ mod regression;
 mod rule;
 mod target;
 mod title;
+mod weights;
 
 pub use approximation::{Approximation, Beginning};
 pub use judge::{Judge, Measures};
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
-pub(crate) use regression::NEAR_ZERO;
 pub use rule::{Rule, RuleState};
 pub use target::{Posterior, Problem, Target, correlated_gaussian};
+pub(crate) use weights::PLACES;

@@ -8,6 +8,7 @@ pub(crate) mod bias_bound;
 mod conditional_variance;
 mod convergence;
 mod cost;
+mod curves;
 mod gaussian;
 mod gradient_variance;
 mod logistic;
@@ -146,6 +147,9 @@ impl Claim {
 }
 
 impl Verdict {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 4] = [Self::Agree, Self::Disagree, Self::TooLittle, Self::NotReproducible];
+
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
