@@ -208,7 +208,9 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
 fn pruning(evidence: &Evidence) -> Figure {
     let sets = sets(evidence);
     let panels = sets.iter().map(|set| {
-        let x = Axis::linear("Mean of a weight under *q*").spanning(-1.5, 1.5);
+        let shown: Vec<&(String, f64)> = PLACES.iter().filter(|(_, place)| place.abs() <= 1.5).collect();
+        let edge = shown.last().map_or(1.5, |(_, place)| *place);
+        let x = Axis::linear("Mean of a weight under *q*").spanning(-edge, edge);
         let (mut bands, mut lines, mut highest) = (Vec::new(), Vec::new(), f64::MIN_POSITIVE);
         for series in evidence.of_target(set) {
             if !matches!(series.method().kind(), "pmcsa" | "stl") {
@@ -216,7 +218,7 @@ fn pruning(evidence: &Evidence) -> Figure {
             }
             let (name, style) = look(&series);
             let (mut places, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
-            for (name, place) in PLACES.iter().filter(|(_, place)| place.abs() <= 1.5) {
+            for (name, place) in &shown {
                 let Some(interval) = bootstrap(&series.last(name), 0.8) else { continue };
                 places.push(*place);
                 let values = [interval.low, interval.value, interval.high];
