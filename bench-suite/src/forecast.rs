@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::data::Catalogue;
 use crate::kinds::{Due, Running, Task};
 use crate::plan::Job;
-use crate::runner::span;
+use crate::runner::{span, tell};
 use crate::store::{Kept, Outcome, Store};
 
 /// What jobs have cost: seconds per unit of work, and per row that was measured.
@@ -123,6 +123,7 @@ impl Forecast {
         for job in jobs.iter().filter(|job| !self.knows(&job.task)) {
             firsts.entry(key(&job.task)).or_insert(job);
         }
+        tell(&format!("timing a piece of each of {} tasks that have no result yet", firsts.len()));
         let store = Store::new(folder);
         let pieces: Vec<&Job> = firsts.into_values().collect();
         let found: Vec<Outcome> = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue)).collect();
@@ -142,8 +143,12 @@ fn piece(job: &Job, store: &Store, catalogue: &Catalogue) -> Option<Outcome> {
     let running = Running { store, catalogue, checkpoint, progress: &progress, last: &|_| () };
     let mut length = 1;
     loop {
-        let task = job.task.of_length(length);
+        let mut task = job.task.of_length(length.min(job.task.length()));
         let is_whole = task == job.task;
+        if let Task::Fit(fit) = &mut task {
+            // Two rows tell what a row costs.
+            fit.trace.points = 1;
+        }
         let short = Job { task, ..job.clone() };
         short.run(&running).ok()?;
         let Ok(Kept::Fresh(outcome)) = store.kept(&short) else { return None };

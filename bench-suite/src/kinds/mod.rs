@@ -120,7 +120,16 @@ impl Task {
         }
     }
 
-    /// The same with another length, in steps, transitions or parameters.
+    /// Its length, in steps, transitions or parameters.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.steps,
+            Self::Variance(variance) => variance.transitions,
+            Self::Scatter(scatter) => scatter.lambdas,
+        }
+    }
+
+    /// The same with another length.
     pub fn of_length(&self, length: u64) -> Self {
         let mut task = self.clone();
         match &mut task {

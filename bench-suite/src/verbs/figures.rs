@@ -112,7 +112,6 @@ impl Figures {
         }
         let mut forecast = Forecast::of_kept(&store, &kept)?;
         if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
-            tell("timing a piece of each task that has no result yet");
             let folder = std::env::temp_dir().join(format!("mcsa-timing-{}", std::process::id()));
             forecast.calibrate(jobs, &catalogue, &folder);
         }
