@@ -103,9 +103,24 @@ fn caption(evidence: &Evidence, middle: &str, band: &str) -> String {
     text + &status(evidence)
 }
 
+/// Methods that are planned with fewer replicates than the others.
+fn fewer(evidence: &Evidence) -> String {
+    let Ok(preset) = evidence.experiment.preset(evidence.preset) else { return String::new() };
+    let mut told: Vec<String> = Vec::new();
+    for series in evidence.series() {
+        let count = preset.replicates_of(series.task);
+        let text = format!(" Of {} there are {count}.", look::name(series.method().kind()));
+        if count < preset.replicates && !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.concat()
+}
+
 /// Preset, what is missing, and what failed.
 pub(super) fn status(evidence: &Evidence) -> String {
     let mut text = format!(" Preset *{}*.", evidence.preset.name());
+    text.push_str(&fewer(evidence));
     if evidence.missing > 0 {
         text.push_str(&format!(" {} jobs have not been run.", evidence.missing));
     }
