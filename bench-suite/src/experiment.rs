@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcsa::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::Method;
+use crate::catalog::{Beginning, Method};
 use crate::kinds::{Fits, PathFits, Scatters, Shapes, Task, Variances};
 
 /// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]`, `[scatter]`, `[paths]` or `[shapes]` plan
@@ -19,6 +19,9 @@ use crate::kinds::{Fits, PathFits, Scatters, Shapes, Task, Variances};
 pub struct Experiment {
     /// Its name: that of its file, and of its folder of results.
     pub id: String,
+    /// Other names it answers to: those of figures that come of the same fits.
+    #[serde(default)]
+    pub also: Vec<String>,
     /// What a reader sees above its figure.
     pub title: String,
     /// What it reproduces, by citation key: `CW, Fig. 6`.
@@ -102,6 +105,12 @@ pub struct Preset {
     pub methods: Option<Vec<String>>,
     /// Only methods with these budgets.
     pub budgets: Option<Vec<usize>>,
+    /// Fewer replicates for some kinds of methods, `hmc = 5`, or for one on one target, `"hmc on pima" = 0`.
+    #[serde(default)]
+    pub fewer: BTreeMap<String, u64>,
+    /// Where fits begin as well, each in turn.
+    #[serde(default)]
+    pub also_from: Vec<Beginning>,
     /// Of the optimisers of the file only every so-manieth, beginning with the first.
     pub stride: Option<usize>,
     /// Sets of chains beside each fit, from which the variance of its direction is measured; none if absent.
@@ -120,6 +129,11 @@ impl Experiment {
             toml::from_str(text).map_err(|error| place(Error::invalid(error.to_string())))?;
         experiment.check().map_err(place)?;
         Ok(experiment)
+    }
+
+    /// Whether it answers to this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.also.iter().any(|also| also == name)
     }
 
     /// Whether there is nothing to run.
@@ -174,7 +188,9 @@ impl Experiment {
         named(&preset.targets, "targets", &|task, label| task.target().label() == label)?;
         named(&preset.methods, "methods", &|task, label| task.method().kind() == label)?;
         let budgets = preset.budgets.as_ref().map(|all| all.iter().map(usize::to_string).collect());
-        named(&budgets, "budgets", &|task, label| task.method().budget().to_string() == label)
+        named(&budgets, "budgets", &|task, label| task.method().budget().to_string() == label)?;
+        let fewer = Some(preset.fewer.keys().cloned().collect());
+        named(&fewer, "fewer", &|task, label| names(task).iter().any(|name| name == label))
     }
 
     /// The effort of a preset.
@@ -193,7 +209,19 @@ impl Experiment {
     }
 }
 
+/// A task among those with fewer replicates: by method and target, or by method alone.
+fn names(task: &Task) -> [String; 2] {
+    let kind = task.method().kind();
+    [format!("{kind} on {}", task.target().label()), kind.to_owned()]
+}
+
 impl Preset {
+    /// How often a task is repeated.
+    pub(crate) fn replicates_of(&self, task: &Task) -> u64 {
+        let fewer = names(task).iter().find_map(|name| self.fewer.get(name)).copied();
+        fewer.map_or(self.replicates, |fewer| fewer.min(self.replicates))
+    }
+
     /// Whether a target and a method are part of it.
     pub(crate) fn admits(&self, target: &str, method: &Method) -> bool {
         let among = |names: &Option<Vec<String>>, name: &str| {
@@ -226,6 +254,11 @@ mod tests {
         assert!(error.contains("rate is -1, expected positive and finite"), "{error}");
         let error = refused("[preset.quick]", "[preset.quick]\ntargets = ['pimma']");
         assert!(error.contains("preset.quick.targets") && error.contains("pimma"), "{error}");
+        let error = refused("[preset.quick]", "[preset.quick]\nfewer = { 'jsa on pima' = 1 }");
+        assert!(error.contains("preset.quick.fewer") && error.contains("jsa on pima"), "{error}");
+        let error =
+            refused("[[fits.target]]", "[fits.start-of]\nsnis = { kind = 'standard' }\n[[fits.target]]");
+        assert!(error.contains("fits.start-of.snis"), "{error}");
         let error = refused("[preset.quick]", "[preset.swift]");
         assert!(error.contains("swift"), "{error}");
         let error = refused("[preset.quick]", "[exhibit]\n[preset.quick]");

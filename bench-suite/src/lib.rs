@@ -37,6 +37,7 @@ pub mod draw;
 pub mod evidence;
 pub mod experiment;
 pub mod figures;
+pub mod forecast;
 pub mod grid;
 pub mod instance;
 pub mod interval;

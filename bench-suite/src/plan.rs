@@ -82,7 +82,8 @@ pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) 
         replicate,
         seed: experiment.seed().child(replicate),
     };
-    let jobs = (0..effort.replicates).flat_map(|r| tasks.iter().map(move |task| (r, *task)));
+    let repeated = |r: u64| tasks.iter().filter(move |task| r < effort.replicates_of(task));
+    let jobs = (0..effort.replicates).flat_map(|r| repeated(r).map(move |task| (r, *task)));
     let jobs = jobs.map(|(replicate, task)| job(replicate, task)).collect();
     Ok(Plan { jobs, absent })
 }
@@ -109,6 +110,21 @@ mod tests {
             other.data = Some("other bytes".into());
             assert!(!names.contains(&other.id()));
         }
+    }
+
+    #[test]
+    fn some_tasks_have_fewer_replicates() {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab2-logistic")).unwrap();
+        let mut experiment = entry.experiment().unwrap();
+        let preset = experiment.presets.get_mut(&PresetName::Quick).unwrap();
+        (preset.replicates, preset.methods) = (4, Some(vec!["pmcsa".into(), "jsa".into()]));
+        preset.fewer = [("jsa".to_owned(), 3), ("jsa on pima".to_owned(), 0)].into();
+        let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+        let count = |kind: &str, set: &str| {
+            jobs.iter().filter(|j| j.task.method().kind() == kind && j.task.target().label() == set).count()
+        };
+        assert_eq!([count("pmcsa", "pima"), count("jsa", "pima")], [4, 0]);
+        assert_eq!(count("jsa", "german_credit_numeric"), 3);
     }
 
     /// Published test vectors of FNV-1a, 128 bits.

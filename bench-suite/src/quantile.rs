@@ -6,7 +6,9 @@ pub(crate) fn quantile(values: &mut [f64], level: f64) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
     let place = level.clamp(0.0, 1.0) * last as f64;
     let (low, share) = (place.floor() as usize, place.fract());
-    values[low] + share * (values[(low + 1).min(last)] - values[low])
+    let (below, above) = (values[low], values[(low + 1).min(last)]);
+    // Between equal infinities a difference would be no number.
+    if below == above { below } else { below + share * (above - below) }
 }
 
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod tests {
         assert_eq!(quantile(&mut values, 0.5), 2.5);
         assert_eq!(quantile(&mut values, 1.0), 5.0);
         assert_eq!(quantile(&mut [7.0], 0.3), 7.0);
+        assert_eq!(quantile(&mut [1.0, f64::INFINITY, f64::INFINITY], 0.75), f64::INFINITY);
         assert!(quantile(&mut [], 0.5).is_nan());
     }
 }

@@ -41,18 +41,18 @@ macro_rules! entry {
 /// In the order of the report.
 pub const REGISTRY: [Entry; 27] = [
     entry!("gaussian", gaussian),
-    entry!("mcmcse-tab2", logistic),
-    entry!("cw-fig2", logistic_speed),
-    entry!("cw-fig6", convergence),
-    entry!("cw-fig7", conditional_variance),
-    entry!("cw-fig4b", stock),
-    entry!("cw-tab2", taxonomy, figures::none, tables::taxonomy),
-    entry!("mcmcse-fig2", bias_bound),
-    entry!("mcmcse-fig3", variance_divergence),
-    entry!("mcmcse-fig6", radon),
-    entry!("mcmcse-tab3", processes),
-    entry!("pmcsa-tab1", bounds, figures::none, tables::bounds),
-    entry!("pmcsa-tab2", cost, figures::none, tables::cost),
+    entry!("k000-tab2-logistic", logistic),
+    entry!("k003-fig2-logistic", logistic_speed),
+    entry!("k003-fig6-isotropic-gaussian", convergence),
+    entry!("k003-fig7-conditional-variance", conditional_variance),
+    entry!("k003-fig4b-stock", stock),
+    entry!("k003-tab2-kernels", taxonomy, figures::none, tables::taxonomy),
+    entry!("k000-fig2-bias-bound", bias_bound),
+    entry!("k000-fig3-var-vs-kl", variance_divergence),
+    entry!("k000-fig6-radon", radon),
+    entry!("k000-tab3-gpc", processes),
+    entry!("mcsa-tab-rates", bounds, figures::none, tables::bounds),
+    entry!("mcsa-tab-cost", cost, figures::none, tables::cost),
     entry!("theory", papers),
     entry!("mcsa-fig-gradvar", gradient_variance),
     entry!("mcsa-fig-stepsize", step_size),
@@ -87,6 +87,16 @@ mod tests {
     fn an_experiment_is_called_as_its_file() {
         for entry in &REGISTRY {
             assert_eq!(format!("experiments/{}.toml", entry.experiment().unwrap().id), entry.file);
+        }
+    }
+
+    #[test]
+    fn no_two_experiments_answer_to_one_name() {
+        let mut names = std::collections::HashSet::new();
+        for entry in &REGISTRY {
+            let experiment = entry.experiment().unwrap();
+            let all = std::iter::once(experiment.id).chain(experiment.also);
+            all.for_each(|name| assert!(names.insert(name.clone()), "{name}"));
         }
     }
 }

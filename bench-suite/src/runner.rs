@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcsa::Error;
 
 use crate::data::Catalogue;
-use crate::kinds::{Due, Running};
+use crate::forecast::Forecast;
+use crate::kinds::{Due, Running, Task};
 use crate::plan::Job;
 use crate::store::Store;
 
@@ -24,6 +25,8 @@ pub struct Runner<'a> {
     pub catalogue: &'a Catalogue,
     /// How many at once; 0 is one per processor. Results do not depend on it.
     pub threads: usize,
+    /// What is known of the time jobs take.
+    pub forecast: &'a Forecast,
 }
 
 /// What a run did.
@@ -40,40 +43,51 @@ pub struct Ran {
 }
 
 /// What has been learned of the time that jobs take, for an estimate of what is left.
-struct Clock {
-    /// Seconds and number of jobs that ended, by task.
-    known: HashMap<String, (f64, usize)>,
-    /// Jobs still to be run, by task: how many, and the work of each.
-    left: HashMap<String, (usize, u64)>,
-    /// Seconds and work of all that ended.
-    all: (f64, u64),
+struct Clock<'f> {
+    forecast: &'f Forecast,
+    /// Seconds and number of jobs that ended, by task and length.
+    known: HashMap<(String, u64), (f64, usize)>,
+    /// How many jobs are still to be run, by task and length, with one of them.
+    left: HashMap<(String, u64), (usize, Task)>,
+    /// Seconds of all that ended, and what was foreseen.
+    all: (f64, f64),
     shown: Instant,
 }
 
-impl Clock {
-    fn of(jobs: &[&Job]) -> Self {
+impl<'f> Clock<'f> {
+    fn of(jobs: &[&Job], forecast: &'f Forecast) -> Self {
         let mut left = HashMap::new();
         for job in jobs {
-            left.entry(job.task.title()).or_insert((0, job.task.work())).0 += 1;
+            left.entry(Self::key(job)).or_insert_with(|| (0, job.task.clone())).0 += 1;
         }
-        Self { known: HashMap::new(), left, all: (0.0, 0), shown: now() }
+        Self { forecast, known: HashMap::new(), left, all: (0.0, 0.0), shown: now() }
+    }
+
+    fn key(job: &Job) -> (String, u64) {
+        (format!("{} {}", job.experiment, job.task.title()), job.task.work())
+    }
+
+    /// What the task takes by itself, in seconds or, where nothing was timed, in work.
+    fn foreseen(&self, task: &Task) -> f64 {
+        self.forecast.seconds(task).unwrap_or(task.work() as f64)
     }
 
     fn ended(&mut self, job: &Job, seconds: f64) {
-        let known = self.known.entry(job.task.title()).or_default();
+        let known = self.known.entry(Self::key(job)).or_default();
         (known.0, known.1) = (known.0 + seconds, known.1 + 1);
-        self.all = (self.all.0 + seconds, self.all.1 + job.task.work());
-        if let Some(left) = self.left.get_mut(&job.task.title()) {
+        self.all = (self.all.0 + seconds, self.all.1 + self.foreseen(&job.task));
+        if let Some(left) = self.left.get_mut(&Self::key(job)) {
             left.0 = left.0.saturating_sub(1);
         }
     }
 
-    /// Processor seconds still to be spent: by the mean of the same task, or else by its work.
+    /// Processor seconds still to be spent: by the mean of the same jobs, or else by what is foreseen of them, times by how much
+    /// those that ended took longer.
     fn rest(&self) -> f64 {
-        let rate = self.all.0 / self.all.1.max(1) as f64;
-        let each = |(title, (count, work)): (&String, &(usize, u64))| {
-            let seconds = self.known.get(title).map_or(*work as f64 * rate, |(sum, n)| sum / *n as f64);
-            *count as f64 * seconds
+        let longer = if self.all.1 > 0.0 { self.all.0 / self.all.1 } else { 1.0 };
+        let each = |(key, (count, task)): (&(String, u64), &(usize, Task))| {
+            let known = self.known.get(key).map(|(sum, count)| sum / *count as f64);
+            *count as f64 * known.unwrap_or_else(|| longer * self.foreseen(task))
         };
         self.left.iter().map(each).sum()
     }
@@ -97,7 +111,7 @@ impl Runner<'_> {
         let start = now();
         let bar = bar(jobs.len());
         let (next, errors, clock) =
-            (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Clock::of(jobs)));
+            (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Clock::of(jobs, self.forecast)));
         let go_on = |_| true;
         let running = Running {
             store: self.store,
@@ -136,7 +150,7 @@ impl Runner<'_> {
 }
 
 #[expect(clippy::print_stderr, reason = "where there is no terminal, progress is a line now and then")]
-fn tell(message: &str) {
+pub(crate) fn tell(message: &str) {
     eprintln!("{message}");
 }
 
@@ -155,5 +169,31 @@ pub fn span(seconds: f64) -> String {
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::PresetName;
+    use crate::plan::plan;
+    use crate::registry::REGISTRY;
+
+    /// Jobs that take twice what their work says, then one that is known.
+    #[test]
+    fn what_is_left_is_learned_from_what_ended() {
+        let jobs =
+            plan(&REGISTRY[0].experiment().unwrap(), PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+        let jobs: Vec<&Job> = jobs.iter().collect();
+        let forecast = Forecast::default();
+        let mut clock = Clock::of(&jobs, &forecast);
+        let work = |jobs: &[&Job]| jobs.iter().map(|job| job.task.work() as f64).sum::<f64>();
+        assert_eq!(clock.rest(), work(&jobs));
+        clock.ended(jobs[0], 2.0 * jobs[0].task.work() as f64);
+        assert!((clock.rest() / (2.0 * work(&jobs[1..])) - 1.0).abs() < 1e-12);
+        for job in &jobs[1..] {
+            clock.ended(job, 1.0);
+        }
+        assert_eq!(clock.rest(), 0.0);
     }
 }

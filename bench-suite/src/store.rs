@@ -37,6 +37,9 @@ pub struct Ended {
     pub counts: BTreeMap<String, u64>,
     /// Seconds of one processor, without what was measured along the way.
     pub seconds: f64,
+    /// Seconds spent on measuring.
+    #[serde(default)]
+    pub measuring: f64,
 }
 
 /// A job with the rows it gave.

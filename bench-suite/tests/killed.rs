@@ -52,7 +52,7 @@ fn folder(name: &str) -> PathBuf {
 /// Every bit of a result but the seconds, which are the one thing that differs.
 fn result(folder: &Path, job: &Job) -> Outcome {
     let Kept::Fresh(mut outcome) = Store::new(folder).kept(job).unwrap() else { panic!("no result") };
-    outcome.ended.seconds = 0.0;
+    (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
     for row in &mut outcome.rows {
         assert!(row.values.remove("seconds").is_some());
     }

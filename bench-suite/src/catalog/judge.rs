@@ -17,6 +17,14 @@ pub trait Judge: Send + Sync {
     /// # Errors
     /// If the params are at the border of what can be computed, such as a covariance without a Cholesky factor.
     fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error>;
+
+    /// What else is to be said at the end of a fit: by default nothing.
+    ///
+    /// # Errors
+    /// As for [`Judge::measure`].
+    fn measure_last(&self, _family: &dyn Gaussian, _params: &[f64]) -> Result<Measures, Error> {
+        Ok(Measures::new())
+    }
 }
 
 /// Both divergences from a Gaussian target, exactly.

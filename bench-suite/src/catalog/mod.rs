@@ -20,14 +20,16 @@ mod shape;
 mod target;
 mod title;
 mod volatility;
+mod weights;
 
 pub use approximation::{Approximation, Beginning};
 pub use judge::{Judge, Measures};
 pub use made_up::correlated_gaussian;
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
 pub use reference::Reference;
-pub(crate) use regression::{NEAR_ZERO, of_labels};
+pub(crate) use regression::of_labels;
 pub use rule::{Rule, RuleState};
 pub use shape::{Shape, Shaped};
 pub use target::{Posterior, Problem, Target};
 pub use volatility::First;
+pub(crate) use weights::PLACES;

@@ -10,6 +10,7 @@ use mcsa_models::{
 };
 
 use super::judge::tail_shape;
+use super::weights::{density, of_weights};
 use super::{Judge, Measures, Posterior};
 use crate::as_published::{kernel, predictive_variance};
 use crate::data::{Dataset, Scaling};
@@ -71,8 +72,11 @@ impl Judge for ProcessLabels {
     }
 }
 
+/// Before the weights of a network come the logarithms of two precisions.
+const FIRST_WEIGHT: usize = 2;
+
 /// Root mean squared error and mean log predictive density of responses, in the units of the data; and how many of the
-/// network's weights have means near zero.
+/// network's weights have means near zero, at the end with their density.
 pub(super) struct Responses {
     pub(super) model: Arc<NeuralRegression>,
     pub(super) test: Dataset,
@@ -86,31 +90,14 @@ impl Judge for Responses {
         self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
         let lpd = normal_log_predictive_density(&means, &spreads, &self.test.y);
         let mut measures = of_responses(&means, lpd, &self.test, &self.scaling);
-        measures.extend(of_weights(&mean[2..]));
+        measures.extend(of_weights(&mean[FIRST_WEIGHT..]));
         Ok(measures)
     }
-}
 
-/// The share of weights whose mean is closer to zero than each of these, and the standard deviation of the means.
-fn of_weights(means: &[f64]) -> impl Iterator<Item = (&'static str, f64)> {
-    let count = means.len() as f64;
-    let share = |bound: f64| means.iter().filter(|mean| mean.abs() < bound).count() as f64 / count;
-    let shares: Vec<_> = NEAR_ZERO.iter().map(|&(name, bound)| (name, share(bound))).collect();
-    let centre = means.iter().sum::<f64>() / count;
-    let square = means.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / count;
-    shares.into_iter().chain([("weights_deviation", square.sqrt())])
+    fn measure_last(&self, family: &dyn Gaussian, params: &[f64]) -> Result<Measures, Error> {
+        Ok(density(&family.mean(params)[FIRST_WEIGHT..]))
+    }
 }
-
-/// Names of shares, with their bounds.
-pub(crate) const NEAR_ZERO: [(&str, f64); 7] = [
-    ("weights_below_0.01", 0.01),
-    ("weights_below_0.03", 0.03),
-    ("weights_below_0.1", 0.1),
-    ("weights_below_0.3", 0.3),
-    ("weights_below_1", 1.0),
-    ("weights_below_3", 3.0),
-    ("weights_below_10", 10.0),
-];
 
 fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> Measures {
     let error = root_mean_squared_error(means, &test.y);

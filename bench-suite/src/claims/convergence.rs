@@ -1,7 +1,9 @@
 //! Of convergence on the Gaussian with independent coordinates.
 
+use super::curves::Curves;
+use super::resampling::median;
 use super::{Claim, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
+use crate::evidence::Evidence;
 
 const BUDGETS: [usize; 3] = [4, 16, 64];
 
@@ -27,71 +29,55 @@ pub fn convergence() -> Vec<Claim> {
     ]
 }
 
-fn of<'a>(evidence: &'a Evidence, kind: &str, budget: usize) -> Option<Series<'a>> {
-    evidence.find(|series| series.is(kind, budget))
+/// Curves of the divergence of methods with their N; nothing if one has not been run.
+fn curves(evidence: &Evidence, methods: &[(&str, usize)]) -> Option<Curves> {
+    let series = |(kind, budget): &(&str, usize)| evidence.find(|series| series.is(kind, *budget));
+    Curves::of(&methods.iter().map(series).collect::<Option<Vec<_>>>()?, "kl")
 }
 
-/// Steps, and the median divergence at each.
-fn medians(series: &Series<'_>) -> (Vec<f64>, Vec<f64>) {
-    let (steps, [median]) = series.quantiles("kl", [0.5]);
-    (steps, median)
-}
-
-/// The first recorded step at which the median is half of the first; infinite if none is.
-fn half_time(series: &Series<'_>) -> f64 {
-    let (steps, median) = medians(series);
-    let Some(first) = median.first() else { return f64::NAN };
-    let found = steps.iter().zip(&median).find(|(_, value)| **value <= 0.5 * first);
-    found.map_or(f64::INFINITY, |(step, _)| *step)
-}
-
-/// The largest rise of the median above its least value so far, in units of the first.
-fn rise(series: &Series<'_>) -> f64 {
-    let (_, median) = medians(series);
-    let Some(first) = median.first() else { return f64::NAN };
-    let (mut least, mut rise) = (*first, 0.0_f64);
-    for value in &median {
+/// The largest rise of a curve above its least value so far, in units of the first.
+fn rise(curve: &[f64]) -> f64 {
+    let (mut least, mut rise) = (curve[0], 0.0_f64);
+    for value in curve {
         rise = rise.max(value - least);
         least = least.min(*value);
     }
-    rise / first
+    rise / curve[0]
 }
 
 fn parallel_is_first(evidence: &Evidence) -> Finding {
-    let mut ratios = Vec::new();
-    for budget in BUDGETS {
-        let time = |kind| of(evidence, kind, budget).map(|series| half_time(&series));
-        let (Some(parallel), Some(msc), Some(rb)) = (time("pmcsa"), time("msc"), time("msc-rb")) else {
-            return Finding::too_little(format!("no fits with N = {budget}"));
-        };
-        ratios.push(least([msc, rb]) / parallel);
-    }
-    Finding::at_least(
-        least(ratios),
-        1.0,
-        "half-time of the faster of MSC and MSC-RB over that of pMCSA, least over N",
-    )
+    let methods: Vec<_> =
+        BUDGETS.iter().flat_map(|n| ["pmcsa", "msc", "msc-rb"].map(|kind| (kind, *n))).collect();
+    let Some(curves) = curves(evidence, &methods) else { return Finding::too_little(MISSING) };
+    let worst = |columns: &[Vec<f64>]| {
+        let half_time = |curve: &Vec<f64>| curves.first(curve, |value| value <= 0.5 * curve[0]);
+        let times: Vec<f64> = curves.each(columns, median).iter().map(half_time).collect();
+        least(times.chunks(3).map(|times| least([times[1], times[2]]) / times[0]))
+    };
+    let what = "half-time of the faster of MSC and MSC-RB over that of pMCSA, least over N";
+    Finding::at_least_of(&curves.columns, worst, 1.0, what)
 }
 
+const RISES: &str = "largest rise of the median divergence, in units of the first";
+
 fn single_overshoots(evidence: &Evidence) -> Finding {
-    let rises = ["msc", "msc-rb"].map(|kind| of(evidence, kind, 64).map(|series| rise(&series)));
-    let [Some(msc), Some(rb)] = rises else { return Finding::too_little("no fits with N = 64") };
-    Finding::at_least(
-        least([msc, rb]),
-        RISE,
-        "largest rise of the median divergence, in units of the first, the smaller of both",
-    )
+    let Some(curves) = curves(evidence, &[("msc", 64), ("msc-rb", 64)]) else {
+        return Finding::too_little(MISSING);
+    };
+    let smaller = |columns: &[Vec<f64>]| least(curves.each(columns, median).iter().map(|curve| rise(curve)));
+    Finding::at_least_of(&curves.columns, smaller, RISE, &format!("{RISES}, the smaller of both"))
 }
 
 fn parallel_does_not(evidence: &Evidence) -> Finding {
-    let rises = [16, 64].map(|budget| of(evidence, "pmcsa", budget).map(|series| rise(&series)));
-    let [Some(some), Some(many)] = rises else { return Finding::too_little("no fits with N of 16 and more") };
-    Finding::at_most(
-        greatest([some, many]),
-        RISE,
-        "largest rise of the median divergence, in units of the first",
-    )
+    let Some(curves) = curves(evidence, &[("pmcsa", 16), ("pmcsa", 64)]) else {
+        return Finding::too_little(MISSING);
+    };
+    let larger =
+        |columns: &[Vec<f64>]| greatest(curves.each(columns, median).iter().map(|curve| rise(curve)));
+    Finding::at_most_of(&curves.columns, larger, RISE, &format!("{RISES}, the larger of both"))
 }
+
+const MISSING: &str = "not every method was run with every N";
 
 /// What counts as a rise, as a share of the first divergence.
 const RISE: f64 = 0.02;
@@ -106,7 +92,8 @@ mod tests {
 
     /// A divergence that falls at a rate, with a bump half way.
     fn verdicts(rate: fn(&str) -> f64, bump: fn(&str) -> f64) -> Vec<Verdict> {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("cw-fig6")).unwrap();
+        let entry =
+            REGISTRY.iter().find(|entry| entry.file.contains("k003-fig6-isotropic-gaussian")).unwrap();
         let rows = |task: &Task, _: u64, step: u64| {
             let kind = task.method().kind();
             let bumped = if step == 1500 { bump(kind) } else { 0.0 };
@@ -132,7 +119,8 @@ mod tests {
 
     #[test]
     fn without_rows_all_abstain() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("cw-fig6")).unwrap();
+        let entry =
+            REGISTRY.iter().find(|entry| entry.file.contains("k003-fig6-isotropic-gaussian")).unwrap();
         let mut evidence =
             Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| vec![]);
         assert!(convergence().iter().all(|claim| claim.find(&evidence).verdict == Verdict::TooLittle));

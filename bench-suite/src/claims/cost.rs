@@ -64,7 +64,7 @@ mod tests {
 
     /// As if every step had made `times` the least of everything.
     fn verdicts(times: f64) -> Vec<Verdict> {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("pmcsa-tab2")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
         let mut evidence =
             Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
         for outcome in evidence.outcomes.iter_mut().filter(|_| times > 0.0) {

@@ -1,5 +1,7 @@
 //! Of the variance of the direction along fits.
 
+use super::curves::Curves;
+use super::resampling::median;
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::Evidence;
 
@@ -37,93 +39,90 @@ pub fn gradient_variance() -> Vec<Claim> {
     ]
 }
 
-/// Steps, and the median variance at each.
-fn medians(evidence: &Evidence, kind: &str, budget: usize) -> Option<(Vec<f64>, Vec<f64>)> {
-    let series = evidence.find(|series| series.is(kind, budget))?;
-    let (steps, [median]) = series.quantiles("variance", [0.5]);
-    (!steps.is_empty()).then_some((steps, median))
+/// Curves of the variance under methods with their N; nothing if one has not been run.
+fn curves(evidence: &Evidence, methods: &[(&str, usize)]) -> Option<Curves> {
+    let series = |(kind, budget): &(&str, usize)| evidence.find(|series| series.is(kind, *budget));
+    Curves::of(&methods.iter().map(series).collect::<Option<Vec<_>>>()?, "variance")
 }
 
-/// At each step within `from..=to` that both have, the variance at N = 8 over that at N = 128.
-fn gains(evidence: &Evidence, kind: &str, from: f64, to: f64) -> Vec<(f64, f64)> {
-    let ends = [8, 128].map(|budget| medians(evidence, kind, budget));
-    let [Some((steps, few)), Some((others, many))] = ends else { return Vec::new() };
-    if steps != others {
-        return Vec::new();
-    }
-    let all = steps.iter().zip(few.iter().zip(&many)).map(|(step, (few, many))| (*step, few / many));
-    all.filter(|(step, _)| (from..=to).contains(step)).collect()
+/// The same under kinds of methods, each with the least N and the greatest.
+fn ends(evidence: &Evidence, kinds: &[&'static str]) -> Option<Curves> {
+    let methods: Vec<_> = kinds.iter().flat_map(|kind| [(*kind, 8), (*kind, 128)]).collect();
+    curves(evidence, &methods)
+}
+
+/// At each step within `from..=to`, the median variance of the first of each pair of curves over that of the second.
+fn gains(curves: &Curves, columns: &[Vec<f64>], from: u64, to: u64) -> Vec<(u64, f64)> {
+    let each = curves.each(columns, median);
+    let pairs = each.chunks(2).flat_map(|pair| {
+        curves.steps.iter().zip(pair[0].iter().zip(&pair[1])).map(|(step, (few, many))| (*step, few / many))
+    });
+    pairs.filter(|(step, _)| (from..=to).contains(step)).collect()
 }
 
 /// The least and the greatest gain, and where they are.
-fn range(gains: &[(f64, f64)]) -> String {
-    let by_gain = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+fn range(gains: &[(u64, f64)]) -> String {
+    let by_gain = |a: &&(u64, f64), b: &&(u64, f64)| a.1.total_cmp(&b.1);
     let ends = [gains.iter().min_by(by_gain), gains.iter().max_by(by_gain)];
     let [Some((first, low)), Some((second, high))] = ends else { return "none".to_owned() };
     format!("{low:.1} at iteration {first} to {high:.1} at {second}")
 }
 
-const ALWAYS: f64 = f64::INFINITY;
+const ALWAYS: u64 = u64::MAX;
+const MISSING: &str = "no variances of every method with N of 8 and 128";
 
 fn parallel_is_least(evidence: &Evidence) -> Finding {
-    let mut ratios = Vec::new();
-    for budget in [8, 16, 32, 64, 128] {
-        let Some((steps, parallel)) = medians(evidence, "pmcsa", budget) else { continue };
-        for kind in ["jsa", "msc", "msc-rb"] {
-            match medians(evidence, kind, budget) {
-                Some((others, medians)) if others == steps => {
-                    ratios.push(least(medians.iter().zip(&parallel).map(|(other, own)| other / own)));
-                }
-                _ => return Finding::too_little(format!("no variances of {kind} with N = {budget}")),
-            }
-        }
-    }
-    Finding::at_least(
-        least(ratios),
-        1.0,
-        "median variance of any other method over that of pMCSA, least over iterations and N",
-    )
+    let kinds = ["pmcsa", "jsa", "msc", "msc-rb"];
+    let budgets = [8, 16, 32, 64, 128].into_iter().filter(|n| evidence.find(|s| s.is("pmcsa", *n)).is_some());
+    let methods: Vec<_> = budgets.flat_map(|n| kinds.map(|kind| (kind, n))).collect();
+    let Some(curves) = curves(evidence, &methods) else { return Finding::too_little(MISSING) };
+    let ratio = |columns: &[Vec<f64>]| {
+        let each = curves.each(columns, median);
+        least(each.chunks(4).flat_map(|all| {
+            all[1..].iter().flat_map(|other| other.iter().zip(&all[0]).map(|(other, own)| other / own))
+        }))
+    };
+    let what = "median variance of any other method over that of pMCSA, least over iterations and N";
+    Finding::at_least_of(&curves.columns, ratio, 1.0, what)
 }
 
-/// How far the gains are outside of a range: at most 1 if all are inside.
-fn outside(gains: &[(f64, f64)], low: f64, high: f64) -> f64 {
-    greatest(gains.iter().map(|(_, gain)| greatest([gain / high, low / gain])))
+/// Claimed: all gains of a method are within a range. The number is how far they are outside: at most 1 if all are inside.
+fn within(evidence: &Evidence, kind: &'static str, low: f64, high: f64, what: &str) -> Finding {
+    let Some(curves) = ends(evidence, &[kind]) else { return Finding::too_little(MISSING) };
+    let outside = |columns: &[Vec<f64>]| {
+        greatest(
+            gains(&curves, columns, 0, ALWAYS).iter().map(|(_, gain)| greatest([gain / high, low / gain])),
+        )
+    };
+    let found = range(&gains(&curves, &curves.columns, 0, ALWAYS));
+    let what =
+        format!("gain of {what}, {found}, beyond the border of [{low:.2}, {high}], in units of the border");
+    Finding::at_most_of(&curves.columns, outside, 1.0, &what)
 }
 
 fn parallel_falls(evidence: &Evidence) -> Finding {
-    let gains = gains(evidence, "pmcsa", 0.0, ALWAYS);
-    let what =
-        format!("gain of pMCSA, {}, beyond the border of [10, 30], in units of the border", range(&gains));
-    Finding::at_most(outside(&gains, 10.0, 30.0), 1.0, what)
+    within(evidence, "pmcsa", 10.0, 30.0, "pMCSA")
 }
 
 fn single_stays(evidence: &Evidence) -> Finding {
-    let gains = gains(evidence, "msc", 0.0, ALWAYS);
-    let what =
-        format!("gain of MSC, {}, beyond the border of [1/1.4, 1.4], in units of the border", range(&gains));
-    Finding::at_most(outside(&gains, 1.0 / 1.4, 1.4), 1.0, what)
-}
-
-/// All gains of JSA and MSC-RB within some steps.
-fn others(evidence: &Evidence, from: f64, to: f64) -> Option<Vec<(f64, f64)>> {
-    let both = ["jsa", "msc-rb"].map(|kind| gains(evidence, kind, from, to));
-    both.iter().all(|gains| !gains.is_empty()).then(|| both.concat())
+    within(evidence, "msc", 1.0 / 1.4, 1.4, "MSC")
 }
 
 fn others_gain_little_early(evidence: &Evidence) -> Finding {
-    let Some(gains) = others(evidence, 0.0, 2_000.0) else {
-        return Finding::too_little("no early variances");
-    };
-    let what = format!("largest gain of JSA and MSC-RB up to iteration 2000; they are {}", range(&gains));
-    Finding::at_most(greatest(gains.iter().map(|(_, gain)| *gain)), 2.0, what)
+    let Some(curves) = ends(evidence, &["jsa", "msc-rb"]) else { return Finding::too_little(MISSING) };
+    let early =
+        |columns: &[Vec<f64>]| greatest(gains(&curves, columns, 0, 2_000).iter().map(|(_, gain)| *gain));
+    let found = range(&gains(&curves, &curves.columns, 0, 2_000));
+    let what = format!("largest gain of JSA and MSC-RB up to iteration 2000; they are {found}");
+    Finding::at_most_of(&curves.columns, early, 2.0, &what)
 }
 
 fn others_gain_late(evidence: &Evidence) -> Finding {
-    let Some(gains) = others(evidence, 9_700.0, 9_900.0) else {
-        return Finding::too_little("no variances at iteration 9800");
-    };
+    let Some(curves) = ends(evidence, &["jsa", "msc-rb"]) else { return Finding::too_little(MISSING) };
+    let late =
+        |columns: &[Vec<f64>]| least(gains(&curves, columns, 9_750, 9_850).iter().map(|(_, gain)| *gain));
     let what = "gain at iteration 9800, the smaller of JSA and MSC-RB";
-    Finding::at_least(least(gains.iter().map(|(_, gain)| *gain)), 3.0, what)
+    Finding::at_least_of(&curves.columns, late, 3.0, what)
 }
 
 #[cfg(test)]

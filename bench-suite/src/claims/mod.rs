@@ -9,6 +9,7 @@ pub(crate) mod bias_bound;
 mod conditional_variance;
 mod convergence;
 mod cost;
+mod curves;
 mod directions;
 pub(crate) mod exchange_rates;
 mod gaussian;
@@ -160,6 +161,9 @@ impl Claim {
 }
 
 impl Verdict {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 4] = [Self::Agree, Self::Disagree, Self::TooLittle, Self::NotReproducible];
+
     /// In words.
     pub fn name(self) -> &'static str {
         match self {

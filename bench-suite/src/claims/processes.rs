@@ -87,7 +87,7 @@ mod tests {
     use crate::registry::REGISTRY;
 
     fn verdicts(preset: PresetName, value: fn(&str) -> f64) -> Vec<Verdict> {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcmcse-tab3")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab3-gpc")).unwrap();
         let mut experiment = entry.experiment().unwrap();
         if let Some(preset) = experiment.presets.get_mut(&preset) {
             preset.replicates = 5;

@@ -21,6 +21,26 @@ impl Finding {
         threshold: f64,
         what: &str,
     ) -> Self {
+        Self::of_resampled(columns, statistic, threshold, what, Self::at_least)
+    }
+
+    /// Claimed in the same way: at most the threshold.
+    pub(crate) fn at_most_of(
+        columns: &[Vec<f64>],
+        statistic: impl Fn(&[Vec<f64>]) -> f64,
+        threshold: f64,
+        what: &str,
+    ) -> Self {
+        Self::of_resampled(columns, statistic, threshold, what, Self::at_most)
+    }
+
+    fn of_resampled(
+        columns: &[Vec<f64>],
+        statistic: impl Fn(&[Vec<f64>]) -> f64,
+        threshold: f64,
+        what: &str,
+        judge: fn(f64, f64, String) -> Self,
+    ) -> Self {
         let rows = columns.iter().map(Vec::len).min().unwrap_or(0);
         if rows == 0 || columns.iter().any(|column| column.len() != rows) {
             return Self::too_little(format!("{what}: not every replicate has a value"));
@@ -35,11 +55,17 @@ impl Finding {
         };
         let mut values: Vec<f64> = (0..RESAMPLES).map(|_| resampled()).collect();
         let [low, high] = [0.5 - 0.5 * LEVEL, 0.5 + 0.5 * LEVEL].map(|level| quantile(&mut values, level));
-        let what = format!("{what}, 90 % interval [{low:.3}, {high:.3}]");
-        let plain = Self::at_least(number, threshold, what);
-        let is_open = low < threshold && threshold <= high;
+        let plain = judge(number, threshold, format!("{what}, 90 % interval [{low:.3}, {high:.3}]"));
+        // Both ends have to be on the side of the number.
+        let is_open =
+            [low, high].iter().any(|end| judge(*end, threshold, String::new()).verdict != plain.verdict);
         if is_open { Self { verdict: Verdict::TooLittle, ..plain } } else { plain }
     }
+}
+
+/// The median of a column.
+pub(crate) fn median(column: &[f64]) -> f64 {
+    quantile(&mut column.to_vec(), 0.5)
 }
 
 /// The mean of a column.
@@ -63,5 +89,8 @@ mod tests {
         assert_eq!(verdict(&column, 1.0), Verdict::TooLittle);
         assert_eq!(verdict(&[], 1.0), Verdict::TooLittle);
         assert_eq!(verdict(&[f64::NAN, 1.0], 0.0), Verdict::TooLittle);
+        let at_most =
+            |threshold| Finding::at_most_of(&[column.to_vec()], |c| median(&c[0]), threshold, "").verdict;
+        assert_eq!([0.5, 1.0, 1.5].map(at_most), [Verdict::Disagree, Verdict::TooLittle, Verdict::Agree]);
     }
 }

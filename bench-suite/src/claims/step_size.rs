@@ -79,7 +79,7 @@ fn excesses(evidence: &Evidence, rule: &str, kind: &str) -> Option<Vec<(f64, f64
 }
 
 /// Iterations after which the paper looks.
-const STEPS: u64 = 10_000;
+pub(crate) const STEPS: u64 = 10_000;
 /// Near: the paper's divergence of 20, less the 7 that its curves bottom out at.
 const NEAR: f64 = 13.0;
 

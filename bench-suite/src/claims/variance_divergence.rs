@@ -129,7 +129,7 @@ mod tests {
     use crate::registry::REGISTRY;
 
     fn verdicts(variance: fn(&str, f64) -> f64, bias: fn(&str) -> f64) -> Vec<Verdict> {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcmcse-fig3")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-fig3-var-vs-kl")).unwrap();
         let rows = |task: &Task, _: u64, step: u64| {
             let (kind, n) = (task.method().kind(), task.method().budget() as f64);
             let variance = variance(kind, n);

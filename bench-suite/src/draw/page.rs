@@ -21,7 +21,7 @@ const TITLE_LINE: i32 = 1200;
 const CAPTION_SIZE: f64 = 580.0;
 const CAPTION_LINE: i32 = 800;
 /// How many notes the caption spells out.
-const MOST_NOTES: usize = 6;
+const MOST_NOTES: usize = 2;
 
 /// The ink of one panel: per layer, in order.
 type Ink = Vec<Vec<Mark>>;
@@ -209,10 +209,22 @@ fn missing(notes: &[Note]) -> String {
     if merged.is_empty() {
         return String::new();
     }
-    let spelt: Vec<String> = merged.iter().take(MOST_NOTES).map(Note::to_string).collect();
-    let more = merged.len().saturating_sub(MOST_NOTES);
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("Not drawn: {}{rest}.", spelt.join("; "))
+    // A reason that many series share is told once, with all their values.
+    let mut reasons: Vec<Vec<Note>> = Vec::new();
+    for note in merged {
+        match reasons.iter_mut().find(|known| known[0].reason == note.reason) {
+            Some(known) => known.push(note),
+            None => reasons.push(vec![note]),
+        }
+    }
+    let told = |notes: &Vec<Note>| match notes.len() {
+        ..=MOST_NOTES => notes.iter().map(Note::to_string).collect::<Vec<_>>().join("; "),
+        many => {
+            let count = notes.iter().map(|note| note.count).sum();
+            Note { count, layer: format!("{many} series"), ..notes[0].clone() }.to_string()
+        }
+    };
+    format!("Not drawn: {}.", reasons.iter().map(told).collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]
@@ -226,6 +238,6 @@ mod tests {
         assert_eq!(missing(&[note(0, 2), note(0, 3), note(1, 4)]), "Not drawn: 7 outside the axes (JSA).");
         assert_eq!(missing(&[]), "");
         let many: Vec<Note> = (0..9).map(|at| Note { layer: at.to_string(), ..note(0, 1) }).collect();
-        assert!(missing(&many).ends_with("; and 3 more."));
+        assert_eq!(missing(&many), "Not drawn: 9 outside the axes (9 series).");
     }
 }

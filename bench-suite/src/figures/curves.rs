@@ -8,6 +8,9 @@ use crate::published;
 /// Which quantiles a band of quantiles spans, and its middle.
 pub(super) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
 
+/// Replicates from which a band is drawn: of fewer it says nothing.
+pub(super) const FEWEST: usize = 3;
+
 /// Abscissae; then low, middle and high ordinates.
 type Curve = (Vec<f64>, [Vec<f64>; 3]);
 
@@ -43,14 +46,17 @@ fn with(
     curve: impl Fn(&Series<'_>) -> Curve,
 ) -> Panel {
     let mut lines = Vec::new();
+    let many = series.len() > 4;
     for series in series {
         let (steps, columns) = curve(series);
         let first = steps.iter().take_while(|step| **step < from as f64).count();
         let [low, middle, high] = columns.map(|column| column[first..].to_vec());
         let steps = steps[first..].to_vec();
         let (label, style) = look(series);
-        if series.outcomes.len() > 1 {
-            panel = panel.with(Layer::band(steps.clone(), low, high).styled(style));
+        if series.outcomes.len() >= FEWEST {
+            // Many bands over each other would hide the lines.
+            let band = if many { style.faint(0.6) } else { style };
+            panel = panel.with(Layer::band(steps.clone(), low, high).styled(band));
         }
         lines.push(Layer::line(steps, middle).named(label).styled(style));
     }
@@ -91,14 +97,30 @@ fn caption(evidence: &Evidence, middle: &str, band: &str) -> String {
     let text = match evidence.replicates() {
         0 => "No results yet.".to_owned(),
         1 => "One replicate.".to_owned(),
+        few if few < FEWEST => format!("{middle} of {few} replicates, too few for bands."),
         many => format!("{middle} of {many} replicates; {band}."),
     };
     text + &status(evidence)
 }
 
+/// Methods that are planned with fewer replicates than the others.
+fn fewer(evidence: &Evidence) -> String {
+    let Ok(preset) = evidence.experiment.preset(evidence.preset) else { return String::new() };
+    let mut told: Vec<String> = Vec::new();
+    for series in evidence.series() {
+        let count = preset.replicates_of(series.task);
+        let text = format!(" Of {} there are {count}.", look::name(series.method().kind()));
+        if count < preset.replicates && !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.concat()
+}
+
 /// Preset, what is missing, and what failed.
 pub(super) fn status(evidence: &Evidence) -> String {
     let mut text = format!(" Preset *{}*.", evidence.preset.name());
+    text.push_str(&fewer(evidence));
     if evidence.missing > 0 {
         text.push_str(&format!(" {} jobs have not been run.", evidence.missing));
     }

@@ -19,14 +19,25 @@ pub fn radon(evidence: &Evidence) -> Vec<Plate> {
 
 /// The index, without reference: none is published, and the series is another.
 pub fn stock(evidence: &Evidence) -> Vec<Plate> {
-    let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-50e3, -18e3);
     let last = evidence.series().iter().filter_map(|series| series.steps().last().copied()).max();
-    let x = Axis::linear("Iteration").spanning(0.0, last.unwrap_or(10_000) as f64 * 1.02);
-    // The first estimate, before any step, is a thousand times lower.
-    let panel = with_medians(Panel::new(x, y), &evidence.series(), "log_z", 1, by_method);
-    let panel = with_readings(panel, &evidence.series(), "CW, Fig. 4b");
-    vec![Plate::new("evidence", figure(panel, evidence))]
+    let panel = |set: &str| {
+        let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-50e3, -18e3);
+        let x = Axis::linear("Iteration").spanning(0.0, last.unwrap_or(10_000) as f64 * 1.02);
+        let series = evidence.of_target(set);
+        // The first estimate, before any step, is a thousand times lower.
+        let panel = with_medians(Panel::new(x, y), &series, "log_z", 1, by_method);
+        with_readings(panel, &series, "CW, Fig. 4b")
+    };
+    let mut plates = vec![Plate::new("evidence", figure(panel(CLOSES), evidence))];
+    if !evidence.of_target(AS_PUBLISHED).is_empty() {
+        plates.push(Plate::new("evidence-published-series", figure(panel(AS_PUBLISHED), evidence)));
+    }
+    plates
 }
+
+/// The series that is carried, and the published one.
+const CLOSES: &str = "sp500_close_2007_2017";
+const AS_PUBLISHED: &str = "sp500_klpqvi_2610";
 
 /// What the papers drew as the truth.
 fn published_reference() -> Layer {

@@ -105,9 +105,11 @@ mod tests {
             "log_scale[2]",
             "log_z_as_published",
         ];
+        let names: Vec<&str> =
+            names.into_iter().chain(crate::catalog::PLACES.iter().map(|(name, _)| name.as_str())).collect();
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
-                let rows = |_: &_, _, _| names.map(|name| (name, value)).to_vec();
+                let rows = |_: &_, _, _| names.iter().map(|name| (*name, value)).collect();
                 let mut evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
                 for plate in (entry.figures)(&evidence) {
                     assert!(plate.figure.draw().is_ok(), "{} {}", entry.file, plate.name);

@@ -1,8 +1,8 @@
 //! pMCSA: held-out responses along fits, and the weights that a network keeps.
 
 use super::Plate;
-use super::curves::{provenance_of_means, status, with_means};
-use crate::catalog::NEAR_ZERO;
+use super::curves::{FEWEST, provenance_of_means, status, with_means};
+use crate::catalog::{Beginning, PLACES};
 use crate::draw::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
@@ -48,6 +48,30 @@ fn look(series: &Series<'_>) -> (String, Style) {
     }
 }
 
+/// Whether a fit begins where those by its method begin first of all.
+fn is_main(evidence: &Evidence, series: &Series<'_>) -> bool {
+    let first = evidence.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
+    series.fit().map(|fit| fit.start) == first
+}
+
+/// The series of a set that begin there.
+fn of_set<'e>(evidence: &'e Evidence, set: &str) -> Vec<Series<'e>> {
+    let mut all = evidence.of_target(set);
+    all.retain(|series| is_main(evidence, series));
+    all
+}
+
+/// Name and style in the forest, where all beginnings are shown: another one than usual is told, its markers are hollow.
+fn look_with_start(evidence: &Evidence, series: &Series<'_>) -> (String, Style) {
+    let (name, style) = look(series);
+    match series.fit().map(|fit| fit.start) {
+        Some(Beginning::FixedRho { rho }) if !is_main(evidence, series) => {
+            (format!("{name}, from *σ* = {:.2}", rho.exp().ln_1p()), Style { marker: Marker::Ring, ..style })
+        }
+        _ => (name, style),
+    }
+}
+
 fn label(name: &str) -> &str {
     match name {
         "lpd" => "Test log predictive density",
@@ -75,47 +99,71 @@ fn axis(series: &[Series<'_>], name: &str) -> Axis {
     if margin > 0.0 && margin.is_finite() { axis.spanning(low - margin, high + margin) } else { axis }
 }
 
+/// Against iterations and against seconds. Few sets have a row of panels for each metric, many a figure for each.
 fn curves(evidence: &Evidence) -> Vec<Plate> {
     let sets = sets(evidence);
-    let figure = |panels: Vec<Panel>, caption: String| {
+    let figure = |panels: Vec<Panel>, caption: &str| {
         let mut figure = Figure::new(panels).shaped(0.75).captioned(caption);
-        (figure.columns, figure.shares_legend) = (sets.len().clamp(2, 4), true);
+        figure.columns = if sets.len() > FEW { sets.len().div_ceil(2) } else { sets.len().max(2) };
+        figure.shares_legend = true;
         figure
     };
-    let mut panels = Vec::new();
-    for name in ["lpd", "rmse"] {
-        for set in &sets {
-            let series = evidence.of_target(set);
-            let panel = Panel::new(Axis::linear("Iteration"), axis(&series, name)).titled(set.clone());
-            panels.push(with_means(panel, &series, name, 0, look));
-        }
+    let iterations = |name| sets.iter().map(move |set| against_iterations(evidence, set, name));
+    let seconds = |name| sets.iter().map(move |set| against_seconds(evidence, set, name));
+    let (first, second) = (provenance_of_means(evidence), clock(evidence));
+    if sets.len() > FEW {
+        return METRICS
+            .iter()
+            .flat_map(|name| {
+                let plates = [
+                    ("iterations", figure(iterations(name).collect(), &first)),
+                    ("seconds", figure(seconds(name).collect(), &second)),
+                ];
+                plates.map(|(against, figure)| Plate::new(format!("{name}-{against}"), figure))
+            })
+            .collect();
     }
-    let iterations = figure(panels, provenance_of_means(evidence));
-    let mut panels = Vec::new();
-    for name in ["lpd", "rmse"] {
-        for set in &sets {
-            let all = evidence.of_target(set);
-            let mut panel = Panel::new(Axis::log("Seconds"), axis(&all, name)).titled(set.clone());
-            for series in &all {
-                let (steps, [_, middle, _]) = series.means(name, 0.8);
-                let (clock, [_, seconds, _]) = series.means("seconds", 0.8);
-                if steps != clock {
-                    continue;
-                }
-                let (name, style) = look(series);
-                let later = usize::from(!seconds.is_empty());
-                let layer = Layer::line(seconds[later..].to_vec(), middle[later..].to_vec());
-                panel = panel.with(layer.named(name).styled(style));
-            }
-            panels.push(panel);
+    let both =
+        |panels: &dyn Fn(&'static str) -> Vec<Panel>| METRICS.iter().flat_map(|name| panels(name)).collect();
+    vec![
+        Plate::new("iterations", figure(both(&|name| iterations(name).collect()), &first)),
+        Plate::new("seconds", figure(both(&|name| seconds(name).collect()), &second)),
+    ]
+}
+
+const METRICS: [&str; 2] = ["lpd", "rmse"];
+/// The most panels that have room side by side.
+const FEW: usize = 3;
+
+fn against_iterations(evidence: &Evidence, set: &str, name: &str) -> Panel {
+    let series = of_set(evidence, set);
+    let panel = Panel::new(Axis::linear("Iteration"), axis(&series, name)).titled(set);
+    with_means(panel, &series, name, 0, look)
+}
+
+fn against_seconds(evidence: &Evidence, set: &str, name: &str) -> Panel {
+    let all = of_set(evidence, set);
+    let mut panel = Panel::new(Axis::log("Seconds"), axis(&all, name)).titled(set);
+    for series in &all {
+        let (steps, [_, middle, _]) = series.means(name, 0.8);
+        let (clock, [_, seconds, _]) = series.means("seconds", 0.8);
+        if steps != clock {
+            continue;
         }
+        let (name, style) = look(series);
+        let later = usize::from(!seconds.is_empty());
+        let layer = Layer::line(seconds[later..].to_vec(), middle[later..].to_vec());
+        panel = panel.with(layer.named(name).styled(style));
     }
-    let caption = format!(
+    panel
+}
+
+fn clock(evidence: &Evidence) -> String {
+    format!(
         "Means of {} replicates against the mean time, measures not counted; jobs ran side by side.{}",
         evidence.replicates(),
         status(evidence)
-    );
-    vec![Plate::new("iterations", iterations), Plate::new("seconds", figure(panels, caption))]
+    )
 }
 
 /// A row for each set, a panel for each metric.
@@ -124,31 +172,30 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
     let panels = names.iter().map(|name| {
         let axis = Axis::categories("", sets.iter().map(String::as_str));
         let mut panel = Panel::new(Axis::linear(label(name)), axis);
-        let mut methods: Vec<(String, usize)> = Vec::new();
+        let mut methods: Vec<(String, Style)> = Vec::new();
         for series in evidence.series() {
-            let method = (series.method().kind().to_owned(), series.method().budget());
+            let method = look_with_start(evidence, &series);
             if !methods.contains(&method) {
                 methods.push(method);
             }
         }
-        for (index, (kind, budget)) in methods.iter().enumerate() {
-            let (mut columns, mut named) = ([const { Vec::new() }; 4], None);
+        for (index, (method, style)) in methods.iter().enumerate() {
+            let mut columns = [const { Vec::new() }; 4];
             for (place, set) in sets.iter().enumerate() {
                 let all = evidence.of_target(set);
-                let Some(series) = all.iter().find(|series| series.is(kind, *budget)) else { continue };
-                named = Some(look(series));
+                let is_it = |series: &&Series<'_>| look_with_start(evidence, series).0 == *method;
+                let Some(series) = all.iter().find(is_it) else { continue };
                 let Some(interval) = bootstrap(&series.last(name), 0.95) else { continue };
                 let values = [place as f64, interval.value, interval.low, interval.high];
                 columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
             }
-            let Some((name, style)) = named else { continue };
             let [at, value, low, high] = columns;
             let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, methods.len());
-            panel = panel.with(layer.named(name).styled(style));
+            panel = panel.with(layer.named(method.clone()).styled(*style));
         }
         panel
     });
-    let mut figure = Figure::new(panels.collect()).shaped(0.8);
+    let mut figure = Figure::new(panels.collect()).shaped((0.2 + 0.2 * sets.len() as f64).clamp(0.6, 1.6));
     (figure.columns, figure.shares_y, figure.shares_legend) = (names.len(), true, true);
     figure.captioned(format!(
         "Means over {} splits at the last iteration, with 95 % bootstrap intervals.{}",
@@ -157,36 +204,42 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
     ))
 }
 
-/// The share of weights whose mean is closer to zero than the abscissa.
+/// The density of the means of a network's weights, by a kernel estimate for each fit.
 fn pruning(evidence: &Evidence) -> Figure {
-    let panels = sets(evidence).into_iter().map(|set| {
-        let x = Axis::log("Distance from zero");
-        let y = Axis::linear("Share of weights").spanning(0.0, 1.0);
-        let mut panel = Panel::new(x, y).titled(set.clone());
-        for series in evidence.of_target(&set) {
+    let sets = sets(evidence);
+    let panels = sets.iter().map(|set| {
+        let shown: Vec<&(String, f64)> = PLACES.iter().filter(|(_, place)| place.abs() <= 1.5).collect();
+        let edge = shown.last().map_or(1.5, |(_, place)| *place);
+        let x = Axis::linear("Mean of a weight under *q*").spanning(-edge, edge);
+        let (mut bands, mut lines, mut highest) = (Vec::new(), Vec::new(), f64::MIN_POSITIVE);
+        for series in evidence.of_target(set) {
             if !matches!(series.method().kind(), "pmcsa" | "stl") {
                 continue;
             }
             let (name, style) = look(&series);
-            let (mut bounds, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
-            for (name, bound) in NEAR_ZERO {
+            let (mut places, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
+            for (name, place) in &shown {
                 let Some(interval) = bootstrap(&series.last(name), 0.8) else { continue };
-                bounds.push(bound);
+                places.push(*place);
                 let values = [interval.low, interval.value, interval.high];
                 columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
             }
             let [low, middle, high] = columns;
-            panel = panel
-                .with(Layer::band(bounds.clone(), low, high).styled(style))
-                .with(Layer::line(bounds, middle).named(name).styled(style));
+            highest = high.iter().copied().filter(|value| value.is_finite()).fold(highest, f64::max);
+            if series.outcomes.len() >= FEWEST {
+                bands.push(Layer::band(places.clone(), low, high).styled(style));
+            }
+            lines.push(Layer::line(places, middle).named(name).styled(style));
         }
-        panel
+        let panel = Panel::new(x, Axis::linear("Density").spanning(0.0, 1.05 * highest)).titled(set.clone());
+        bands.into_iter().chain(lines).fold(panel, Panel::with)
     });
-    let figure = Figure::new(panels.collect()).as_multiples(2).shaped(0.8);
+    let mut figure = Figure::new(panels.collect()).shaped(0.75);
+    (figure.columns, figure.shares_legend) =
+        (if sets.len() > FEW { sets.len().div_ceil(2) } else { 2 }, true);
     figure.captioned(format!(
-        "The share of the network's weights whose mean under *q* is closer to zero, at the last iteration: means over {} \
-         replicates, bands are 80 % bootstrap intervals. A curve further up on the left is a network with more weights \
-         pruned.{}",
+        "Kernel densities (Gaussian, Silverman's width) of the means under *q* of all weights at the last iteration, averaged \
+         over {} replicates. A peak at zero is weights that were pruned.{}",
         evidence.replicates(),
         status(evidence)
     ))

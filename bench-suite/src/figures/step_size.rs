@@ -2,7 +2,7 @@
 
 use super::Plate;
 use super::curves::{by_method, status};
-use crate::claims::step_size::{ends, rate};
+use crate::claims::step_size::{STEPS, ends, rate};
 use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 
@@ -11,10 +11,15 @@ const FAR: f64 = 1e6;
 
 /// The divergence at the end against the step size; the rule is the floor of the family.
 pub fn step_size(evidence: &Evidence) -> Vec<Plate> {
+    let last = evidence.series().iter().filter_map(|series| Some(series.fit()?.steps)).max().unwrap_or(STEPS);
     let rules = [("sgd", "SGD"), ("momentum", "Momentum"), ("nesterov", "Nesterov"), ("adam", "Adam")];
     let panels = rules.map(|(rule, title)| {
         let x = Axis::log("Step size").spanning(9e-4, 1.1);
-        let y = Axis::linear("KL(*p* ∥ *q*)").spanning(0.0, 60.0);
+        // Short fits end far outside of the axis of the paper.
+        let y = match last < STEPS {
+            true => Axis::log("KL(*p* ∥ *q*)").spanning(3.0, 3e3),
+            false => Axis::linear("KL(*p* ∥ *q*)").spanning(0.0, 60.0),
+        };
         let mut panel = Panel::new(x, y).titled(title);
         let floor = evidence.series().iter().find_map(|series| series.at(0, "kl_floor").first().copied());
         panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
@@ -41,7 +46,7 @@ pub fn step_size(evidence: &Evidence) -> Vec<Plate> {
         lines.into_iter().fold(panel, Panel::with)
     });
     let caption = format!(
-        "At the last iteration: medians of {} replicates, bands from the 10^{{th}} to the 90^{{th}} percentile; fits that \
+        "After {last} iterations: medians of {} replicates, bands from the 10^{{th}} to the 90^{{th}} percentile; fits that \
          diverged count as infinitely far.{}",
         evidence.replicates(),
         status(evidence)

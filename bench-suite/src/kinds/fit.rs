@@ -28,6 +28,9 @@ pub struct Fits {
     pub family: Approximation,
     /// Where fits begin.
     pub start: Beginning,
+    /// Where those by some kinds of methods begin instead.
+    #[serde(default)]
+    pub start_of: BTreeMap<String, Beginning>,
     /// Where they begin as well, each in turn.
     #[serde(default)]
     pub also_from: Vec<Beginning>,
@@ -93,10 +96,21 @@ impl Fits {
         let is_known = |name: &&String| targets.iter().any(|target| target.value.label() == *name);
         let named = methods.iter().flat_map(|method: &Placed<Method>| method.names());
         let named = named.chain(rules.iter().flat_map(|rule: &Placed<Rule>| rule.names()));
-        match named.into_iter().find(|name| !is_known(name)) {
-            Some(name) => Err(Error::invalid(format!("on = {name:?}: no [[fits.target]] is called so"))),
+        if let Some(name) = named.into_iter().find(|name| !is_known(name)) {
+            return Err(Error::invalid(format!("on = {name:?}: no [[fits.target]] is called so")));
+        }
+        let is_compared = |kind: &&String| methods.iter().any(|method| method.value.kind() == *kind);
+        match self.start_of.keys().find(|kind| !is_compared(kind)) {
+            Some(kind) => {
+                Err(Error::invalid(format!("fits.start-of.{kind}: no [[fits.method]] is of this kind")))
+            }
             None => Ok((targets, methods, rules)),
         }
+    }
+
+    /// Where fits by a method begin first of all.
+    pub fn start_of(&self, method: &Method) -> Beginning {
+        self.start_of.get(method.kind()).copied().unwrap_or(self.start)
     }
 
     pub(crate) fn tasks(&self, preset: &Preset) -> Result<Vec<Fit>, Error> {
@@ -107,18 +121,25 @@ impl Fits {
             let stride = preset.stride.unwrap_or(1).max(1);
             for optimizer in optimizers.iter().step_by(stride).filter(|optimizer| optimizer.is_on(label)) {
                 let is_here = |m: &&Placed<Method>| m.is_on(label) && preset.admits(label, &m.value);
-                for start in std::iter::once(self.start).chain(self.also_from.iter().copied()) {
-                    tasks.extend(methods.iter().filter(is_here).map(|method| Fit {
+                let others = self.also_from.iter().chain(&preset.also_from).copied();
+                for other in std::iter::once(None).chain(others.map(Some)) {
+                    let fit = |method: &Placed<Method>| Fit {
                         target: target.clone(),
                         family: self.family.clone(),
-                        start,
+                        start: other.unwrap_or_else(|| self.start_of(&method.value)),
                         method: method.value.clone(),
                         optimizer: optimizer.value.clone(),
                         steps: preset.steps,
                         trace: self.trace,
                         auxiliary: preset.auxiliary,
                         averaged: self.averaged,
-                    }));
+                    };
+                    for fit in methods.iter().filter(is_here).map(fit) {
+                        // A method that begins there anyhow has one fit.
+                        if !tasks.contains(&fit) {
+                            tasks.push(fit);
+                        }
+                    }
                 }
             }
         }
@@ -176,6 +197,7 @@ struct Checkpoint<S: Serialize + for<'d> Deserialize<'d>, O: Serialize + for<'d>
 struct Spent {
     counts: BTreeMap<String, u64>,
     seconds: f64,
+    measuring: f64,
 }
 
 /// Collects rows. What it measures is not counted, neither as evaluations nor as time.
@@ -198,7 +220,8 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
         for (name, count) in &self.before.counts {
             *counts.entry(name.clone()).or_default() += count;
         }
-        Spent { counts, seconds: self.before.seconds + self.since.elapsed().as_secs_f64() - self.aside }
+        let seconds = self.before.seconds + self.since.elapsed().as_secs_f64() - self.aside;
+        Spent { counts, seconds, measuring: self.before.measuring + self.aside }
     }
 
     fn record(&mut self, step: u64, params: &[f64], info: Option<&dyn mcsa::Record>) -> Result<(), Error> {
@@ -213,7 +236,10 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
             self.average.record(&mut values);
         }
         let params = averaged.as_deref().unwrap_or(params);
-        let measures = problem.judge.measure(*family.inner(), params, stream)?;
+        let mut measures = problem.judge.measure(*family.inner(), params, stream)?;
+        if step == fit.steps {
+            measures.extend(problem.judge.measure_last(*family.inner(), params)?);
+        }
         values.extend(measures.into_iter().map(|(name, value)| (name.to_owned(), value)));
         if let Some(auxiliary) = &mut self.auxiliary {
             let variance =
@@ -366,8 +392,8 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             }
         }
         (running.last)(fit.params());
-        let Spent { counts, seconds } = recorder.spent();
+        let Spent { counts, seconds, measuring } = recorder.spent();
         let health = ascent.health(&fit).ok();
-        Ok(Some((recorder.rows, Ended { failure, outcome, health, counts, seconds })))
+        Ok(Some((recorder.rows, Ended { failure, outcome, health, counts, seconds, measuring })))
     }
 }

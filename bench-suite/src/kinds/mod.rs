@@ -137,6 +137,41 @@ impl Task {
         }
     }
 
+    /// Rows that are measured along the way.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.trace.steps(fit.steps).len() as u64,
+            Self::Variance(_) => 1,
+            Self::Scatter(scatter) => scatter.lambdas,
+            Self::Shaped(fit) => fit.trace.steps(fit.steps).len() as u64,
+            Self::Path(_) => 1,
+        }
+    }
+
+    /// Its length, in steps, transitions or parameters.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.steps,
+            Self::Variance(variance) => variance.transitions,
+            Self::Scatter(scatter) => scatter.lambdas,
+            Self::Shaped(fit) => fit.steps,
+            Self::Path(path) => path.steps,
+        }
+    }
+
+    /// The same with another length.
+    pub fn of_length(&self, length: u64) -> Self {
+        let mut task = self.clone();
+        match &mut task {
+            Self::Fit(fit) => fit.steps = length,
+            Self::Variance(variance) => variance.transitions = length,
+            Self::Scatter(scatter) => scatter.lambdas = length,
+            Self::Shaped(fit) => fit.steps = length,
+            Self::Path(path) => path.steps = length,
+        }
+        task
+    }
+
     /// Runs it. `None` if it was interrupted: the next run goes on from its checkpoint.
     pub(crate) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
         match self {

@@ -162,7 +162,8 @@ impl PathFit {
             ("log_variance", theta.mu + theta.log_beta),
         ];
         row.values.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        Ok((vec![row], Ended { failure, outcome: Some(outcome), health: None, counts, seconds }))
+        let measuring = since.elapsed().as_secs_f64() - seconds;
+        Ok((vec![row], Ended { failure, outcome: Some(outcome), health: None, counts, seconds, measuring }))
     }
 
     /// What filters say of the evidence at the end, by the same filter for all methods, and as published.

@@ -251,6 +251,7 @@ struct Stretch {
 
 impl<'a> Path<'_, 'a> {
     fn walk(&self, params: Vec<f64>) -> Result<Done, Error> {
+        let since = now();
         let mut trail = Trail { params, rows: Vec::new(), seconds: 0.0 };
         self.record(&mut trail, 0, f64::NAN)?;
         let (family, pushforward) = (Counted::new(self.family), Counted::new(self.pushforward));
@@ -287,7 +288,8 @@ impl<'a> Path<'_, 'a> {
             *counts.entry(name).or_default() += count;
         }
         let Trail { rows, seconds, .. } = trail;
-        Ok((rows, Ended { failure, outcome, health: None, counts, seconds }))
+        let measuring = since.elapsed().as_secs_f64() - seconds;
+        Ok((rows, Ended { failure, outcome, health: None, counts, seconds, measuring }))
     }
 
     /// One stage, its chains begun anew.

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::comparison::{Agreement, Comparison, compare};
+use super::comparison::{Agreement, Comparison, Tally, compare};
 use super::html::{Group, details, escape, grouped, number, table};
 use crate::claims::{Finding, Verdict};
 use crate::draw::Drawing;
 use crate::evidence::Evidence;
+use crate::experiment::PresetName;
 use crate::interval::Interval;
 use crate::look;
 use crate::provenance::Provenance;
@@ -56,9 +57,15 @@ impl Card {
         self.findings.iter().filter(|(_, _, finding)| finding.verdict == verdict).count()
     }
 
-    /// How many cells agree in this way.
-    pub fn cells(&self, agreement: Agreement) -> usize {
-        self.comparisons.iter().filter(|comparison| comparison.agreement == agreement).count()
+    /// How many cells were published, measured, and agree.
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.comparisons)
+    }
+
+    /// The same in words, if there are any.
+    pub fn cells_in_words(&self) -> Option<String> {
+        let words = || format!("{}{}", self.tally(), self.shorter().unwrap_or_default());
+        (!self.comparisons.is_empty()).then(words)
     }
 
     /// The section of the page.
@@ -172,12 +179,23 @@ impl Card {
             self.comparisons.iter().filter_map(|c| c.ours.map(|ours| ours.replicates)).max().unwrap_or(0);
         let caption = format!(
             "<p class=\"note\">{}, of {} replicates; intervals: {}. Ours: means of {ours} replicates with percentile \
-             bootstrap intervals of the same level.</p>",
+             bootstrap intervals of the same level{}. Together: {}.</p>",
             escape(&first.cell.citation),
             first.cell.interval.replicates,
-            escape(&first.cell.kind)
+            escape(&first.cell.kind),
+            self.shorter().unwrap_or_default(),
+            self.tally(),
         );
         format!("<h3>Beside the published table</h3>\n{}{caption}\n", grouped("numbers", &head, &groups))
+    }
+
+    /// If our fits are shorter than the published ones: how much.
+    pub fn shorter(&self) -> Option<String> {
+        let Evidence { experiment, preset, .. } = &self.evidence;
+        let steps = |name| experiment.preset(name).ok().map(|preset| preset.steps);
+        let (ours, published) = (steps(*preset)?, steps(PresetName::Paper)?);
+        (ours < published)
+            .then(|| format!(", of fits that stop after {ours} of the {published} published steps"))
     }
 
     /// Where nothing was tabulated: what our fits end at.

@@ -28,6 +28,46 @@ pub struct Comparison {
     pub agreement: Agreement,
 }
 
+/// Cells counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Published cells.
+    pub all: usize,
+    /// Of these: measured, in enough replicates for an interval.
+    pub measured: usize,
+    /// Of these: whose intervals overlap.
+    pub overlap: usize,
+    /// Measured in too few replicates.
+    pub few: usize,
+}
+
+impl Tally {
+    /// Of these comparisons.
+    pub fn of<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Self {
+        let mut tally = Self::default();
+        for comparison in comparisons {
+            let (meets, apart) =
+                (comparison.agreement == Agreement::Overlap, comparison.agreement == Agreement::Apart);
+            tally.all += 1;
+            tally.measured += usize::from(meets || apart);
+            tally.overlap += usize::from(meets);
+            tally.few += usize::from(!meets && !apart && comparison.ours.is_some());
+        }
+        tally
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { all, measured, overlap, few } = self;
+        write!(f, "of {all} published cells {measured} are measured, {overlap} with overlapping intervals")?;
+        match few {
+            0 => Ok(()),
+            few => write!(f, "; {few} more in too few replicates"),
+        }
+    }
+}
+
 /// Replicates from which a bootstrap interval is worth showing.
 const ENOUGH: usize = 5;
 
@@ -73,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_overlaps_and_what_is_not_does_not() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcmcse-tab2")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab2-logistic")).unwrap();
         let rows = |task: &crate::kinds::Task, replicate: u64, _: u64| {
             let spread = 0.001 * replicate as f64;
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
@@ -91,5 +131,9 @@ mod tests {
         assert_eq!(of("pima", "accuracy", "jsa"), Agreement::Apart);
         assert_eq!(of("pima", "lpd", "jsa"), Agreement::TooFew);
         assert_eq!(of("pima", "accuracy", "hmc"), Agreement::TooFew, "left out of this preset");
+        let tally = Tally::of(&all);
+        assert_eq!((tally.all, tally.measured, tally.few), (42, 18, 0));
+        assert_eq!(tally.overlap, all.iter().filter(|c| c.agreement == Agreement::Overlap).count());
+        assert!(tally.to_string().starts_with("of 42 published cells 18 are measured, "), "{tally}");
     }
 }

@@ -8,5 +8,5 @@ mod page;
 mod records;
 
 pub use card::Card;
-pub use comparison::{Agreement, Comparison, compare};
+pub use comparison::{Agreement, Comparison, Tally, compare};
 pub use page::write;

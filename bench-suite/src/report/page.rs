@@ -6,15 +6,13 @@ use mcsa::Error;
 
 use super::base64::encode;
 use super::card::{Card, pill};
-use super::comparison::Agreement;
+use super::comparison::Tally;
 use super::html::{escape, table};
 use super::records::{csv, tasks};
 use crate::claims::Verdict;
 use crate::store::{CODE, write_whole};
 
 const STYLE: &str = include_str!("page.css");
-const VERDICTS: [Verdict; 4] =
-    [Verdict::Agree, Verdict::Disagree, Verdict::TooLittle, Verdict::NotReproducible];
 
 /// Writes the page and, beside it, each figure as SVG and PNG and each experiment's numbers as CSV. Returns the page's path.
 ///
@@ -65,12 +63,11 @@ fn text(cards: &[Card]) -> String {
 
 fn summary(cards: &[Card]) -> String {
     let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
-    let totals: String = VERDICTS
+    let totals: String = Verdict::ALL
         .iter()
         .map(|verdict| format!("<li><b>{}</b> {}</li>\n", count(*verdict), pill(*verdict)))
         .collect();
-    let cells = |agreement| cards.iter().map(|card| card.cells(agreement)).sum::<usize>();
-    let (meet, apart, few) = (cells(Agreement::Overlap), cells(Agreement::Apart), cells(Agreement::TooFew));
+    let cells = Tally::of(cards.iter().flat_map(|card| &card.comparisons));
     let presets: std::collections::BTreeSet<&str> =
         cards.iter().map(|card| card.evidence.preset.name()).collect();
     let presets = presets.into_iter().collect::<Vec<_>>().join(", ");
@@ -82,16 +79,17 @@ fn summary(cards: &[Card]) -> String {
         "disagree",
         "too little",
         "not rep.",
-        "cells that meet",
+        "cells",
+        "measured",
+        "overlap",
         "replicates",
     ];
     format!(
         "<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>Figures, tables and claims</h1>\n\
          <p class=\"lead\">Every figure and table here was computed by the code of fingerprint <code>{CODE}</code>, preset \
          <em>{presets}</em>. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
-         <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Of {all} published cells, the intervals of {meet} meet \
-         ours, those of {apart} do not, and for {few} we have no interval yet.</p>\n{table}</header>\n",
-        all = meet + apart + few,
+         <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Cells of tables: {cells}. A cell is measured \
+         if enough replicates give it an interval.</p>\n{table}</header>\n",
         table = table("summary", &head, &rows),
     )
 }
@@ -102,12 +100,13 @@ fn row(card: &Card) -> Vec<String> {
         format!("<a href=\"#{}\">{}</a>", escape(&experiment.id), escape(&experiment.title)),
         escape(&experiment.reproduces.join("; ")),
     ];
-    cells.extend(VERDICTS.iter().map(|verdict| match card.count(*verdict) {
-        0 => "·".to_owned(),
-        count => count.to_string(),
-    }));
-    let (meet, all) = (card.cells(Agreement::Overlap), card.comparisons.len());
-    cells.push(if all == 0 { "·".into() } else { format!("{meet} of {all}") });
+    let counted = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
+    cells.extend(Verdict::ALL.iter().map(|verdict| counted(card.count(*verdict))));
+    let tally = card.tally();
+    cells.extend(match tally.all {
+        0 => ["·"; 3].map(str::to_owned),
+        _ => [tally.all, tally.measured, tally.overlap].map(|count| count.to_string()),
+    });
     let state = if card.evidence.is_stale { " <span class=\"pill open\">stale</span>" } else { "" };
     cells.push(match experiment.is_exhibit() {
         true => "·".to_owned(),

@@ -5,6 +5,8 @@ use std::io::Write;
 use clap::Args;
 
 use super::{Exit, Selection};
+use crate::claims::Verdict;
+use crate::report::{Card, Tally};
 
 /// Print what results say of each claim. Runs nothing: `figures` does.
 ///
@@ -22,11 +24,15 @@ impl Claims {
     /// If an experiment is unknown or results cannot be read.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         let entries = self.selection.entries()?;
-        for card in self.selection.cards(&entries)? {
+        let cards = self.selection.cards(&entries)?;
+        for card in &cards {
             let experiment = &card.evidence.experiment;
             match experiment.is_exhibit() {
                 true => writeln!(out, "{}: computed", experiment.id)?,
                 false => writeln!(out, "{}: {} replicates", experiment.id, card.evidence.replicates())?,
+            }
+            if let Some(cells) = card.cells_in_words() {
+                writeln!(out, "  {cells}")?;
             }
             for (citation, sentence, finding) in &card.findings {
                 writeln!(out, "  {:20} {sentence} ({citation})", finding.verdict.name())?;
@@ -35,6 +41,15 @@ impl Claims {
                 writeln!(out, "  {:20} {number}{}", "", finding.reason)?;
             }
         }
-        Ok(())
+        summary(&cards, out)
     }
+}
+
+/// Claims by verdict and cells by agreement, all together.
+pub(super) fn summary(cards: &[Card], out: &mut impl Write) -> Result<(), Exit> {
+    let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
+    let verdicts = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.name()));
+    writeln!(out, "claims: {}", verdicts.join(", "))?;
+    writeln!(out, "tables: {}", Tally::of(cards.iter().flat_map(|card| &card.comparisons)))?;
+    Ok(())
 }

@@ -7,11 +7,12 @@ use mcsa::Error;
 
 use super::{Exit, Selection};
 use crate::experiment::PresetName;
+use crate::forecast::Forecast;
 use crate::plan::{Job, plan};
 use crate::provenance::Provenance;
 use crate::registry::Entry;
 use crate::report;
-use crate::runner::{Runner, span};
+use crate::runner::{Runner, span, tell};
 
 /// Run what has not been run, draw every figure, judge every claim, and write `report/index.html`.
 ///
@@ -48,6 +49,7 @@ impl Figures {
         let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, out)? };
         let cards = self.selection.cards(&entries)?;
         let page = report::write(&self.selection.out.join("report"), &cards)?;
+        super::claims::summary(&cards, out)?;
         writeln!(out, "written: {}", page.display())?;
         match errors.len() {
             0 => Ok(()),
@@ -84,7 +86,8 @@ impl Figures {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs };
+        let forecast = self.forecast(entries, &jobs)?;
+        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs, forecast: &forecast };
         let ran = runner.run(&jobs)?;
         for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
             let experiment = entry.experiment()?;
@@ -94,28 +97,59 @@ impl Figures {
         Ok(ran.errors)
     }
 
+    /// What the jobs will take, told: from results of any preset, and before the longest of all from a short piece of what has
+    /// none.
+    fn forecast(&self, entries: &[&Entry], jobs: &[&Job]) -> Result<Forecast, Exit> {
+        let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
+        let mut kept = Vec::new();
+        for entry in entries.iter() {
+            let experiment = entry.experiment()?;
+            for preset in PresetName::ALL {
+                // Two replicates tell enough of the time.
+                let jobs = plan(&experiment, preset, &catalogue)?.jobs;
+                kept.extend(jobs.into_iter().filter(|job| job.replicate < 2));
+            }
+        }
+        let mut forecast = Forecast::of_kept(&store, &kept)?;
+        if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
+            let folder = std::env::temp_dir().join(format!("mcsa-timing-{}", std::process::id()));
+            forecast.calibrate(jobs, &catalogue, &folder);
+        }
+        let threads = match self.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        match forecast.of(jobs) {
+            Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(threads))),
+            None => tell(&format!(
+                "{} jobs, none of which has been timed: how long is told along the way",
+                jobs.len()
+            )),
+        }
+        Ok(forecast)
+    }
+
     fn list(&self, entries: &[&Entry], out: &mut impl Write) -> Result<(), Exit> {
         let catalogue = self.selection.catalogue();
         for entry in entries {
             let experiment = entry.experiment()?;
-            writeln!(out, "{:14} {}", experiment.id, experiment.title)?;
+            writeln!(out, "{}: {}", experiment.id, experiment.title)?;
+            if !experiment.also.is_empty() {
+                writeln!(out, "    also called {}", experiment.also.join(", "))?;
+            }
             if !experiment.reproduces.is_empty() {
-                writeln!(out, "{:14} {}", "", experiment.reproduces.join("; "))?;
+                writeln!(out, "    {}", experiment.reproduces.join("; "))?;
             }
             if experiment.is_exhibit() {
-                writeln!(out, "{:14} no jobs: computed when it is drawn", "")?;
+                writeln!(out, "    no jobs: computed when it is drawn")?;
                 continue;
             }
             for preset in PresetName::ALL {
                 let plan = plan(&experiment, preset, &catalogue)?;
                 let effort = experiment.preset(preset)?;
                 let (jobs, replicates, steps) = (plan.jobs.len(), effort.replicates, effort.steps);
-                writeln!(
-                    out,
-                    "{:14} {:8} {jobs} jobs, {replicates} replicates, {steps} steps",
-                    "",
-                    preset.name()
-                )?;
+                let name = preset.name();
+                writeln!(out, "    {name:8} {jobs} jobs, {replicates} replicates, {steps} steps")?;
             }
         }
         Ok(())

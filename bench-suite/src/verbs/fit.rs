@@ -99,7 +99,7 @@ impl FitModel {
         let Kept::Fresh(outcome) = outcome else {
             return Err(Error::invalid("the fit left no result").into());
         };
-        let Ended { failure, outcome: why, health, counts, seconds } = &outcome.ended;
+        let Ended { failure, outcome: why, health, counts, seconds, .. } = &outcome.ended;
         let nothing = BTreeMap::new();
         let report = Report {
             outcome: why.as_ref(),

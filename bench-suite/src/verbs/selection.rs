@@ -17,7 +17,7 @@ use crate::store::Store;
 /// What `figures` and `claims` have in common.
 #[derive(Debug, Clone, Args)]
 pub struct Selection {
-    /// Only these experiments; all by default. `figures --list` shows them.
+    /// Only these experiments, by any of their names; all by default. `figures --list` shows them.
     pub ids: Vec<String>,
     /// How much to run.
     #[arg(long, value_enum, default_value = "default")]
@@ -38,12 +38,12 @@ impl Selection {
     pub fn entries(&self) -> Result<Vec<&'static Entry>, Exit> {
         let mut chosen = Vec::new();
         for entry in &REGISTRY {
-            let id = entry.experiment()?.id;
-            if self.ids.is_empty() || self.ids.contains(&id) {
-                chosen.push((id, entry));
+            let experiment = entry.experiment()?;
+            if self.ids.is_empty() || self.ids.iter().any(|id| experiment.is_called(id)) {
+                chosen.push((experiment, entry));
             }
         }
-        match self.ids.iter().find(|id| !chosen.iter().any(|(known, _)| known == *id)) {
+        match self.ids.iter().find(|id| !chosen.iter().any(|(known, _)| known.is_called(id))) {
             Some(id) => {
                 let reason = format!("no experiment {id:?}; `figures --list` shows those there are");
                 Err(Exit::Usage(Error::invalid(reason)))

@@ -1,0 +1,91 @@
+//! How many weights of a network a fit has pruned, and how the others are spread.
+
+use std::sync::LazyLock;
+
+use super::Measures;
+use crate::quantile::quantile;
+
+/// Where the density of weights is taken: close to each other around zero, far apart beyond.
+///
+/// ```text
+/// x_k = 2.5 sinh(4 u_k) / sinh(4),   u_k = -1, -0.975, .., 1
+/// ```
+pub(crate) static PLACES: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
+    let place = |k: i32| 2.5 * (4.0 * f64::from(k) / HALF).sinh() / 4.0_f64.sinh();
+    (-HALF as i32..=HALF as i32).map(|k| (format!("weights_density_at_{:+.4}", place(k)), place(k))).collect()
+});
+
+const HALF: f64 = 40.0;
+
+/// The share of weights whose mean is within 0.1 of zero, and the standard deviation of the means.
+pub(super) fn of_weights(means: &[f64]) -> Measures {
+    let count = means.len() as f64;
+    let near = means.iter().filter(|mean| mean.abs() < 0.1).count() as f64;
+    vec![("weights_below_0.1", near / count), ("weights_deviation", deviation(means))]
+}
+
+fn deviation(means: &[f64]) -> f64 {
+    let count = means.len() as f64;
+    let centre = means.iter().sum::<f64>() / count;
+    (means.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / count).sqrt()
+}
+
+/// The density of the means at [`PLACES`], by a Gaussian kernel with Silverman's width.
+///
+/// ```text
+/// 1/(n h) sum_i phi((x - m_i) / h),   h = 0.9 min(s, IQR / 1.34) n^(-1/5)
+/// ```
+/// `h` is at least 0.005, about half of the distance of places around zero: a sharper peak would fall between them.
+pub(super) fn density(means: &[f64]) -> Measures {
+    let mut sorted = means.to_vec();
+    let range = quantile(&mut sorted, 0.75) - quantile(&mut sorted, 0.25);
+    let count = means.len() as f64;
+    let width = (0.9 * deviation(means).min(range / 1.34) * count.powf(-0.2)).max(0.005);
+    let scale = 1.0 / (count * width * (2.0 * std::f64::consts::PI).sqrt());
+    let at =
+        |x: f64| scale * means.iter().map(|mean| (-0.5 * ((x - mean) / width).powi(2)).exp()).sum::<f64>();
+    PLACES.iter().map(|(name, x)| (name.as_str(), at(*x))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By the trapezoidal rule.
+    fn mass(density: &Measures) -> f64 {
+        let pairs = PLACES.windows(2).zip(density.windows(2));
+        pairs.map(|(x, y)| 0.5 * (x[1].1 - x[0].1) * (y[0].1 + y[1].1)).sum()
+    }
+
+    /// Evenly spread over [-1, 1]: 1/2 inside, half of that at the border, nothing beyond.
+    #[test]
+    fn an_even_spread_is_found_again() {
+        let even: Vec<f64> = (0..400).map(|k| (f64::from(k) - 199.5) / 200.0).collect();
+        let found = density(&even);
+        // Places near 1 are 0.2 apart, as wide as the kernel: the rule for the integral is no better.
+        assert!((mass(&found) - 1.0).abs() < 1e-2, "{}", mass(&found));
+        let at = |x: f64| {
+            let off = |k: &usize| (PLACES[*k].1 - x).abs();
+            let nearest = (0..PLACES.len()).min_by(|a, b| off(a).total_cmp(&off(b))).unwrap();
+            (PLACES[nearest].1, found[nearest].1)
+        };
+        assert!((at(0.0).1 - 0.5).abs() < 1e-4 && (at(0.3).1 - 0.5).abs() < 1e-3, "{:?}", at(0.3));
+        // The width is 0.9 x 0.577 x 400^(-1/5) = 0.157, and the slope at the border 1/2 of the kernel's height.
+        let (x, value) = at(1.0);
+        assert!((value - (0.25 - 0.5 * (x - 1.0) / (0.157 * 2.507))).abs() < 5e-3, "{x} {value}");
+        assert!(at(2.4).1 < 1e-9);
+    }
+
+    #[test]
+    fn weights_at_zero_are_a_peak() {
+        let found = density(&[0.0; 50]);
+        assert!((mass(&found) - 1.0).abs() < 0.05 && found.iter().all(|(_, value)| value.is_finite()));
+        assert_eq!(of_weights(&[0.0, 0.05, -0.2, 1.0])[0], ("weights_below_0.1", 0.5));
+    }
+
+    #[test]
+    fn every_place_has_its_own_name() {
+        let names: std::collections::HashSet<&str> = PLACES.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names.len(), PLACES.len(), PLACES[40].1), (81, 81, 0.0));
+    }
+}

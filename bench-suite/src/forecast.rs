@@ -1,0 +1,271 @@
+//! How long jobs will take, from how long others took.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use mcsa::Error;
+use rayon::prelude::*;
+
+use crate::data::Catalogue;
+use crate::kinds::{Due, Running, Task};
+use crate::plan::Job;
+use crate::runner::{span, tell};
+use crate::store::{Kept, Outcome, Store};
+
+/// What jobs have cost: seconds per unit of work, and per row that was measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Cost {
+    seconds: f64,
+    work: f64,
+    measuring: f64,
+    rows: f64,
+}
+
+impl Cost {
+    fn add(&mut self, outcome: &Outcome) {
+        self.seconds += outcome.ended.seconds;
+        self.work += outcome.job.task.work() as f64;
+        self.measuring += outcome.ended.measuring;
+        self.rows += outcome.rows.len() as f64;
+    }
+
+    fn of(&self, task: &Task) -> f64 {
+        let per = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
+        per(self.seconds, self.work) * task.work() as f64
+            + per(self.measuring, self.rows) * task.rows() as f64
+    }
+}
+
+/// What is known of the cost of tasks.
+///
+/// A task is known by its target, its method and what is measured beside it, whatever its length: seconds are proportional to
+/// [`Task::work`], those of measuring to rows. For another one stands the mean of its target, or else of all.
+#[derive(Debug, Clone, Default)]
+pub struct Forecast {
+    tasks: HashMap<String, Cost>,
+    targets: HashMap<String, Cost>,
+    all: Cost,
+}
+
+/// Processor seconds of some jobs, and what they are known from.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Estimate {
+    /// Seconds of one processor.
+    pub seconds: f64,
+    /// Jobs whose task has been timed.
+    pub known: usize,
+    /// Jobs for which others stand.
+    pub guessed: usize,
+}
+
+/// What tasks of one cost per unit have in common.
+fn key(task: &Task) -> String {
+    match task {
+        Task::Fit(fit) if fit.auxiliary > 0 => format!("{}, {} sets beside", task.title(), fit.auxiliary),
+        _ => task.title(),
+    }
+}
+
+impl Forecast {
+    /// From the results of this code that a store has of these jobs. A fit that ended early says nothing of a whole one.
+    ///
+    /// # Errors
+    /// If a result is malformed.
+    pub fn of_kept<'j>(store: &Store, jobs: impl IntoIterator<Item = &'j Job>) -> Result<Self, Error> {
+        let mut forecast = Self::default();
+        for job in jobs {
+            if let Kept::Fresh(outcome) = store.kept(job)? {
+                forecast.learn(&outcome);
+            }
+        }
+        Ok(forecast)
+    }
+
+    /// Takes a result into account.
+    pub fn learn(&mut self, outcome: &Outcome) {
+        if outcome.ended.failure.is_none() {
+            let task = &outcome.job.task;
+            self.tasks.entry(key(task)).or_default().add(outcome);
+            self.targets.entry(task.target().title()).or_default().add(outcome);
+            self.all.add(outcome);
+        }
+    }
+
+    /// Whether a task has been timed.
+    pub fn knows(&self, task: &Task) -> bool {
+        self.tasks.contains_key(&key(task))
+    }
+
+    /// Seconds of one processor that a task takes; nothing where nothing was timed.
+    pub fn seconds(&self, task: &Task) -> Option<f64> {
+        let found = self.tasks.get(&key(task)).or_else(|| self.targets.get(&task.target().title()));
+        let cost = found.unwrap_or(&self.all);
+        (cost.work > 0.0).then(|| cost.of(task))
+    }
+
+    /// All of these jobs; nothing where nothing was timed.
+    pub fn of(&self, jobs: &[&Job]) -> Option<Estimate> {
+        let mut estimate = Estimate::default();
+        for job in jobs {
+            estimate.seconds += self.seconds(&job.task)?;
+            match self.knows(&job.task) {
+                true => estimate.known += 1,
+                false => estimate.guessed += 1,
+            }
+        }
+        Some(estimate)
+    }
+
+    /// Runs a short piece of every task that has not been timed, on all processors, in a folder that is removed afterwards.
+    /// Returns how many were timed; what cannot be run tells its error later, when it is its turn.
+    pub fn calibrate(&mut self, jobs: &[&Job], catalogue: &Catalogue, folder: &Path) -> usize {
+        let mut firsts: HashMap<String, &Job> = HashMap::new();
+        for job in jobs.iter().filter(|job| !self.knows(&job.task)) {
+            firsts.entry(key(&job.task)).or_insert(job);
+        }
+        tell(&format!("timing a piece of each of {} tasks that have no result yet", firsts.len()));
+        let store = Store::new(folder);
+        let pieces: Vec<&Job> = firsts.into_values().collect();
+        let found: Vec<Outcome> = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue)).collect();
+        let _ = std::fs::remove_dir_all(folder);
+        found.iter().for_each(|outcome| self.learn(outcome));
+        found.len()
+    }
+}
+
+/// Seconds a piece has to take, so that what every job begins with does not count for much.
+const PIECE: f64 = 0.2;
+
+/// A job of the same kind, eight times as long until it takes long enough or is whole.
+fn piece(job: &Job, store: &Store, catalogue: &Catalogue) -> Option<Outcome> {
+    let progress = |_| true;
+    let checkpoint = Due::Seconds(f64::INFINITY);
+    let running = Running { store, catalogue, checkpoint, progress: &progress, last: &|_| () };
+    let mut length = 1;
+    loop {
+        let mut task = job.task.of_length(length.min(job.task.length()));
+        let is_whole = task == job.task;
+        if let Task::Fit(fit) = &mut task {
+            // Two rows tell what a row costs.
+            fit.trace.points = 1;
+        }
+        let short = Job { task, ..job.clone() };
+        short.run(&running).ok()?;
+        let Ok(Kept::Fresh(outcome)) = store.kept(&short) else { return None };
+        if is_whole || outcome.ended.seconds >= PIECE || outcome.ended.failure.is_some() {
+            return Some(outcome);
+        }
+        length *= 8;
+    }
+}
+
+impl Estimate {
+    /// In words, for so many threads.
+    pub fn told(&self, threads: usize) -> String {
+        let Self { seconds, known, guessed } = *self;
+        let time = span(seconds / threads.max(1) as f64);
+        let basis = match (known, guessed) {
+            (_, 0) => "from timed jobs of the same task and their length".to_owned(),
+            (0, _) => "from timed jobs of other tasks alone, so very roughly".to_owned(),
+            _ => format!(
+                "{known} jobs from timed ones of the same task and their length, {guessed} from other tasks"
+            ),
+        };
+        format!("about {time} on {threads} threads ({basis}; if the machine does nothing else)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::experiment::PresetName;
+    use crate::registry::REGISTRY;
+
+    /// Results of an experiment that cost what `price` says of each task: seconds per unit of work, and per row.
+    fn results(id: &str, price: fn(&Task) -> (f64, f64)) -> Vec<Outcome> {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
+        let mut evidence =
+            Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
+        for outcome in &mut evidence.outcomes {
+            let (unit, row) = price(&outcome.job.task);
+            outcome.ended.seconds = unit * outcome.job.task.work() as f64;
+            outcome.ended.measuring = row * outcome.rows.len() as f64;
+        }
+        evidence.outcomes
+    }
+
+    fn learned<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Forecast {
+        let mut forecast = Forecast::default();
+        outcomes.into_iter().for_each(|outcome| forecast.learn(outcome));
+        forecast
+    }
+
+    #[test]
+    fn a_known_task_costs_by_its_length() {
+        let price = |task: &Task| if task.method().kind() == "pmcsa" { (1e-3, 0.5) } else { (2e-3, 0.25) };
+        let outcomes = results("k003-fig2-logistic", price);
+        let forecast = learned(&outcomes);
+        for outcome in &outcomes {
+            let (unit, row) = price(&outcome.job.task);
+            let long = outcome.job.task.of_length(40_000);
+            let expected = unit * long.work() as f64 + row * long.rows() as f64;
+            assert!((forecast.seconds(&long).unwrap() / expected - 1.0).abs() < 1e-12);
+        }
+        let jobs: Vec<&Job> = outcomes.iter().map(|outcome| &outcome.job).collect();
+        let estimate = forecast.of(&jobs).unwrap();
+        let spent: f64 = outcomes.iter().map(|outcome| outcome.ended.seconds + outcome.ended.measuring).sum();
+        assert!((estimate.seconds / spent - 1.0).abs() < 1e-12);
+        assert_eq!((estimate.known, estimate.guessed), (jobs.len(), 0));
+    }
+
+    #[test]
+    fn for_an_unknown_task_its_target_stands_and_else_all() {
+        let outcomes = results("k003-fig2-logistic", |task| {
+            if task.target().label() == "pima" { (1e-3, 0.0) } else { (4e-3, 0.0) }
+        });
+        let kind = |outcome: &&Outcome| outcome.job.task.method().kind() == "pmcsa";
+        let forecast = learned(outcomes.iter().filter(kind));
+        let other = outcomes.iter().find(|outcome| outcome.job.task.method().kind() == "snis").unwrap();
+        assert!(!forecast.knows(&other.job.task));
+        let expected = 1e-3 * other.job.task.work() as f64;
+        assert!((forecast.seconds(&other.job.task).unwrap() / expected - 1.0).abs() < 1e-12, "that of pima");
+        let pima = |outcome: &&Outcome| kind(outcome) && outcome.job.task.target().label() == "pima";
+        let forecast = learned(outcomes.iter().filter(pima));
+        let german =
+            outcomes.iter().find(|o| o.job.task.target().label() == "german_credit_numeric").unwrap();
+        let expected = 1e-3 * german.job.task.work() as f64;
+        assert!((forecast.seconds(&german.job.task).unwrap() / expected - 1.0).abs() < 1e-12);
+        let estimate = forecast.of(&[&german.job]).unwrap();
+        assert_eq!((estimate.known, estimate.guessed), (0, 1));
+        assert!(estimate.told(2).contains("very roughly"), "{}", estimate.told(2));
+    }
+
+    #[test]
+    fn of_nothing_nothing_is_said() {
+        let mut outcomes = results("k003-fig2-logistic", |_| (1.0, 1.0));
+        assert_eq!(Forecast::default().of(&[&outcomes[0].job]), None);
+        outcomes.iter_mut().for_each(|outcome| outcome.ended.failure = Some("step 3".into()));
+        assert_eq!(
+            learned(&outcomes).seconds(&outcomes[0].job.task),
+            None,
+            "a fit that ended early is no measure"
+        );
+    }
+
+    #[test]
+    fn a_piece_of_each_task_times_it() {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
+        let catalogue = Catalogue::new(None);
+        let experiment = entry.experiment().unwrap();
+        let jobs = crate::plan::plan(&experiment, PresetName::Paper, &catalogue).unwrap().jobs;
+        let jobs: Vec<&Job> = jobs.iter().collect();
+        let folder = std::env::temp_dir().join(format!("mcsa-forecast-{}", std::process::id()));
+        let mut forecast = Forecast::default();
+        let timed = forecast.calibrate(&jobs, &catalogue, &folder);
+        assert_eq!(timed, 11, "each method of the table once");
+        assert!(!folder.exists());
+        let estimate = forecast.of(&jobs).unwrap();
+        assert!(estimate.seconds > 0.0 && estimate.guessed == 0, "{estimate:?}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The report as a browser would read it: well formed, self-contained, every link leads somewhere.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Elements without an end.
+const VOID: [&str; 4] = ["meta", "br", "hr", "img"];
+
+/// A tag with its attributes.
+struct Tag<'t> {
+    name: &'t str,
+    attributes: Vec<(&'t str, &'t str)>,
+}
+
+/// The opening tags of a page and the text of its styles.
+struct Page<'t> {
+    tags: Vec<Tag<'t>>,
+    styles: Vec<&'t str>,
+}
+
+fn attributes<'t>(mut text: &'t str, place: &str) -> Result<Vec<(&'t str, &'t str)>, String> {
+    let mut all = Vec::new();
+    loop {
+        text = text.trim_start();
+        if text.is_empty() || text == "/" {
+            return Ok(all);
+        }
+        let (name, rest) =
+            text.split_once("=\"").ok_or(format!("an attribute without quotes in <{place}>"))?;
+        let (value, rest) =
+            rest.split_once('"').ok_or(format!("an attribute that does not end in <{place}>"))?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-:_".contains(c);
+        if name.is_empty()
+            || !name.chars().all(is_name)
+            || value.contains('<')
+            || all.iter().any(|(n, _)| *n == name)
+        {
+            return Err(format!("the attribute {name:?} in <{place}>"));
+        }
+        escaped(value)?;
+        all.push((name, value));
+        text = rest;
+    }
+}
+
+/// Every ampersand begins a reference.
+fn escaped(text: &str) -> Result<(), String> {
+    for rest in text.split('&').skip(1) {
+        let word = rest.split(';').next().filter(|word| rest.len() > word.len()).unwrap_or_default();
+        let is_known = matches!(word, "amp" | "lt" | "gt" | "quot" | "apos") || word.starts_with('#');
+        if !is_known {
+            return Err(format!("a bare & before {:?}", rest.chars().take(20).collect::<String>()));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a page; the error says what is not well formed.
+fn read(text: &str) -> Result<Page<'_>, String> {
+    let mut rest = text.strip_prefix("<!doctype html>").ok_or("no document type")?;
+    let (mut open, mut page) = (Vec::new(), Page { tags: Vec::new(), styles: Vec::new() });
+    while let Some((before, tag)) = rest.split_once('<') {
+        escaped(before)?;
+        let (inside, after) = tag.split_once('>').ok_or("a tag that does not end")?;
+        rest = after;
+        if let Some(name) = inside.strip_prefix('/') {
+            let last = open.pop();
+            if last != Some(name) {
+                return Err(format!("</{name}> closes {last:?}"));
+            }
+            continue;
+        }
+        let name = inside.split([' ', '\n', '/']).next().unwrap_or_default();
+        page.tags.push(Tag { name, attributes: attributes(&inside[name.len()..], inside)? });
+        if name == "style" {
+            let (style, after) = rest.split_once("</style>").ok_or("a style that does not end")?;
+            page.styles.push(style);
+            rest = after;
+        } else if !inside.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+    }
+    if open.is_empty() { Ok(page) } else { Err(format!("never closed: {open:?}")) }
+}
+
+impl<'t> Page<'t> {
+    fn values(&self, name: &str) -> Vec<&'t str> {
+        let all = self.tags.iter().flat_map(|tag| &tag.attributes);
+        all.filter(|(known, _)| *known == name).map(|(_, value)| *value).collect()
+    }
+
+    /// Everything that is fetched or pointed at: links, sources, and `url(..)` in styles and attributes.
+    fn references(&self) -> Vec<String> {
+        let mut all: Vec<String> = ["href", "src", "xlink:href", "srcset", "poster", "data"]
+            .iter()
+            .flat_map(|name| self.values(name))
+            .map(str::to_owned)
+            .collect();
+        let values = self.tags.iter().flat_map(|tag| tag.attributes.iter().map(|(_, value)| *value));
+        for text in values.chain(self.styles.iter().copied()) {
+            let found = text.split("url(").skip(1).filter_map(|rest| rest.split(')').next());
+            all.extend(found.map(|found| found.trim_matches(['"', '\'']).to_owned()));
+        }
+        all
+    }
+
+    /// References that lead nowhere: to another machine, to an absent part of the page, or to an absent file beside it.
+    fn dangling(&self, folder: &Path) -> Vec<String> {
+        let ids: HashSet<&str> = self.values("id").into_iter().collect();
+        let leads = |to: &String| match to.strip_prefix('#') {
+            Some(part) => ids.contains(part),
+            None => {
+                to.starts_with("data:")
+                    || (!to.contains(':') && !to.starts_with('/') && folder.join(to).is_file())
+            }
+        };
+        self.references().into_iter().filter(|to| !leads(to)).collect()
+    }
+}
+
+fn figures(out: &str, arguments: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
+    let run = command
+        .args(["figures", "--preset", "quick", "--out", out])
+        .args(arguments)
+        .output()
+        .expect("it starts");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+#[test]
+fn the_page_stands_by_itself() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
+    let _ = std::fs::remove_dir_all(&folder);
+    let out = folder.to_str().expect("a path in words");
+    figures(out, &["mcsa-tab-cost"]);
+    let ids = [
+        "mcsa-tab-cost",
+        "k003-fig7-conditional-variance",
+        "k003-tab2-kernels",
+        "mcsa-tab-bnn",
+        "k000-fig2-bias-bound",
+    ];
+    figures(out, &[ids.as_slice(), &["--no-run"]].concat());
+    let report = folder.join("report");
+    let text = std::fs::read_to_string(report.join("index.html")).expect("it was written");
+    let page = read(&text).expect("well formed");
+
+    assert_eq!(page.dangling(&report), Vec::<String>::new());
+    assert!(!page.tags.iter().any(|tag| ["script", "link", "iframe", "object"].contains(&tag.name)));
+    assert!(page.styles.iter().all(|style| !style.contains("@import")));
+    let ids = page.values("id");
+    assert_eq!(ids.len(), ids.iter().collect::<HashSet<_>>().len(), "an id is one place: {ids:?}");
+    let svgs = page.tags.iter().filter(|tag| tag.name == "svg").count();
+    assert!(svgs >= 6, "{svgs} figures");
+
+    let viewport = ("name", "viewport");
+    assert!(page.tags.iter().any(|tag| tag.name == "meta" && tag.attributes.contains(&viewport)));
+    assert!(page.tags.iter().any(|tag| tag.name == "html" && tag.attributes.contains(&("lang", "en"))));
+    let style = page.styles.concat();
+    for needed in ["prefers-color-scheme: dark", "@media print", "color-scheme: light dark", "@font-face"] {
+        assert!(style.contains(needed), "{needed}");
+    }
+    // Every colour is defined for light, dark and print, before it is used.
+    let used: HashSet<&str> = style.split("var(").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    for name in used {
+        let times = style.matches(&format!("{name}: ")).count();
+        assert!(
+            times == 3 || (times == 1 && ["--serif", "--sans"].contains(&name)),
+            "{name} is defined {times} times"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_well_formed_is_seen() {
+    let page = |body: &str| format!("<!doctype html>\n<html lang=\"en\"><body>{body}</body></html>");
+    assert!(read(&page("<p>one &amp; two<br><svg><g/></svg></p>")).is_ok());
+    for body in [
+        "<p>",
+        "<p></div>",
+        "<p>a & b</p>",
+        "<a href=x>y</a>",
+        "<p class=\"a\" class=\"b\"></p>",
+        "<p title=\"a<b\"></p>",
+    ] {
+        assert!(read(&page(body)).is_err(), "{body}");
+    }
+    let nowhere = Path::new("/nowhere");
+    for body in [
+        "<a href=\"https://example.org\">x</a>",
+        "<a href=\"#there\">x</a>",
+        "<img src=\"absent.png\">",
+        "<style>p { background: url(//example.org/x.png) }</style>",
+        "<g clip-path=\"url(#absent)\"></g>",
+    ] {
+        let text = page(body);
+        assert_eq!(read(&text).expect("well formed").dangling(nowhere).len(), 1, "{body}");
+    }
+}
