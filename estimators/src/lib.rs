@@ -10,6 +10,21 @@
 //! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin), [`Elbo`], and [`FlowElbo`] for what is known by its
 //! draws alone.
 //!
+//! # Warming up a flow
+//!
+//! A family that can bend anywhere can also spike anywhere: with few chains, scores averaged where these stand teach a flow to propose
+//! just those points, its chains then accept little else, and the divergence grows. In this order:
+//!
+//! 1. Begin at a converged Gaussian, `Flow::start_at`: a flow that is no worse than its base has nothing to unlearn.
+//! 2. Run more chains: ten were too few for a flow in ten dimensions, sixty-four were enough (`flow-families` of the suite).
+//! 3. Guard the proposals: a `Defence` that offers a heavy tail half the time at first, and one time in ten from then on, a stage
+//!    being an [`Ascent`] of its own that goes on from the params of the last. Weights are then bounded whatever the flow does.
+//! 4. If mass may lie apart, fit a `Tempered` target first. Nothing that looks at draws of q shows a mode that is missing,
+//!    [`Health`] included.
+//! 5. Let steps shrink, as `Schedule::power` does: with many params the noise of a constant step is most of what remains.
+//!
+//! `cargo run --release -p mcsa-estimators --example warming_up` does all of it.
+//!
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
 
 mod ascent;

@@ -119,10 +119,13 @@ proptest! {
                 prop_assert!(gap < 1e-10 + 30.0 * steep, "point {}: {:e}, steep {:e}", j, gap, steep);
             }
         }
-        let mut told = vec![f64::NAN; columns];
+        let (mut told, mut nearby) = (vec![f64::NAN; columns], vec![f64::NAN; columns]);
         flow.log_probs(&params, z.as_ref(), &mut told, &mut memory(&flow, columns));
-        for (log_q, told) in log_q.iter().zip(told) {
-            prop_assert!((log_q - told).abs() < 1e-9 * (1.0 + told.abs()), "{} {}", log_q, told);
+        flow.log_probs(&params, moved.as_ref(), &mut nearby, &mut memory(&flow, columns));
+        for ((log_q, told), nearby) in log_q.iter().zip(told).zip(nearby) {
+            let steep = (nearby - told).abs();
+            let gap = (log_q - told).abs();
+            prop_assert!(gap < 1e-9 * (1.0 + told.abs()) + 100.0 * steep, "{} {}, steep {}", log_q, told, steep);
         }
     }
 }

@@ -35,7 +35,7 @@ const DRAWS: usize = 4_000;
 const CHAINS: usize = 4;
 
 impl Reference {
-    /// A share of all points: that in the [region](Self::region) easily lost; `None` if there is none.
+    /// A share of all points: that in the part easily lost; `None` if there is none.
     pub fn share(&self, points: &Mat<f64>) -> Option<f64> {
         let region = self.region.as_ref()?;
         let inside = (0..points.ncols()).filter(|&j| region(points.col_as_slice(j))).count();

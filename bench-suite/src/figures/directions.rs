@@ -8,13 +8,13 @@ use crate::evidence::{Evidence, Series};
 use crate::look;
 
 /// The methods, from top to bottom.
-const KINDS: [&str; 4] = ["elbo", "msc-rb", "jsa", "pmcsa"];
+const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc-rb", "elbo"];
 
 /// Each replicate's share of draws in the second mode: a column for each start and schedule, a row for each dimension.
 pub fn directions(evidence: &Evidence) -> Vec<Plate> {
     let mut panels = Vec::new();
     for dim in [2, 10] {
-        for (mean, start) in [(0.0, "wide"), (-4.0, "one mode")] {
+        for (mean, start) in [(0.0, "wide"), (-4.0, "narrow")] {
             for schedule in ["defended", "tempered"] {
                 let here = |series: &Series<'_>| {
                     matches!(series.target(), Target::Modes { dim: d, .. } if *d == dim)
@@ -29,8 +29,8 @@ pub fn directions(evidence: &Evidence) -> Vec<Plate> {
     }
     let mut figure = Figure::new(panels).shaped(0.8);
     (figure.columns, figure.shares_x, figure.shares_y) = (4, true, true);
-    let text = "One marker a replicate, from the last iteration; the broken line is the share of the target. Start: all of the plane, or the \
-                first mode alone.";
+    let text = "One marker a replicate, from the last iteration; the broken line is the share of the target. Wide: begun around \
+                both modes; narrow: in the first.";
     vec![Plate::new("shares", figure.captioned(format!("{text}{}", status(evidence))))]
 }
 

@@ -99,7 +99,9 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
     if panels.is_empty() {
         panels.push(Panel::new(Axis::linear("*z*_{1}"), Axis::linear("*z*_{2}")));
     }
-    let per_target = panels.len() / labels.len().max(1);
+    let first = panels.first().map(|panel| panel.title.split(':').next().unwrap_or_default().to_owned());
+    let is_first = |panel: &&Panel| first.as_deref().is_some_and(|label| panel.title.starts_with(label));
+    let per_target = panels.iter().filter(is_first).count();
     let text = "Grey: 2000 draws of the target. Coloured: 400 draws of the fitted family, first replicate; what lies \
                 outside the frame is not shown.";
     let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(evidence))).shaped(0.8);
