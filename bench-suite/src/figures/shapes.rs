@@ -72,8 +72,9 @@ fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, fi
 
 /// Draws of the target, pale, and of every family over them, from the first replicate.
 fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
-    let mut panels = Vec::new();
+    let mut rows: Vec<Vec<Panel>> = Vec::new();
     for label in labels {
+        let mut per_row = Vec::new();
         for series in evidence.of_target(label) {
             let Some(row) = series.outcomes.first().and_then(|outcome| outcome.rows.last()) else { continue };
             let (x, y) = (seen(&row.values, "x_"), seen(&row.values, "y_"));
@@ -81,8 +82,9 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
                 continue;
             }
             let (name, style) = look(&series);
-            let mut panel = Panel::new(Axis::linear("*z*_{1}"), Axis::linear("*z*_{2}"));
-            panel = panel.titled(format!("{label}: {name}"));
+            let is_first = per_row.is_empty();
+            let ordinate = if is_first { format!("{label}, *z*_{{2}}") } else { String::new() };
+            let mut panel = Panel::new(Axis::linear("*z*_{1}"), Axis::linear(ordinate)).titled(name);
             if let Some(target) = truth(series.target()) {
                 let ([low, high], points) = target;
                 let (u, v): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
@@ -93,19 +95,19 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
                 panel.y = panel.y.spanning(low.1, high.1);
             }
             let dots = Style { marker: Marker::Circle, opacity: 0.75, ..style };
-            panels.push(panel.with(Layer::points(x, y).styled(dots.sized(1.8))));
+            per_row.push(panel.with(Layer::points(x, y).styled(dots.sized(1.4))));
         }
+        rows.extend(Some(per_row).filter(|row| !row.is_empty()));
     }
+    let columns = rows.first().map_or(2, |row| row.len().clamp(2, 5));
+    let mut panels: Vec<Panel> = rows.into_iter().flatten().collect();
     if panels.is_empty() {
         panels.push(Panel::new(Axis::linear("*z*_{1}"), Axis::linear("*z*_{2}")));
     }
-    let first = panels.first().map(|panel| panel.title.split(':').next().unwrap_or_default().to_owned());
-    let is_first = |panel: &&Panel| first.as_deref().is_some_and(|label| panel.title.starts_with(label));
-    let per_target = panels.iter().filter(is_first).count();
     let text = "Grey: 2000 draws of the target. Coloured: 400 draws of the fitted family, first replicate; what lies \
                 outside the frame is not shown.";
-    let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(evidence))).shaped(0.8);
-    figure.columns = per_target.clamp(2, 5);
+    let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(evidence))).shaped(1.0);
+    figure.columns = columns;
     figure
 }
 
