@@ -67,7 +67,7 @@ pub fn shapes() -> Vec<Claim> {
         Claim {
             citation: CITATION,
             sentence: "As a flow learns the banana and the moons, its chains accept more and the largest weight seen falls: from a \
-                       tenth of the steps to the end, in the median.",
+                       quarter of the steps, when the tail is offered as seldom as later, to the end, in the median.",
             judge: learns,
         },
     ]
@@ -136,7 +136,7 @@ fn learns(evidence: &Evidence) -> Finding {
             let steps = series.steps();
             let is_flow = series.shape().is_some_and(|shape| FLOWS.contains(&shape.kind()));
             let (Some(&last), true) = (steps.last(), is_flow) else { continue };
-            let moved = |name: &str| Some(series.median_at(last, name)? - series.median_at(last / 10, name)?);
+            let moved = |name: &str| Some(series.median_at(last, name)? - series.median_at(last / 4, name)?);
             if let (Some(acceptance), Some(bound)) = (moved("acceptance"), moved("log_weight_bound")) {
                 worst.push(greatest([-acceptance, bound]));
             }

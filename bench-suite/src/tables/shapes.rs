@@ -10,6 +10,7 @@ pub fn shapes(evidence: &Evidence) -> Vec<Sheet> {
     let head = [
         "Target",
         "Family",
+        "Warmed up",
         "Method",
         "KL(p ∥ q), nats",
         "Acceptance",
@@ -19,7 +20,7 @@ pub fn shapes(evidence: &Evidence) -> Vec<Sheet> {
     ];
     let row = |series: &Series<'_>| {
         let cell = |name: &str, digits: usize| {
-            bootstrap(&series.last(name), 0.8).map_or_else(
+            bootstrap(&series.last(name), 0.8).filter(|all| all.value.is_finite()).map_or_else(
                 || "–".to_owned(),
                 |all| {
                     let Some(low) = Some(all.low).filter(|_| all.replicates > 1) else {
@@ -30,8 +31,11 @@ pub fn shapes(evidence: &Evidence) -> Vec<Sheet> {
             )
         };
         vec![
-            series.target().label().to_owned(),
+            series.target().title(),
             look::family(series.shape().map_or("", |shape| shape.kind())).0.to_owned(),
+            series.shaped().map_or_else(String::new, |fit| {
+                format!("{}, from N({}, {}²)", fit.schedule.name, fit.start.mean, fit.start.scale)
+            }),
             format!("{} ({})", look::name(series.method().kind()), series.method().budget()),
             cell("kl", 3),
             cell("acceptance", 2),
