@@ -27,7 +27,7 @@ pub fn directions() -> Vec<Claim> {
         },
         Claim {
             citation: CITATION,
-            sentence: "From one mode in 10 dimensions parallel chains do not find the other, defended though they are.",
+            sentence: "From a start away from both modes, nearer to the first, parallel chains in 10 dimensions do not find the second, defended though they are.",
             judge: |evidence| {
                 let all = shares(evidence, 10, "pmcsa", ONE, "defended");
                 judged(all, |all| Finding::at_most(greatest(all), 0.05, "largest share of the second mode"))
@@ -50,6 +50,7 @@ pub fn directions() -> Vec<Claim> {
 }
 
 const WIDE: f64 = 0.0;
+/// Away from both, nearer to the first.
 const ONE: f64 = -4.0;
 /// What the second mode weighs.
 const SHARE: f64 = 0.3;

@@ -30,7 +30,7 @@ pub fn directions(evidence: &Evidence) -> Vec<Plate> {
     let mut figure = Figure::new(panels).shaped(0.8);
     (figure.columns, figure.shares_x, figure.shares_y) = (4, true, true);
     let text = "One marker a replicate, from the last iteration; the broken line is the share of the target. Wide: begun around \
-                both modes; narrow: in the first.";
+                both modes; narrow: away from both, nearer to the first.";
     vec![Plate::new("shares", figure.captioned(format!("{text}{}", status(evidence))))]
 }
 
