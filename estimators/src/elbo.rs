@@ -4,6 +4,7 @@ use mcsa::{Error, Estimator, Gradient, Record, Reparameterised, Stream, batch, b
 use serde::{Deserialize, Serialize};
 
 use crate::dimension::same_dimension;
+use crate::noise::{self, check_draws};
 
 /// How the entropy of `q_lambda` enters the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -108,13 +109,7 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        if self.samples == 0 {
-            return Err(Error::parameter("samples", 0.0, "at least 1").within("Elbo"));
-        }
-        if self.mirrored && !self.samples.is_multiple_of(2) {
-            let error = Error::parameter("samples", self.samples as f64, "even, for mirrored pairs");
-            return Err(error.within("Elbo"));
-        }
+        check_draws(self.samples, self.mirrored).map_err(|error| error.within("Elbo"))?;
         same_dimension(target.dim(), family.dim()).map_err(|error| error.within("Elbo"))?;
         family.check(params)
     }
@@ -139,13 +134,7 @@ where
         let slopes = borrow(&mut work, dim * n);
         let log_p = borrow(&mut work, n);
         let noise_dim = family.noise_dim();
-        if self.mirrored {
-            let (drawn, images) = noise.split_at_mut(noise_dim * n / 2);
-            family.sample_noise_into(lanes, batch_mut(drawn, noise_dim, n / 2));
-            images.iter_mut().zip(drawn).for_each(|(image, eps)| *image = -*eps);
-        } else {
-            family.sample_noise_into(lanes, batch_mut(noise, noise_dim, n));
-        }
+        noise::fill(noise, noise_dim, self.mirrored, |noise| family.sample_noise_into(lanes, noise));
         let noise = batch(noise, family.noise_dim(), n);
         family.transport(params, noise, batch_mut(points, dim, n), work);
         target.gradients_into(batch(points, dim, n), log_p, batch_mut(slopes, dim, n), work);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ElboInfo;
 use crate::dimension::same_dimension;
+use crate::noise::{self, check_draws};
 
 /// Ascends the evidence lower bound of a [`Pushforward`], by the total derivative of its integrand.
 ///
@@ -98,13 +99,7 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        if self.samples == 0 {
-            return Err(Error::parameter("samples", 0.0, "at least 1").within("FlowElbo"));
-        }
-        if self.mirrored && !self.samples.is_multiple_of(2) {
-            let error = Error::parameter("samples", self.samples as f64, "even, for mirrored pairs");
-            return Err(error.within("FlowElbo"));
-        }
+        check_draws(self.samples, self.mirrored).map_err(|error| error.within("FlowElbo"))?;
         same_dimension(target.dim(), family.dim()).map_err(|error| error.within("FlowElbo"))?;
         family.check(params)
     }
@@ -129,13 +124,7 @@ where
         let slopes = borrow(&mut work, dim * n);
         let log_p = borrow(&mut work, n);
         let log_q = borrow(&mut work, n);
-        if self.mirrored {
-            let (drawn, images) = noise.split_at_mut(noise_dim * n / 2);
-            family.sample_noise_into(lanes, batch_mut(drawn, noise_dim, n / 2));
-            images.iter_mut().zip(drawn).for_each(|(image, eps)| *image = -*eps);
-        } else {
-            family.sample_noise_into(lanes, batch_mut(noise, noise_dim, n));
-        }
+        noise::fill(noise, noise_dim, self.mirrored, |noise| family.sample_noise_into(lanes, noise));
         family.push(params, batch(noise, noise_dim, n), batch_mut(points, dim, n), log_q, work);
         target.gradients_into(batch(points, dim, n), log_p, batch_mut(slopes, dim, n), work);
 

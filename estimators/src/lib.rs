@@ -36,6 +36,7 @@ mod health;
 mod interleaved;
 mod iterates;
 mod joint;
+mod noise;
 mod observer;
 mod outcome;
 mod path_climb;

@@ -1,0 +1,23 @@
+//! The noise of reparameterised draws.
+
+use faer::MatMut;
+use mcsa::{Error, batch_mut};
+
+/// Refuses a number of draws that cannot be made.
+pub(crate) fn check_draws(samples: usize, mirrored: bool) -> Result<(), Error> {
+    if samples == 0 {
+        return Err(Error::parameter("samples", 0.0, "at least 1"));
+    }
+    if mirrored && !samples.is_multiple_of(2) {
+        return Err(Error::parameter("samples", samples as f64, "even, for mirrored pairs"));
+    }
+    Ok(())
+}
+
+/// Fills `noise`, a column of `rows` numbers per draw, by `draw`; the second half, if mirrored, is the first with its sign turned.
+pub(crate) fn fill(noise: &mut [f64], rows: usize, mirrored: bool, draw: impl FnOnce(MatMut<'_, f64>)) {
+    let half = if mirrored { noise.len() / 2 } else { noise.len() };
+    let (drawn, images) = noise.split_at_mut(half);
+    draw(batch_mut(drawn, rows, half.checked_div(rows).unwrap_or(0)));
+    images.iter_mut().zip(drawn).for_each(|(image, eps)| *image = -*eps);
+}
