@@ -34,6 +34,22 @@ impl<T> Placed<T> {
     }
 }
 
+/// Refuses an entry that is for a target which no other entry names: it would silently run less.
+///
+/// # Errors
+/// With the label, and the section it is missing from.
+pub fn check_on<'p, T: 'p>(
+    section: &str,
+    labels: &[&str],
+    placed: impl IntoIterator<Item = &'p Placed<T>>,
+) -> Result<(), Error> {
+    let mut named = placed.into_iter().flat_map(Placed::names);
+    match named.find(|name| !labels.contains(&name.as_str())) {
+        Some(name) => Err(Error::invalid(format!("on = {name:?}: no [[{section}]] is called so"))),
+        None => Ok(()),
+    }
+}
+
 impl Entry {
     fn expanded(&self) -> Vec<toml::Table> {
         let mut tables = vec![toml::Table::new()];

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::auxiliary::Auxiliary;
 use super::average::Average;
 use super::propagation::propagate;
-use super::{Done, Due, Running, Trace, aside, totals};
+use super::{Done, Due, Running, Trace, aside, now, totals};
 use crate::catalog::{
     Approximation, Beginning, CountedFamily, CountedTarget, Method, Problem, Rule, Target, WithEstimator,
 };
 use crate::experiment::Preset;
-use crate::grid::{Entry, Placed, expand};
+use crate::grid::{Entry, Placed, check_on, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
@@ -93,12 +93,9 @@ impl Fits {
         let targets = expand::<Target>("fits.target", &self.targets)?;
         let (methods, rules) =
             (expand("fits.method", &self.methods)?, expand("fits.optimizer", &self.optimizers)?);
-        let is_known = |name: &&String| targets.iter().any(|target| target.value.label() == *name);
-        let named = methods.iter().flat_map(|method: &Placed<Method>| method.names());
-        let named = named.chain(rules.iter().flat_map(|rule: &Placed<Rule>| rule.names()));
-        if let Some(name) = named.into_iter().find(|name| !is_known(name)) {
-            return Err(Error::invalid(format!("on = {name:?}: no [[fits.target]] is called so")));
-        }
+        let labels: Vec<&str> = targets.iter().map(|target| target.value.label()).collect();
+        check_on::<Method>("fits.target", &labels, &methods)?;
+        check_on::<Rule>("fits.target", &labels, &rules)?;
         let is_compared = |kind: &&String| methods.iter().any(|method| method.value.kind() == *kind);
         match self.start_of.keys().find(|kind| !is_compared(kind)) {
             Some(kind) => {
@@ -278,11 +275,6 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Observer for Record
         }
         ControlFlow::Continue(())
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "seconds are rows too; no path depends on them")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 struct Climb<'s, 'a> {

@@ -19,6 +19,8 @@ pub use shaped::{Schedule, ShapedFit, Shapes, Stage, Warm};
 pub use trace::{Spacing, Trace};
 pub use variance::{Variance, Variances};
 
+use std::time::Instant;
+
 use mcsa::{Counts, Error, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -204,6 +206,12 @@ impl Job {
 /// Randomness of a job that is not the fit's: its names keep them apart.
 fn aside(seed: Seed, name: &str) -> Seed {
     seed.named(name)
+}
+
+/// The clock. Seconds are told beside the counts; no number depends on them.
+#[expect(clippy::disallowed_methods, reason = "seconds are results too, and no path depends on them")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Counts of a target and a family, by name.

@@ -1,7 +1,5 @@
 //! Fits of paths, with the parameters of the model beside lambda.
 
-use std::time::Instant;
-
 use mcsa::{ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace};
 use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
@@ -10,10 +8,10 @@ use mcsa_models::Theta;
 use serde::{Deserialize, Serialize};
 
 use super::counted_volatility::CountedVolatility;
-use super::{Done, Running, aside};
+use super::{Done, Running, aside, now};
 use crate::catalog::{Method, Rule, Target};
 use crate::experiment::Preset;
-use crate::grid::{Entry, Placed, expand};
+use crate::grid::{Entry, Placed, check_on, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
@@ -73,12 +71,16 @@ impl PathFits {
         if self.scoring.particles == 0 || self.scoring.filters == 0 {
             return Err(Error::invalid("paths.scoring: particles and filters are at least 1"));
         }
-        for Placed { value, .. } in expand::<Target>("paths.target", &self.targets)? {
+        let targets = expand::<Target>("paths.target", &self.targets)?;
+        for Placed { value, .. } in &targets {
             if !matches!(value, Target::FxVolatility { .. }) {
                 return Err(Error::invalid(format!("paths.target: {} has no paths", value.kind())));
             }
         }
-        for Placed { value, .. } in expand::<Method>("paths.method", &self.methods)? {
+        let methods = expand::<Method>("paths.method", &self.methods)?;
+        let labels: Vec<&str> = targets.iter().map(|target| target.value.label()).collect();
+        check_on("paths.target", &labels, &methods)?;
+        for Placed { value, .. } in &methods {
             if !matches!(value, Method::Msc { .. } | Method::Smc { .. }) {
                 let kind = value.kind();
                 return Err(Error::invalid(format!("paths.method: {kind} moves no paths; msc and smc do")));
@@ -137,11 +139,7 @@ impl PathFit {
         target: &CountedVolatility,
         seed: Seed,
     ) -> Result<Done, Error> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "seconds are told beside the counts; no number depends on them"
-        )]
-        let since = Instant::now();
+        let since = now();
         let (estimator, optimizer) = (Joint { climb }, self.optimizer.clone());
         let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: aside(seed, "fit") };
         let lambdas = 2 * target.inner.num_states();
@@ -177,9 +175,8 @@ impl PathFit {
         let model = target.inner.at(theta);
         let chain = Twisted.on(&model);
         let mut memory = vec![0.0; chain.guide_len()];
-        let steps = chain.guide(lambda, &mut memory);
+        let mut steps = chain.guide(lambda, &mut memory);
         let own = self.filtered(&model, &mut Bootstrap(&model), aside(seed, "bootstrap"))?;
-        let mut steps = steps;
         let published = match self.method {
             Method::Smc { .. } => {
                 let mut guide = Untwisted { model: &model, guide: steps };

@@ -1,13 +1,11 @@
 //! Expectation propagation, as a method among others.
 
-use std::time::Instant;
-
 use faer::MatRef;
 use mcsa::Error;
 use mcsa_models::{Link, Probit};
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 
-use super::{Done, average};
+use super::{Done, average, now};
 use crate::catalog::{Target, of_labels};
 use crate::data::{Catalogue, Dataset};
 use crate::plan::Job;
@@ -22,11 +20,7 @@ pub(super) fn propagate(
     catalogue: &Catalogue,
 ) -> Result<Done, Error> {
     let (train, test) = target.probit_rows(catalogue, job.seed)?;
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "seconds are told beside the counts; no number depends on them"
-    )]
-    let since = Instant::now();
+    let since = now();
     let propagation = ExpectationPropagation { sweeps: sweeps as u64, ..ExpectationPropagation::default() };
     let Propagated { gaussian, log_evidence, sweeps, .. } =
         propagation.probit(train.x.as_ref(), &train.y, 1.0)?;

@@ -1,13 +1,12 @@
 //! Variances and biases of estimators at many parameters.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use mcsa::{Address, Counted, Error, Estimator, Stream};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Running, aside, totals};
+use super::{Done, Running, aside, now, totals};
 use crate::catalog::{CountedFamily, CountedTarget, Method, Problem, Target, WithEstimator};
 use crate::experiment::Preset;
 use crate::grid::{Entry, expand};
@@ -126,11 +125,7 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
 
     fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(self, estimator: E) -> Result<Done, Error> {
         let Self { scatter: Scatter { setting, lambdas, .. }, job, problem, target, family, built } = self;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "seconds are told beside the counts; no number depends on them"
-        )]
-        let since = Instant::now();
+        let since = now();
         let mut direction = vec![0.0; 2 * setting.dim];
         let mut work = vec![0.0; estimator.work_len(target, family)];
         let mut rows = Vec::new();

@@ -1,7 +1,6 @@
 //! Fits of families of any shape, begun alike and judged by draws of the target.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use faer::Mat;
 use mcsa::{Counted, Counts, Error, Estimator, Family, LogDensity, Pushforward, Seed};
@@ -12,10 +11,10 @@ use mcsa_optim::Adam;
 use mcsa_theory::diagnostics::{Pareto, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Running, Trace, aside, totals};
+use super::{Done, Running, Trace, aside, now, totals};
 use crate::catalog::{Method, Posterior, Reference, Rule, Shape, Shaped, Target};
 use crate::experiment::Preset;
-use crate::grid::{Entry, Placed, expand};
+use crate::grid::{Entry, Placed, check_on, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
@@ -120,7 +119,12 @@ impl Shapes {
                 "shapes.method: {} is not among those that families of any shape are fitted by",
                 other.value.kind()
             ))),
-            None => self.expanded().map(drop),
+            None => {
+                let (targets, families, methods) = self.expanded()?;
+                let labels: Vec<&str> = targets.iter().map(|target| target.value.label()).collect();
+                check_on("shapes.target", &labels, &families)?;
+                check_on("shapes.target", &labels, &methods)
+            }
         }
     }
 
@@ -355,14 +359,20 @@ impl<'a> Path<'_, 'a> {
         Ok(())
     }
 
-    /// Draws of q, and `log p - log q - log Z` at them; a draw where that is no number has no weight.
-    fn weights(&self, params: &[f64], step: u64) -> (Mat<f64>, Vec<f64>) {
-        let dim = self.family.dim();
-        let mut points = Mat::zeros(dim, DRAWS);
-        let (mut log_p, mut log_q) = (vec![0.0; DRAWS], vec![0.0; DRAWS]);
-        let mut work = vec![0.0; self.family.work_len(DRAWS).max(self.target.work_len(DRAWS))];
+    /// Draws of q with their densities, the same at the same step.
+    fn draws(&self, params: &[f64], step: u64) -> (Mat<f64>, Vec<f64>) {
+        let (mut points, mut log_q) = (Mat::zeros(self.family.dim(), DRAWS), vec![0.0; DRAWS]);
+        let mut work = vec![0.0; self.family.work_len(DRAWS)];
         let mut lane = [aside(self.job.seed, "measure").stream(0, step)];
         self.family.sample_into(params, &mut lane, points.as_mut(), &mut log_q, &mut work);
+        (points, log_q)
+    }
+
+    /// The same with `log p - log q - log Z`; a draw where that is no number has no weight.
+    fn weights(&self, params: &[f64], step: u64) -> (Mat<f64>, Vec<f64>) {
+        let (points, log_q) = self.draws(params, step);
+        let mut log_p = vec![0.0; DRAWS];
+        let mut work = vec![0.0; self.target.work_len(DRAWS)];
         self.target.log_densities(points.as_ref(), &mut log_p, &mut work);
         let ratio = |(p, q): (&f64, &f64)| p - q - self.reference.log_normaliser;
         let decided = |w: f64| if w.is_nan() { f64::NEG_INFINITY } else { w };
@@ -371,7 +381,7 @@ impl<'a> Path<'_, 'a> {
 
     /// Draws of q in the last row, for a picture of the plane.
     fn keep_draws(&self, trail: &mut Trail) {
-        let (points, _) = self.weights(&trail.params, self.fit.steps);
+        let (points, _) = self.draws(&trail.params, self.fit.steps);
         if let Some(last) = trail.rows.last_mut() {
             for (k, point) in points.col_iter().take(SEEN).enumerate() {
                 last.values.insert(format!("x_{k:03}"), point[0]);
@@ -383,9 +393,4 @@ impl<'a> Path<'_, 'a> {
 
 fn went_wrong(ended: &Outcome) -> bool {
     matches!(ended, Outcome::Diverged { .. } | Outcome::NonFinite { .. })
-}
-
-#[expect(clippy::disallowed_methods, reason = "seconds are rows too; no path depends on them")]
-fn now() -> Instant {
-    Instant::now()
 }

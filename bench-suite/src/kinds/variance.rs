@@ -1,12 +1,10 @@
 //! Variances of estimators while lambda stays.
 
-use std::time::Instant;
-
 use mcsa::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Running, aside, totals};
+use super::{Done, Running, aside, now, totals};
 use crate::catalog::{CountedFamily, CountedTarget, Method, Target, WithEstimator};
 use crate::experiment::Preset;
 use crate::grid::{Entry, expand};
@@ -107,11 +105,7 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
 
     fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(self, estimator: E) -> Result<Done, Error> {
         let Self { variance, seed, target, family, at_target, params } = self;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "seconds are told beside the counts; no number depends on them"
-        )]
-        let start = Instant::now();
+        let start = now();
         let num_params = params.len();
         let mut lanes = aside(seed, "states").streams(estimator.lanes(), 0);
         let mut drawn = aside(seed, "transitions").streams(estimator.lanes(), 0);
