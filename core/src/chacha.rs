@@ -1,12 +1,9 @@
 //! The generator of one lane, and the first blocks of many lanes at once.
 
-use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
-
 use crate::Address;
 use crate::numeric::{Backend, Kernel, Register};
 
-/// Blocks that are made side by side: the 32-bit numbers in a register of AVX-512.
+/// Blocks that are made side by side, at most: the 32-bit numbers in a register of AVX-512.
 const SIDE: usize = 16;
 
 /// Blocks of each lane that are made side by side with those of other lanes: 16 draws, all that a step of a chain in a
@@ -19,47 +16,52 @@ const WORDS: usize = 8;
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// ChaCha8 at an address, one 64-bit word after the other. The first words may have been made ahead.
+/// A 64-bit word of each block.
+type Row = [u64; SIDE];
+
+/// ChaCha8 at an address, one 64-bit word after the other.
 pub(crate) struct Generator {
     key: [u32; 8],
-    address: Address,
-    ahead: [[u64; WORDS]; AHEAD],
-    /// The next word of those made ahead; at their end, or beyond it where `rest` goes on.
+    nonce: u64,
+    /// The block after those that are made.
+    block: u64,
+    /// The last blocks made, by words, as they come.
+    made: [Row; WORDS],
+    /// The word that comes next, and the end of those made.
     next: usize,
-    rest: ChaCha8Rng,
+    end: usize,
 }
 
 impl Generator {
     pub(crate) fn at(key: [u32; 8], address: Address) -> Self {
-        let mut bytes = [0; 32];
-        for (bytes, word) in bytes.chunks_exact_mut(4).zip(key) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        let rest = ChaCha8Rng::from_seed(bytes);
-        let mut generator = Self { key, address, ahead: [[0; WORDS]; AHEAD], next: 0, rest };
-        generator.go_to(address);
-        generator
+        let (nonce, block) = (address.nonce, address.first_block);
+        Self { key, nonce, block, made: [[0; SIDE]; WORDS], next: 0, end: 0 }
     }
 
     pub(crate) fn go_to(&mut self, address: Address) {
-        self.address = address;
-        self.next = AHEAD * WORDS + 1;
-        self.rest.set_stream(address.nonce);
-        self.rest.set_block_pos(address.first_block);
+        (self.nonce, self.block) = (address.nonce, address.first_block);
+        (self.next, self.end) = (0, 0);
     }
 
     #[inline]
     pub(crate) fn next_u64(&mut self) -> u64 {
-        if let Some(&word) = self.ahead.as_flattened().get(self.next) {
-            self.next += 1;
-            return word;
+        if self.next == self.end {
+            self.go_on();
         }
-        if self.next == AHEAD * WORDS {
-            self.next += 1;
-            self.rest.set_stream(self.address.nonce);
-            self.rest.set_block_pos(self.address.first_block + AHEAD as u64);
-        }
-        self.rest.next_u64()
+        let word = self.made[self.next % WORDS][self.next / WORDS % SIDE];
+        self.next += 1;
+        word
+    }
+
+    /// Makes as many blocks as cost no more than one.
+    #[inline(never)]
+    fn go_on(&mut self) {
+        let places = std::array::from_fn(|i| self.block + i as u64);
+        let (key, nonces) = (&self.key, [self.nonce; SIDE]);
+        let rounds = Rounds { key, places: &places, nonces: &nonces, count: 1, out: &mut self.made };
+        let count = Backend::best().run(rounds);
+        self.block += count as u64;
+        (self.next, self.end) = (0, count * WORDS);
     }
 }
 
@@ -69,70 +71,70 @@ const TOGETHER: usize = SIDE / AHEAD;
 /// Moves each generator to the address beside it. Several of one key make their first blocks together.
 pub(crate) fn go_to_all<'g>(moves: impl Iterator<Item = (&'g mut Generator, Address)>) {
     let mut waiting: [Option<&mut Generator>; TOGETHER] = [const { None }; TOGETHER];
-    let mut blocks = Blocks::default();
-    let mut count = 0;
+    let (mut count, mut key) = (0, [0; 8]);
     for (generator, address) in moves {
-        if count == TOGETHER || (count > 0 && blocks.key != generator.key) {
-            go_together(&mut waiting[..count], &mut blocks);
+        if count == TOGETHER || (count > 0 && key != generator.key) {
+            go_together(&mut waiting[..count]);
             count = 0;
         }
-        generator.address = address;
-        blocks.key = generator.key;
-        blocks.place(count, address);
+        generator.go_to(address);
+        key = generator.key;
         waiting[count] = Some(generator);
         count += 1;
     }
-    go_together(&mut waiting[..count], &mut blocks);
+    go_together(&mut waiting[..count]);
 }
 
-/// Moves those that wait to their addresses.
-fn go_together(waiting: &mut [Option<&mut Generator>], blocks: &mut Blocks) {
-    if let [Some(generator)] = waiting {
-        return generator.go_to(generator.address);
-    }
-    if !waiting.is_empty() {
-        Backend::best().run(Rounds(blocks));
-    }
-    for (i, generator) in waiting.iter_mut().flatten().enumerate() {
-        blocks.read(i, &mut generator.ahead);
-        generator.next = 0;
-    }
-}
-
-type Row = [u32; SIDE];
-
-/// Blocks of ChaCha8 under one key, each with a nonce and a place of its own (Bernstein 2008), word by word of all.
-#[derive(Default)]
-struct Blocks {
-    key: [u32; 8],
-    /// Words 12 to 15 before the rounds: place and nonce, low halves first.
-    input: [Row; 4],
-    output: [Row; 16],
-}
-
-impl Blocks {
-    /// The blocks of lane `i`, from an address on.
-    fn place(&mut self, i: usize, address: Address) {
+/// Makes the first blocks of those that wait, unless there is one alone.
+fn go_together(waiting: &mut [Option<&mut Generator>]) {
+    let [Some(first), Some(_), ..] = waiting else { return };
+    let (key, mut places, mut nonces) = (first.key, [0; SIDE], [0; SIDE]);
+    for (i, generator) in waiting.iter().flatten().enumerate() {
         for k in 0..AHEAD {
-            let (place, nonce) = (address.first_block + k as u64, address.nonce);
-            let words = [place as u32, (place >> 32) as u32, nonce as u32, (nonce >> 32) as u32];
-            self.input.iter_mut().zip(words).for_each(|(row, word)| row[i * AHEAD + k] = word);
+            (places[i * AHEAD + k], nonces[i * AHEAD + k]) = (generator.block + k as u64, generator.nonce);
         }
     }
-
-    /// The finished blocks of lane `i`.
-    fn read(&self, i: usize, blocks: &mut [[u64; WORDS]; AHEAD]) {
-        for (k, block) in blocks.iter_mut().enumerate() {
-            let column = i * AHEAD + k;
-            for (pair, word) in self.output.as_chunks::<2>().0.iter().zip(block) {
-                *word = u64::from(pair[0][column]) | u64::from(pair[1][column]) << 32;
-            }
+    let (mut made, count) = ([[0; SIDE]; WORDS], waiting.len() * AHEAD);
+    Backend::best().run(Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut made });
+    for (i, generator) in waiting.iter_mut().flatten().enumerate() {
+        for (own, row) in generator.made.iter_mut().zip(&made) {
+            own[..AHEAD].copy_from_slice(&row[i * AHEAD..][..AHEAD]);
         }
+        generator.block += AHEAD as u64;
+        (generator.next, generator.end) = (0, AHEAD * WORDS);
     }
 }
 
-/// The eight rounds.
-struct Rounds<'a>(&'a mut Blocks);
+/// The eight rounds of ChaCha8 (Bernstein 2008) under one key, of blocks that each have a nonce and a place: of the first `count`, and
+/// of more if they cost nothing. The number of all that were made.
+struct Rounds<'a> {
+    key: &'a [u32; 8],
+    places: &'a Row,
+    nonces: &'a Row,
+    count: usize,
+    out: &'a mut [Row; WORDS],
+}
+
+/// Registers of 64-bit words for one of 32-bit words: two, or one if it holds a single number.
+const fn words_step<L: Register>() -> usize {
+    L::U32_LANES / L::U64_LANES
+}
+
+#[inline(always)]
+fn load<L: Register>(l: L, row: &Row, r: usize) -> [L::u32s; 2] {
+    let (words, step) = (L::as_simd_u64s(row).0, words_step::<L>());
+    l.halves([words[step * r], words[step * r + step - 1]])
+}
+
+#[inline(always)]
+fn store<L: Register>(l: L, halves: [L::u32s; 2], row: &mut Row, r: usize) {
+    let (words, step) = (l.words(halves), words_step::<L>());
+    let row = L::as_mut_simd_u64s(row).0;
+    row[step * r] = words[0];
+    if step > 1 {
+        row[step * r + 1] = words[1];
+    }
+}
 
 #[inline(always)]
 fn quarter_round<L: Register>(l: L, [a, b, c, d]: [L::u32s; 4]) -> [L::u32s; 4] {
@@ -148,16 +150,18 @@ fn quarter_round<L: Register>(l: L, [a, b, c, d]: [L::u32s; 4]) -> [L::u32s; 4] 
 }
 
 impl Kernel for Rounds<'_> {
-    type Output = ();
+    type Output = usize;
 
     #[inline(always)]
-    fn run<L: Register>(self, l: L) {
-        let Blocks { key, input, output } = self.0;
-        for r in 0..SIDE / L::U32_LANES {
+    fn run<L: Register>(self, l: L) -> usize {
+        let Self { key, places, nonces, count, out } = self;
+        let registers = count.div_ceil(L::U32_LANES);
+        for r in 0..registers {
+            let ([c, d], [e, f]) = (load(l, places, r), load(l, nonces, r));
             let start: [L::u32s; 16] = std::array::from_fn(|w| match w {
                 0..4 => l.splat_u32s(CONSTANTS[w]),
                 4..12 => l.splat_u32s(key[w - 4]),
-                _ => L::as_simd_u32s(&input[w - 12]).0[r],
+                _ => [c, d, e, f][w - 12],
             });
             let mut state = start;
             for _ in 0..4 {
@@ -169,10 +173,13 @@ impl Kernel for Rounds<'_> {
                     }
                 }
             }
-            for (w, row) in output.iter_mut().enumerate() {
-                L::as_mut_simd_u32s(row).0[r] = l.add_u32s(state[w], start[w]);
+            for (w, row) in out.iter_mut().enumerate() {
+                let (low, high) = (2 * w, 2 * w + 1);
+                let halves = [l.add_u32s(state[low], start[low]), l.add_u32s(state[high], start[high])];
+                store(l, halves, row, r);
             }
         }
+        registers * L::U32_LANES
     }
 }
 
@@ -180,6 +187,8 @@ impl Kernel for Rounds<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::rngs::ChaCha8Rng;
+    use rand::{Rng, SeedableRng};
 
     fn reference(key: [u32; 8], address: Address, words: usize) -> Vec<u64> {
         let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -198,7 +207,7 @@ mod tests {
         #[test]
         fn lanes_together_have_the_bits_of_each_alone(
             keys in proptest::collection::vec((0..3_u32, any::<u64>(), 0..(1_u64 << 36)), 0..40),
-            words in 0..40_usize,
+            words in 0..300_usize,
         ) {
             let key = |k: u32| std::array::from_fn(|i| (k * 77 + i as u32).wrapping_mul(0x9e37_79b9));
             let mut generators: Vec<_> =
@@ -211,6 +220,27 @@ mod tests {
                 go_to_all(generators.iter_mut().zip(addresses.iter().copied()));
                 for ((generator, &address), &(k, _, _)) in generators.iter_mut().zip(&addresses).zip(&keys) {
                     prop_assert_eq!(read(generator, words), reference(key(k / 2), address, words));
+                }
+            }
+        }
+    }
+
+    /// However many blocks a backend makes at a time, and whatever it has no room for.
+    #[test]
+    fn backends_make_the_same_blocks() {
+        let key = [5; 8];
+        let (places, nonces): (Row, Row) =
+            (std::array::from_fn(|i| 1 << i), std::array::from_fn(|i| 77 * i as u64));
+        for backend in Backend::ALL.into_iter().filter(|backend| backend.is_available()) {
+            for count in [1, 2, 7, SIDE] {
+                let mut out = [[0; SIDE]; WORDS];
+                let rounds = Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut out };
+                let made = backend.run(rounds);
+                assert!((count..=SIDE).contains(&made), "{backend:?} {count} {made}");
+                for i in 0..made {
+                    let address = Address { nonce: nonces[i], first_block: places[i], blocks: 1 };
+                    let block: Vec<u64> = out.iter().map(|row| row[i]).collect();
+                    assert_eq!(block, reference(key, address, WORDS), "{backend:?}");
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::{Address, Script, normal};
 pub struct Stream(Source);
 
 enum Source {
-    // Boxed: a generator with its buffer is half a kilobyte, a script is a pointer.
+    // Boxed: a generator with its buffer is a kilobyte, a script is a pointer.
     Generator(Box<Generator>),
     Script(Script),
 }
@@ -58,6 +58,7 @@ impl Stream {
     }
 
     /// Uniform on the open interval `(0, 1)`: an odd multiple of `2^-53`.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         ((self.next_u64() >> 12) as f64 + 0.5) * f64::from_bits(0x3cb0_0000_0000_0000)
     }
@@ -107,16 +108,11 @@ impl Stream {
     /// assert_eq!(branches.iter().map(|b| b.outcome).collect::<Vec<_>>(), [0, 1, 2]);
     /// assert!(branches.iter().all(|b| (b.probability - 1.0 / 3.0).abs() < 1e-15));
     /// ```
+    #[inline]
     pub fn uniform_between(&mut self, cuts: impl IntoIterator<Item = f64>) -> f64 {
         match &mut self.0 {
             Source::Generator(_) => self.uniform(),
-            Source::Script(script) => {
-                let mut ends: Vec<f64> = cuts.into_iter().filter(|&cut| cut > 0.0 && cut < 1.0).collect();
-                ends.extend([0.0, 1.0]);
-                ends.sort_by(f64::total_cmp);
-                let taken = script.decide(ends.windows(2).map(|pair| pair[1] - pair[0]));
-                ends[taken] + 0.5 * (ends[taken + 1] - ends[taken])
-            }
+            Source::Script(script) => between(script, cuts.into_iter().collect()),
         }
     }
 
@@ -176,6 +172,16 @@ impl Stream {
     }
 }
 
+/// A number between two cuts, decided by a script.
+#[cold]
+fn between(script: &mut Script, mut ends: Vec<f64>) -> f64 {
+    ends.retain(|&cut| cut > 0.0 && cut < 1.0);
+    ends.extend([0.0, 1.0]);
+    ends.sort_by(f64::total_cmp);
+    let taken = script.decide(ends.windows(2).map(|pair| pair[1] - pair[0]));
+    ends[taken] + 0.5 * (ends[taken + 1] - ends[taken])
+}
+
 impl TryRng for Stream {
     type Error = Infallible;
 
@@ -183,6 +189,7 @@ impl TryRng for Stream {
         Ok((self.next_u64() >> 32) as u32)
     }
 
+    #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         Ok(match &mut self.0 {
             Source::Generator(generator) => generator.next_u64(),

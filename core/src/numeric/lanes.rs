@@ -118,6 +118,13 @@ pub(crate) trait Register: Lanes<F = Self::f64s> + Simd {
 
     /// 32-bit numbers turned to the left by `BY` bits, `REST = 32 - BY`.
     fn turned<const BY: i32, const REST: i32>(self, x: Self::u32s) -> Self::u32s;
+
+    /// The low and the high halves of words; [`words`](Register::words) undoes it. Which half stands where is nobody's concern.
+    /// Where a register is one number only the first word counts.
+    fn halves(self, words: [Self::u64s; 2]) -> [Self::u32s; 2];
+
+    /// The words of low and high halves.
+    fn words(self, halves: [Self::u32s; 2]) -> [Self::u64s; 2];
 }
 
 // Pulp's `select_f64s`, `neg_f64s` and the transmutations are `#[inline]` only, and a call not inlined passes its
@@ -244,6 +251,16 @@ impl Register for Scalar {
     fn turned<const BY: i32, const REST: i32>(self, x: u32) -> u32 {
         x << BY | x >> REST
     }
+
+    #[inline(always)]
+    fn halves(self, [word, _]: [u64; 2]) -> [u32; 2] {
+        [word as u32, (word >> 32) as u32]
+    }
+
+    #[inline(always)]
+    fn words(self, [low, high]: [u32; 2]) -> [u64; 2] {
+        [u64::from(low) | u64::from(high) << 32, 0]
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -251,6 +268,25 @@ mod x86 {
     use super::{BLOCK, Lanes, Register, Simd};
     use pulp::x86::{V3, V4};
     use pulp::{f64x4, f64x8, u32x8, u32x16};
+
+    // Two words side by side in each lane, turned about their diagonal: its own inverse.
+    macro_rules! halves_and_words {
+        ($shl:ident, $shr:ident) => {
+            #[inline(always)]
+            fn halves(self, [a, b]: [Self::u64s; 2]) -> [Self::u32s; 2] {
+                let low = self.or_u64s(self.and_u64s(a, self.splat_u64s(LOW)), self.$shl::<32>(b));
+                let high = self.or_u64s(self.$shr::<32>(a), self.and_u64s(b, self.splat_u64s(!LOW)));
+                [pulp::cast(low), pulp::cast(high)]
+            }
+            #[inline(always)]
+            fn words(self, [low, high]: [Self::u32s; 2]) -> [Self::u64s; 2] {
+                let [a, b] = self.halves([pulp::cast(low), pulp::cast(high)]);
+                [pulp::cast(a), pulp::cast(b)]
+            }
+        };
+    }
+
+    const LOW: u64 = u32::MAX as u64;
 
     // The x86 minimum and maximum return their second operand when either is NaN.
     macro_rules! limits_and_shifts {
@@ -296,6 +332,8 @@ mod x86 {
         fn turned<const BY: i32, const REST: i32>(self, x: u32x8) -> u32x8 {
             self.or_u32s(self.shl_const_u32x8::<BY>(x), self.shr_const_u32x8::<REST>(x))
         }
+
+        halves_and_words!(shl_const_u64x4, shr_const_u64x4);
     }
 
     impl Lanes for V4 {
@@ -316,5 +354,7 @@ mod x86 {
         fn turned<const BY: i32, const REST: i32>(self, x: u32x16) -> u32x16 {
             pulp::cast(self.avx512f._mm512_rol_epi32::<BY>(pulp::cast(x)))
         }
+
+        halves_and_words!(shl_const_u64x8, shr_const_u64x8);
     }
 }

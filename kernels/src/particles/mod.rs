@@ -5,6 +5,7 @@ mod conditional_smc;
 mod fresh_paths;
 mod lineage;
 mod paths;
+mod pieces;
 mod pivotal;
 mod relative;
 mod resampling;

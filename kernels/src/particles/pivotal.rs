@@ -2,7 +2,7 @@
 
 use mcsa::Stream;
 
-/// Rounds the fractional parts `x_i` of `S W_i` to 0 or 1, leaving every mean and the total as they are (Srinivasan 2001):
+/// Rounds the fractional parts `x_i` of expected numbers `S W_i` to 0 or 1, leaving every mean and the total as they are (Srinivasan 2001):
 ///
 /// ```text
 /// x + y <= 1:   (x + y, 0) with probability x / (x + y),                 else (0, x + y)
@@ -13,15 +13,15 @@ use mcsa::Stream;
 /// count in proportion to `n_r` is reached by tilting each decision about `r` by `n_r + x_r` after it over before.
 pub(super) fn settle(
     stream: &mut Stream,
-    weights: impl Iterator<Item = f64>,
+    numbers: impl Iterator<Item = f64>,
     retained: Option<usize>,
     x: &mut [f64],
 ) {
-    let (size, mut certain) = (x.len() as f64, 0.0);
-    for (k, (x, weight)) in x.iter_mut().zip(weights).enumerate() {
-        *x = (size * weight).fract();
+    let mut certain = 0.0;
+    for (k, (x, number)) in x.iter_mut().zip(numbers).enumerate() {
+        *x = number.fract();
         if retained == Some(k) {
-            certain = (size * weight).floor();
+            certain = number.floor();
         }
     }
     let mut open = 0;

@@ -34,6 +34,7 @@ pub(super) fn exponentiate(log_weights: &mut [f64], weights: &mut [f64], faults:
 
 /// The same of the particles' weights and of those by which the retained path chooses its ancestor, which stand behind them: one
 /// exponential of twice as many numbers costs less than two. Faults of the latter are those of the former, and not counted again.
+#[inline]
 pub(super) fn exponentiate_both(
     log_weights: &mut [f64],
     log_ancestors: &mut [f64],
@@ -59,6 +60,7 @@ pub(super) fn exponentiate_both(
     Some((sum, exponentiate(log_ancestors, second, &mut 0)))
 }
 
+#[inline]
 fn relative(log_weights: &[f64], weights: &mut [f64]) -> Option<Sum> {
     let top = largest(log_weights);
     if top == f64::NEG_INFINITY {
@@ -69,6 +71,7 @@ fn relative(log_weights: &[f64], weights: &mut [f64]) -> Option<Sum> {
     Some(Sum::of(top, weights))
 }
 
+#[inline]
 fn subtract(log_weights: &[f64], top: f64, out: &mut [f64]) {
     for (out, log_weight) in out.iter_mut().zip(log_weights) {
         *out = log_weight - top;
@@ -79,6 +82,7 @@ fn subtract(log_weights: &[f64], top: f64, out: &mut [f64]) {
 const STRANDS: usize = 4;
 
 /// The largest number; NaN is passed over.
+#[inline]
 fn largest(values: &[f64]) -> f64 {
     let larger = |top: f64, value: f64| if value > top { value } else { top };
     let mut tops = [f64::NEG_INFINITY; STRANDS];
@@ -94,6 +98,7 @@ fn largest(values: &[f64]) -> f64 {
 
 impl Sum {
     /// Of weights relative to the largest.
+    #[inline]
     fn of(top: f64, weights: &[f64]) -> Self {
         let (mut totals, mut squares) = ([0.0; STRANDS], [0.0; STRANDS]);
         let chunks = weights.chunks_exact(STRANDS);

@@ -3,6 +3,7 @@
 use mcsa::Stream;
 use serde::{Deserialize, Serialize};
 
+use super::pieces::Pieces;
 use super::pivotal::settle;
 
 /// How many descendants each of `S` particles has. All rules are unbiased, `E[n_i] = S W_i`, so that estimates of the evidence
@@ -27,45 +28,12 @@ pub enum Resampling {
     Ssp,
 }
 
-/// One index, with probabilities proportional to these weights, which sum to `total`.
-pub(super) fn choose(stream: &mut Stream, weights: &[f64], total: f64) -> usize {
-    let ends = weights[..weights.len() - 1].iter().scan(0.0, |sum, weight| {
-        *sum += weight;
-        Some(*sum / total)
-    });
-    let mut left = total * stream.uniform_between(ends);
-    for (k, &weight) in weights.iter().enumerate() {
-        if left < weight {
-            return k;
-        }
-        left -= weight;
-    }
-    // Rounding led past the last; it has to be one with a weight.
-    weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0)
-}
-
-/// Cumulated masses, infinite from the last particle that has any: rounding then leads past none.
-fn ends_into(masses: impl Iterator<Item = f64>, ends: &mut [f64]) {
-    let (mut sum, mut last) = (0.0, 0);
-    for (k, (end, mass)) in ends.iter_mut().zip(masses).enumerate() {
-        last = if mass > 0.0 { k } else { last };
-        sum += mass;
-        *end = sum;
-    }
-    ends[last..].fill(f64::INFINITY);
-}
-
-/// The particle in whose piece a number lies.
-fn find(ends: &[f64], u: f64) -> usize {
-    ends.partition_point(|&end| end <= u)
-}
-
 impl Resampling {
-    /// Draws the ancestor of each of `S` new particles from weights that sum to one. In which slots the descendants of one
+    /// Draws the ancestor of each of `S` new particles from weights of any scale. In which slots the descendants of one
     /// particle stand depends on the rule. `ends` is lent memory for `S` numbers.
     ///
     /// # Panics
-    /// If the lengths differ, or there is no particle.
+    /// If the lengths differ, or no particle has weight.
     pub fn ancestors_into(
         self,
         stream: &mut Stream,
@@ -73,36 +41,32 @@ impl Resampling {
         ancestors: &mut [usize],
         ends: &mut [f64],
     ) {
-        let size = weights.len() as f64;
         let count = weights.len();
         assert_eq!((ancestors.len(), ends.len()), (count, count), "an ancestor per particle");
+        ends.copy_from_slice(weights);
+        let pieces = Pieces::of(ends);
+        assert!(pieces.total > 0.0, "a particle has weight");
+        let unit = pieces.total / count as f64;
         match self {
-            Self::Multinomial => {
-                ends_into(weights.iter().copied(), ends);
-                draw(stream, ends, ancestors);
-            }
+            Self::Multinomial => pieces.draw_all(stream, ancestors),
             Self::Residual => {
-                let settled = certain(weights, ancestors);
-                residual_ends(weights, ends);
-                draw(stream, ends, &mut ancestors[settled..]);
+                let settled = certain(weights, unit, ancestors);
+                remainders(weights, unit, ends).draw_all(stream, &mut ancestors[settled..]);
             }
-            Self::Stratified => {
-                ends_into(weights.iter().map(|weight| size * weight), ends);
-                strata(stream, ends, ancestors, None);
-            }
+            Self::Stratified => pieces.strata(stream, unit, ancestors, None),
             Self::Systematic => {
-                ends_into(weights.iter().map(|weight| size * weight), ends);
-                let u = stream.uniform_between(ends.iter().map(|end| end.fract()));
-                comb(ends, 0, u, ancestors);
+                let u = stream.uniform_between(pieces.ends.iter().map(|end| (end / unit).fract()));
+                pieces.comb(unit, count - 1, u, ancestors);
             }
             Self::Ssp => {
-                settle(stream, weights.iter().copied(), None, ends);
-                multiply(weights.iter().copied(), ends, ancestors);
+                let numbers = || weights.iter().map(|weight| weight / unit);
+                settle(stream, numbers(), None, ends);
+                multiply(numbers(), ends, ancestors);
             }
         }
     }
 
-    /// The same given that slot 0 descends from `retained`.
+    /// The same given that the last slot descends from `retained`.
     ///
     /// ```text
     /// multinomial   the other slots are independent draws
@@ -112,9 +76,9 @@ impl Resampling {
     /// SSP           each decision about the retained particle is tilted by the mean of n_r that it leads to
     /// ```
     ///
-    /// The last three depend on the order of particles, and a retained path that were always first would be known by its
+    /// The last three depend on the order of particles, and a retained path that were always last would be known by its
     /// place. So they begin at a particle chosen uniformly and go round, which would change nothing for a systematic shift; and
-    /// the new slots are turned, not sorted, until the retained one is first.
+    /// the new slots are turned, not sorted, until the retained one is last.
     ///
     /// # Panics
     /// As [`ancestors_into`](Self::ancestors_into), or if the retained particle has no weight.
@@ -126,147 +90,97 @@ impl Resampling {
         ancestors: &mut [usize],
         ends: &mut [f64],
     ) {
-        let (count, size) = (weights.len(), weights.len() as f64);
+        let count = weights.len();
         assert_eq!((ancestors.len(), ends.len()), (count, count), "an ancestor per particle");
-        let mass = size * weights[retained];
-        assert!(mass > 0.0, "the retained particle has weight");
+        assert!(weights[retained] > 0.0, "the retained particle has weight");
+        ends.copy_from_slice(weights);
+        let pieces = Pieces::of(ends);
+        let unit = pieces.total / count as f64;
         match self {
-            Self::Multinomial => {
-                ends_into(weights.iter().copied(), ends);
-                ancestors[0] = retained;
-                return draw(stream, ends, &mut ancestors[1..]);
-            }
+            Self::Multinomial => pieces.draw_all(stream, &mut ancestors[..count - 1]),
             Self::Residual => {
-                let settled = certain(weights, ancestors);
-                residual_ends(weights, ends);
-                let odds = mass.floor() / mass;
+                let settled = certain(weights, unit, ancestors);
+                let rest = remainders(weights, unit, ends);
+                let number = weights[retained] / unit;
+                let odds = number.floor() / number;
                 let is_certain = settled == count || stream.uniform_between([odds]) < odds;
                 if is_certain {
-                    draw(stream, ends, &mut ancestors[settled..]);
+                    rest.draw_all(stream, &mut ancestors[settled..]);
                 } else {
                     ancestors[settled] = retained;
-                    draw(stream, ends, &mut ancestors[settled + 1..]);
+                    rest.draw_all(stream, &mut ancestors[settled + 1..]);
                 }
                 if let Some(slot) = ancestors.iter().position(|&ancestor| ancestor == retained) {
-                    ancestors.swap(0, slot);
+                    ancestors.swap(count - 1, slot);
                 }
-                // Rounding may have left it out.
-                ancestors[0] = retained;
-                return;
             }
             Self::Systematic => {
-                ends_into(weights.iter().map(|weight| size * weight), ends);
-                let start = if retained == 0 { 0.0 } else { ends[retained - 1] };
+                let (start, weight, scale) = (pieces.start(retained), weights[retained], unit.recip());
                 let cuts = (0..=count).flat_map(|k| {
-                    let shifts = ends.iter().map(|end| end.fract()).chain([0.0]);
-                    shifts.map(move |shift| (k as f64 + shift - start) / mass)
+                    let shifts = pieces.ends.iter().map(|end| (end / unit).fract()).chain([0.0]);
+                    shifts.map(move |shift| ((k as f64 + shift) * unit - start) / weight)
                 });
-                let point = start + mass * stream.uniform_between(cuts);
+                let point = (start + weight * stream.uniform_between(cuts)) * scale;
                 let slot = (point as usize).min(count - 1);
-                let u = point - slot as f64;
-                comb(ends, slot, u, ancestors);
-                // Rounding may have left it out.
-                ancestors[0] = retained;
-                return;
+                pieces.comb(unit, slot, point - slot as f64, ancestors);
             }
-            _ => {}
+            Self::Stratified | Self::Ssp => {
+                let first = stream.index(count).expect("there are particles");
+                let numbers = || weights[first..].iter().chain(&weights[..first]).map(|weight| weight / unit);
+                let place = if retained < first { retained + count - first } else { retained - first };
+                let slot = if self == Self::Ssp {
+                    settle(stream, numbers(), Some(place), ends);
+                    multiply(numbers(), ends, ancestors);
+                    let own = ancestors.iter().filter(|&&ancestor| ancestor == place).count();
+                    let before = ancestors.iter().take_while(|&&ancestor| ancestor < place).count();
+                    before.min(count - 1) + if own > 1 { stream.index(own).unwrap_or(0) } else { 0 }
+                } else {
+                    ends.iter_mut().zip(numbers()).for_each(|(end, number)| *end = number);
+                    let pieces = Pieces::of(ends);
+                    let (start, number) = (pieces.start(place), weights[retained] / unit);
+                    let cuts = (1..count).map(|k| (k as f64 - start) / number);
+                    let point = start + number * stream.uniform_between(cuts);
+                    let slot = (point as usize).min(count - 1);
+                    pieces.strata(stream, 1.0, ancestors, Some(slot));
+                    slot
+                };
+                ancestors[slot] = place;
+                ancestors.rotate_right(count - 1 - slot);
+                for ancestor in &mut *ancestors {
+                    let turned = *ancestor + first;
+                    *ancestor = if turned < count { turned } else { turned - count };
+                }
+            }
         }
-        let first = stream.index(count).expect("there are particles");
-        let turned = || weights[first..].iter().chain(&weights[..first]).copied();
-        let place = if retained < first { retained + count - first } else { retained - first };
-        let slot = if self == Self::Ssp {
-            settle(stream, turned(), Some(place), ends);
-            multiply(turned(), ends, ancestors);
-            let own = ancestors.iter().filter(|&&ancestor| ancestor == place).count();
-            let before = ancestors.iter().take_while(|&&ancestor| ancestor < place).count();
-            // Rounding may have left it out.
-            before.min(count - 1) + if own > 1 { stream.index(own).unwrap_or(0) } else { 0 }
-        } else {
-            ends_into(turned().map(|weight| size * weight), ends);
-            let start = if place == 0 { 0.0 } else { ends[place - 1] };
-            let cuts = (1..count).map(|k| (k as f64 - start) / mass);
-            let point = start + mass * stream.uniform_between(cuts);
-            let slot = (point as usize).min(count - 1);
-            strata(stream, ends, ancestors, Some(slot));
-            slot
-        };
-        ancestors[slot] = place;
-        ancestors.rotate_left(slot);
-        for ancestor in ancestors {
-            let turned = *ancestor + first;
-            *ancestor = if turned < count { turned } else { turned - count };
-        }
-    }
-}
-
-/// Independent draws.
-fn draw(stream: &mut Stream, ends: &[f64], ancestors: &mut [usize]) {
-    for ancestor in ancestors {
-        *ancestor = find(ends, stream.uniform_between(ends.iter().copied()));
-    }
-}
-
-/// A point in each stratum `k .. k + 1`, but in the one that is left out.
-fn strata(stream: &mut Stream, ends: &[f64], ancestors: &mut [usize], without: Option<usize>) {
-    let mut particle = 0;
-    for (k, ancestor) in ancestors.iter_mut().enumerate() {
-        if without == Some(k) {
-            continue;
-        }
-        let point = k as f64 + stream.uniform_between(ends.iter().map(|end| end - k as f64));
-        while ends[particle] <= point {
-            particle += 1;
-        }
-        *ancestor = particle;
-    }
-}
-
-/// The points `u, 1 + u, 2 + u ..`; that of `slot` goes first, and the others round.
-///
-/// Particle `i` ends before point `k` if `k >= end_i - u`; so the ancestor of `k` is the number of ends counted up to there, and
-/// no branch depends on a weight.
-fn comb(ends: &[f64], slot: usize, u: f64, ancestors: &mut [usize]) {
-    let count = ancestors.len();
-    ancestors.fill(0);
-    for end in &ends[..count - 1] {
-        let point = (end - u + 1.0) as i64 as usize;
-        if point < count {
-            ancestors[if point < slot { point + count - slot } else { point - slot }] += 1;
-        }
-    }
-    let (head, tail) = ancestors.split_at_mut(count - slot);
-    let mut particle = 0;
-    for ancestor in tail.iter_mut().chain(head) {
-        particle += *ancestor;
-        *ancestor = particle;
+        // Rounding may have left it out.
+        ancestors[count - 1] = retained;
     }
 }
 
 /// Fills the first slots with the descendants that are certain, and says how many they are.
-fn certain(weights: &[f64], ancestors: &mut [usize]) -> usize {
-    let (size, mut settled) = (weights.len() as f64, 0);
+fn certain(weights: &[f64], unit: f64, ancestors: &mut [usize]) -> usize {
+    let mut settled = 0;
     for (particle, weight) in weights.iter().enumerate() {
-        let count = ((size * weight) as usize).min(ancestors.len() - settled);
+        let count = ((weight / unit) as usize).min(ancestors.len() - settled);
         ancestors[settled..][..count].fill(particle);
         settled += count;
     }
     settled
 }
 
-fn residual_ends(weights: &[f64], ends: &mut [f64]) {
-    let size = weights.len() as f64;
-    let masses = weights.iter().map(|weight| (size * weight).fract());
-    let total: f64 = masses.clone().sum();
-    // Without a remainder nothing is drawn.
-    ends_into(masses.map(|mass| mass / total), ends);
+/// What remains of each. Where nothing does, nothing is drawn.
+fn remainders<'w>(weights: &[f64], unit: f64, ends: &'w mut [f64]) -> Pieces<'w> {
+    for (end, weight) in ends.iter_mut().zip(weights) {
+        *end = (weight / unit).fract();
+    }
+    Pieces::of(ends)
 }
 
 /// Writes each particle as often as it was settled.
-fn multiply(weights: impl Iterator<Item = f64>, ups: &[f64], ancestors: &mut [usize]) {
-    let (size, mut slot) = (ups.len() as f64, 0);
-    let mut last = 0;
-    for (particle, (weight, up)) in weights.zip(ups).enumerate() {
-        let count = ((size * weight) as usize + usize::from(*up > 0.5)).min(ancestors.len() - slot);
+fn multiply(numbers: impl Iterator<Item = f64>, ups: &[f64], ancestors: &mut [usize]) {
+    let (mut slot, mut last) = (0, 0);
+    for (particle, (number, up)) in numbers.zip(ups).enumerate() {
+        let count = (number as usize + usize::from(*up > 0.5)).min(ancestors.len() - slot);
         ancestors[slot..][..count].fill(particle);
         slot += count;
         if count > 0 {

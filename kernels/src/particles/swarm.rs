@@ -2,8 +2,8 @@
 
 use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
 
+use super::pieces::choose;
 use super::relative::{Sum, exponentiate, exponentiate_both};
-use super::resampling::choose;
 use super::{Lineage, Resampling};
 
 /// How particles are multiplied.
@@ -46,7 +46,7 @@ impl Tally {
     }
 }
 
-/// Particles and all that is remembered of them, in lent memory. `S` of each; the retained path, if there is one, is slot 0.
+/// Particles and all that is remembered of them, in lent memory. `S` of each; the retained path, if there is one, is the last.
 struct Swarm<'w> {
     rules: Rules,
     dim: usize,
@@ -159,12 +159,10 @@ impl Swarm<'_> {
         if self.rules.keeps { t * self.rules.particles } else { 0 }
     }
 
-    /// Normalises the weights, and finds their mean and how even they are. `None` if all vanish.
+    /// Computes the weights, and what they amount to. `None` if all vanish.
     fn weigh(&mut self, tally: &mut Tally) -> Option<Sum> {
         let weights = &mut self.weights[..self.rules.particles];
-        let sum = exponentiate(self.log_weights, weights, &mut tally.non_finite)?;
-        normalise(weights, sum);
-        Some(sum)
+        exponentiate(self.log_weights, weights, &mut tally.non_finite)
     }
 
     /// The same, and the weights by which the retained state `next` of time `t` chooses an ancestor, with their sum.
@@ -179,12 +177,8 @@ impl Swarm<'_> {
         let states = &self.states[before..][..size * self.dim];
         repeat(next, self.repeated);
         target.log_transitions(t, states, self.repeated, self.fresh);
-        for ((fresh, weight), due) in self.fresh.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
-            *fresh += weight + due;
-        }
-        let both = exponentiate_both(self.log_weights, self.fresh, self.weights, &mut tally.non_finite)?;
-        normalise(&mut self.weights[..size], both.0);
-        Some(both)
+        add(self.fresh, self.log_weights, self.pending);
+        exponentiate_both(self.log_weights, self.fresh, self.weights, &mut tally.non_finite)
     }
 
     /// Finds the ancestors of time `t`, resampled or not, with their states and dues. False if all weights vanish.
@@ -220,8 +214,8 @@ impl Swarm<'_> {
             tally.resampled += 1;
             tally.gather(sum, size);
             let (weights, ends) = self.weights.split_at_mut(size);
-            // By the weights behind; without any, slot 0 keeps its own past.
-            let adopted = adoptable.map_or(0, |sum| choose(stream, ends, sum.total));
+            // By the weights behind; without any, the path keeps its own past.
+            let adopted = adoptable.map_or(size - 1, |_| choose(stream, ends));
             let ancestors = &mut self.ancestors[row..][..size];
             let rule = self.rules.resampling;
             match retained {
@@ -231,15 +225,13 @@ impl Swarm<'_> {
                 None => rule.ancestors_into(stream, weights, ancestors, ends),
             }
             let ancestors = &self.ancestors[row..][..size];
-            for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
-                *carried = self.pending[ancestor];
-            }
             let states = &self.states[before..][..size * self.dim];
             if self.dim == 1 {
-                for (previous, &ancestor) in self.previous.iter_mut().zip(ancestors) {
-                    *previous = states[ancestor];
-                }
+                pick_both([self.pending, states], ancestors, [self.carried, self.previous]);
             } else {
+                for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
+                    *carried = self.pending[ancestor];
+                }
                 for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
                     previous.copy_from_slice(&states[ancestor * self.dim..][..self.dim]);
                 }
@@ -248,11 +240,7 @@ impl Swarm<'_> {
             for (slot, ancestor) in self.ancestors[row..][..size].iter_mut().enumerate() {
                 *ancestor = slot;
             }
-            for ((carried, due), weight) in
-                self.carried.iter_mut().zip(&*self.pending).zip(&*self.log_weights)
-            {
-                *carried = due + weight;
-            }
+            sum_into(self.pending, self.log_weights, self.carried);
             self.previous.copy_from_slice(&self.states[before..][..size * self.dim]);
         }
         true
@@ -273,25 +261,22 @@ impl Swarm<'_> {
         let (dim, block) = (self.dim, self.block(t));
         let z = &mut self.states[block..][..self.rules.particles * dim];
         let previous: &[f64] = if t == 0 { &[] } else { self.previous };
-        let first = usize::from(retained.is_some());
+        let others = self.rules.particles - usize::from(retained.is_some());
+        let (before, own_before) = previous.split_at((others * dim).min(previous.len()));
+        let (moved, kept) = z.split_at_mut(others * dim);
+        let (weights, own_weight) = self.fresh.split_at_mut(others);
+        guide.propose_into(t, before, stream, moved, weights);
         if let Some(path) = retained {
-            z[..dim].copy_from_slice(&path[t * dim..][..dim]);
-            guide.log_weights(t, &previous[..dim.min(previous.len())], &z[..dim], &mut self.fresh[..1]);
+            assign(kept, &path[t * dim..]);
+            guide.log_weights(t, own_before, kept, own_weight);
         }
-        let others = (first * dim).min(previous.len());
-        guide.propose_into(t, &previous[others..], stream, &mut z[first * dim..], &mut self.fresh[first..]);
         if t == 0 {
             self.carried.fill(0.0);
         }
-        for ((weight, fresh), carried) in self.log_weights.iter_mut().zip(&*self.fresh).zip(&*self.carried) {
-            *weight = fresh + carried;
-        }
+        sum_into(self.fresh, self.carried, self.log_weights);
         target.log_observations(t, z, self.pending);
         guide.log_twists(t, z, self.fresh);
-        for (pending, twist) in self.pending.iter_mut().zip(&*self.fresh) {
-            // What is impossible stays so, whatever the twist.
-            *pending = if *pending == f64::NEG_INFINITY { *pending } else { *pending - twist };
-        }
+        untwist(self.pending, self.fresh);
     }
 
     /// What is still due.
@@ -311,11 +296,11 @@ impl Swarm<'_> {
     ) {
         let (dim, size) = (self.dim, self.rules.particles);
         let (weights, ends) = self.weights.split_at_mut(size);
-        let mut slot = choose(stream, weights, 1.0);
+        let mut slot = choose(stream, weights);
         for t in (0..times).rev() {
             let block = t * size * dim;
             let here = &self.states[block + slot * dim..][..dim];
-            path[t * dim..][..dim].copy_from_slice(here);
+            assign(&mut path[t * dim..][..dim], here);
             if t == 0 {
                 break;
             }
@@ -329,7 +314,7 @@ impl Swarm<'_> {
                 }
                 let ancestor = self.ancestors[t * size + slot];
                 let sum = exponentiate(self.fresh, ends, &mut 0);
-                sum.map_or(ancestor, |sum| choose(stream, ends, sum.total))
+                sum.map_or(ancestor, |_| choose(stream, ends))
             } else {
                 self.ancestors[t * size + slot]
             };
@@ -337,9 +322,39 @@ impl Swarm<'_> {
     }
 }
 
-fn normalise(weights: &mut [f64], sum: Sum) {
-    let scale = sum.total.recip();
-    weights.iter_mut().for_each(|weight| *weight *= scale);
+// Functions of slices, for a compiler that knows them to be apart needs no second version of a loop.
+
+fn sum_into(a: &[f64], b: &[f64], out: &mut [f64]) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = a + b;
+    }
+}
+
+fn add(out: &mut [f64], a: &[f64], b: &[f64]) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out += a + b;
+    }
+}
+
+fn pick_both([a, b]: [&[f64]; 2], ancestors: &[usize], [a_out, b_out]: [&mut [f64]; 2]) {
+    let b = &b[..a.len()];
+    for ((a_out, b_out), &ancestor) in a_out.iter_mut().zip(b_out).zip(ancestors) {
+        (*a_out, *b_out) = (a[ancestor], b[ancestor]);
+    }
+}
+
+/// What is impossible stays so, whatever the twist.
+fn untwist(pending: &mut [f64], twists: &[f64]) {
+    for (pending, twist) in pending.iter_mut().zip(twists) {
+        *pending = if *pending == f64::NEG_INFINITY { *pending } else { *pending - twist };
+    }
+}
+
+/// A state is too short for a copy of memory.
+fn assign(state: &mut [f64], from: &[f64]) {
+    for (z, from) in state.iter_mut().zip(from) {
+        *z = *from;
+    }
 }
 
 fn repeat(state: &[f64], out: &mut [f64]) {
