@@ -2,6 +2,11 @@
 
 use mcsa::Stream;
 
+/// The fractional part of an expected number of particles: `fract` is a call where the machine may be an old one.
+pub(super) fn fraction(number: f64) -> f64 {
+    number - (number as i64) as f64
+}
+
 /// Rounds the fractional parts `x_i` of expected numbers `S W_i` to 0 or 1, leaving every mean and the total as they are (Srinivasan 2001):
 ///
 /// ```text
@@ -19,7 +24,7 @@ pub(super) fn settle(
 ) {
     let mut certain = 0.0;
     for (k, (x, number)) in x.iter_mut().zip(numbers).enumerate() {
-        *x = number.fract();
+        *x = fraction(number);
         if retained == Some(k) {
             certain = number.floor();
         }

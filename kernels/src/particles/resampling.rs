@@ -4,7 +4,7 @@ use mcsa::Stream;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::Pieces;
-use super::pivotal::settle;
+use super::pivotal::{fraction, settle};
 
 /// How many descendants each of `S` particles has. All rules are unbiased, `E[n_i] = S W_i`, so that estimates of the evidence
 /// are unbiased too; they differ in how far `n_i` may stray.
@@ -46,12 +46,12 @@ impl Resampling {
         ends.copy_from_slice(weights);
         let pieces = Pieces::of(ends);
         assert!(pieces.total > 0.0, "a particle has weight");
-        let unit = pieces.total / count as f64;
+        let (unit, scale) = (pieces.total / count as f64, count as f64 / pieces.total);
         match self {
             Self::Multinomial => pieces.draw_all(stream, ancestors),
             Self::Residual => {
-                let settled = certain(weights, unit, ancestors);
-                remainders(weights, unit, ends).draw_all(stream, &mut ancestors[settled..]);
+                let settled = certain(weights, scale, ancestors);
+                remainders(weights, scale, ends).draw_all(stream, &mut ancestors[settled..]);
             }
             Self::Stratified => pieces.strata(stream, unit, ancestors, None),
             Self::Systematic => {
@@ -59,7 +59,7 @@ impl Resampling {
                 pieces.comb(unit, count - 1, u, ancestors);
             }
             Self::Ssp => {
-                let numbers = || weights.iter().map(|weight| weight / unit);
+                let numbers = || weights.iter().map(|weight| weight * scale);
                 settle(stream, numbers(), None, ends);
                 multiply(numbers(), ends, ancestors);
             }
@@ -95,13 +95,13 @@ impl Resampling {
         assert!(weights[retained] > 0.0, "the retained particle has weight");
         ends.copy_from_slice(weights);
         let pieces = Pieces::of(ends);
-        let unit = pieces.total / count as f64;
+        let (unit, scale) = (pieces.total / count as f64, count as f64 / pieces.total);
         match self {
             Self::Multinomial => pieces.draw_all(stream, &mut ancestors[..count - 1]),
             Self::Residual => {
-                let settled = certain(weights, unit, ancestors);
-                let rest = remainders(weights, unit, ends);
-                let number = weights[retained] / unit;
+                let settled = certain(weights, scale, ancestors);
+                let rest = remainders(weights, scale, ends);
+                let number = weights[retained] * scale;
                 let odds = number.floor() / number;
                 let is_certain = settled == count || stream.uniform_between([odds]) < odds;
                 if is_certain {
@@ -115,7 +115,7 @@ impl Resampling {
                 }
             }
             Self::Systematic => {
-                let (start, weight, scale) = (pieces.start(retained), weights[retained], unit.recip());
+                let (start, weight) = (pieces.start(retained), weights[retained]);
                 let cuts = (0..=count).flat_map(|k| {
                     let shifts = pieces.ends.iter().map(|end| (end / unit).fract()).chain([0.0]);
                     shifts.map(move |shift| ((k as f64 + shift) * unit - start) / weight)
@@ -126,7 +126,8 @@ impl Resampling {
             }
             Self::Stratified | Self::Ssp => {
                 let first = stream.index(count).expect("there are particles");
-                let numbers = || weights[first..].iter().chain(&weights[..first]).map(|weight| weight / unit);
+                let numbers =
+                    || weights[first..].iter().chain(&weights[..first]).map(|weight| weight * scale);
                 let place = if retained < first { retained + count - first } else { retained - first };
                 let slot = if self == Self::Ssp {
                     settle(stream, numbers(), Some(place), ends);
@@ -137,7 +138,7 @@ impl Resampling {
                 } else {
                     ends.iter_mut().zip(numbers()).for_each(|(end, number)| *end = number);
                     let pieces = Pieces::of(ends);
-                    let (start, number) = (pieces.start(place), weights[retained] / unit);
+                    let (start, number) = (pieces.start(place), weights[retained] * scale);
                     let cuts = (1..count).map(|k| (k as f64 - start) / number);
                     let point = start + number * stream.uniform_between(cuts);
                     let slot = (point as usize).min(count - 1);
@@ -158,10 +159,10 @@ impl Resampling {
 }
 
 /// Fills the first slots with the descendants that are certain, and says how many they are.
-fn certain(weights: &[f64], unit: f64, ancestors: &mut [usize]) -> usize {
+fn certain(weights: &[f64], scale: f64, ancestors: &mut [usize]) -> usize {
     let mut settled = 0;
     for (particle, weight) in weights.iter().enumerate() {
-        let count = ((weight / unit) as usize).min(ancestors.len() - settled);
+        let count = ((weight * scale) as usize).min(ancestors.len() - settled);
         ancestors[settled..][..count].fill(particle);
         settled += count;
     }
@@ -169,9 +170,9 @@ fn certain(weights: &[f64], unit: f64, ancestors: &mut [usize]) -> usize {
 }
 
 /// What remains of each. Where nothing does, nothing is drawn.
-fn remainders<'w>(weights: &[f64], unit: f64, ends: &'w mut [f64]) -> Pieces<'w> {
+fn remainders<'w>(weights: &[f64], scale: f64, ends: &'w mut [f64]) -> Pieces<'w> {
     for (end, weight) in ends.iter_mut().zip(weights) {
-        *end = (weight / unit).fract();
+        *end = fraction(weight * scale);
     }
     Pieces::of(ends)
 }
