@@ -12,7 +12,7 @@
 //!   [`ChainFamily`], [`PathFamily`];
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
-//! * what is told: [`Record`], [`Counted`], [`Error`];
+//! * what is told: [`Record`], [`Counted`], [`Error`], and of what must hold, [`law`];
 //! * how values are kept and computed: [`bits`], [`numeric`], [`Ensemble`].
 //!
 //! # Conventions
@@ -35,6 +35,7 @@ mod estimator;
 mod family;
 mod guide;
 mod kernel;
+pub mod law;
 mod learnable;
 mod normal;
 mod normal_table;

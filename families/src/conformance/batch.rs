@@ -4,8 +4,8 @@ use faer::Mat;
 use mcsa::{Columns, Family, Reparameterised};
 
 use super::case::normals;
-use super::failure::same_bits;
 use super::{Case, Verdict};
+use mcsa::law::same_bits;
 
 const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 

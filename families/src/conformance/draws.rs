@@ -3,8 +3,8 @@
 use faer::{Mat, MatRef};
 use mcsa::{Columns, Family, Reparameterised};
 
-use super::failure::{near, same_bits};
 use super::{Case, Verdict};
+use mcsa::law::{near, same_bits};
 
 /// `sample_into` returns the `log_probs` of what it drew, within 1e-10 of its size (above one).
 ///

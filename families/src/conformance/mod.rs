@@ -37,7 +37,6 @@ mod case;
 mod differences;
 mod door;
 mod draws;
-mod failure;
 mod memory;
 mod moments;
 mod pushforward;
@@ -54,7 +53,7 @@ pub use draws::{
     draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
     reflection_keeps_the_density, transport_follows_the_density,
 };
-pub use failure::{Failure, Verdict};
+pub use mcsa::law::{Failure, Verdict};
 pub use memory::{Meter, allocates_nothing, transport_allocates_nothing};
 pub use moments::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
 pub use pushforward::{

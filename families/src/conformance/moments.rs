@@ -2,8 +2,8 @@
 
 use mcsa::{Family, Reparameterised};
 
-use super::failure::near;
 use super::{Case, Verdict, draws, quadrature};
+use mcsa::law::near;
 
 const TOLERANCE: f64 = 1e-9;
 

@@ -6,9 +6,9 @@ use mcsa::{Columns, Family, Pushforward};
 use super::case::normals;
 use super::differences::compare;
 use super::draws::mean;
-use super::failure::{near, same_bits};
 use super::memory::silent;
 use super::{Case, Failure, Meter, Verdict};
+use mcsa::law::{near, same_bits};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
 

@@ -3,8 +3,8 @@
 use faer::Mat;
 use mcsa::{Columns, ColumnsMut, Gradient, LogDensity};
 
-use super::failure::same_bits;
 use super::{Case, Verdict};
+use mcsa::law::same_bits;
 
 /// Above the widths of vector registers and of blocks of them.
 const SIZES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];

@@ -2,9 +2,9 @@
 
 use mcsa::{Columns, Curvature, Gradient, LogDensity};
 
-use super::failure::near;
 use super::slope::{directions, is_slope};
 use super::{Case, Verdict};
+use mcsa::law::near;
 
 const POINTS: usize = 4;
 

@@ -32,7 +32,6 @@ mod batch;
 mod case;
 mod differences;
 mod draws;
-mod failure;
 mod far;
 mod memory;
 mod moments;
@@ -50,8 +49,8 @@ pub use differences::{
     hessian_vector_is_derivative,
 };
 pub use draws::draws_follow_the_law;
-pub use failure::{Failure, Verdict};
 pub use far::far_points_are_decided;
+pub use mcsa::law::{Failure, Verdict};
 pub use memory::{
     Meter, curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
     terms_allocate_nothing,

@@ -1,9 +1,9 @@
 //! Ground truth, by quadrature.
 
-use super::failure::near;
 use super::{Case, Verdict};
 use crate::GroundTruth;
 use crate::quadrature::{Axis, each_node, log_integral};
+use mcsa::law::near;
 
 fn axes<P: GroundTruth>(case: &Case<P>) -> Vec<Axis> {
     let axis = |(&centre, &width)| Axis { map: case.map, centre, width };

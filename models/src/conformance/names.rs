@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcsa::{Columns, Named};
 
-use super::failure::same_bits;
 use super::{Case, Failure, Verdict};
+use mcsa::law::same_bits;
 
 /// `constrain` appends to what is there, gives every parameter a name of its own and a number, and the same again.
 ///

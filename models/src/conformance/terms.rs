@@ -2,8 +2,8 @@
 
 use mcsa::{Columns, Separable};
 
-use super::failure::near;
 use super::{Case, Verdict};
+use mcsa::law::near;
 
 /// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods add up: over any split of the rows, no rows
 /// give zero, a row listed twice counts twice, the order does not matter. Within 1e-10 of the sizes added.

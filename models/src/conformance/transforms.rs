@@ -2,10 +2,10 @@
 
 use mcsa::Columns;
 
-use super::failure::near;
 use super::slope::is_slope;
 use super::{Case, Failure, Verdict};
 use crate::Constrained;
+use mcsa::law::near;
 
 /// The coordinates tried: all, or 64 spread over all.
 fn coordinates(dim: usize) -> impl Iterator<Item = usize> {
