@@ -16,12 +16,13 @@ pub fn ancestor_weight(_: &Evidence) -> Vec<Plate> {
     let centres: Vec<f64> = (0..50).map(|k| low + width * (f64::from(k) + 0.5)).collect();
     let density =
         |z: &f64| (-0.5 * (z - mean).powi(2) / variance).exp() / (std::f64::consts::TAU * variance).sqrt();
-    let exact: Vec<f64> = centres.iter().map(density).collect();
+    let fine: Vec<f64> = (0..=400).map(|k| low + 0.125 * width * f64::from(k)).collect();
+    let exact: Vec<f64> = fine.iter().map(density).collect();
     let plain = Style::series(0);
     let black = Style { color: Color::BLACK, width: 2.2, dash: Dash::Solid, ..plain };
     let x = Axis::linear("First state").spanning(low, low + 50.0 * width);
     let mut panel = Panel::new(x, Axis::linear("Density"))
-        .with(Layer::line(centres.clone(), exact).styled(black).named("posterior"));
+        .with(Layer::line(fine, exact).styled(black).named("posterior"));
     let shown = [
         (Ancestry::Correct, "ancestors, correct weight", PALETTE[0], Dash::Long),
         (Ancestry::Printed, "ancestors, printed weight", PALETTE[1], Dash::Short),
