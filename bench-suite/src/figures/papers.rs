@@ -22,14 +22,14 @@ fn figure(chart: &Chart) -> Figure {
     };
     let is_cloud = chart.name == "jensen-gap";
     let x = if is_cloud || doubles(&chart.curves) {
-        Axis::log(plain(chart.x))
+        Axis::log(title(chart.x))
     } else {
-        Axis::linear(plain(chart.x))
+        Axis::linear(title(chart.x))
     };
     let y = if is_cloud || spans_decades(&chart.curves) {
-        Axis::log(plain(chart.y))
+        Axis::log(title(chart.y))
     } else {
-        Axis::linear(plain(chart.y))
+        Axis::linear(title(chart.y))
     };
     let mut panel = Panel::new(x, y);
     if is_cloud {
@@ -85,18 +85,56 @@ fn spans_decades(curves: &[Curve]) -> bool {
     curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
 }
 
-/// Words, with indices and exponents of one letter set as such and other marks taken as they are.
+/// The title of an axis: a word begins it large, a symbol as it is.
+fn title(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            plain(&first.to_uppercase().chain(letters).collect::<String>())
+        }
+        _ => plain(text),
+    }
+}
+
+/// Words, with letters that stand alone in italics, indices and exponents of one letter set as such, and other marks taken as they
+/// are.
 fn plain(text: &str) -> String {
-    let (mut marked, mut letters) = (String::new(), text.chars().peekable());
+    let (mut marked, mut letters, mut before) = (String::new(), text.chars().peekable(), ' ');
     while let Some(c) = letters.next() {
-        match (c, letters.peek()) {
-            ('_' | '^', Some(&next)) if next.is_alphanumeric() => {
+        match (c, letters.peek().copied()) {
+            ('_' | '^', Some(next)) if next.is_alphanumeric() => {
                 marked.push_str(&format!("{c}{{{next}}}"));
                 letters.next();
             }
+            (_, next) if is_symbol(before, c, next.unwrap_or(' ')) => marked.extend(['*', c, '*']),
             _ if "\\*^_{}".contains(c) => marked.extend(['\\', c]),
             _ => marked.push(c),
         }
+        before = c;
     }
     marked
+}
+
+/// Whether a letter is a quantity: not part of a word or a name, no article, no genitive, no expectation.
+fn is_symbol(before: char, c: char, after: char) -> bool {
+    let is_part = |neighbour: char| neighbour.is_alphanumeric() || "-'\u{2019}".contains(neighbour);
+    c.is_alphabetic() && !"aAE".contains(c) && !is_part(before) && !is_part(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_in_italics_and_words_are_not() {
+        let cases = [
+            ("T_n(w*)", "*T*_{n}(*w*\\*)"),
+            ("E[1] after n steps", "E[1] after *n* steps"),
+            ("A bound's 16/N^2, 001-T-L2", "A bound's 16/*N*^{2}, 001-T-L2"),
+        ];
+        for (text, marked) in cases {
+            assert_eq!(plain(text), marked);
+        }
+        assert_eq!((title("update k").as_str(), title("n").as_str()), ("Update *k*", "*n*"));
+    }
 }
