@@ -59,6 +59,23 @@ proptest! {
     }
 }
 
+/// Of equal weights nothing remains to be drawn, whatever their scale and however their sum is rounded.
+#[test]
+fn equal_weights_leave_no_remainder() {
+    let mut stream = Seed::new(3).stream(0, 0);
+    for count in 1..200 {
+        for scale in [1e-9, 0.1, 1.0 / 3.0, 7e8] {
+            let (weights, each): (_, Vec<usize>) = (vec![scale; count], (0..count).collect());
+            let (mut ancestors, mut ends) = (vec![0; count], vec![0.0; count]);
+            Resampling::Residual.ancestors_into(&mut stream, &weights, &mut ancestors, &mut ends);
+            assert_eq!(ancestors, each, "{scale}");
+            Resampling::Residual.ancestors_given_into(&mut stream, &weights, 0, &mut ancestors, &mut ends);
+            ancestors.sort_unstable();
+            assert_eq!(ancestors, each, "{scale}");
+        }
+    }
+}
+
 fn model() -> FxVolatility {
     let theta = Theta { mu: -0.5, atanh_phi: 1.2, log_sigma: -1.0, log_beta: 0.2 };
     FxVolatility::new((0..12).map(|t| (f64::from(t) * 1.7).sin()).collect(), theta).expect("finite")

@@ -50,6 +50,7 @@ impl Resampling {
         match self {
             Self::Multinomial => pieces.draw_all(stream, ancestors),
             Self::Residual => {
+                let scale = upwards(scale, count);
                 let settled = certain(weights, scale, ancestors);
                 remainders(weights, scale, ends).draw_all(stream, &mut ancestors[settled..]);
             }
@@ -99,6 +100,7 @@ impl Resampling {
         match self {
             Self::Multinomial => pieces.draw_all(stream, &mut ancestors[..count - 1]),
             Self::Residual => {
+                let scale = upwards(scale, count);
                 let settled = certain(weights, scale, ancestors);
                 let rest = remainders(weights, scale, ends);
                 let number = weights[retained] * scale;
@@ -156,6 +158,11 @@ impl Resampling {
         // Rounding may have left it out.
         ancestors[count - 1] = retained;
     }
+}
+
+/// Larger by more than a sum of so many may have been rounded: an expected number that is whole, as of equal weights, stays so.
+fn upwards(scale: f64, count: usize) -> f64 {
+    scale * (1.0 + (count as f64 + 4.0) * f64::EPSILON)
 }
 
 /// Fills the first slots with the descendants that are certain, and says how many they are.
