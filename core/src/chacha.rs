@@ -232,7 +232,7 @@ mod tests {
         let (places, nonces): (Row, Row) =
             (std::array::from_fn(|i| 1 << i), std::array::from_fn(|i| 77 * i as u64));
         for backend in Backend::ALL.into_iter().filter(|backend| backend.is_available()) {
-            for count in [1, 2, 7, SIDE] {
+            for count in [1, 2, 7, 9, SIDE] {
                 let mut out = [[0; SIDE]; WORDS];
                 let rounds = Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut out };
                 let made = backend.run(rounds);
