@@ -331,11 +331,11 @@ impl<'a> Path<'_, 'a> {
     /// ```
     fn record(&self, trail: &mut Trail, step: u64, acceptance: f64) -> Result<(), Error> {
         let (points, log_w) = self.weights(&trail.params, step);
-        let Reference { points: truth, log_p, log_normaliser, .. } = self.reference;
+        let Reference { points: truth, log_p, .. } = self.reference;
         let mut log_q = vec![0.0; truth.ncols()];
         let mut work = vec![0.0; self.family.work_len(truth.ncols())];
         self.family.log_probs(&trail.params, truth.as_ref(), &mut log_q, &mut work);
-        let ratios: Vec<f64> = log_p.iter().zip(&log_q).map(|(p, q)| p - q - log_normaliser).collect();
+        let ratios: Vec<f64> = self.log_weights(log_p, &log_q).collect();
         let (divergence, error) = self.reference.mean(&ratios);
         let top = log_w.iter().chain(&ratios).fold(f64::NEG_INFINITY, |top, &w| top.max(w));
         let mut values: BTreeMap<String, f64> = [
@@ -374,9 +374,12 @@ impl<'a> Path<'_, 'a> {
         let mut log_p = vec![0.0; DRAWS];
         let mut work = vec![0.0; self.target.work_len(DRAWS)];
         self.target.log_densities(points.as_ref(), &mut log_p, &mut work);
-        let ratio = |(p, q): (&f64, &f64)| p - q - self.reference.log_normaliser;
         let decided = |w: f64| if w.is_nan() { f64::NEG_INFINITY } else { w };
-        (points, log_p.iter().zip(&log_q).map(ratio).map(decided).collect())
+        (points, self.log_weights(&log_p, &log_q).map(decided).collect())
+    }
+
+    fn log_weights(&self, log_p: &[f64], log_q: &[f64]) -> impl Iterator<Item = f64> {
+        log_p.iter().zip(log_q).map(|(p, q)| p - q - self.reference.log_normaliser)
     }
 
     /// Draws of q in the last row, for a picture of the plane.
