@@ -176,6 +176,27 @@ mod tests {
         }
     }
 
+    /// Few or many, each stratum's point is that of its own draw, and the one that is left out draws nothing.
+    #[test]
+    fn strata_are_searched_alike() {
+        for count in [1, 5, 33, 60] {
+            let mut ends: Vec<f64> = (0..count).map(|k| 1.0 + ((k * 7) % 5) as f64).collect();
+            let (pieces, without) = (Pieces::of(&mut ends), count / 2);
+            let unit = pieces.total / count as f64;
+            let [mut ours, mut theirs] = [0, 0].map(|lane| Seed::new(4).stream(lane, 0));
+            let mut found = vec![usize::MAX; count];
+            pieces.strata(&mut ours, unit, &mut found, Some(without));
+            for (k, found) in found.into_iter().enumerate() {
+                if k == without {
+                    assert_eq!(found, usize::MAX);
+                    continue;
+                }
+                let point = (k as f64 + theirs.uniform()) * unit;
+                assert_eq!(found, pieces.ends.partition_point(|&end| end <= point), "{count} {k}");
+            }
+        }
+    }
+
     /// Of 40,000 draws each share is within 5 standard errors: false alarm 3e-6.
     #[test]
     fn draws_have_their_probabilities() {
