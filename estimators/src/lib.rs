@@ -12,8 +12,8 @@
 //!
 //! # Warming up a flow
 //!
-//! A family that can bend anywhere can also spike anywhere, and few chains stand at few points: in trials with ten of them the
-//! divergence of flows in ten dimensions grew by nats before it fell, if it fell. In this order:
+//! A family that can bend anywhere can also spike anywhere, and few chains stand at few points: in a trial with ten of them,
+//! splines ended farther from three of four targets in ten dimensions than they began. In this order:
 //!
 //! 1. Begin at a converged Gaussian, `Flow::start_at`: a flow that is no worse than its base has nothing to unlearn.
 //! 2. Run more chains: with sixty-four no target of the suite's `flow-families` ends farther away than it began.

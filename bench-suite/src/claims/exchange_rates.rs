@@ -109,25 +109,24 @@ fn means(evidence: &Evidence, first: First, name: &str) -> Result<Vec<f64>, Find
 }
 
 fn middle(evidence: &Evidence, first: First, name: &str) -> Finding {
-    match means(evidence, first, name) {
-        Ok(means) => Finding::at_least_of(
-            &[means],
-            |columns| median(&columns[0]),
-            0.0,
-            "median of the currencies' mean differences in nats, currencies resampled",
-        ),
-        Err(finding) => finding,
-    }
+    let what = "median of the currencies' mean differences in nats, currencies resampled";
+    of_means(evidence, first, name, median, what)
 }
 
 fn average(evidence: &Evidence, first: First, name: &str) -> Finding {
+    let what = "mean of the currencies' mean differences in nats, currencies resampled";
+    of_means(evidence, first, name, mean, what)
+}
+
+fn of_means(
+    evidence: &Evidence,
+    first: First,
+    name: &str,
+    statistic: fn(&[f64]) -> f64,
+    what: &str,
+) -> Finding {
     match means(evidence, first, name) {
-        Ok(means) => Finding::at_least_of(
-            &[means],
-            |columns| mean(&columns[0]),
-            0.0,
-            "mean of the currencies' mean differences in nats, currencies resampled",
-        ),
+        Ok(means) => Finding::at_least_of(&[means], |columns| statistic(&columns[0]), 0.0, what),
         Err(finding) => finding,
     }
 }
