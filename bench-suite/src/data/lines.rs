@@ -1,11 +1,14 @@
 //! The lines of a file, with their numbers and the checksum of all.
 
 use std::fmt::Write;
-use std::io::BufRead;
+use std::io::{BufRead, Read as _};
 
 use sha2::{Digest, Sha256};
 
 use super::DataError;
+
+/// Bytes of the longest line that is read: no table has one of a megabyte, and a device without line ends has no other.
+const LONGEST: u64 = 1 << 20;
 
 /// Reads line by line, so that a file larger than memory can be checked.
 ///
@@ -29,13 +32,18 @@ impl<'a, R: BufRead> Lines<'a, R> {
         let mut empty = None;
         loop {
             self.bytes.clear();
-            let read = self.reader.read_until(b'\n', &mut self.bytes);
+            let read = (&mut self.reader).take(LONGEST + 1).read_until(b'\n', &mut self.bytes);
             let read =
                 read.map_err(|error| DataError::file(self.file, format!("cannot be read: {error}")))?;
             if read == 0 {
                 return Ok(None);
             }
             self.number += 1;
+            if self.bytes.len() as u64 > LONGEST {
+                let problem =
+                    format!("the line is longer than {LONGEST} bytes; a table has a row on each line");
+                return Err(DataError::line(self.file, self.number, problem));
+            }
             self.sum.update(&self.bytes);
             let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
             match (self.bytes.iter().all(blank), empty) {
@@ -78,6 +86,13 @@ mod tests {
         let message = lines.next().unwrap_err().to_string();
         assert_eq!(message, "x, line 2: the line is empty; take it out");
         assert_eq!(lines.next().unwrap_err().to_string(), "x, line 4: not text in UTF-8");
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let mut lines = Lines::new("x", std::io::BufReader::new(std::io::repeat(0)));
+        let error = lines.next().unwrap_err().to_string();
+        assert_eq!(error, "x, line 1: the line is longer than 1048576 bytes; a table has a row on each line");
     }
 
     #[test]

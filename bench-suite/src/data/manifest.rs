@@ -50,6 +50,10 @@ pub struct Entry {
     /// Sum of the absolute values of each numeric column.
     #[serde(default)]
     pub sums: Vec<f64>,
+    /// Sum of value times row number, from 1, over the number of rows, of each numeric column: other signs or another order of
+    /// rows change it.
+    #[serde(default)]
+    pub order: Vec<f64>,
     /// Other forms in which a user's file may come.
     #[serde(default)]
     pub layouts: Vec<Layout>,
@@ -200,7 +204,9 @@ mod tests {
             assert!(named.into_iter().all(|column| entry.columns.contains(column)), "{name}");
             let counts: Vec<usize> = entry.labels.iter().filter_map(|label| label.count).collect();
             assert!(counts.is_empty() || counts.iter().sum::<usize>() == entry.rows, "{name}");
-            assert!(entry.sums.is_empty() || entry.sums.len() == entry.columns.len() - entry.text.len());
+            let numeric = entry.columns.len() - entry.text.len();
+            assert!(entry.sums.is_empty() || entry.sums.len() == numeric, "{name}");
+            assert!(entry.order.is_empty() || entry.order.len() == numeric, "{name}");
             assert!(entry.is_carried() == entry.obtain.is_empty(), "{name}: where does a user get it?");
             assert!(entry.labels.is_empty() == (entry.kind != Kind::Classification), "{name}");
             for layout in &entry.layouts {

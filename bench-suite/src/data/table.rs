@@ -13,7 +13,8 @@ const SUM_TOLERANCE: f64 = 1e-6;
 ///
 /// Refused, with file, line and column: another header, rows too short or too long, cells that are empty or no finite
 /// number, labels that are no codes, too few or too many rows, codes that occur more or less often than they should,
-/// columns that are constant and should not be or the reverse, sums that are off, another checksum. No bytes panic.
+/// columns that are constant and should not be or the reverse, sums that are off, rows in another order, signs turned, lines of
+/// more than a megabyte, another checksum. No bytes panic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     columns: Vec<Column>,
@@ -203,6 +204,17 @@ impl<'a> Reading<'a> {
                 let problem = format!(
                     "the absolute values sum to {found}, expected {expected}: another version of the set, or \
                      columns in another order"
+                );
+                return Err(DataError::column(self.file, name, problem));
+            }
+        }
+        let rows = self.rows as f64;
+        for ((name, values), expected) in self.numeric().zip(&self.entry.order) {
+            let numbered = || values.iter().zip(1..).map(|(value, row)| value * f64::from(row) / rows);
+            let (found, scale): (f64, f64) = (numbered().sum(), numbered().map(f64::abs).sum());
+            if (found - expected).abs() > SUM_TOLERANCE * scale {
+                let problem = format!(
+                    "values times row numbers sum to {found}, expected {expected}: rows in another order, or signs turned"
                 );
                 return Err(DataError::column(self.file, name, problem));
             }

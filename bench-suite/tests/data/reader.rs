@@ -68,6 +68,17 @@ fn other_bytes_are_refused() {
     assert!(message.starts_with("small.csv: not the file that was verified"), "{message}");
 }
 
+/// Absolute values alone would let these pass. By hand: a 1/4 + 4/4 + 9/4 + 16/4 = 7.5, b 5/4 - 11/4 + 300/4 = 73.5.
+#[test]
+fn turned_signs_and_shuffled_rows_are_refused() {
+    let right = labelled("sums = [10, 110.5, 1]\norder = [7.5, 73.5, 0.5]");
+    Table::read(&right, "x", SMALL.as_bytes()).expect("the set itself");
+    let turned = fault(&right, &SMALL.replace("-5.5", "5.5"));
+    assert!(turned.contains("column b: values times row numbers sum to"), "{turned}");
+    let shuffled = fault(&right, "a,b,y\n2,-5.5,1\n1,5,0\n3,1e2,0\n4,0,0\n");
+    assert!(shuffled.contains("column a") && shuffled.contains("rows in another order"), "{shuffled}");
+}
+
 #[test]
 fn other_sums_are_refused() {
     let right = labelled("sums = [10, 110.5, 1]");
