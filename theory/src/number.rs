@@ -136,7 +136,7 @@ fn decimal(text: &str) -> Option<Rational> {
     let sign = digits.len() - digits.trim_start_matches(['-', '+']).len();
     let shift = exponent.checked_sub(i32::try_from(part.len()).ok()?)?;
     // No double is outside these powers, and nobody should wait for a number of a million digits.
-    if !is_number || sign > 1 || digits.len() == sign || digits.len() > 400 || shift.abs() > 800 {
+    if !is_number || sign > 1 || digits.len() == sign || digits.len() > 400 || shift.unsigned_abs() > 800 {
         return None;
     }
     let digits = digits.trim_start_matches('+').parse::<Rational>().ok()?;
@@ -159,6 +159,17 @@ mod tests {
         for wrong in ["", "-", "1/0", "1/2/3", "--1", "one", "1e9999", "nan", "0x1", "1 2", "e5", "1.2.3"] {
             assert_eq!(rational(wrong), None, "{wrong:?}");
         }
+    }
+
+    /// `i32::MIN` has no absolute value in 32 bits.
+    #[test]
+    fn extreme_exponents_are_refused_at_once() {
+        for wrong in
+            ["1e-2147483648", "1e2147483647", "0.1e-2147483648", "1e-2147483649", "1e-801", "1/1e801"]
+        {
+            assert_eq!(rational(wrong), None, "{wrong:?}");
+        }
+        assert!(rational("1e-800").is_some());
     }
 
     #[test]

@@ -43,19 +43,30 @@ impl Question {
         }
         let numbers = |key: &str| {
             let list = list(key, table.get(key).ok_or_else(|| Error::invalid(format!("{key} is missing")))?)?;
+            // Counted before they are read: a million fractions take seconds.
+            if list.len() > ATOMS {
+                return Err(Error::invalid(format!(
+                    "{key} has {} atoms, expected at most {ATOMS}",
+                    list.len()
+                )));
+            }
             list.iter().enumerate().map(|(k, value)| number(key, k, value)).collect::<Result<Vec<_>, _>>()
         };
         let counts = |key: &str, least, default| match table.get(key) {
             None => Ok(vec![default]),
             Some(value) => {
-                let list = list(key, value)?.iter().enumerate();
+                let list = list(key, value)?;
+                if list.len() as u64 > LONGEST {
+                    return Err(Error::invalid(format!(
+                        "{key} has {} entries, expected at most {LONGEST}",
+                        list.len()
+                    )));
+                }
+                let list = list.iter().enumerate();
                 list.map(|(k, value)| count(key, k, value, least)).collect::<Result<Vec<_>, _>>()
             }
         };
         let (pi, q, s) = (numbers("pi")?, numbers("q")?, numbers("s")?);
-        if pi.len() > ATOMS {
-            return Err(Error::invalid(format!("pi has {} atoms, expected at most {ATOMS}", pi.len())));
-        }
         let instance = Instance::new(&pi, &q, &s)?;
         let question = Self { n: counts("n", 1, 1)?, candidates: counts("candidates", 2, 2)?, instance };
         for (k, &candidates) in question.candidates.iter().enumerate() {
@@ -152,6 +163,10 @@ mod tests {
         assert_eq!(refused(&tables("[0.5, 0.4]", half, "[1, 2]")), "pi: the sum is 0.9, expected 1");
         assert_eq!(refused(&tables("[1.5, -0.5]", half, "[1, 2]")), "pi[1] is -0.5, expected not negative");
         assert!(refused(&tables(half, "[0, 1]", "[1, 2]")).starts_with("q[0] is 0 where pi[0] is 0.5"));
+        let long = format!("[{}]", vec!["\"x\""; 65].join(","));
+        assert_eq!(refused(&tables(&long, half, half)), "pi has 65 atoms, expected at most 64");
+        assert_eq!(refused(&tables(half, half, &long)), "s has 65 atoms, expected at most 64");
+        assert!(refused(&tables(r#"["1e-2147483648", 1]"#, half, "[1, 2]")).starts_with("pi[0] is"));
         let counts = |more: &str| refused(&format!(r#"{{"pi": [1], "q": [1], "s": [1], {more}}}"#));
         assert_eq!(counts(r#""n": [1, 0]"#), "n[1] is 0, expected a whole number from 1 to 1000");
         assert!(counts(r#""n": [1.5]"#).starts_with("n[0] is 1.5"));
