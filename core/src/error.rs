@@ -91,7 +91,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameter { name, value, expected } => {
-                write!(f, "{name} is {value}, expected {expected}")
+                write!(f, "{name} is {}, expected {expected}", Short(*value))
             }
             Self::Length { what, expected, found } => {
                 write!(f, "{what} has length {found}, expected {expected}")
@@ -111,6 +111,20 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A number in at most 24 characters: with an exponent where it would need a row of zeros.
+struct Short(f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.0.abs();
+        if size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size) {
+            write!(f, "{:e}", self.0)
+        } else {
+            write!(f, "{}", self.0)
+        }
+    }
+}
+
 /// `Ok` if `found == expected`, else [`Error::Length`].
 pub fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Length { what, expected, found }) }
@@ -124,6 +138,31 @@ pub fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
     }
 }
 
+/// Numbers that one buffer of a step may hold: 1 GiB.
+const BUFFER: usize = 1 << 27;
+
+/// `Ok` if `count` columns of `each` numbers take at most 1 GiB, the largest buffer that a step may ask for; else an error that
+/// names the largest count that would.
+///
+/// ```
+/// use mcsa::fits_in_memory;
+/// assert!(fits_in_memory("chains", 1_000_000, 100).is_ok());
+/// let error = fits_in_memory("chains", usize::MAX, 100).unwrap_err().to_string();
+/// assert!(error.ends_with("expected at most 1342177: more, of 100 numbers each, take over 1 GiB"), "{error}");
+/// ```
+///
+/// # Errors
+/// If they take more.
+pub fn fits_in_memory(what: &'static str, count: usize, each: usize) -> Result<(), Error> {
+    let most = BUFFER / each.max(1);
+    if count <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{what} is {count}, expected at most {most}: more, of {each} numbers each, take over 1 GiB"
+    )))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +171,15 @@ mod tests {
     fn an_error_names_its_place() {
         let error = all_finite("params", &[0.0, f64::NAN]).unwrap_err().within("At").within("Ascent");
         assert_eq!(error.to_string(), "Ascent: At: params[1] is NaN, expected a finite number");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let text = |value| Error::parameter("rate", value, "less").to_string();
+        assert_eq!(text(f64::MAX), "rate is 1.7976931348623157e308, expected less");
+        assert_eq!(text(-1e-300), "rate is -1e-300, expected less");
+        assert_eq!([text(0.25), text(-0.0)], ["rate is 0.25, expected less", "rate is -0, expected less"]);
+        assert_eq!(text(f64::NAN), "rate is NaN, expected less");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use block_family::{BlockFamily, BlocksAt};
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use counted::{Counted, Counts};
 pub use ensemble::Ensemble;
-pub use error::{Error, all_finite, same_length};
+pub use error::{Error, all_finite, fits_in_memory, same_length};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
 pub use guide::{At, BlockGuide, Guard, Guide};

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{Error, Estimator, Optimizer, Seed, Stream, bits};
+use mcsa::{Error, Estimator, Optimizer, Seed, Stream, bits, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::Iterates;
@@ -88,6 +88,7 @@ where
     pub fn start(&self, params: Vec<f64>) -> Result<Fit<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
         self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
+        fits_in_memory("lanes", self.estimator.lanes(), 1).map_err(refuse)?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let estimator = self.estimator.init(self.target, self.family, &params, &mut lanes).map_err(refuse)?;
         let optimizer = self.optimizer.init(params.len());

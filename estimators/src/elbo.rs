@@ -109,7 +109,7 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        check_draws(self.samples, self.mirrored).map_err(|error| error.within("Elbo"))?;
+        check_draws(self.samples, family.dim(), self.mirrored).map_err(|error| error.within("Elbo"))?;
         same_dimension(target.dim(), family.dim()).map_err(|error| error.within("Elbo"))?;
         family.check(params)
     }

@@ -99,7 +99,7 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        check_draws(self.samples, self.mirrored).map_err(|error| error.within("FlowElbo"))?;
+        check_draws(self.samples, family.dim(), self.mirrored).map_err(|error| error.within("FlowElbo"))?;
         same_dimension(target.dim(), family.dim()).map_err(|error| error.within("FlowElbo"))?;
         family.check(params)
     }

@@ -1,17 +1,17 @@
 //! The noise of reparameterised draws.
 
 use faer::MatMut;
-use mcsa::{Error, batch_mut};
+use mcsa::{Error, batch_mut, fits_in_memory};
 
 /// Refuses a number of draws that cannot be made.
-pub(crate) fn check_draws(samples: usize, mirrored: bool) -> Result<(), Error> {
+pub(crate) fn check_draws(samples: usize, dim: usize, mirrored: bool) -> Result<(), Error> {
     if samples == 0 {
         return Err(Error::parameter("samples", 0.0, "at least 1"));
     }
     if mirrored && !samples.is_multiple_of(2) {
         return Err(Error::parameter("samples", samples as f64, "even, for mirrored pairs"));
     }
-    Ok(())
+    fits_in_memory("samples", samples, dim)
 }
 
 /// Fills `noise`, a column of `rows` numbers per draw, by `draw`; the second half, if mirrored, is the first with its sign turned.

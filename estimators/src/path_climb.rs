@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa::{
     ChainFamily, Error, Estimator, Family, LearnableStateSpace, PathFamily, StateSpace, Stream, batch_mut,
-    borrow, same_length,
+    borrow, fits_in_memory, same_length,
 };
 use mcsa_kernels::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,7 @@ impl<K: PathKernel> PathClimb<K> {
             return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathClimb"));
         }
         same_length("dimensions of target and family", target.dim(), chain.dim())
+            .and_then(|()| fits_in_memory("lanes", self.lanes, target.dim()))
             .map_err(|error| error.within("PathClimb"))?;
         chain.check(params)?;
         let dim = target.dim();

@@ -2,7 +2,10 @@
 
 use faer::Mat;
 use faer::MatRef;
-use mcsa::{Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow};
+use mcsa::{
+    Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow,
+    fits_in_memory,
+};
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +137,9 @@ where
         if self.lanes == 0 {
             return Err(Error::parameter("lanes", 0.0, "at least 1").within("ScoreClimb"));
         }
-        same_dimension(target.dim(), family.dim()).map_err(|error| error.within("ScoreClimb"))?;
+        same_dimension(target.dim(), family.dim())
+            .and_then(|()| fits_in_memory("lanes", self.lanes, family.dim()))
+            .map_err(|error| error.within("ScoreClimb"))?;
         family.check(params)?;
         if self.mirrored {
             check_mirror(family, params, self.lanes, "lanes").map_err(|error| error.within("ScoreClimb"))?;

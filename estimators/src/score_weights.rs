@@ -1,6 +1,8 @@
 //! Scores of fresh draws, weighted.
 
-use mcsa::{Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow};
+use mcsa::{
+    Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow, fits_in_memory,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Controllable;
@@ -179,6 +181,7 @@ where
             return Err(refuse(Error::parameter("samples", self.samples as f64, expected)));
         }
         same_dimension(target.dim(), family.dim()).map_err(refuse)?;
+        fits_in_memory("samples", self.samples, family.dim()).map_err(refuse)?;
         family.check(params)?;
         if self.mirrored && evidence {
             return Err(refuse(Error::invalid("a leave-one-out baseline is biased by mirrored draws")));

@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use faer::Mat;
 use mcsa::{Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Optimizer, Seed, Stream};
-use mcsa_estimators::{Ascent, Average, Fit, Obstacle, Outcome, ScoreClimb, Stationary, View, pmcsa};
+use mcsa_estimators::{
+    Ascent, Average, Controlled, Elbo, Fit, Obstacle, Outcome, ScoreClimb, Stationary, View, jsa, msc,
+    msc_rb, pmcsa, rws, single, snis,
+};
 use mcsa_families::MeanField;
 use mcsa_kernels::ImhState;
 use mcsa_models::Gaussian;
@@ -236,4 +239,39 @@ fn a_rule_allocates_nothing_per_step() {
     run(3_000);
     let (few, many) = (run(10), run(5_000));
     assert_eq!(few, many);
+}
+
+/// A number of chains, draws, candidates or transitions that no memory holds is refused at the start, with the largest that is
+/// not; nothing overflows on the way.
+#[test]
+fn sizes_beyond_memory_are_refused() {
+    fn refusal<E: Estimator<Gaussian, MeanField>>(estimator: E) -> String {
+        let (target, family) = (Gaussian::standard(8), MeanField::new(8));
+        let ascent = Ascent {
+            target: &target,
+            family: &family,
+            estimator,
+            optimizer: Adam::new(0.1).unwrap(),
+            seed: Seed::new(1),
+        };
+        ascent.start(vec![0.0; 16]).err().expect("refused").to_string()
+    }
+    for huge in [1 << 28, usize::MAX / 2, usize::MAX] {
+        let hmc = || mcsa_kernels::Hmc::new(0.1, 4).unwrap();
+        let repeated = mcsa_kernels::Repeat { kernel: hmc(), times: huge };
+        for error in [
+            refusal(pmcsa(huge)),
+            refusal(jsa(huge)),
+            refusal(msc(huge)),
+            refusal(msc_rb(huge)),
+            refusal(single(repeated)),
+            refusal(snis(huge)),
+            refusal(rws(huge, hmc())),
+            refusal(Elbo::closed(huge)),
+            refusal(Elbo::path(huge)),
+            refusal(Controlled::new(pmcsa(huge))),
+        ] {
+            assert!(error.contains(&format!("is {huge}, expected at most")), "{error}");
+        }
+    }
 }

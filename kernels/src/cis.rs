@@ -2,7 +2,8 @@
 
 use faer::{Mat, MatRef};
 use mcsa::{
-    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, bits, borrow, same_length,
+    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, bits, borrow, fits_in_memory,
+    same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +130,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
     type Info = CisInfo;
 
     fn columns(&self, chains: usize) -> usize {
-        chains * self.candidates
+        chains.saturating_mul(self.candidates)
     }
 
     fn work_len(&self, target: &P, chains: usize) -> usize {
@@ -146,6 +147,9 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
             );
             return Err(error.within("Cis"));
         }
+        let columns = Kernel::<P>::columns(self, positions.ncols());
+        fits_in_memory("chains times candidates", columns, target.dim())
+            .map_err(|error| error.within("Cis"))?;
         let (chains, fresh) = (positions.ncols(), positions.ncols() * self.fresh());
         // Before the first step the cloud is the chains.
         let candidates = Mat::from_fn(target.dim().min(positions.nrows()), fresh + chains, |i, k| {

@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 use mcsa::{
     Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, batch_mut, bits,
-    borrow, same_length,
+    borrow, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +146,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
     type Info = ImhInfo;
 
     fn columns(&self, chains: usize) -> usize {
-        chains * self.sweeps
+        chains.saturating_mul(self.sweeps)
     }
 
     fn work_len(&self, target: &P, chains: usize) -> usize {
@@ -158,7 +158,9 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         if self.sweeps == 0 {
             return Err(Error::parameter("sweeps", 0.0, "at least 1").within("Imh"));
         }
-        let visited = if self.sweeps == 1 { 0 } else { positions.ncols() * self.sweeps };
+        let columns = Kernel::<P>::columns(self, positions.ncols());
+        fits_in_memory("chains times sweeps", columns, target.dim()).map_err(|error| error.within("Imh"))?;
+        let visited = if self.sweeps == 1 { 0 } else { columns };
         let chains = Ensemble::new(target, positions).map_err(|error| error.within("Imh"))?;
         Ok(ImhState { visited: Mat::zeros(target.dim(), visited), chains })
     }

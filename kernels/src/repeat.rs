@@ -1,7 +1,7 @@
 //! One kernel, several times.
 
 use faer::{Mat, MatRef};
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, same_length};
+use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::Tally;
@@ -50,7 +50,7 @@ impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
     type Info = Tally;
 
     fn columns(&self, chains: usize) -> usize {
-        self.kernel.columns(chains).max(chains * self.times)
+        self.kernel.columns(chains).max(chains.saturating_mul(self.times))
     }
 
     fn work_len(&self, target: &P, chains: usize) -> usize {
@@ -62,6 +62,8 @@ impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
             return Err(Error::parameter("times", 0.0, "at least 1").within("Repeat"));
         }
         let chains = positions.ncols();
+        fits_in_memory("chains times transitions", chains.saturating_mul(self.times), target.dim())
+            .map_err(|error| error.within("Repeat"))?;
         let visited = Mat::from_fn(positions.nrows(), chains * self.times, |i, k| positions[(i, k % chains)]);
         Ok(RepeatState { inner: self.kernel.init(target, positions)?, visited })
     }

@@ -1,7 +1,7 @@
 //! Conditional sequential Monte Carlo.
 
 use faer::Mat;
-use mcsa::{Error, PathGuide, Record, StateSpace, Stream};
+use mcsa::{Error, PathGuide, Record, StateSpace, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
@@ -95,6 +95,7 @@ impl PathKernel for ConditionalSmc {
             let few = self.particles as f64;
             return Err(within(Error::parameter("particles", few, "at least 2, the retained path included")));
         }
+        fits_in_memory("particles", self.particles, target.dim()).map_err(within)?;
         self.rules().check().map_err(within)?;
         Paths::new(target, positions).map_err(within)
     }

@@ -1,6 +1,6 @@
 //! Particles without a retained path.
 
-use mcsa::{Error, PathGuide, StateSpace, Stream};
+use mcsa::{Error, PathGuide, StateSpace, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
@@ -107,6 +107,7 @@ impl TryFrom<Settings> for Smc {
         if settings.particles == 0 {
             return Err(Error::parameter("particles", 0.0, "at least 1").within("Smc"));
         }
+        fits_in_memory("particles", settings.particles, 1).map_err(|error| error.within("Smc"))?;
         let smc = Self(settings);
         smc.rules(false).check().map_err(|error| error.within("Smc"))?;
         Ok(smc)
