@@ -7,6 +7,7 @@
 //! Exit codes: 0 all is well, 1 a check failed, 2 the command line was not understood. `bench`,
 //! `figures` and `theory` hand on the code of the program they start.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -20,7 +21,14 @@ mod workspace;
 use command_line::Request;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Result<Vec<String>, _> = std::env::args_os().skip(1).map(OsString::into_string).collect();
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(other) => {
+            let _ = complain(&format!("the argument {} is not text in UTF-8", other.display()));
+            return ExitCode::from(2);
+        }
+    };
     let outcome = match command_line::parse(&arguments) {
         Ok(Request::Overview) => say(&verbs::overview()),
         Ok(Request::Help(verb)) => say(&verb.help()),
@@ -34,8 +42,11 @@ fn main() -> ExitCode {
 }
 
 fn say(text: &str) -> io::Result<ExitCode> {
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    match io::stdout().write_all(text.as_bytes()) {
+        // Whoever reads has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        said => said.map(|()| ExitCode::SUCCESS),
+    }
 }
 
 fn complain(text: &str) -> io::Result<()> {
