@@ -54,5 +54,6 @@ pub mod report;
 pub mod runner;
 pub mod store;
 pub mod tables;
+mod text;
 pub mod theory;
 pub mod verbs;

@@ -14,6 +14,8 @@ use rayon::prelude::*;
 use super::{listing, page};
 use crate::instance;
 use crate::store::write_whole;
+use crate::text;
+use crate::verbs::threads;
 
 /// Try every claim of the papers about bias, variance and rates, and show what became of it.
 ///
@@ -54,7 +56,7 @@ pub struct Command {
     #[arg(long, value_name = "DIR", default_value = "report")]
     pub report: PathBuf,
     /// Claims tried at once; by default one per processor. Results do not depend on it.
-    #[arg(long)]
+    #[arg(long, value_parser = threads())]
     pub threads: Option<usize>,
 }
 
@@ -65,15 +67,8 @@ fn ids() -> PossibleValuesParser {
 
 /// Answers the question in a file. One that is not understood is told on the standard error, with exit code 2.
 fn work_out(path: &Path, out: &mut impl Write) -> Result<ExitCode, Error> {
-    let read = if path.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let answer = read
-        .map_err(|error| Error::invalid(format!("cannot read: {error}")))
-        .and_then(|text| instance::answer(&text))
-        .map_err(|error| error.within(path.display().to_string()));
+    let answer = text::read(path)
+        .and_then(|text| instance::answer(&text).map_err(|error| error.within(path.display().to_string())));
     match answer {
         Ok(answer) => {
             let said = writeln!(out, "{answer}").and_then(|()| out.flush());

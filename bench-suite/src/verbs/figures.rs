@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use mcsa::Error;
 
-use super::{Exit, Selection};
+use super::{Exit, Selection, threads};
 use crate::experiment::PresetName;
 use crate::forecast::Forecast;
 use crate::plan::{Job, plan};
@@ -23,7 +23,7 @@ pub struct Figures {
     #[command(flatten)]
     selection: Selection,
     /// Jobs run at once; by default one per processor. Results do not depend on it.
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = threads())]
     jobs: usize,
     /// Run all jobs, those that have been run as well.
     #[arg(long)]

@@ -12,7 +12,13 @@ pub use figures::Figures;
 pub use fit::FitModel;
 pub use selection::Selection;
 
+use clap::builder::RangedU64ValueParser;
 use mcsa::Error;
+
+/// Reads a number of threads: at most 1024, 0 for one per processor.
+pub(crate) fn threads() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(0..=1024)
+}
 
 /// Why a verb ended without success.
 #[derive(Debug, Clone, PartialEq)]

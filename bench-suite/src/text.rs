@@ -1,0 +1,57 @@
+//! Text files of a user's, read with a limit.
+
+use std::fs::File;
+use std::io::{Read, stdin};
+use std::path::Path;
+
+use mcsa::Error;
+
+/// Bytes of the longest text that is read: a device without end is no text.
+const LONGEST: u64 = 1 << 24;
+
+/// The text of a file, or of the standard input if its name is `-`.
+///
+/// # Errors
+/// If it cannot be read, is longer than 16 MiB or is not UTF-8; the message names the file and the first bad byte.
+pub(crate) fn read(path: &Path) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    let read = if path.as_os_str() == "-" {
+        stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+    };
+    let place = || path.display().to_string();
+    read.map_err(|error| Error::invalid(format!("cannot be read: {error}")).within(place()))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::invalid(format!("longer than {LONGEST} bytes")).within(place()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to() + 1;
+        Error::invalid(format!("not text in UTF-8: byte {byte} is the first that is not")).within(place())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_file_is_named_with_its_first_bad_byte() {
+        let file = std::env::temp_dir().join(format!("mcsa-text-{}", std::process::id()));
+        std::fs::write(&file, b"ab\xff").unwrap();
+        let error = read(&file).unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        assert!(
+            error.contains("mcsa-text-") && error.ends_with("byte 3 is the first that is not"),
+            "{error}"
+        );
+        assert!(read(&file).unwrap_err().to_string().contains("cannot be read"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_without_end_is_refused() {
+        let error = read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: longer than 16777216 bytes");
+    }
+}
