@@ -5,7 +5,17 @@ pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A table whose cells are HTML already; the classes say how columns are set.
+/// The words of a heading without its markup, as an attribute.
+fn label(head: &str) -> String {
+    let words = head.split('<').enumerate().map(|(k, part)| match k {
+        0 => part,
+        _ => part.split_once('>').map_or("", |(_, words)| words),
+    });
+    words.collect::<String>().replace('"', "&quot;")
+}
+
+/// A table whose cells are HTML already; the classes say how columns are set. Each cell carries its column's heading, which stands
+/// beside it where the screen is too narrow for columns.
 pub(super) fn table(class: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     grouped(class, head, &[(String::new(), rows.to_vec())])
 }
@@ -18,6 +28,7 @@ pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
     let mut text = format!("<div class=\"scroll\"><table class=\"{class}\"><thead><tr>");
     head.iter().for_each(|cell| text.push_str(&format!("<th scope=\"col\">{cell}</th>")));
     text.push_str("</tr></thead>\n");
+    let labels: Vec<String> = head.iter().map(|head| label(head)).collect();
     for (name, rows) in groups {
         text.push_str("<tbody>\n");
         if !name.is_empty() {
@@ -28,7 +39,12 @@ pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
         }
         for row in rows {
             text.push_str("<tr>");
-            row.iter().for_each(|cell| text.push_str(&format!("<td>{cell}</td>")));
+            for (k, cell) in row.iter().enumerate() {
+                match labels.get(k).filter(|label| !label.is_empty()) {
+                    Some(label) => text.push_str(&format!("<td data-label=\"{label}\">{cell}</td>")),
+                    None => text.push_str(&format!("<td>{cell}</td>")),
+                }
+            }
             text.push_str("</tr>\n");
         }
         text.push_str("</tbody>\n");

@@ -74,11 +74,10 @@ fn summary(cards: &[Card]) -> String {
     let rows: Vec<Vec<String>> = cards.iter().map(row).collect();
     let head = [
         "Experiment",
-        "Reproduces",
         "agree",
         "disagree",
-        "too little",
-        "not rep.",
+        "not enough evidence",
+        "not reproducible",
         "cells",
         "measured",
         "overlap",
@@ -96,10 +95,12 @@ fn summary(cards: &[Card]) -> String {
 
 fn row(card: &Card) -> Vec<String> {
     let experiment = &card.evidence.experiment;
-    let mut cells = vec![
-        format!("<a href=\"#{}\">{}</a>", escape(&experiment.id), escape(&experiment.title)),
-        escape(&experiment.reproduces.join("; ")),
-    ];
+    let mut cells = vec![format!(
+        "<a href=\"#{}\">{}</a> <span class=\"cite\">{}</span>",
+        escape(&experiment.id),
+        escape(&experiment.title),
+        escape(&experiment.reproduces.join("; "))
+    )];
     let counted = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
     cells.extend(Verdict::ALL.iter().map(|verdict| counted(card.count(*verdict))));
     let tally = card.tally();
