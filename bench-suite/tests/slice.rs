@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{Cloud, Ensemble, Error, Estimator, ExactDraws, Family, Guide, Kernel, LogDensity, Seed, Stream};
+use mcsa::{
+    Cloud, Ensemble, Error, Estimator, ExactDraws, Family, Guide, Kernel, LogDensity, Metric, Seed, Stream,
+};
 use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
 use mcsa_estimators::{Ascent, Average, Fit, Outcome, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
@@ -197,7 +199,7 @@ fn observers_change_no_bit_and_can_stop_the_run() {
     ascent.run(&mut alone, 40, &mut []).unwrap();
     let mut rows = Vec::new();
     let mut watch = |view: &View<'_>| {
-        view.info.record(&mut |name, value| rows.push((view.step, name, value)));
+        view.info.record(&mut |metric, value| rows.push((view.step, metric.name, value)));
         if view.step == 40 {
             ControlFlow::Break(Stop::because("seen enough"))
         } else {
@@ -274,7 +276,8 @@ fn a_broken_target_is_survived_and_counted() {
     let mut fit = ascent.start(vec![0.0; family.num_params()]).unwrap();
     let mut broken = 0.0;
     let mut watch = |view: &View<'_>| {
-        view.info.record(&mut |name, value| broken += if name == "non_finite" { value } else { 0.0 });
+        view.info
+            .record(&mut |metric, value| broken += if metric.is(Metric::NON_FINITE) { value } else { 0.0 });
         ControlFlow::Continue(())
     };
     ascent.run(&mut fit, 50, &mut [&mut watch]).unwrap();

@@ -12,7 +12,7 @@
 //!   [`ChainFamily`], [`PathFamily`];
 //! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
 //! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
-//! * what is told: [`Record`], [`Counted`], [`Error`], and of what must hold, [`law`];
+//! * what is told: [`Record`] and its [`Metric`]s, [`Counted`], [`Error`], and of what must hold, [`law`];
 //! * how values are kept and computed: [`bits`], [`numeric`], [`Ensemble`].
 //!
 //! # Conventions
@@ -63,7 +63,7 @@ pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
 pub use optimizer::Optimizer;
 pub use path_guide::{ChainFamily, PathFamily, PathGuide};
 pub use pushforward::Pushforward;
-pub use record::Record;
+pub use record::{Metric, Record, Reduction};
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Ensemble, Error, Estimator, Family, Record, Seed, Stream};
+use mcsa::{Ensemble, Error, Estimator, Family, Metric, Record, Seed, Stream};
 use mcsa_estimators::{Ascent, Stationary, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
@@ -17,9 +17,16 @@ struct Free;
 struct Told;
 
 impl Record for Told {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        for name in ["acceptance", "max_weight", "ess", "non_finite", "log_weight_top", "log_weight_mean"] {
-            sink(name, black_box(0.5));
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        for metric in [
+            Metric::ACCEPTANCE,
+            Metric::MAX_WEIGHT,
+            Metric::ESS,
+            Metric::NON_FINITE,
+            Metric::LOG_WEIGHT_TOP,
+            Metric::LOG_WEIGHT_MEAN,
+        ] {
+            sink(metric, black_box(0.5));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The exclusive divergence, by reparameterisation.
 
-use mcsa::{Error, Estimator, Gradient, Record, Reparameterised, Stream, batch, batch_mut, borrow};
+use mcsa::{Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
 use crate::dimension::same_dimension;
@@ -74,12 +74,15 @@ pub struct ElboInfo {
     pub evidence: f64,
     /// Draws at which the density or a slope was not finite.
     pub non_finite: u64,
+    /// Draws that count.
+    pub finite: u64,
 }
 
 impl Record for ElboInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("evidence", self.evidence);
-        sink("non_finite", self.non_finite as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::mean("evidence"), self.evidence);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        sink(Metric::FINITE, self.finite as f64);
     }
 }
 
@@ -147,6 +150,7 @@ where
         for (j, &log_p) in log_p.iter().enumerate() {
             let slope = &mut slopes[j * dim..(j + 1) * dim];
             if log_p.is_finite() && slope.iter().all(|s| s.is_finite()) {
+                info.finite += 1;
                 info.evidence += log_p;
                 slope.iter_mut().for_each(|s| *s /= n as f64);
             } else {
@@ -154,7 +158,7 @@ where
                 slope.fill(0.0);
             }
         }
-        info.evidence = info.evidence / (n as u64 - info.non_finite) as f64 + family.entropy(params, work);
+        info.evidence = info.evidence / info.finite as f64 + family.entropy(params, work);
         direction.fill(0.0);
         family.add_pullbacks(params, noise, batch(slopes, dim, n), direction, work);
         if self.entropy == Entropy::Closed {

@@ -133,6 +133,7 @@ where
             let slope = &mut slopes[j * dim..(j + 1) * dim];
             let term = log_p - *log_q;
             if term.is_finite() && slope.iter().all(|s| s.is_finite()) {
+                info.finite += 1;
                 info.evidence += term;
                 slope.iter_mut().for_each(|s| *s /= n as f64);
                 *log_q = -1.0 / n as f64;
@@ -144,7 +145,7 @@ where
                 noise[j * noise_dim..(j + 1) * noise_dim].fill(0.0);
             }
         }
-        info.evidence /= (n as u64 - info.non_finite) as f64;
+        info.evidence /= info.finite as f64;
         direction.fill(0.0);
         let (noise, weights) = (batch(noise, noise_dim, n), &*log_q);
         family.add_push_gradients(params, noise, batch(slopes, dim, n), weights, direction, work);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::{Error, Estimator, Family, LogDensity, Optimizer, Record, batch, batch_mut, bits};
+use mcsa::{Error, Estimator, Family, LogDensity, Metric, Optimizer, Record, batch, batch_mut, bits};
 use mcsa_theory::bounds;
 use mcsa_theory::diagnostics::{LogEvidence, Pareto, importance_sample_size};
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct Health {
     /// Evaluations that were not finite since the fit began, and among the fresh draws.
     #[serde(with = "bits::scalar")]
     pub non_finite: f64,
+    /// Metrics that are missing in all this: see [`Watch::untold`](crate::Watch::untold).
+    #[serde(with = "bits::scalar")]
+    pub untold: f64,
 }
 
 /// Fresh draws behind a report: enough for a threshold of 0.67.
@@ -129,6 +132,7 @@ where
             signal,
             noise,
             non_finite: watch.non_finite() + broken as f64,
+            untold: watch.untold(),
         })
     }
 }
@@ -166,27 +170,28 @@ impl Health {
 }
 
 impl Record for Health {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         let (_, age) = self.oldest.unwrap_or_default();
         let age = if self.oldest.is_some() { age as f64 } else { f64::NAN };
-        for (name, value) in [
-            ("acceptance", self.acceptance),
-            ("max_weight", self.max_weight),
-            ("pareto_shape", self.shape),
-            ("pareto_threshold", self.shape_threshold),
-            ("sample_size", self.sample_size),
-            ("log_weight_bound", self.log_weight_bound),
-            ("half_life", self.half_life),
-            ("evidence_lower", self.evidence_lower),
-            ("log_evidence", self.log_evidence),
-            ("evidence_upper", self.evidence_upper),
-            ("oldest_chain", age),
-            ("signal", self.signal),
-            ("noise", self.noise),
-            ("non_finite", self.non_finite),
+        for (metric, value) in [
+            (Metric::ACCEPTANCE, self.acceptance),
+            (Metric::MAX_WEIGHT, self.max_weight),
+            (Metric::mean("pareto_shape"), self.shape),
+            (Metric::mean("pareto_threshold"), self.shape_threshold),
+            (Metric::mean("sample_size"), self.sample_size),
+            (Metric::max("log_weight_bound"), self.log_weight_bound),
+            (Metric::mean("half_life"), self.half_life),
+            (Metric::mean("evidence_lower"), self.evidence_lower),
+            (Metric::mean("log_evidence"), self.log_evidence),
+            (Metric::mean("evidence_upper"), self.evidence_upper),
+            (Metric::max("oldest_chain"), age),
+            (Metric::mean("signal"), self.signal),
+            (Metric::mean("noise"), self.noise),
+            (Metric::NON_FINITE, self.non_finite),
+            (Metric::UNTOLD, self.untold),
         ] {
             if value.is_finite() {
-                sink(name, value);
+                sink(metric, value);
             }
         }
     }
@@ -222,7 +227,11 @@ impl fmt::Display for Health {
             f,
             "direction {:.2e}, noise {:.2e}; {} evaluations not finite",
             self.signal, self.noise, self.non_finite
-        )
+        )?;
+        match self.untold > 0.0 {
+            true => write!(f, "; {} metrics were told and not taken up: see Watch::untold", self.untold),
+            false => Ok(()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two estimators that take turns.
 
-use mcsa::{Ensemble, Error, Estimator, Record, Stream};
+use mcsa::{Ensemble, Error, Estimator, Metric, Record, Stream};
 use mcsa_kernels::Hmc;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl<A: Default, B> Default for InterleavedInfo<A, B> {
 
 impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
     /// The names of the one whose turn it was.
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         match self {
             Self::Often(info) => info.record(sink),
             Self::Seldom(info) => info.record(sink),

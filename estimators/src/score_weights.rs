@@ -1,7 +1,8 @@
 //! Scores of fresh draws, weighted.
 
 use mcsa::{
-    Error, Estimator, Family, Guard, LogDensity, Record, Stream, batch, batch_mut, borrow, fits_in_memory,
+    Error, Estimator, Family, Guard, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
+    fits_in_memory,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,17 +92,20 @@ pub struct ScoreWeightsInfo {
     pub evidence: f64,
     /// Draws at which a density was NaN or p infinite.
     pub non_finite: u64,
+    /// Draws at which p is finite, and q a density.
+    pub finite: u64,
     /// 1 if no draw had weight.
     pub vanished: u64,
 }
 
 impl Record for ScoreWeightsInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("max_weight", self.max_weight);
-        sink("ess", self.ess);
-        sink("evidence", self.evidence);
-        sink("non_finite", self.non_finite as f64);
-        sink("vanished", self.vanished as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::MAX_WEIGHT, self.max_weight);
+        sink(Metric::ESS, self.ess);
+        sink(Metric::mean("evidence"), self.evidence);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        sink(Metric::FINITE, self.finite as f64);
+        sink(Metric::VANISHED, self.vanished as f64);
     }
 }
 
@@ -262,6 +266,7 @@ impl<G: Guard> ScoreWeights<G> {
             let broken = log_p.is_nan() || log_w.is_nan() || log_p == f64::INFINITY;
             info.non_finite += u64::from(broken);
             let outside = broken || log_p == f64::NEG_INFINITY;
+            info.finite += u64::from(!outside);
             *log_w = if outside { f64::NEG_INFINITY } else { log_p - *log_w };
         }
         self.weighting.apply(log_w, &mut info);

@@ -1,6 +1,6 @@
-//! What is noted of every step.
+//! The record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
 
-use mcsa::{Columns, Ensemble, Error, Record, bits, same_length};
+use mcsa::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Steps that a running mean remembers.
@@ -20,13 +20,25 @@ pub struct Watch {
     ages: Vec<u64>,
     told: Told,
     weights: [WeightBlock; 2],
+    blind: u64,
     #[serde(with = "bits::vector")]
     direction: Vec<f64>,
     #[serde(with = "bits::scalar")]
     square: f64,
 }
 
-/// Running means of what the estimator told; NaN before it told any.
+/// The metrics that are watched; a value of another reduction under one of their names is counted as untold.
+const WATCHED: [Metric; 7] = [
+    Metric::ACCEPTANCE,
+    Metric::MAX_WEIGHT,
+    Metric::NON_FINITE,
+    Metric::UNTOLD,
+    Metric::FINITE,
+    Metric::LOG_WEIGHT_TOP,
+    Metric::LOG_WEIGHT_MEAN,
+];
+
+/// Running means of rates, NaN before any was told, and totals of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Told {
     #[serde(with = "bits::scalar")]
@@ -35,6 +47,8 @@ struct Told {
     max_weight: f64,
     #[serde(with = "bits::scalar")]
     non_finite: f64,
+    #[serde(with = "bits::scalar")]
+    untold: f64,
 }
 
 /// Log weights of consecutive steps: the largest, and the log of the sum of mean weights.
@@ -53,9 +67,10 @@ impl WeightBlock {
 
 impl Watch {
     pub(crate) fn new(num_params: usize, chains: usize) -> Self {
-        let told = Told { acceptance: f64::NAN, max_weight: f64::NAN, non_finite: 0.0 };
+        let told = Told { acceptance: f64::NAN, max_weight: f64::NAN, non_finite: 0.0, untold: 0.0 };
         let weights = [WeightBlock::EMPTY; 2];
-        Self { steps: 0, ages: vec![0; chains], told, weights, direction: vec![0.0; num_params], square: 0.0 }
+        let direction = vec![0.0; num_params];
+        Self { steps: 0, ages: vec![0; chains], told, weights, blind: 0, direction, square: 0.0 }
     }
 
     pub(crate) fn check(&self, num_params: usize, chains: usize) -> Result<(), Error> {
@@ -92,13 +107,25 @@ impl Watch {
         self.told.non_finite
     }
 
+    /// Metrics of the estimator that are missing here: those for which a [`Tally`](mcsa_kernels::Tally) had no room, and those told
+    /// with another reduction than their name asks for. Anything but 0 is a fault of a kernel.
+    pub fn untold(&self) -> f64 {
+        self.told.untold
+    }
+
+    /// The number of steps, up to the last one, in which nothing finite was seen: no chain stood where the log density is finite, and
+    /// no evaluation that was told was finite. 0 if the estimator tells neither.
+    pub fn blind(&self) -> u64 {
+        self.blind
+    }
+
     /// The largest `log p - log q` of the last steps, 512 to 1024 of them, each at the lambda of its step.
     pub fn log_weight_top(&self) -> Option<f64> {
         let top = self.weights[0].top.max(self.weights[1].top);
         Some(top).filter(|top| top.is_finite())
     }
 
-    /// The log of the mean weight over the same steps: an estimate of `log Z`. Each step's mean weight has mean Z
+    /// The log of the mean weight over the same steps, those of weight zero included: an estimate of `log Z`. Each step's mean weight has mean Z
     /// at whatever lambda, so steps may be averaged although lambda moves.
     pub fn log_evidence(&self) -> Option<f64> {
         let steps = (self.weights[0].steps + self.weights[1].steps) as f64;
@@ -142,22 +169,39 @@ impl Watch {
         let running = |mean: &mut f64, value: f64| {
             *mean = if mean.is_nan() { value } else { *mean + share * (value - *mean) };
         };
-        let (told, mut top, mut mean) = (&mut self.told, None, None);
-        info.record(&mut |name, value| match name {
-            "acceptance" => running(&mut told.acceptance, value),
-            "max_weight" => running(&mut told.max_weight, value),
-            "non_finite" => told.non_finite += value,
-            "log_weight_top" => top = Some(value),
-            "log_weight_mean" => mean = Some(value),
+        let (told, mut top, mut mean, mut finite) = (&mut self.told, None, None, None);
+        info.record(&mut |metric, value| match (metric.name, metric.reduction) {
+            ("acceptance", Reduction::Mean) => running(&mut told.acceptance, value),
+            ("max_weight", Reduction::Mean) => running(&mut told.max_weight, value),
+            ("non_finite", Reduction::Sum) => told.non_finite += value,
+            ("untold_metrics", Reduction::Sum) => told.untold += value,
+            ("finite", Reduction::Sum) => finite = Some(value),
+            ("log_weight_top", Reduction::Max) => top = Some(value),
+            ("log_weight_mean", Reduction::LogMean) => mean = Some(value),
+            _ if WATCHED.iter().any(|watched| watched.name == metric.name) => told.untold += 1.0,
             _ => {}
         });
-        if let (Some(top), Some(mean)) = (top, mean) {
-            if self.weights[0].steps == BLOCK {
-                self.weights = [WeightBlock::EMPTY, self.weights[0]];
-            }
-            let block = &mut self.weights[0];
+        self.weigh(top, mean);
+        let chain = chains.map(|chains| chains.log_p.iter().any(|log_p| log_p.is_finite()));
+        let sees = match (chain, finite.map(|finite| finite > 0.0)) {
+            (Some(a), Some(b)) => a || b,
+            (a, b) => a.or(b).unwrap_or(true),
+        };
+        self.blind = if sees { 0 } else { self.blind + 1 };
+    }
+
+    /// Takes up the log weights of a step.
+    fn weigh(&mut self, top: Option<f64>, mean: Option<f64>) {
+        if top.is_none() && mean.is_none() {
+            return;
+        }
+        if self.weights[0].steps == BLOCK {
+            self.weights = [WeightBlock::EMPTY, self.weights[0]];
+        }
+        let block = &mut self.weights[0];
+        block.top = top.map_or(block.top, |top| block.top.max(top));
+        if let Some(mean) = mean {
             block.steps += 1;
-            block.top = block.top.max(top);
             block.log_sum = log_add(block.log_sum, mean);
         }
     }
@@ -184,10 +228,10 @@ mod tests {
 
     struct Info(f64);
     impl Record for Info {
-        fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-            sink("acceptance", self.0);
-            sink("log_weight_top", 10.0 * self.0);
-            sink("log_weight_mean", self.0);
+        fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+            sink(Metric::ACCEPTANCE, self.0);
+            sink(Metric::LOG_WEIGHT_TOP, 10.0 * self.0);
+            sink(Metric::LOG_WEIGHT_MEAN, self.0);
         }
     }
 

@@ -77,9 +77,9 @@ fn without_chains_there_is_no_age() {
     ascent.run(&mut fit, 10, &mut []).unwrap();
     let health = ascent.health(&fit).unwrap();
     let mut names = Vec::new();
-    health.record(&mut |name, value| {
-        assert!(value.is_finite(), "{name}");
-        names.push(name);
+    health.record(&mut |metric, value| {
+        assert!(value.is_finite(), "{}", metric.name);
+        names.push(metric.name);
     });
     assert!(names.contains(&"pareto_shape") && names.contains(&"noise"));
     assert!(!names.contains(&"acceptance") && !names.contains(&"oldest_chain"));

@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa::{
-    Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, batch_mut,
-    borrow,
+    Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch,
+    batch_mut, borrow,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,11 +49,11 @@ pub struct DelayedInfo {
 }
 
 impl Record for DelayedInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         let share = |count: u64| count as f64 / self.tried.max(1) as f64;
-        sink("promoted", share(self.promoted));
-        sink("acceptance", share(self.accepted));
-        sink("non_finite", self.non_finite as f64);
+        sink(Metric::mean("promoted"), share(self.promoted));
+        sink(Metric::ACCEPTANCE, share(self.accepted));
+        sink(Metric::NON_FINITE, self.non_finite as f64);
     }
 }
 

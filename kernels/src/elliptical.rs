@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use faer::Mat;
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, borrow};
+use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, borrow};
 use serde::{Deserialize, Serialize};
 
 use crate::GaussianPrior;
@@ -73,11 +73,11 @@ pub struct EllipticalInfo {
 }
 
 impl Record for EllipticalInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("acceptance", self.moved as f64 / self.evaluations as f64);
-        sink("moved", self.moved as f64);
-        sink("evaluations", self.evaluations as f64);
-        sink("non_finite", self.non_finite as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::ACCEPTANCE, self.moved as f64 / self.evaluations as f64);
+        sink(Metric::MOVED, self.moved as f64);
+        sink(Metric::sum("evaluations"), self.evaluations as f64);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
     }
 }
 

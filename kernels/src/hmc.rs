@@ -3,7 +3,7 @@
 mod orbit;
 
 use faer::Mat;
-use mcsa::{Cloud, Error, Gradient, Guide, Kernel, Record, Stream, borrow};
+use mcsa::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
 use self::orbit::Orbit;
@@ -84,11 +84,11 @@ pub struct HmcInfo {
 }
 
 impl Record for HmcInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("acceptance", self.acceptance);
-        sink("moved", self.moved as f64);
-        sink("divergences", self.divergences as f64);
-        sink("non_finite", self.non_finite as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::ACCEPTANCE, self.acceptance);
+        sink(Metric::MOVED, self.moved as f64);
+        sink(Metric::DIVERGENCES, self.divergences as f64);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
     }
 }
 

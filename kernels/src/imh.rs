@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef};
 use mcsa::{
-    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, batch, batch_mut, bits,
-    borrow, fits_in_memory, same_length,
+    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, batch_mut,
+    bits, borrow, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -99,12 +99,12 @@ impl Default for ImhInfo {
 }
 
 impl Record for ImhInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("acceptance", self.accepted as f64 / self.tried.max(1) as f64);
-        sink("max_weight", self.max_weight);
-        sink("ess", self.ess);
-        sink("non_finite", self.non_finite as f64);
-        record_log_weights(self.log_weight_top, self.log_weight_mean, sink);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::ACCEPTANCE, self.accepted as f64 / self.tried.max(1) as f64);
+        sink(Metric::MAX_WEIGHT, self.max_weight);
+        sink(Metric::ESS, self.ess);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        record_log_weights(self.tried, self.log_weight_top, self.log_weight_mean, sink);
     }
 }
 

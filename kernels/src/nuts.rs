@@ -3,7 +3,7 @@
 mod tree;
 
 use faer::Mat;
-use mcsa::{Cloud, Error, Gradient, Guide, Kernel, Record, Stream, borrow};
+use mcsa::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
 use self::tree::{Edge, Tree, Walk, Weight, goes_on};
@@ -81,13 +81,13 @@ pub struct NutsInfo {
 }
 
 impl Record for NutsInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("acceptance", self.acceptance);
-        sink("depth", self.depth);
-        sink("leapfrogs", self.leapfrogs as f64);
-        sink("moved", self.moved as f64);
-        sink("divergences", self.divergences as f64);
-        sink("non_finite", self.non_finite as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::ACCEPTANCE, self.acceptance);
+        sink(Metric::mean("depth"), self.depth);
+        sink(Metric::sum("leapfrogs"), self.leapfrogs as f64);
+        sink(Metric::MOVED, self.moved as f64);
+        sink(Metric::DIVERGENCES, self.divergences as f64);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa::{
-    BlockGuide, Blocks, Columns, Error, Record, Stream, all_finite, batch, batch_mut, bits, borrow,
+    BlockGuide, Blocks, Columns, Error, Metric, Record, Stream, all_finite, batch, batch_mut, bits, borrow,
     same_length,
 };
 use serde::{Deserialize, Serialize};
@@ -71,12 +71,12 @@ pub struct RandomScanInfo {
 }
 
 impl Record for RandomScanInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         let share = |count: u64| count as f64 / self.tried.max(1) as f64;
-        sink("acceptance", share(self.accepted));
-        sink("restarted", share(self.restarted));
-        sink("non_finite", self.non_finite as f64);
-        sink("age", self.age);
+        sink(Metric::ACCEPTANCE, share(self.accepted));
+        sink(Metric::mean("restarted"), share(self.restarted));
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        sink(Metric::mean("age"), self.age);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use faer::Mat;
 use mcsa::{
-    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Record, Stream, all_finite, batch, borrow, same_length,
+    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, all_finite, batch, borrow,
+    same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +63,10 @@ pub struct RwmInfo {
 }
 
 impl Record for RwmInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("acceptance", self.acceptance);
-        sink("moved", self.moved as f64);
-        sink("non_finite", self.non_finite as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::ACCEPTANCE, self.acceptance);
+        sink(Metric::MOVED, self.moved as f64);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
     }
 }
 

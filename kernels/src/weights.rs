@@ -1,5 +1,7 @@
 //! Importance weights of a step's candidates.
 
+use mcsa::Metric;
+
 /// How even the weights of a set of candidates are, and how large.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Evenness {
@@ -46,11 +48,14 @@ pub(crate) fn log_add(a: f64, b: f64) -> f64 {
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
-/// Tells the log weights of a step, where there were any: a row of results holds finite numbers.
-pub(crate) fn record_log_weights(top: f64, mean: f64, sink: &mut dyn FnMut(&'static str, f64)) {
-    if top.is_finite() && mean.is_finite() {
-        sink("log_weight_top", top);
-        sink("log_weight_mean", mean);
+/// Tells the log weights of a step that tried something. A step whose weights are all zero has mean weight 0, which counts in means
+/// over steps: its logarithm is told as `-inf`. The largest is told where there is one.
+pub(crate) fn record_log_weights(tried: u64, top: f64, mean: f64, sink: &mut dyn FnMut(Metric, f64)) {
+    if top.is_finite() {
+        sink(Metric::LOG_WEIGHT_TOP, top);
+    }
+    if tried > 0 && mean < f64::INFINITY {
+        sink(Metric::LOG_WEIGHT_MEAN, mean);
     }
 }
 

@@ -33,9 +33,13 @@ impl<'a, K: Kernel<P>, P: LogDensity> Run<'a, K, P> {
             let mut lanes = Seed::new(1).streams(CHAINS, step);
             let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
             let info = self.kernel.step(self.target, &mut guide, &mut self.state, &mut lanes, &mut work);
-            info.record(&mut |name, value| match self.told.iter_mut().find(|(known, _)| known == name) {
+            info.record(&mut |metric, value| match self
+                .told
+                .iter_mut()
+                .find(|(known, _)| known == metric.name)
+            {
                 Some((_, sum)) => *sum += value,
-                None => self.told.push((name.to_owned(), value)),
+                None => self.told.push((metric.name.to_owned(), value)),
             });
         }
     }
@@ -226,7 +230,7 @@ fn a_step_tells_mean_and_largest_weight() {
             let mut lanes = Seed::new(6).streams(CHAINS, step);
             let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
             let info = kernel.step(&target, &mut guide, &mut state, &mut lanes, &mut work);
-            info.record(&mut |name, value| match name {
+            info.record(&mut |metric, value| match metric.name {
                 "log_weight_mean" => mean += value.exp() / 4_000.0,
                 "log_weight_top" => top = top.max(value),
                 _ => {}

@@ -131,7 +131,9 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
                 }
             }
             let records = &mut found.records;
-            info.record(&mut |name, value| add_record(records, name, states, from, probability * value));
+            info.record(&mut |metric, value| {
+                add_record(records, metric.name, states, from, probability * value)
+            });
             Ok(())
         })?;
         found.cloud_moments.push(moments);

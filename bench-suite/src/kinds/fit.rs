@@ -244,8 +244,8 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
             values.insert("variance".to_owned(), variance);
         }
         if let Some(info) = info {
-            info.record(&mut |name, value| {
-                values.insert(name.to_owned(), value);
+            info.record(&mut |metric, value| {
+                values.insert(metric.name.to_owned(), value);
             });
         }
         for name in ["p_evaluations", "p_gradients"] {

@@ -178,8 +178,8 @@ impl FitModel {
 
 fn numbers(health: &Health) -> BTreeMap<&'static str, f64> {
     let mut numbers = BTreeMap::new();
-    health.record(&mut |name, value| {
-        numbers.insert(name, value);
+    health.record(&mut |metric, value| {
+        numbers.insert(metric.name, value);
     });
     numbers
 }

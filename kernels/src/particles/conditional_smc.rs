@@ -1,7 +1,7 @@
 //! Conditional sequential Monte Carlo.
 
 use faer::Mat;
-use mcsa::{Error, PathGuide, Record, StateSpace, Stream, fits_in_memory};
+use mcsa::{Error, Metric, PathGuide, Record, StateSpace, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
@@ -59,12 +59,12 @@ pub struct ConditionalSmcInfo {
 }
 
 impl Record for ConditionalSmcInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("renewed", self.renewed);
-        sink("ess", self.ess);
-        sink("resampled", self.resampled);
-        sink("non_finite", self.non_finite as f64);
-        sink("vanished", self.vanished as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::mean("renewed"), self.renewed);
+        sink(Metric::ESS, self.ess);
+        sink(Metric::mean("resampled"), self.resampled);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        sink(Metric::VANISHED, self.vanished as f64);
     }
 }
 

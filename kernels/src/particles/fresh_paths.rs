@@ -1,7 +1,7 @@
 //! Paths drawn anew.
 
 use faer::Mat;
-use mcsa::{Error, PathGuide, Record, StateSpace, Stream};
+use mcsa::{Error, Metric, PathGuide, Record, StateSpace, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::{PathKernel, Paths, Smc, Untwisted};
@@ -28,9 +28,9 @@ pub struct FreshPathsInfo {
 }
 
 impl Record for FreshPathsInfo {
-    fn record(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("log_evidence", self.log_evidence);
-        sink("vanished", self.vanished as f64);
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::mean("log_evidence"), self.log_evidence);
+        sink(Metric::VANISHED, self.vanished as f64);
     }
 }
 

@@ -36,9 +36,9 @@ fn steps<P: Gradient, K: Kernel<P>>(
         let mut lanes: Vec<Stream> =
             (0..chains as u64).map(|j| Seed::new(21).stream(first_lane + j, step)).collect();
         let info = kernel.step(target, &mut Unguided { dim: target.dim() }, state, &mut lanes, &mut work);
-        info.record(&mut |name, value| match totals.iter_mut().find(|(known, _)| known == name) {
+        info.record(&mut |metric, value| match totals.iter_mut().find(|(known, _)| known == metric.name) {
             Some((_, total)) => *total += value,
-            None => totals.push((name.to_string(), value)),
+            None => totals.push((metric.name.to_string(), value)),
         });
     }
     totals
