@@ -67,6 +67,21 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
         state.chains().check(target.dim(), chains)
     }
 
+    /// Whether what a state remembers of the target is true of this one. Asked once of a state that was read from a file, at the cost
+    /// of an evaluation per chain. A kernel whose remembered densities are random estimates says `Ok(())`.
+    ///
+    /// # Errors
+    /// If it is not: the state belongs to another target, or to other data.
+    fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
+        state.chains().verify(target)
+    }
+
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// One transition of every chain.
     ///
     /// # Panics

@@ -20,6 +20,12 @@ pub trait Optimizer: Send + Sync {
     /// If it does not: the message names what differs.
     fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error>;
 
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// Moves `params` uphill along `direction`.
     ///
     /// # Panics

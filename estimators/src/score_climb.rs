@@ -115,6 +115,22 @@ where
     type State = K::State;
     type Info = K::Info;
 
+    fn config(&self) -> String {
+        let Self { kernel, lanes, average, mirrored, guard } = self;
+        let (kernel, guard) = (kernel.config(), guard.config());
+        format!(
+            "ScoreClimb {{ kernel: {kernel}, lanes: {lanes}, average: {average:?}, mirrored: {mirrored}, guard: {guard} }}"
+        )
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
+    fn verify(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {
+        self.kernel.verify(target, state).map_err(|error| error.within("ScoreClimb"))
+    }
+
     fn num_params(&self, _: &P, family: &F) -> usize {
         family.num_params()
     }

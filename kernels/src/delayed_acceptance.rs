@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa::{
     Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch,
-    batch_mut, borrow,
+    batch_mut, borrow, type_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,10 @@ where
 {
     type State = DelayedState<K::State>;
     type Info = DelayedInfo;
+
+    fn config(&self) -> String {
+        format!("DelayedAcceptance {{ inner: {}, surrogate: {} }}", self.inner.config(), type_name::<S>())
+    }
 
     fn columns(&self, chains: usize) -> usize {
         self.inner.columns(chains)

@@ -1,4 +1,4 @@
-//! One kernel, several times.
+//! A power of a kernel: several transitions in one step.
 
 use faer::{Mat, MatRef};
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length};
@@ -48,6 +48,14 @@ impl<S: Cloud> Cloud for RepeatState<S> {
 impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
     type State = RepeatState<K::State>;
     type Info = Tally;
+
+    fn config(&self) -> String {
+        format!("Repeat {{ kernel: {}, times: {} }}", self.kernel.config(), self.times)
+    }
+
+    fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
+        self.kernel.verify(target, &state.inner)
+    }
 
     fn columns(&self, chains: usize) -> usize {
         self.kernel.columns(chains).max(chains.saturating_mul(self.times))

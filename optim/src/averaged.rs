@@ -134,6 +134,10 @@ impl<S> AveragedState<S> {
 impl<O: Optimizer> Optimizer for Averaged<O> {
     type State = AveragedState<O::State>;
 
+    fn config(&self) -> String {
+        format!("Averaged {{ averaging: {:?}, optimizer: {} }}", self.averaging, self.optimizer.config())
+    }
+
     fn init(&self, num_params: usize) -> Self::State {
         let inner = self.optimizer.init(num_params);
         AveragedState { inner, steps: 0, has_begun: false, average: vec![0.0; num_params] }

@@ -144,6 +144,10 @@ impl<S> ClippedState<S> {
 impl<O: Optimizer> Optimizer for Clipped<O> {
     type State = ClippedState<O::State>;
 
+    fn config(&self) -> String {
+        format!("Clipped {{ clip: {:?}, optimizer: {} }}", self.clip, self.optimizer.config())
+    }
+
     fn init(&self, num_params: usize) -> Self::State {
         ClippedState { inner: self.optimizer.init(num_params), times: 0, shortened: vec![0.0; num_params] }
     }

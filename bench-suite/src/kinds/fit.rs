@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mcsa::{Counted, Error, Estimator};
-use mcsa_estimators::{Ascent, Fit as State, Observer, Outcome, Stop, View};
+use mcsa_estimators::{Ascent, Fit as State, Observer, Stop, View};
 use serde::{Deserialize, Serialize};
 
 use super::auxiliary::Auxiliary;
@@ -316,7 +316,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
         };
         // A checkpoint that belongs elsewhere is an error; what goes wrong later is a result.
         let file = || format!("{}/{}.checkpoint", job.experiment, job.id());
-        ascent.run(&mut fit, 0, &mut []).map_err(|error| error.within(file()))?;
+        target.uncounted(|| ascent.run(&mut fit, 0, &mut [])).map_err(|error| error.within(file()))?;
         let steps = plan.trace.steps(plan.steps);
         let mut recorder = Recorder {
             scene: self.scene,
@@ -348,7 +348,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             let made = fit.step() - before;
             let wrong = match result {
                 Err(error) => Some(format!("step {}: {error}", fit.step() + 1)),
-                Ok(ended @ (Outcome::Diverged { .. } | Outcome::NonFinite { .. })) => {
+                Ok(ended) if ended.is_failure() => {
                     let wrong = ended.to_string();
                     outcome = Some(ended);
                     Some(wrong)

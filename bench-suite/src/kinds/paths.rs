@@ -1,7 +1,7 @@
 //! Fits of paths, with the parameters of the model beside lambda.
 
 use mcsa::{ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace};
-use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
+use mcsa_estimators::{Ascent, Joint, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
 use mcsa_models::Theta;
@@ -145,10 +145,7 @@ impl PathFit {
         let lambdas = 2 * target.inner.num_states();
         let mut fit = ascent.start(start(lambdas, aside(seed, "start")))?;
         let outcome = ascent.run(&mut fit, self.steps, &mut [])?;
-        let failure = match &outcome {
-            Outcome::Diverged { .. } | Outcome::NonFinite { .. } => Some(outcome.to_string()),
-            _ => None,
-        };
+        let failure = outcome.is_failure().then(|| outcome.to_string());
         let seconds = since.elapsed().as_secs_f64();
         let counts = target.counts().map(|(name, count)| (name.to_owned(), count)).into();
         let (lambda, theta) = fit.params().split_at(lambdas);

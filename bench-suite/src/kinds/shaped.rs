@@ -395,5 +395,5 @@ impl<'a> Path<'_, 'a> {
 }
 
 fn went_wrong(ended: &Outcome) -> bool {
-    matches!(ended, Outcome::Diverged { .. } | Outcome::NonFinite { .. })
+    ended.is_failure()
 }
