@@ -76,9 +76,8 @@ impl Modules {
             for source in self.sources.values().filter(|source| source.module.first() == Some(&name)) {
                 let all = tokens(&source.text);
                 let links = links(&all, source.module.len());
-                let is_known = |name: &&str| names.contains(*name);
-                let is_all = links.mentions_all || !links.mentions.iter().all(|name| is_known(&name));
-                match is_all {
+                let is_known = links.mentions.iter().all(|name| names.contains(*name));
+                match links.mentions_all || !is_known {
                     true => open.extend(names.iter().cloned()),
                     false => open.extend(links.mentions.iter().map(|name| (*name).to_owned())),
                 }

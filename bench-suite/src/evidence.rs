@@ -1,15 +1,18 @@
 //! What an experiment has found so far: what figures, tables and claims are made from.
 
+use std::collections::BTreeMap;
+
 use mcsa::Error;
+use rayon::prelude::*;
 
 use crate::catalog::{Method, Rule, Shape, Target};
 use crate::data::Catalogue;
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
 use crate::kinds::{Fit, ShapedFit, Task};
-use crate::plan::{Plan, plan};
+use crate::plan::{Job, Plan, plan};
 use crate::quantile::quantile;
-use crate::store::{Kept, Outcome, Store};
+use crate::store::{Others, Outcome, Store};
 
 /// The results of an experiment at a preset, all of one code.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +23,10 @@ pub struct Evidence {
     pub preset: PresetName,
     /// What was found, in the order of the plan.
     pub outcomes: Vec<Outcome>,
-    /// How many jobs have no result.
+    /// How many jobs have no result that can be used.
     pub missing: usize,
+    /// Files that cannot be used, each with the reason. Their jobs are among those without a result.
+    pub bad: Vec<String>,
     /// How many have a result of other code, which is left out.
     pub stale: usize,
     /// Whether all outcomes are of other code: shown for want of better ones.
@@ -40,10 +45,11 @@ pub struct Series<'a> {
 }
 
 impl Evidence {
-    /// What the store holds. Fresh results alone; if there are none, stale ones of one code, marked.
+    /// What the store holds. Fresh results alone; if there are none, stale ones of one code, marked: of that which has results
+    /// of most jobs, or among such of the newest. A file that cannot be used is left out and named.
     ///
     /// # Errors
-    /// If a file is malformed or the plan is impossible.
+    /// If the plan is impossible.
     pub fn gather(
         experiment: Experiment,
         preset: PresetName,
@@ -51,20 +57,38 @@ impl Evidence {
         catalogue: &Catalogue,
     ) -> Result<Self, Error> {
         let Plan { jobs, absent } = plan(&experiment, preset, catalogue)?;
-        let (mut fresh, mut stale, mut missing) = (Vec::new(), Vec::new(), 0);
-        for job in &jobs {
-            match store.kept(job)? {
-                Kept::Fresh(outcome) => fresh.push(outcome),
-                Kept::Stale(code, outcome) => stale.push((code, outcome)),
-                Kept::Missing => missing += 1,
+        let others = store.others(&experiment.id);
+        let found = jobs.par_iter().map(|job| store.fresh(job)).collect::<Vec<_>>();
+        let (mut outcomes, mut bad, mut stale, mut missing) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for (job, found) in jobs.iter().zip(found) {
+            match found {
+                Ok(Some(outcome)) => outcomes.push(outcome),
+                Ok(None) if others.of(job).next().is_some() => stale.push(job),
+                Ok(None) => {
+                    missing += 1;
+                    if others.has_unnamed(job) {
+                        let path = store.folder(&job.experiment).join(format!("{}.jsonl", job.id()));
+                        let reason = "it was written by an earlier version, without a checksum";
+                        bad.push(format!("cannot use {}: {reason}", path.display()));
+                    }
+                }
+                Err(error) => {
+                    missing += 1;
+                    bad.push(error.to_string());
+                }
             }
         }
-        let (count, is_stale) = (stale.len(), fresh.is_empty() && !stale.is_empty());
-        let code = stale.first().map(|(code, _)| code.clone());
-        let old = stale.into_iter().filter(|(c, _)| Some(c) == code.as_ref()).map(|(_, outcome)| outcome);
-        let outcomes = if is_stale { old.collect() } else { fresh };
+        let (count, is_stale) = (stale.len(), outcomes.is_empty() && !stale.is_empty());
+        if let Some(code) = most_of(&stale, &others).filter(|_| is_stale) {
+            for found in stale.par_iter().map(|job| store.kept_by(code, job)).collect::<Vec<_>>() {
+                match found {
+                    Ok(outcome) => outcomes.extend(outcome),
+                    Err(error) => bad.push(error.to_string()),
+                }
+            }
+        }
         let absent = absent.into_iter().collect();
-        Ok(Self { experiment, preset, outcomes, missing, stale: count, is_stale, absent })
+        Ok(Self { experiment, preset, outcomes, missing, bad, stale: count, is_stale, absent })
     }
 
     /// Outcomes by task, in the order of the plan.
@@ -118,8 +142,27 @@ impl Evidence {
             Outcome { job, rows, ended: Ended::default() }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
-        Self { experiment, preset, outcomes, missing: 0, stale: 0, is_stale: false, absent: Vec::new() }
+        Self {
+            experiment,
+            preset,
+            outcomes,
+            missing: 0,
+            bad: Vec::new(),
+            stale: 0,
+            is_stale: false,
+            absent: Vec::new(),
+        }
     }
+}
+
+/// The code that has results of most of these jobs; among such codes, that which has most of the newest ones.
+fn most_of<'o>(jobs: &[&Job], others: &'o Others) -> Option<&'o str> {
+    let mut counts = BTreeMap::<&str, (usize, usize)>::new();
+    for (age, code) in jobs.iter().flat_map(|job| others.of(job).enumerate()) {
+        let (count, newest) = counts.entry(code).or_default();
+        (*count, *newest) = (*count + 1, *newest + usize::from(age == 0));
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code)
 }
 
 impl Series<'_> {

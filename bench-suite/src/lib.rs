@@ -6,8 +6,10 @@
 //! [`claims`] and the [`report`], which sets our numbers beside those that were [`published`].
 //!
 //! A job's name is a hash of everything that determines its result, data included, so a job that has been run is not run again,
-//! and changing any number makes a new file. A result carries the fingerprint of the code it came from; results of
-//! other code are stale: run again when asked for, shown as such until then, and never mixed with fresh ones.
+//! and changing any number makes a new file. A result carries the fingerprint of the code it came from, in its name too; results
+//! of other code are stale: run again when asked for, shown as such until then, and never mixed with fresh ones. The fingerprint
+//! covers all that a number passes through, found by following modules, manifests and locked versions from [`kinds`] on
+//! (`bench-suite/fingerprint`). A file that cannot be used costs its own job, which is run again.
 //!
 //! # To add an experiment
 //!
@@ -43,6 +45,7 @@ pub mod instance;
 pub mod interval;
 pub mod kinds;
 pub mod look;
+mod notice;
 mod number;
 pub mod plan;
 pub mod provenance;

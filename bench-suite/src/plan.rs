@@ -32,6 +32,11 @@ impl Job {
         let text = serde_json::to_string(self).unwrap_or_default();
         format!("{:032x}", fnv(text.as_bytes()))
     }
+
+    /// The job in words: experiment, target, method, replicate.
+    pub fn title(&self) -> String {
+        format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate)
+    }
 }
 
 /// The 128-bit FNV-1a hash (Fowler, Noll & Vo): for names, not for secrets.

@@ -1,4 +1,7 @@
-//! Where results come from: what is told beside them.
+//! Provenance of results: which run of which code, on which machine, made them.
+//!
+//! Each process that runs jobs of an experiment writes a file of its own in the experiment's folder `manifest`: a line when it
+//! starts, a line for each job that ended, and a line at its end. Lines are only added.
 
 use std::fs;
 use std::path::Path;
@@ -9,22 +12,19 @@ use mcsa::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};
-use crate::runner::Ran;
-use crate::store::{CODE, Store, write_whole};
+use crate::store::{CODE, Finished, Journal, Store, write_whole, writer};
 
-/// One run of an experiment.
+/// A run of an experiment by one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// When it ended, in seconds since 1970.
+    /// When it began, in seconds since 1970.
     pub time: u64,
     /// The preset.
     pub preset: PresetName,
-    /// Jobs that were run then.
-    pub jobs: usize,
+    /// Jobs that were to be run.
+    pub planned: usize,
     /// Threads they ran on.
     pub threads: usize,
-    /// Wall seconds of the whole run, other experiments included.
-    pub seconds: f64,
     /// The seed of the experiment.
     pub seed: u64,
     /// The fingerprint of the code.
@@ -39,19 +39,45 @@ pub struct Provenance {
     pub processor: String,
     /// How many cores it shows.
     pub cores: usize,
+    /// Host, process and a number that no other process has.
+    pub writer: String,
+}
+
+/// What a manifest says of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// How it began.
+    pub start: Provenance,
+    /// Jobs that ended, in their order.
+    pub finished: Vec<Finished>,
+    /// Jobs that went wrong, in words.
+    pub errors: Vec<String>,
+    /// Seconds from the start to the last line.
+    pub seconds: f64,
+    /// Whether it came to its end; else it was interrupted or killed, or is still running.
+    pub is_ended: bool,
+}
+
+/// A line of a manifest.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Start(Box<Provenance>),
+    Finished(Finished),
+    Error { after: f64, reason: String },
+    End { after: f64 },
 }
 
 impl Provenance {
-    /// Of a run of this program, now.
-    pub fn of(experiment: &Experiment, preset: PresetName, jobs: usize, ran: &Ran) -> Self {
+    /// Of a run of this program that begins now.
+    pub fn of(experiment: &Experiment, preset: PresetName, planned: usize, threads: usize) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a manifest tells when a run was made")]
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         Self {
             time,
             preset,
-            jobs,
-            threads: ran.threads,
-            seconds: ran.seconds,
+            planned,
+            threads,
             seed: experiment.seed,
             code: CODE.to_owned(),
             commit: git(&["rev-parse", "HEAD"]),
@@ -59,31 +85,88 @@ impl Provenance {
             rustc: env!("MCSA_RUSTC").to_owned(),
             processor: processor(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
+            writer: writer(),
         }
     }
 
-    /// Adds it to the manifest of an experiment, and freezes the experiment's file beside.
+    /// Begins a manifest of an experiment in a journal, and freezes the experiment's file beside.
     ///
     /// # Errors
-    /// If the disk refuses, or the manifest is malformed.
-    pub fn keep(&self, store: &Store, id: &str, text: &str) -> Result<(), Error> {
-        let mut all = Self::all(store, id)?;
-        all.push(self.clone());
-        let path = store.folder(id).join("manifest.json");
-        let malformed = |error: serde_json::Error| Error::invalid(format!("{}: {error}", path.display()));
-        let json = serde_json::to_string_pretty(&all).map_err(malformed)?;
-        write_whole(&path, json.as_bytes())?;
+    /// If the disk refuses.
+    pub fn begin(&self, journal: &Journal, store: &Store, id: &str, text: &str) -> Result<(), Error> {
+        let path = store.folder(id).join("manifest").join(format!("{}-{}.jsonl", self.time, self.writer));
+        journal.begin(id, &path, &Line::Start(Box::new(self.clone())))?;
         write_whole(&store.folder(id).join("experiment.toml"), text.as_bytes())
     }
+}
 
-    /// All runs of an experiment, oldest first.
-    ///
-    /// # Errors
-    /// If the manifest is malformed.
-    pub fn all(store: &Store, id: &str) -> Result<Vec<Self>, Error> {
-        let path = store.folder(id).join("manifest.json");
-        let Ok(text) = fs::read_to_string(&path) else { return Ok(Vec::new()) };
-        serde_json::from_str(&text).map_err(|error| Error::invalid(format!("{}: {error}", path.display())))
+impl Run {
+    /// Ends the manifest of an experiment. What went wrong is told there too, but for a disk that refuses that as well.
+    pub fn end(journal: &Journal, id: &str, errors: &[Error]) {
+        let after = journal.seconds();
+        let reasons = errors.iter().map(Error::to_string);
+        for reason in reasons.filter(|reason| reason.starts_with(&format!("{id}, "))) {
+            let _ = journal.add(id, &Line::Error { after, reason });
+        }
+        let _ = journal.add(id, &Line::End { after });
+    }
+
+    /// All runs of an experiment, oldest first, and what of their manifests cannot be read.
+    pub fn all(store: &Store, id: &str) -> (Vec<Self>, Vec<String>) {
+        let (mut runs, mut warnings) = (Vec::new(), Vec::new());
+        let entries = fs::read_dir(store.folder(id).join("manifest")).into_iter().flatten().flatten();
+        for path in
+            entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+        {
+            let lines = match fs::read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    warnings.push(format!("cannot read {}: {error}", path.display()));
+                    continue;
+                }
+            };
+            let mut run: Option<Self> = None;
+            for (k, line) in
+                lines.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
+            {
+                let said = match (serde_json::from_slice(line), &mut run) {
+                    (Ok(Line::Start(start)), None) => {
+                        run = Some(Self::started(*start));
+                        continue;
+                    }
+                    (Ok(line), Some(run)) => {
+                        run.add(line);
+                        continue;
+                    }
+                    (Ok(_), None) => "the line before it that tells of the start is missing".to_owned(),
+                    (Err(error), _) => error.to_string(),
+                };
+                warnings.push(format!("{}, line {}, is left out: {said}", path.display(), k + 1));
+            }
+            runs.extend(run);
+        }
+        runs.sort_by(|a, b| (a.start.time, &a.start.writer).cmp(&(b.start.time, &b.start.writer)));
+        warnings.sort();
+        (runs, warnings)
+    }
+
+    fn started(start: Provenance) -> Self {
+        Self { start, finished: Vec::new(), errors: Vec::new(), seconds: 0.0, is_ended: false }
+    }
+
+    fn add(&mut self, line: Line) {
+        match line {
+            Line::Start(_) => {}
+            Line::Finished(finished) => {
+                self.seconds = self.seconds.max(finished.after);
+                self.finished.push(finished);
+            }
+            Line::Error { after, reason } => {
+                self.seconds = self.seconds.max(after);
+                self.errors.push(reason);
+            }
+            Line::End { after } => (self.seconds, self.is_ended) = (after, true),
+        }
     }
 }
 

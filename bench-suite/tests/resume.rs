@@ -1,4 +1,4 @@
-//! Jobs on disk: interrupted, resumed, malformed.
+//! Jobs on disk: interrupted, resumed, of other code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::kinds::{Due, Running, Task};
 use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::registry::REGISTRY;
-use mcsa_bench_suite::store::{CODE, Kept, Outcome, Store};
+use mcsa_bench_suite::store::{Kept, Outcome, Store};
 
 fn job() -> Job {
     let experiment = REGISTRY[0].experiment().unwrap();
@@ -96,47 +96,23 @@ fn an_interrupted_job_ends_with_the_same_rows_and_counts() {
     assert_eq!(whole.rows.last().unwrap().step, STEPS);
 }
 
+/// A checkpoint of a job that another one finds under its name is set aside, and that job begins anew.
 #[test]
-fn malformed_files_are_named_with_their_line() {
+fn a_checkpoint_of_another_fit_is_set_aside() {
     let job = job();
-    let folder = folder("malformed");
-    let store = Store::new(&folder);
-    run(&job, &store, 1_000, &|_| true).unwrap();
-    let path = folder.join(&job.experiment).join(format!("{}.jsonl", job.id()));
-    let text = fs::read_to_string(&path).unwrap();
-
-    let broken: Vec<&str> =
-        text.lines().enumerate().map(|(k, l)| if k == 3 { &l[..l.len() / 2] } else { l }).collect();
-    fs::write(&path, broken.join("\n")).unwrap();
-    let error = store.kept(&job).unwrap_err().to_string();
-    assert!(error.contains("line 4") && error.contains(&job.id()), "{error}");
-
-    fs::write(&path, text.replacen("\"replicate\":0", "\"replicate\":9", 1)).unwrap();
-    let error = store.kept(&job).unwrap_err().to_string();
-    assert!(error.contains("another job"), "{error}");
-
-    fs::remove_file(&path).unwrap();
-    fs::write(path.with_extension("checkpoint"), format!("{CODE}\n{{\"fit\":")).unwrap();
-    let error = run(&job, &store, 1_000, &|_| true).unwrap_err().to_string();
-    assert!(error.contains("delete it to start the job again"), "{error}");
-}
-
-/// A checkpoint is refused by a job whose chains are another number, though a name collision would be needed to meet it.
-#[test]
-fn a_checkpoint_of_another_fit_is_refused() {
-    let job = job();
-    let folder = folder("foreign");
+    let (folder, whole) = (folder("foreign"), folder("not-foreign"));
     let store = Store::new(&folder);
     let first = AtomicU64::new(1);
     run(&job, &store, 37, &|_| first.swap(0, Relaxed) == 1).unwrap();
     let mut other = job.clone();
     other.replicate = 1;
     other.seed = job.seed.child(1);
-    let at = |job: &Job| folder.join(&job.experiment).join(format!("{}.checkpoint", job.id()));
-    fs::rename(at(&job), at(&other)).unwrap();
-    let error = run(&other, &store, 37, &|_| true).unwrap_err().to_string();
-    assert!(error.contains("the fit was started with seed"), "{error}");
-    assert!(error.contains(&format!("{}.checkpoint", other.id())), "{error}");
+    fs::rename(store.checkpoint_path(&job), store.checkpoint_path(&other)).unwrap();
+    run(&other, &store, 37, &|_| true).unwrap();
+    run(&other, &Store::new(&whole), 1_000, &|_| true).unwrap();
+    let [here, there] = [&folder, &whole].map(|folder| timeless(fresh(&Store::new(folder), &other)));
+    assert_eq!(here, there);
+    assert_eq!(files(&folder, &other).iter().filter(|name| name.ends_with(".checkpoint.bad")).count(), 1);
 }
 
 /// A result of other code is seen as such, is not held, and its checkpoints are not gone on with.

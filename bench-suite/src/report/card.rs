@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::experiment::PresetName;
 use crate::interval::Interval;
 use crate::look;
-use crate::provenance::Provenance;
+use crate::provenance::Run;
 use crate::registry::Entry;
 use crate::runner::span;
 use crate::tables::Sheet;
@@ -31,7 +31,7 @@ pub struct Card {
     /// Cells of the published table.
     pub comparisons: Vec<Comparison>,
     /// The runs it came from.
-    pub runs: Vec<Provenance>,
+    pub runs: Vec<Run>,
 }
 
 impl Card {
@@ -39,7 +39,7 @@ impl Card {
     ///
     /// # Errors
     /// If a figure cannot be drawn or the published numbers cannot be read.
-    pub fn new(entry: &Entry, evidence: Evidence, runs: Vec<Provenance>) -> Result<Self, Error> {
+    pub fn new(entry: &Entry, evidence: Evidence, runs: Vec<Run>) -> Result<Self, Error> {
         let mut drawings = Vec::new();
         for plate in (entry.figures)(&evidence) {
             let drawing = plate.figure.draw();
@@ -114,7 +114,7 @@ impl Card {
 
     /// What a reader must know before looking.
     fn state(&self) -> String {
-        let Evidence { missing, stale, is_stale, absent, outcomes, .. } = &self.evidence;
+        let Evidence { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.evidence;
         let mut text = String::new();
         let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
         if *is_stale {
@@ -123,7 +123,14 @@ impl Card {
             warn(format!("{stale} results were made by other code and are left out."));
         }
         if *missing > 0 {
-            warn(format!("{missing} of {} jobs have not been run.", missing + stale + outcomes.len()));
+            let fresh = if *is_stale { 0 } else { outcomes.len() };
+            warn(format!("{missing} of {} jobs have not been run.", missing + stale + fresh));
+        }
+        if !bad.is_empty() {
+            let shown: String = bad.iter().take(10).map(|reason| format!("<br>{}", escape(reason))).collect();
+            let more = if bad.len() > 10 { "<br>…" } else { "" };
+            let files = "files or lines cannot be used and are left out; jobs without a result are run by the next run";
+            warn(format!("{} {files}:{shown}{more}", bad.len()));
         }
         absent.iter().for_each(|(_, reason)| warn(format!("Left out: {}", escape(reason))));
         text
@@ -277,13 +284,19 @@ impl Card {
     }
 
     fn provenance(&self) -> String {
-        let row = |run: &Provenance| {
+        let row = |run: &Run| {
+            let (seconds, jobs) = (run.seconds, run.finished.len());
+            let jobs = match jobs == run.start.planned {
+                true => jobs.to_string(),
+                false => format!("{jobs} of {}", run.start.planned),
+            };
+            let run = &run.start;
             let commit = run.commit.as_deref().map_or("–", |commit| &commit[..commit.len().min(10)]);
             let dirty = if run.dirty == Some(true) { " with changes" } else { "" };
             vec![
                 run.preset.name().to_owned(),
-                run.jobs.to_string(),
-                span(run.seconds),
+                jobs,
+                span(seconds),
                 run.threads.to_string(),
                 run.seed.to_string(),
                 format!("<code>{}</code>{dirty}", escape(commit)),

@@ -1,18 +1,22 @@
 //! The verb `figures`.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::Args;
 use mcsa::Error;
+use rayon::prelude::*;
 
 use super::{Exit, Selection, threads};
 use crate::experiment::PresetName;
 use crate::forecast::Forecast;
+use crate::notice::warn;
 use crate::plan::{Job, plan};
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, Run};
 use crate::registry::Entry;
 use crate::report;
 use crate::runner::{Runner, span, tell};
+use crate::store::{Journal, Store, sweep};
 
 /// Run what has not been run, draw every figure, judge every claim, and write `report/index.html`.
 ///
@@ -36,30 +40,37 @@ pub struct Figures {
     list: bool,
 }
 
+/// How many failures are shown one by one.
+const SHOWN: usize = 20;
+
 impl Figures {
     /// Does it.
     ///
     /// # Errors
-    /// If an experiment is unknown, a job fails, or the disk refuses. Figures are drawn of what succeeded all the same.
+    /// If an experiment is unknown, `--out` cannot be written in, a job fails, or the disk refuses. Figures are drawn of what
+    /// succeeded all the same.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         let entries = self.selection.entries()?;
         if self.list {
             return self.list(&entries, out);
         }
+        self.selection.check_out()?;
         let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, out)? };
+        // Before anything else can go wrong.
+        for error in errors.iter().take(SHOWN) {
+            writeln!(out, "failed: {error}")?;
+        }
+        if errors.len() > SHOWN {
+            writeln!(out, "failed: {} more; results/*/manifest tells of all", errors.len() - SHOWN)?;
+        }
         let cards = self.selection.cards(&entries)?;
-        let page = report::write(&self.selection.out.join("report"), &cards)?;
+        let page = report::write(&self.selection.report(), &cards)?;
         super::claims::summary(&cards, out)?;
         writeln!(out, "written: {}", page.display())?;
         match errors.len() {
             0 => Ok(()),
             count => {
-                for error in errors.iter().take(5) {
-                    writeln!(out, "failed: {error}")?;
-                }
-                Err(Exit::Failed(Error::invalid(format!(
-                    "{count} jobs failed; the figures are of the others"
-                ))))
+                Err(Error::invalid(format!("{count} jobs failed; the figures are of the others")).into())
             }
         }
     }
@@ -75,10 +86,11 @@ impl Figures {
             for (name, reason) in &plan.absent {
                 writeln!(out, "{}: without {name}: {reason}", experiment.id)?;
             }
+            sweep(&store.folder(&experiment.id));
             if self.force {
                 plan.jobs.iter().for_each(|job| store.forget(job));
             }
-            let jobs: Vec<Job> = plan.jobs.into_iter().filter(|job| !store.holds(job)).collect();
+            let jobs: Vec<Job> = plan.jobs.into_par_iter().filter(|job| !is_kept(&store, job)).collect();
             writeln!(out, "{}: {all} jobs, {} to run", experiment.id, jobs.len())?;
             missing.push((entry, jobs));
         }
@@ -87,14 +99,31 @@ impl Figures {
             return Ok(Vec::new());
         }
         let forecast = self.forecast(entries, &jobs)?;
-        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs, forecast: &forecast };
-        let ran = runner.run(&jobs)?;
+        let journal = Arc::new(Journal::default());
+        let store = store.with_journal(&journal);
         for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
             let experiment = entry.experiment()?;
-            Provenance::of(&experiment, preset, jobs.len(), &ran).keep(&store, &experiment.id, entry.text)?;
+            let start = Provenance::of(&experiment, preset, jobs.len(), self.threads());
+            start.begin(&journal, &store, &experiment.id, entry.text)?;
+        }
+        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs, forecast: &forecast };
+        let ran = runner.run(&jobs)?;
+        for (entry, _) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
+            Run::end(&journal, &entry.experiment()?.id, &ran.errors);
         }
         writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
+        if jobs.iter().all(|job| store.result_path(job).is_file()) {
+            // Every task has a result now, which tells more of its time than a piece of it.
+            let _ = std::fs::remove_dir_all(self.selection.timing());
+        }
         Ok(ran.errors)
+    }
+
+    fn threads(&self) -> usize {
+        match self.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
     }
 
     /// What the jobs will take, told: from results of any preset, and before the longest of all from a short piece of what has
@@ -110,17 +139,12 @@ impl Figures {
                 kept.extend(jobs.into_iter().filter(|job| job.replicate < 2));
             }
         }
-        let mut forecast = Forecast::of_kept(&store, &kept)?;
+        let mut forecast = Forecast::of_kept(&store, &kept);
         if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
-            let folder = std::env::temp_dir().join(format!("mcsa-timing-{}", std::process::id()));
-            forecast.calibrate(jobs, &catalogue, &folder);
+            forecast.calibrate(jobs, &catalogue, &self.selection.timing());
         }
-        let threads = match self.jobs {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
         match forecast.of(jobs) {
-            Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(threads))),
+            Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(self.threads()))),
             None => tell(&format!(
                 "{} jobs, none of which has been timed: how long is told along the way",
                 jobs.len()
@@ -154,4 +178,18 @@ impl Figures {
         }
         Ok(())
     }
+}
+
+/// Whether a whole result of a job is there. A file that cannot be used is set aside, and the job counts as not run.
+fn is_kept(store: &Store, job: &Job) -> bool {
+    let error = match store.fresh(job) {
+        Ok(found) => return found.is_some(),
+        Err(error) => error,
+    };
+    let done = match store.set_aside(job) {
+        Ok(aside) => format!("renamed to {}", aside.display()),
+        Err(error) => error.to_string(),
+    };
+    warn(&format!("{error}; {done}, and the job is run again"));
+    false
 }

@@ -9,10 +9,11 @@ use super::Exit;
 use crate::data::Catalogue;
 use crate::evidence::Evidence;
 use crate::experiment::PresetName;
-use crate::provenance::Provenance;
+use crate::notice::warn;
+use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};
 use crate::report::Card;
-use crate::store::Store;
+use crate::store::{Store, check_folder, sweep};
 
 /// What `figures` and `claims` have in common.
 #[derive(Debug, Clone, Args)]
@@ -62,16 +63,43 @@ impl Selection {
         Catalogue::found(self.data.clone())
     }
 
-    /// What has been found of these experiments, drawn and judged.
+    /// Where the report goes.
+    pub fn report(&self) -> PathBuf {
+        self.out.join("report")
+    }
+
+    /// Where pieces of jobs are timed before a long run.
+    pub fn timing(&self) -> PathBuf {
+        self.out.join("timing")
+    }
+
+    /// Makes sure that what is found can be written, before anything is run.
     ///
     /// # Errors
-    /// If results cannot be read.
+    /// If a folder cannot be made or written in.
+    pub fn check_out(&self) -> Result<(), Error> {
+        for folder in [self.out.join("results"), self.report()] {
+            let advice = "make room on its disk, or name another folder with --out; nothing was run";
+            check_folder(&folder).map_err(|error| Error::invalid(format!("{error}; {advice}")))?;
+            sweep(&folder);
+        }
+        Ok(())
+    }
+
+    /// What has been found of these experiments, drawn and judged. What cannot be used of it is said on the standard error
+    /// stream, and left out.
+    ///
+    /// # Errors
+    /// If a plan is impossible or a figure cannot be drawn.
     pub fn cards(&self, entries: &[&Entry]) -> Result<Vec<Card>, Error> {
         let (store, catalogue) = (self.store(), self.catalogue());
         let card = |entry: &&Entry| {
             let experiment = entry.experiment()?;
-            let runs = Provenance::all(&store, &experiment.id)?;
-            Card::new(entry, Evidence::gather(experiment, self.preset, &store, &catalogue)?, runs)
+            let (runs, lines) = Run::all(&store, &experiment.id);
+            let mut evidence = Evidence::gather(experiment, self.preset, &store, &catalogue)?;
+            evidence.bad.iter().chain(&lines).for_each(|reason| warn(reason));
+            evidence.bad.extend(lines);
+            Card::new(entry, evidence, runs)
         };
         entries.iter().map(card).collect()
     }

@@ -1,0 +1,167 @@
+//! Files that are written whole or not at all.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use mcsa::Error;
+
+/// An error that names what could not be done with which file.
+pub(super) fn failed(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::invalid(format!("cannot {what} {}: {error}", path.display()))
+}
+
+/// Writes a file whole or not at all, making its folder. When it returns, file and name are on the disk.
+///
+/// # Errors
+/// If the disk refuses; the message names the file. Nothing else is left then.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut tries = 3;
+    loop {
+        match try_write(path, bytes) {
+            // Another process took the temporary file for one that was left behind.
+            Err(error) if error.kind() == ErrorKind::NotFound && tries > 1 => tries -= 1,
+            written => return written.map_err(|error| failed(path, "write", &error)),
+        }
+    }
+}
+
+fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    make_folder(folder)?;
+    let beside = beside(path);
+    let write = || {
+        let mut file = fs::File::create_new(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&beside, path)?;
+        sync_folder(folder)
+    };
+    write().inspect_err(|_| {
+        // It is gone already if it was never made; what cannot be removed is swept later.
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// Makes a folder, so that its name is on the disk too.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let absent = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let absent: Vec<&Path> = absent.collect();
+    fs::create_dir_all(folder)?;
+    absent.iter().filter_map(|folder| folder.parent()).try_for_each(sync_folder)
+}
+
+/// A renamed file may be found under its old name after a power failure unless its folder is written too.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match fs::File::open(folder)?.sync_all() {
+        // Some file systems know no such thing.
+        Err(error) if [ErrorKind::InvalidInput, ErrorKind::Unsupported].contains(&error.kind()) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Whether files can be written in a folder, which is made.
+///
+/// # Errors
+/// If not; the message names the folder.
+pub fn check_folder(folder: &Path) -> Result<(), Error> {
+    let probe = folder.join("probe");
+    let write = || {
+        make_folder(folder)?;
+        let beside = beside(&probe);
+        let written = fs::File::create_new(&beside).and_then(|mut file| {
+            file.write_all(&[b'\n'; 4096])?;
+            file.sync_all()
+        });
+        let removed = fs::remove_file(&beside);
+        written.and(removed)
+    };
+    write().map_err(|error| failed(folder, "write files in", &error))
+}
+
+/// What temporary files end in.
+const TEMPORARY: &str = "tmp";
+
+/// Where this process is: the host, and the space in which its process id is unique.
+static PLACE: LazyLock<String> = LazyLock::new(|| {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let host = host.or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let digits: String = space.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    let host = host.unwrap_or_default();
+    let letters: String = host.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    format!("{letters}_{digits}")
+});
+
+/// A number that no other process has: of two containers with the same name and process id, too.
+static CHANCE: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("process"));
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// The name of this process among all: host, process id, chance.
+pub(crate) fn writer() -> String {
+    format!("{}-{}-{:016x}", *PLACE, std::process::id(), *CHANCE)
+}
+
+/// A new name beside a path, which no other process and no other call has.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
+    path.with_file_name(format!(".{name}.{}-{}.{TEMPORARY}", writer(), COUNT.fetch_add(1, Relaxed)))
+}
+
+/// How long a temporary file of a writer elsewhere may be in use: writing takes seconds.
+const OLD: Duration = Duration::from_secs(3600);
+
+/// Removes temporary files that writers left which were killed: those of processes of this host that are gone, and any that
+/// are older than an hour.
+pub(crate) fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_left(&entry) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_left(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy().into_owned();
+    let written = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMPORARY)?.strip_suffix('.'));
+    let Some((_, writer)) = written.and_then(|written| written.rsplit_once('.')) else { return false };
+    let [place, process, ..] = writer.split('-').collect::<Vec<_>>()[..] else { return false };
+    let is_gone = || {
+        let processes = Path::new("/proc");
+        processes.join("self").exists() && !processes.join(process).exists()
+    };
+    if place == *PLACE && is_gone() {
+        return true;
+    }
+    let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age > OLD)
+}
+
+/// Gives a file that cannot be used another name, and returns it: the file is kept, and not in the way.
+///
+/// # Errors
+/// If the disk refuses.
+pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Error> {
+    let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
+    let other = |k: u32| match k {
+        1 => path.with_file_name(format!("{name}.bad")),
+        k => path.with_file_name(format!("{name}.bad{k}")),
+    };
+    let free = (1..).map(other).find(|other| !other.exists()).unwrap_or_else(|| other(1));
+    match fs::rename(path, &free) {
+        // Another process was first.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(free),
+        renamed => renamed.map(|()| free.clone()).map_err(|error| failed(path, "rename", &error)),
+    }
+}

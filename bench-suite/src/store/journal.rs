@@ -1,0 +1,86 @@
+//! A journal of a run: one file for each process and experiment, to which lines are only added.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use mcsa::Error;
+use serde::Serialize;
+
+use super::file::failed;
+
+/// The open files of a run. A process that is killed loses the line it is writing, and no other.
+#[derive(Debug)]
+pub struct Journal {
+    start: Instant,
+    files: Mutex<HashMap<String, fs::File>>,
+}
+
+impl Default for Journal {
+    #[expect(clippy::disallowed_methods, reason = "a journal tells when; no number depends on it")]
+    fn default() -> Self {
+        Self { start: Instant::now(), files: Mutex::default() }
+    }
+}
+
+impl Journal {
+    /// Begins the journal of an experiment in a file that must not be there yet.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(crate) fn begin<T: Serialize>(&self, experiment: &str, path: &Path, first: &T) -> Result<(), Error> {
+        let open = || {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            let mut file = fs::OpenOptions::new().append(true).create_new(true).open(path)?;
+            file.write_all(line(first)?.as_bytes())?;
+            file.sync_all()?;
+            Ok(file)
+        };
+        let file = open().map_err(|error: std::io::Error| failed(path, "write", &error))?;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(experiment.to_owned(), file);
+        Ok(())
+    }
+
+    /// Adds a line to the journal of an experiment, if it has one.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(crate) fn add<T: Serialize>(&self, experiment: &str, value: &T) -> std::io::Result<()> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        match files.get_mut(experiment) {
+            Some(file) => file.write_all(line(value)?.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the line of a job that ended.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(super) fn add_finished(&self, experiment: &str, finished: Finished) -> std::io::Result<()> {
+        self.add(experiment, &HashMap::from([("finished", finished)]))
+    }
+
+    /// Seconds since the run began.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+/// What a journal says of a job that ended.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+pub struct Finished {
+    /// The job's id.
+    pub job: String,
+    /// Seconds since the run began.
+    pub after: f64,
+    /// Why it ended early, if it did.
+    pub failure: Option<String>,
+}
+
+fn line<T: Serialize>(value: &T) -> std::io::Result<String> {
+    Ok(serde_json::to_string(value)? + "\n")
+}

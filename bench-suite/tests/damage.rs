@@ -1,0 +1,377 @@
+//! Files that were damaged, disks that refuse, processes that are killed: no number is wrong, and nothing else is lost.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use mcsa_bench_suite::data::Catalogue;
+use mcsa_bench_suite::evidence::Evidence;
+use mcsa_bench_suite::experiment::{Experiment, PresetName};
+use mcsa_bench_suite::kinds::{Due, Running};
+use mcsa_bench_suite::plan::{Job, plan};
+use mcsa_bench_suite::provenance::{Provenance, Run};
+use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::store::{CODE, Ended, Journal, Kept, Row, Store, write_whole};
+
+const ID: &str = "mcsa-tab-cost";
+
+fn experiment() -> Experiment {
+    let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
+    entry.experiment().expect("it can be read")
+}
+
+fn jobs() -> Vec<Job> {
+    plan(&experiment(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
+}
+
+/// A folder of its own for each test, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("damage-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn rows(count: u64) -> Vec<Row> {
+    (0..count).map(|step| Row { step, values: [("x".to_owned(), 0.5 * step as f64)].into() }).collect()
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn gathered(store: &Store) -> Evidence {
+    Evidence::gather(experiment(), PresetName::Quick, store, &Catalogue::new(None)).expect("a plan")
+}
+
+/// Whatever is done to a result, it is not held, its file is named with the reason, and the results of others are there.
+#[test]
+fn no_damaged_result_is_used() {
+    let (folder, jobs) = (folder("results"), jobs());
+    let store = Store::new(&folder);
+    for job in &jobs[..3] {
+        store.keep(job, &rows(5), &Ended::default()).expect("a place");
+    }
+    let path = store.result_path(&jobs[0]);
+    let whole = fs::read_to_string(&path).expect("a text");
+    assert!(path.file_name().is_some_and(|name| name.to_string_lossy().contains(CODE)));
+    let lines: Vec<&str> = whole.lines().collect();
+    let joined = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let others = fs::read_to_string(store.result_path(&jobs[1])).expect("a text");
+    let other_lines: Vec<&str> = others.lines().collect();
+    let foreign = Store::of_code(&folder, "0123456789abcdef");
+    foreign.keep(&jobs[0], &rows(5), &Ended::default()).expect("a place");
+    let stale = fs::read_to_string(foreign.result_path(&jobs[0])).expect("a text");
+    let damages = [
+        ("a row deleted", joined(&[&lines[..2], &lines[3..]].concat()), "checksum"),
+        ("a row doubled", joined(&[&lines[..3], &lines[2..]].concat()), "checksum"),
+        ("a row changed", whole.replacen("1.5", "1.25", 1), "checksum"),
+        ("rows swapped", joined(&[&lines[..1], &[lines[2], lines[1]], &lines[3..]].concat()), "checksum"),
+        ("all rows deleted", joined(&[&lines[..1], &lines[6..]].concat()), "checksum"),
+        ("an end that failed", whole.replacen("\"failure\":null", "\"failure\":\"x\"", 1), "checksum"),
+        ("emptied", String::new(), "empty"),
+        ("cut after a line", joined(&lines[..lines.len() - 1]), "cut short"),
+        ("cut within a line", whole[..whole.len() - 7].to_owned(), "cut short"),
+        ("the head alone", joined(&lines[..1]), "cut short"),
+        ("a last line of another file", joined(&[&lines[..7], &other_lines[7..]].concat()), "checksum"),
+        ("rows under another head", joined(&[&lines[..1], &other_lines[1..]].concat()), "checksum"),
+        ("another job", others.clone(), "another job"),
+        ("other code", stale, "0123456789abcdef"),
+        ("another schema", "{\"version\":2}\n{\"rows\":[]}\n".to_owned(), "earlier version"),
+    ];
+    let refused = |what: &str, bytes: &[u8], reason: &str| {
+        fs::write(&path, bytes).expect("a file");
+        assert!(!store.holds(&jobs[0]), "{what}");
+        let error = store.kept(&jobs[0]).expect_err(what).to_string();
+        assert!(error.contains(&jobs[0].id()) && error.contains(reason), "{what}: {error}");
+        let evidence = gathered(&store);
+        assert_eq!((evidence.outcomes.len(), evidence.missing), (2, jobs.len() - 2), "{what}");
+        assert_eq!(evidence.bad, [error], "{what}");
+    };
+    for (what, text, reason) in &damages {
+        refused(what, text.as_bytes(), reason);
+    }
+    refused("not UTF-8", &[&whole.as_bytes()[..40], b"\xff", &whole.as_bytes()[41..]].concat(), "UTF-8");
+    // The twin: every byte as it was.
+    fs::write(&path, &whole).expect("a file");
+    assert!(store.holds(&jobs[0]) && gathered(&store).bad.is_empty());
+}
+
+/// What a file was is kept: it is renamed, never removed.
+#[test]
+fn a_bad_file_is_set_aside() {
+    let (folder, jobs) = (folder("aside"), jobs());
+    let store = Store::new(&folder);
+    for text in ["first", "second"] {
+        write_whole(&store.result_path(&jobs[0]), text.as_bytes()).expect("a place");
+        let aside = store.set_aside(&jobs[0]).expect("renamed");
+        assert_eq!(fs::read_to_string(aside).expect("a text"), text);
+        assert_eq!(store.kept(&jobs[0]).expect("nothing"), Kept::Missing);
+    }
+    assert_eq!(names(&folder.join(ID)).len(), 2);
+}
+
+/// Results of two versions lie side by side; those of others are shown only where there are none of ours, and of one code alone.
+#[test]
+fn versions_do_not_mix() {
+    let (folder, jobs) = (folder("versions"), jobs());
+    let [ours, older, other] =
+        [CODE, "0123456789abcdef", "fedcba9876543210"].map(|code| Store::of_code(&folder, code));
+    older.keep(&jobs[0], &rows(1), &Ended::default()).expect("a place");
+    for job in &jobs[..2] {
+        other.keep(job, &rows(2), &Ended::default()).expect("a place");
+    }
+    older.keep(&jobs[5], &rows(1), &Ended::default()).expect("a place");
+    older.keep(&jobs[6], &rows(1), &Ended::default()).expect("a place");
+    let evidence = gathered(&ours);
+    assert!(evidence.is_stale && evidence.stale == 4 && evidence.missing == jobs.len() - 4);
+    assert_eq!(evidence.outcomes.iter().map(|outcome| outcome.rows.len()).collect::<Vec<_>>(), [1, 1, 1]);
+    ours.keep(&jobs[0], &rows(3), &Ended::default()).expect("a place");
+    let evidence = gathered(&ours);
+    assert!(!evidence.is_stale && evidence.stale == 3);
+    assert_eq!(evidence.outcomes.iter().map(|outcome| outcome.rows.len()).collect::<Vec<_>>(), [3]);
+    for (store, count) in [(&ours, 3), (&older, 1), (&other, 2)] {
+        let found = store.fresh(&jobs[0]).expect("whole").expect("there");
+        assert_eq!(found.rows.len(), count, "nothing was overwritten");
+    }
+    // What earlier versions wrote is told, and run again.
+    fs::write(folder.join(ID).join(format!("{}.jsonl", jobs[9].id())), "{}\n").expect("a file");
+    assert!(gathered(&ours).bad[0].contains("earlier version"));
+}
+
+/// A checkpoint that cannot be written costs a warning; nothing is left beside it.
+#[test]
+fn a_job_outlives_its_checkpoint() {
+    let (folder, job) = (folder("checkpoint"), jobs().remove(0));
+    let store = Store::new(&folder);
+    // A folder in its place refuses every file, whoever asks.
+    let block = |_| fs::create_dir_all(store.checkpoint_path(&job).join("x")).is_ok();
+    let catalogue = Catalogue::new(None);
+    job.run(&Running {
+        store: &store,
+        catalogue: &catalogue,
+        checkpoint: Due::Steps(4_000),
+        progress: &block,
+        last: &|_| (),
+    })
+    .expect("the job goes on");
+    assert!(store.holds(&job));
+    let left = names(&folder.join(ID));
+    assert_eq!(left.len(), 2, "{left:?}");
+    // A result that cannot be written is an error that names job and file.
+    let path = store.result_path(&job);
+    fs::remove_file(&path).expect("it was there");
+    fs::create_dir_all(path.join("x")).expect("a folder");
+    let error = store.keep(&job, &rows(1), &Ended::default()).expect_err("no place").to_string();
+    assert!(error.contains("replicate 0") && error.contains(&job.id()), "{error}");
+    assert_eq!(names(&folder.join(ID)), left, "no temporary file is left");
+}
+
+/// Temporary files of processes that are gone, and old ones of others, are removed; those that may be in use stay.
+#[test]
+fn what_killed_writers_left_is_swept() {
+    let (folder, job) = (folder("swept"), jobs().remove(0));
+    let store = Store::new(&folder);
+    store.keep(&job, &rows(1), &Ended::default()).expect("a place");
+    let results = folder.join(ID);
+    // A process that has ended.
+    let gone = Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).arg("--version").output().expect("it ran");
+    assert!(gone.status.success());
+    let journal = Arc::new(Journal::default());
+    let start = Provenance::of(&experiment(), PresetName::Quick, 1, 1);
+    start.begin(&journal, &store, ID, "").expect("a place");
+    let (place, rest) = start.writer.split_once('-').expect("a host");
+    let own = rest.split('-').next().expect("a process");
+    let make = |place: &str, process: &str| {
+        let name = format!(".a.jsonl.{place}-{process}-00-0.tmp");
+        fs::write(results.join(&name), "").expect("a file");
+        name
+    };
+    let [gone, used, elsewhere] = [make(place, "4194999"), make(place, own), make("elsewhere_1", "4194999")];
+    let old = make("elsewhere_2", "1");
+    let time = fs::metadata(results.join(&old)).and_then(|data| data.modified()).expect("a time");
+    let file = fs::File::options().append(true).open(results.join(&old)).expect("a file");
+    file.set_modified(time - std::time::Duration::from_secs(7200)).expect("a time");
+    // The next process to keep a result there.
+    Store::new(&folder).keep(&job, &rows(1), &Ended::default()).expect("a place");
+    let left = names(&results);
+    assert!(left.contains(&used) && left.contains(&elsewhere), "{left:?}");
+    if cfg!(target_os = "linux") {
+        assert!(!left.contains(&gone) && !left.contains(&old), "{left:?}");
+    }
+}
+
+/// A line that cannot be read costs that line; every process has a file of its own.
+#[test]
+fn a_manifest_loses_no_more_than_a_line() {
+    let (folder, jobs) = (folder("manifest"), jobs());
+    let begun = |count: usize| {
+        let journal = Arc::new(Journal::default());
+        let store = Store::new(&folder).with_journal(&journal);
+        let start = Provenance::of(&experiment(), PresetName::Quick, count, 1);
+        (store.clone(), start.begin(&journal, &store, ID, "the file"), journal)
+    };
+    let (store, first, journal) = begun(2);
+    first.expect("a place");
+    let own = || {
+        let path = folder.join(ID).join("manifest");
+        names(&path).into_iter().map(|name| path.join(name)).collect::<Vec<_>>()
+    };
+    assert_eq!(own().len(), 1);
+    for job in &jobs[..2] {
+        store.keep(job, &rows(1), &Ended::default()).expect("a place");
+    }
+    // As a process that is killed now would leave it.
+    let (runs, warnings) = Run::all(&store, ID);
+    assert_eq!((runs.len(), runs[0].finished.len(), runs[0].is_ended), (1, 2, false));
+    assert!(warnings.is_empty() && runs[0].finished[1].job == jobs[1].id());
+    let error = mcsa::Error::invalid("no space").within(format!("{ID}, a target, replicate 0"));
+    Run::end(&journal, ID, &[error, mcsa::Error::invalid("of another experiment")]);
+    let run = Run::all(&store, ID).0.remove(0);
+    assert!(run.is_ended && run.errors.len() == 1 && run.errors[0].contains("no space"));
+    // A bad byte, a line cut short by a kill, and a second process of the same second.
+    let path = own().remove(0);
+    let mut bytes = fs::read(&path).expect("a file");
+    let second = bytes.iter().position(|byte| *byte == b'\n').expect("a line") + 5;
+    bytes[second] = 0xff;
+    bytes.extend(b"{\"finished\":{\"job\":");
+    fs::write(&path, &bytes).expect("a file");
+    let (runs, warnings) = Run::all(&store, ID);
+    assert_eq!((runs[0].finished.len(), runs[0].is_ended), (1, true));
+    assert!(warnings.len() == 2 && warnings[0].contains("line 2"), "{warnings:?}");
+    assert_eq!(fs::read_to_string(folder.join(ID).join("experiment.toml")).expect("frozen"), "the file");
+    // The same process does not write over its own.
+    let (_, second, _) = begun(3);
+    assert!(second.is_err() || own().len() == 2);
+}
+
+fn program(arguments: &[&str], out: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
+    command.args(["figures", ID, "--preset", "quick", "--out"]).arg(out).args(arguments);
+    command.output().expect("it starts")
+}
+
+fn told(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Bad files cost their own jobs and nothing else: the figures are drawn of the others, and a run mends them.
+#[test]
+fn a_bad_file_costs_its_own_job() {
+    let (out, jobs) = (folder("one"), jobs());
+    let store = Store::new(out.join("results"));
+    for job in &jobs {
+        let values = [("p_evaluations", 1e5), ("p_gradients", 0.0), ("seconds", 1.0)];
+        let row = Row { step: 10_000, values: values.map(|(name, value)| (name.to_owned(), value)).into() };
+        store.keep(job, &[row], &Ended::default()).expect("a place");
+    }
+    let whole = |job: &Job| fs::read(store.result_path(job)).expect("a file");
+    let [first, second] = [whole(&jobs[0]), whole(&jobs[1])];
+    fs::write(store.result_path(&jobs[0]), &first[..first.len() / 2]).expect("a file");
+    fs::write(store.result_path(&jobs[1]), [b"\xff".as_slice(), &second[1..]].concat()).expect("a file");
+    let drawn = program(&["--no-run"], &out);
+    let said = told(&drawn);
+    assert!(drawn.status.success(), "{said}");
+    for job in &jobs[..2] {
+        assert!(said.contains(&job.id()), "{said}");
+    }
+    let page = fs::read_to_string(out.join("report/index.html")).expect("a page");
+    assert!(page.contains("2 files or lines cannot be used") && page.contains("is not text in UTF-8"));
+    assert!(page.contains(&format!("2 of {} jobs have not been run", jobs.len())));
+    let ran = program(&[], &out);
+    let said = told(&ran);
+    assert!(ran.status.success(), "{said}");
+    assert!(said.contains(&format!("{} jobs, 2 to run", jobs.len())), "{said}");
+    assert!(said.contains("renamed to") && said.contains(".bad, and the job is run again"), "{said}");
+    assert!(jobs.iter().all(|job| store.holds(job)));
+    let results = out.join("results").join(ID);
+    assert_eq!(names(&results).iter().filter(|name| name.ends_with(".bad")).count(), 2);
+    // The manifest knows which jobs were run.
+    let run = Run::all(&store, ID).0.remove(0);
+    let finished: BTreeSet<String> = run.finished.into_iter().map(|finished| finished.job).collect();
+    assert_eq!(finished, jobs[..2].iter().map(Job::id).collect());
+    assert!(run.is_ended && run.start.planned == 2);
+}
+
+/// Where nothing can be written, nothing is run.
+#[test]
+fn out_is_checked_first() {
+    let out = folder("out");
+    fs::create_dir_all(&out).expect("a folder");
+    fs::write(out.join("file"), "").expect("a file");
+    for out in [out.join("file"), PathBuf::from("/proc/mcsa")] {
+        let refused = program(&[], &out);
+        let said = told(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        assert!(said.contains("--out") && said.contains("results"), "{said}");
+        assert!(!said.contains("jobs on"), "{said}");
+    }
+}
+
+/// A disk that takes small files and refuses others: every job that is lost is named, and nothing is left behind.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_nothing() {
+    let out = folder("full");
+    let entry = REGISTRY.iter().find(|entry| entry.file.contains("gaussian.toml")).expect("it is there");
+    let experiment = entry.experiment().expect("it can be read");
+    let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
+    let store = Store::new(out.join("results"));
+    jobs[1..].iter().for_each(|job| store.keep(job, &rows(1), &Ended::default()).expect("a place"));
+    // No file may be larger than 4 KiB: the probe passes, a whole result does not.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_mcsa-bench"), "figures", "gaussian"]);
+    let output = command.args(["--preset", "quick", "--out"]).arg(&out).output().expect("it starts");
+    let said = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let lost = format!("failed: {}: the result is lost: cannot write", jobs[0].title());
+    assert!(said.contains(&lost) && said.contains("File too large"), "{said}");
+    for folder in [out.join("results/gaussian"), out.join("report"), out.join("results")] {
+        let names = names(&folder);
+        assert!(!names.iter().any(|name| name.ends_with(".tmp")), "{names:?}");
+        let is_empty = |name: &&String| {
+            fs::metadata(folder.join(name)).is_ok_and(|file| file.is_file() && file.len() == 0)
+        };
+        assert_eq!(names.iter().find(is_empty), None);
+    }
+    let run = Run::all(&store, "gaussian").0.remove(0);
+    assert!(run.is_ended && run.finished.is_empty() && run.errors.len() == 1, "{run:?}");
+}
+
+/// A run that is killed has told of every result it kept; two that go on at once do the rest, and nothing is in their way.
+#[test]
+#[cfg(unix)]
+fn killed_runs_are_told_and_gone_on_with() {
+    let (out, jobs) = (folder("killed"), jobs());
+    let store = Store::new(out.join("results"));
+    let left = 12;
+    jobs[left..].iter().for_each(|job| store.keep(job, &rows(1), &Ended::default()).expect("a place"));
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
+        command.args(["figures", ID, "--preset", "quick", "--jobs", "1", "--out"]).arg(&out);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    };
+    let kept = || jobs[..left].iter().filter(|job| store.holds(job)).count();
+    let mut child = start();
+    while kept() < 2 {
+        assert_eq!(child.try_wait().expect("a process"), None, "it lives until it is killed");
+    }
+    child.kill().expect("a process");
+    child.wait().expect("a process");
+    let run = Run::all(&store, ID).0.remove(0);
+    assert!(!run.is_ended && run.start.planned == left, "{run:?}");
+    let lost = kept() - run.finished.len();
+    assert!(lost <= 1, "{lost} jobs were kept and not told");
+    let mut two = [start(), start()];
+    assert!(two.iter_mut().all(|child| child.wait().expect("a process").success()));
+    assert_eq!(kept(), left);
+    let runs = Run::all(&store, ID).0;
+    assert!(runs.len() >= 2 && runs[1..].iter().all(|run| run.is_ended), "a file for each process: {runs:?}");
+    let names = names(&out.join("results").join(ID));
+    let is_litter =
+        |name: &&String| name.ends_with(".tmp") || name.ends_with(".checkpoint") || name.ends_with(".bad");
+    assert_eq!(names.iter().find(is_litter), None);
+}
