@@ -7,7 +7,8 @@ use mcsa::Error;
 use rayon::prelude::*;
 
 use crate::data::Catalogue;
-use crate::kinds::{Due, Running, Task};
+use crate::interrupt::Interrupt;
+use crate::kinds::{Running, Task};
 use crate::plan::Job;
 use crate::runner::{span, tell};
 use crate::store::{Kept, Outcome, Store};
@@ -117,8 +118,15 @@ impl Forecast {
     }
 
     /// Runs a short piece of every task that has not been timed, on all processors, in a folder that is removed afterwards.
-    /// Returns how many were timed; what cannot be run tells its error later, when it is its turn.
-    pub fn calibrate(&mut self, jobs: &[&Job], catalogue: &Catalogue, folder: &Path) -> usize {
+    /// Returns how many were timed; what cannot be run tells its error later, when it is its turn. Ends early if the program is
+    /// asked to end.
+    pub fn calibrate(
+        &mut self,
+        jobs: &[&Job],
+        catalogue: &Catalogue,
+        folder: &Path,
+        interrupt: &Interrupt,
+    ) -> usize {
         let mut firsts: HashMap<String, &Job> = HashMap::new();
         for job in jobs.iter().filter(|job| !self.knows(&job.task)) {
             firsts.entry(key(&job.task)).or_insert(job);
@@ -126,7 +134,8 @@ impl Forecast {
         tell(&format!("timing a piece of each of {} tasks that have no result yet", firsts.len()));
         let store = Store::new(folder);
         let pieces: Vec<&Job> = firsts.into_values().collect();
-        let found: Vec<Outcome> = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue)).collect();
+        let timed = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue, interrupt));
+        let found: Vec<Outcome> = timed.collect();
         let _ = std::fs::remove_dir_all(folder);
         found.iter().for_each(|outcome| self.learn(outcome));
         found.len()
@@ -137,12 +146,11 @@ impl Forecast {
 const PIECE: f64 = 0.2;
 
 /// A job of the same kind, eight times as long until it takes long enough or is whole.
-fn piece(job: &Job, store: &Store, catalogue: &Catalogue) -> Option<Outcome> {
-    let progress = |_| true;
-    let checkpoint = Due::Seconds(f64::INFINITY);
-    let running = Running { store, catalogue, checkpoint, progress: &progress, last: &|_| () };
+fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt) -> Option<Outcome> {
+    let goes_on = || interrupt.code().is_none();
+    let running = Running { progress: &|_| goes_on(), ..Running::new(store, catalogue) };
     let mut length = 1;
-    loop {
+    while goes_on() {
         let mut task = job.task.of_length(length.min(job.task.length()));
         let is_whole = task == job.task;
         if let Task::Fit(fit) = &mut task {
@@ -157,6 +165,7 @@ fn piece(job: &Job, store: &Store, catalogue: &Catalogue) -> Option<Outcome> {
         }
         length *= 8;
     }
+    None
 }
 
 impl Estimate {
@@ -262,7 +271,10 @@ mod tests {
         let jobs: Vec<&Job> = jobs.iter().collect();
         let folder = std::env::temp_dir().join(format!("mcsa-forecast-{}", std::process::id()));
         let mut forecast = Forecast::default();
-        let timed = forecast.calibrate(&jobs, &catalogue, &folder);
+        let asked = Interrupt::default();
+        asked.ask();
+        assert_eq!(forecast.calibrate(&jobs, &catalogue, &folder, &asked), 0, "asked to end");
+        let timed = forecast.calibrate(&jobs, &catalogue, &folder, &Interrupt::default());
         assert_eq!(timed, 11, "each method of the table once");
         assert!(!folder.exists());
         let estimate = forecast.of(&jobs).unwrap();

@@ -8,6 +8,7 @@ use mcsa::Error;
 use super::{Exit, Selection};
 use crate::experiment::PresetName;
 use crate::forecast::Forecast;
+use crate::interrupt::{Interrupt, command_line};
 use crate::plan::{Job, plan};
 use crate::provenance::Provenance;
 use crate::registry::Entry;
@@ -41,12 +42,19 @@ impl Figures {
     ///
     /// # Errors
     /// If an experiment is unknown, a job fails, or the disk refuses. Figures are drawn of what succeeded all the same.
-    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+    /// Nothing is drawn if the program is asked to end before all jobs have run.
+    pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         let entries = self.selection.entries()?;
         if self.list {
             return self.list(&entries, out);
         }
-        let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, out)? };
+        let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
+        if let Some(code) = interrupt.code() {
+            // Jobs that were run again need not be so once more.
+            let command = command_line(&["--force"]);
+            return Err(Exit::Interrupted { code, said: format!("interrupted; to go on: {command}") });
+        }
+        interrupt.release();
         let cards = self.selection.cards(&entries)?;
         let page = report::write(&self.selection.out.join("report"), &cards)?;
         super::claims::summary(&cards, out)?;
@@ -64,7 +72,12 @@ impl Figures {
         }
     }
 
-    fn run_missing(&self, entries: &[&Entry], out: &mut impl Write) -> Result<Vec<Error>, Exit> {
+    fn run_missing(
+        &self,
+        entries: &[&Entry],
+        interrupt: &Interrupt,
+        out: &mut impl Write,
+    ) -> Result<Vec<Error>, Exit> {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
         let mut missing: Vec<(&Entry, Vec<Job>)> = Vec::new();
@@ -86,12 +99,13 @@ impl Figures {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        let forecast = self.forecast(entries, &jobs)?;
-        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs, forecast: &forecast };
+        let forecast = self.forecast(entries, &jobs, interrupt)?;
+        let (store, catalogue, forecast) = (&store, &catalogue, &forecast);
+        let runner = Runner { store, catalogue, threads: self.jobs, forecast, interrupt };
         let ran = runner.run(&jobs)?;
         for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
             let experiment = entry.experiment()?;
-            Provenance::of(&experiment, preset, jobs.len(), &ran).keep(&store, &experiment.id, entry.text)?;
+            Provenance::of(&experiment, preset, jobs.len(), &ran).keep(store, &experiment.id, entry.text)?;
         }
         writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
         Ok(ran.errors)
@@ -99,7 +113,7 @@ impl Figures {
 
     /// What the jobs will take, told: from results of any preset, and before the longest of all from a short piece of what has
     /// none.
-    fn forecast(&self, entries: &[&Entry], jobs: &[&Job]) -> Result<Forecast, Exit> {
+    fn forecast(&self, entries: &[&Entry], jobs: &[&Job], interrupt: &Interrupt) -> Result<Forecast, Exit> {
         let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
         let mut kept = Vec::new();
         for entry in entries.iter() {
@@ -113,7 +127,7 @@ impl Figures {
         let mut forecast = Forecast::of_kept(&store, &kept)?;
         if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
             let folder = std::env::temp_dir().join(format!("mcsa-timing-{}", std::process::id()));
-            forecast.calibrate(jobs, &catalogue, &folder);
+            forecast.calibrate(jobs, &catalogue, &folder, interrupt);
         }
         let threads = match self.jobs {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
