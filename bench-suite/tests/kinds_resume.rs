@@ -191,6 +191,57 @@ fn a_wish_to_stop_is_obeyed_at_once() {
     }
 }
 
+/// Where time decides, a checkpoint is kept at the first look after it is due, in every phase of a job.
+#[test]
+fn a_checkpoint_is_kept_when_its_time_has_come() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        let store = Store::new(folder("due"));
+        for (seconds, is_due) in [(0.0, true), (1e9, false)] {
+            let looks = AtomicU64::new(0);
+            let progress = |_| {
+                // The first call comes before the first step, the second at the look that keeps the first checkpoint.
+                let is_kept = store.checkpoint::<serde_json::Value>(&jobs[0]).unwrap().is_some();
+                assert_eq!(is_kept, is_due && looks.fetch_add(1, Relaxed) >= 2, "{kind}");
+                true
+            };
+            let checkpoint = Due::Seconds(seconds);
+            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+            assert_eq!(jobs[0].run(&running).unwrap(), Ending::Kept);
+            assert!(!is_due || looks.load(Relaxed) > 4, "{kind}: {looks:?} looks");
+        }
+    }
+}
+
+/// It may take long to measure a row: a run looks after each.
+#[test]
+fn a_row_is_followed_by_a_look() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        let work_of_step = match &jobs[0].task {
+            Task::Fit(fit) => fit.method.effort(),
+            Task::Shaped(fit) => 4 * fit.method.effort(),
+            _ => continue,
+        };
+        let (store, told) = (Store::new(folder("rows")), Mutex::new(vec![0]));
+        let progress = |work| {
+            let mut told = told.lock().unwrap();
+            let so_far = told[told.len() - 1] + work;
+            told.push(so_far);
+            true
+        };
+        let running = Running { progress: &progress, ..Running::new(&store, &catalogue) };
+        assert_eq!(jobs[0].run(&running).unwrap(), Ending::Kept);
+        let (told, all) = (told.into_inner().unwrap(), jobs[0].task.work());
+        let Kept::Fresh(outcome) = store.kept(&jobs[0]).unwrap() else { panic!("no result") };
+        assert!(outcome.rows.len() >= 6, "{kind}");
+        for row in &outcome.rows {
+            let left = (jobs[0].task.length() - row.step) * work_of_step;
+            assert!(told.contains(&(all - left)), "{kind}: no look at step {}: {told:?}", row.step);
+        }
+    }
+}
+
 /// What cannot be written is told once, and the result is that of a run that could.
 #[test]
 fn a_checkpoint_that_cannot_be_written_costs_a_warning() {
