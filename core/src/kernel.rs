@@ -59,6 +59,20 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// If the points do not fit the target, are not finite, or the configuration is impossible.
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error>;
 
+    /// Chains that start at the columns of `positions`, and whatever else the state holds drawn from its stationary law
+    /// given them; chain `j` draws from lane `j`.
+    ///
+    /// A kernel on an extended space overrides this: pseudo-marginal Metropolis-Hastings keeps an unbiased estimate `p(z) w`
+    /// beside the point, and given `z` the noise `w` has the size-biased law `w g(w) dw`, not the law `g` of a fresh estimate.
+    /// For every kernel without such variables it is [`init`](Self::init) and draws nothing.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init).
+    fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
+        let _ = lanes;
+        self.init(target, positions)
+    }
+
     /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
     ///
     /// # Errors

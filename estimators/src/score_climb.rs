@@ -166,7 +166,7 @@ where
         let mut work = vec![0.0; family.work_len(self.lanes)];
         family.sample_into(params, lanes, batch_mut(&mut points, dim, self.lanes), &mut log_q, &mut work);
         let positions = Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]);
-        self.kernel.init(target, positions).map_err(|error| error.within("ScoreClimb"))
+        self.kernel.start(target, positions, lanes).map_err(|error| error.within("ScoreClimb"))
     }
 
     fn check(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {

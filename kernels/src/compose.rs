@@ -127,6 +127,16 @@ macro_rules! two_kernels {
                 Ok(Composed { first, second: self.second.init(target, positions)? })
             }
 
+            fn start(
+                &self,
+                target: &P,
+                positions: Mat<f64>,
+                lanes: &mut [Stream],
+            ) -> Result<Self::State, Error> {
+                let first = self.first.start(target, positions.clone(), lanes)?;
+                Ok(Composed { first, second: self.second.start(target, positions, lanes)? })
+            }
+
             fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
                 self.first
                     .check(target, chains, &state.first)

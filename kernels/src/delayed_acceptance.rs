@@ -68,6 +68,17 @@ impl<S: Cloud> Cloud for DelayedState<S> {
     }
 }
 
+/// The exact chains beside those of the surrogate.
+fn begin<P: LogDensity + ?Sized, S>(
+    target: &P,
+    inner: Result<S, Error>,
+    positions: Mat<f64>,
+) -> Result<DelayedState<S>, Error> {
+    let inner = inner.map_err(|error| error.within("surrogate").within("DelayedAcceptance"))?;
+    let chains = Ensemble::new(target, positions).map_err(|error| error.within("DelayedAcceptance"))?;
+    Ok(DelayedState { chains, inner, moved: false })
+}
+
 impl<P, S, K> Kernel<P> for DelayedAcceptance<K, S>
 where
     P: LogDensity + ?Sized,
@@ -91,11 +102,11 @@ where
     }
 
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
-        let inner =
-            self.inner.init(&self.surrogate, positions.clone()).map_err(|error| error.within("surrogate"));
-        let inner = inner.map_err(|error| error.within("DelayedAcceptance"))?;
-        let chains = Ensemble::new(target, positions).map_err(|error| error.within("DelayedAcceptance"))?;
-        Ok(DelayedState { chains, inner, moved: false })
+        begin(target, self.inner.init(&self.surrogate, positions.clone()), positions)
+    }
+
+    fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
+        begin(target, self.inner.start(&self.surrogate, positions.clone(), lanes), positions)
     }
 
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {

@@ -178,7 +178,7 @@ impl Store {
         file::set_aside(&self.result_path(job))
     }
 
-    /// Keeps a checkpoint, replacing the last one. If the disk refuses, that is told once for each job, and the job goes on: it
+    /// Keeps a checkpoint, replacing the last one. A job goes on if the disk refuses: it
     /// is healthy, and only an interruption would cost more.
     ///
     /// # Errors
