@@ -26,6 +26,13 @@ pub trait Optimizer: Send + Sync {
         crate::type_name::<Self>()
     }
 
+    /// The averaged lambda that a state holds, if the rule averages its path and has begun to. A rule around another one
+    /// asks that one.
+    fn average<'s>(&self, state: &'s Self::State) -> Option<&'s [f64]> {
+        let _ = state;
+        None
+    }
+
     /// Moves `params` uphill along `direction`.
     ///
     /// # Panics

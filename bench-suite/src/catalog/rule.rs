@@ -53,6 +53,13 @@ macro_rules! rules {
                 }
             }
 
+            fn average<'s>(&self, state: &'s RuleState) -> Option<&'s [f64]> {
+                match (self, state) {
+                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.average(state),)+
+                    _ => None,
+                }
+            }
+
             fn ascend(&self, state: &mut RuleState, params: &mut [f64], direction: &[f64]) {
                 match (self, state) {
                     $((Self::$variant(rule), RuleState::$variant(state)) => rule.ascend(state, params, direction),)+
