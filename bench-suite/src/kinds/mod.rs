@@ -29,7 +29,6 @@ pub use variance::{Variance, Variances};
 use std::time::Instant;
 
 use mcsa::{Counts, Error, Seed};
-use mcsa_estimators::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Method, Target};

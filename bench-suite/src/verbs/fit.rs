@@ -160,6 +160,9 @@ impl FitModel {
             let unknown = |reason: &str| Error::invalid(format!("--set {setting}: {reason}"));
             let (key, value) = setting.split_once('=').ok_or_else(|| unknown("KEY=VALUE is expected"))?;
             let (part, key) = key.trim().split_once('.').unwrap_or(("", key.trim()));
+            if key.is_empty() {
+                return Err(unknown("a key is expected before the equals sign"));
+            }
             let table = parts.get_mut(part).ok_or_else(|| {
                 unknown("a key is steps, model.*, method.*, optimizer.*, family.* or start.*")
             })?;
@@ -173,8 +176,20 @@ impl FitModel {
             rule.entry("rate").or_insert(toml::Value::Float(0.01));
         }
         fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Error> {
-            let read = T::deserialize(toml::Value::Table(table.clone()));
-            read.map_err(|error| Error::invalid(error.message()).within(part))
+            let read = |table: toml::Table| T::deserialize(toml::Value::Table(table));
+            read(table.clone()).map_err(|error| {
+                // The message names no key: it is the one whose value could be another.
+                let others =
+                    || [toml::Value::Integer(1), toml::Value::Float(0.5), toml::Value::String("x".into())];
+                let with = |key: &str, other| {
+                    let mut table = table.clone();
+                    table.insert(key.to_owned(), other);
+                    read(table).is_ok()
+                };
+                let key = table.keys().find(|key| others().into_iter().any(|other| with(key, other)));
+                let place = key.map_or_else(|| part.to_owned(), |key| format!("{part}.{key}"));
+                Error::invalid(error.message()).within(place.trim_start_matches("--set."))
+            })
         }
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
