@@ -41,6 +41,7 @@ impl<E: Estimator<Gaussian, MeanField> + Clone> Slice<E> {
     }
 
     fn run(&self, fit: &mut Climb<E>, steps: u64, rate: f64) {
+        self.ascent(rate).adopt(fit).unwrap();
         assert_eq!(self.ascent(rate).run(fit, steps, &mut []), Ok(Outcome::BudgetSpent { accuracy: None }));
     }
 }
@@ -251,10 +252,10 @@ fn what_does_not_fit_is_refused_with_its_place() {
         other.run(&mut fit, 1, &mut []).unwrap_err().to_string().contains("the fit was started with seed")
     );
     let wider = Ascent { seed: Seed::new(3), estimator: pmcsa(5), ..other };
-    assert_eq!(
-        wider.run(&mut fit, 1, &mut []).unwrap_err().to_string(),
-        "Ascent: Imh: chains has length 2, expected 5"
-    );
+    let error = wider.run(&mut fit, 1, &mut []).unwrap_err().to_string();
+    assert!(error.contains("another estimator: it had `lanes: 2`, not `lanes: 5`"), "{error}");
+    let error = wider.adopt(&mut fit).unwrap_err().to_string();
+    assert_eq!(error, "Ascent: Imh: chains has length 2, expected 5");
 }
 
 /// A target that is NaN everywhere: every proposal is rejected and counted, lambda stays finite.

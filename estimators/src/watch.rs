@@ -283,4 +283,48 @@ mod tests {
         assert_eq!(watch.log_weight_top(), Some(10.0));
         assert!((watch.log_evidence().unwrap() - 1.0).abs() < 1e-12);
     }
+
+    /// Metrics as they are.
+    struct Row<'a>(&'a [(Metric, f64)]);
+    impl Record for Row<'_> {
+        fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+            self.0.iter().for_each(|(metric, value)| sink(*metric, *value));
+        }
+    }
+
+    #[test]
+    fn faults_are_totals_and_other_reductions_are_untold() {
+        let mut watch = Watch::new(1, 0);
+        watch.note(&Row(&[(Metric::NON_FINITE, 6.0), (Metric::UNTOLD, 2.0)]), &[0.0], None, &mut []);
+        watch.note(&Row(&[(Metric::NON_FINITE, 1.0), (Metric::mean("other"), 9.0)]), &[0.0], None, &mut []);
+        assert_eq!((watch.non_finite(), watch.untold()), (7.0, 2.0));
+        watch.note(&Row(&[(Metric::mean("non_finite"), 5.0)]), &[0.0], None, &mut []);
+        assert_eq!((watch.non_finite(), watch.untold()), (7.0, 3.0));
+    }
+
+    /// Mean weights 0 and 4, Z = 2: a step whose weights are all zero counts.
+    #[test]
+    fn steps_without_weight_count() {
+        let mut watch = Watch::new(1, 0);
+        watch.note(&Row(&[(Metric::LOG_WEIGHT_MEAN, f64::NEG_INFINITY)]), &[0.0], None, &mut []);
+        assert_eq!((watch.log_evidence(), watch.log_weight_top()), (None, None));
+        let four = [(Metric::LOG_WEIGHT_MEAN, 2.0 * std::f64::consts::LN_2), (Metric::LOG_WEIGHT_TOP, 3.0)];
+        watch.note(&Row(&four), &[0.0], None, &mut []);
+        assert!((watch.log_evidence().unwrap() - std::f64::consts::LN_2).abs() < 1e-15);
+        assert_eq!(watch.log_weight_top(), Some(3.0));
+    }
+
+    #[test]
+    fn blindness_is_counted_in_a_row() {
+        let mut watch = Watch::new(1, 0);
+        for (finite, blind) in [(0.0, 1), (0.0, 2), (1.0, 0), (0.0, 1)] {
+            watch.note(&Row(&[(Metric::FINITE, finite)]), &[0.0], None, &mut []);
+            assert_eq!(watch.blind(), blind);
+        }
+        watch.note(&(), &[0.0], None, &mut []);
+        assert_eq!(watch.blind(), 0, "nothing was told");
+        let nowhere = Ensemble { positions: Mat::zeros(1, 2), log_p: vec![f64::NAN, f64::NEG_INFINITY] };
+        watch.note(&(), &[0.0], Some(&nowhere), &mut []);
+        assert_eq!(watch.blind(), 1);
+    }
 }

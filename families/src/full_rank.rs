@@ -61,14 +61,24 @@ impl FullRank {
         Self { link, ..self }
     }
 
-    /// The params with this mean and this Cholesky factor, whose part above the diagonal is not read.
+    /// The params with this mean and this lower Cholesky factor. A diagonal covariance cannot be told from a factor; any other is
+    /// refused.
     ///
     /// # Errors
-    /// If a shape differs, a number is not finite, or the diagonal is not positive.
+    /// If a shape differs, a number is not finite, the diagonal is not positive, or a number above it is not zero.
     pub fn at(&self, mean: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
         same_length("mean", self.dim, mean.len())?;
         same_length("rows of the factor", self.dim, factor.nrows())?;
         same_length("columns of the factor", self.dim, factor.ncols())?;
+        for (i, k) in (0..self.dim).flat_map(|k| (0..k).map(move |i| (i, k))) {
+            let above = factor[(i, k)];
+            if above != 0.0 {
+                return Err(Error::invalid(format!(
+                    "factor[{i}, {k}] is {above}, above the diagonal: expected the lower Cholesky factor L of a covariance L L^T, with \
+                     zeros there; of a covariance take the factor first"
+                )));
+            }
+        }
         let mut params = Vec::with_capacity(self.num_params());
         params.extend_from_slice(mean);
         for k in 0..self.dim {

@@ -2,7 +2,7 @@
 
 use mcsa::Family;
 use mcsa_families::conformance::{self, Case};
-use mcsa_families::{FullRank, Link, suite};
+use mcsa_families::{FullRank, Link, MultivariateT, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -30,4 +30,24 @@ fn tiles_do_not_show() {
     assert_eq!(conformance::score_is_gradient(&case), Ok(()));
     assert_eq!(conformance::draws_know_their_density(&case), Ok(()));
     assert_eq!(conformance::pullback_is_gradient(&case), Ok(()));
+}
+
+/// A covariance is no factor: it is refused where both can be told apart, and so it is by what is placed like a [`FullRank`].
+#[test]
+fn a_covariance_is_not_taken_for_a_factor() {
+    let covariance = faer::mat![[2.0, 0.5], [0.5, 1.0]];
+    let q = FullRank::new(2);
+    let error = q.at(&[0.0; 2], covariance.as_ref()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("factor[0, 1] is 0.5, above the diagonal: expected the lower Cholesky"),
+        "{error}"
+    );
+    assert!(error.ends_with("of a covariance take the factor first"), "{error}");
+    assert!(MultivariateT::fixed(2, 3.0).unwrap().at(&[0.0; 2], covariance.as_ref()).is_err());
+    assert!(q.at(&[0.0; 2], faer::mat![[1.0, f64::NAN], [0.0, 1.0]].as_ref()).is_err());
+    let error = q.at(&[0.0; 2], faer::mat![[1.0, 0.0]].as_ref()).unwrap_err().to_string();
+    assert_eq!(error, "rows of the factor has length 1, expected 2");
+    // The twin: its factor is one, with a minus before a zero as well.
+    let factor = faer::mat![[2.0_f64.sqrt(), -0.0], [0.5 / 2.0_f64.sqrt(), 0.875_f64.sqrt()]];
+    assert!(q.at(&[0.0; 2], factor.as_ref()).is_ok());
 }
