@@ -48,6 +48,7 @@ mod score_climb;
 mod score_weights;
 mod sight;
 mod stationary;
+mod tail_weight;
 mod units;
 mod watch;
 
@@ -66,4 +67,5 @@ pub use scan_climb::{ScanClimb, jsa_scan};
 pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};
 pub use stationary::Stationary;
+pub use tail_weight::TailWeight;
 pub use watch::Watch;
