@@ -87,9 +87,19 @@ impl<S, O> Fit<S, O> {
         &self.estimator
     }
 
+    /// The optimiser's state.
+    pub fn optimizer(&self) -> &O {
+        &self.optimizer
+    }
+
     /// What was noted along the way.
     pub fn watch(&self) -> &Watch {
         &self.watch
+    }
+
+    /// The average that a rule stated after the last step, and the number of steps it is over.
+    pub(crate) fn stated(&self) -> Option<(u64, &[f64])> {
+        self.iterates.as_ref().and_then(|iterates| iterates.stated(self.step))
     }
 
     /// Lambda, and its path since a rule first watched, which begins here if none did.

@@ -94,9 +94,13 @@ pub struct Accuracy {
     pub bend: f64,
     /// The parameter of the largest half-width.
     pub parameter: usize,
-    /// The largest split R-hat of the window's blocks.
+    /// The split R-hat of the window's blocks that comes nearest to its limit, or is farthest above: the largest of a parameter, or the
+    /// root mean square of all parameters'.
     #[serde(with = "bits::scalar")]
     pub r_hat: f64,
+    /// That limit: it grows with the number of parameters, and falls with the number of blocks.
+    #[serde(with = "bits::scalar")]
+    pub r_hat_limit: f64,
     /// What keeps the rule from calling this converged; `None` if nothing does. A budget that ends between two looks may end so too.
     pub obstacle: Option<Obstacle>,
 }
@@ -141,14 +145,15 @@ impl fmt::Display for Accuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "accuracy {:.2e} of {:.2e} asked, over the last {} steps (parameter {}: +-{:.2e}, bend {:.2e}, R-hat {:.3})",
+            "accuracy {:.2e} of {:.2e} asked, over the last {} steps (parameter {}: +-{:.2e}, bend {:.2e}, R-hat {:.3}, limit {:.3})",
             self.reached(),
             self.asked,
             self.window,
             self.parameter,
             self.half_width,
             self.bend,
-            self.r_hat
+            self.r_hat,
+            self.r_hat_limit
         )?;
         self.obstacle.map_or(Ok(()), |obstacle| write!(f, "; {}", obstacle.in_words()))
     }

@@ -1,8 +1,8 @@
-//! The stopping rule against known optima. The whole table: `cargo run --release -p mcsa-bench-suite --example false_stops`.
+//! The stopping rule against known optima. The whole tables: `cargo run --release -p mcsa-estimators --example false_stops`.
 
-use mcsa::{Estimator, LogDensity, Seed};
+use mcsa::{Estimator, Family, LogDensity, Seed};
 use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Stationary, jsa, pmcsa};
-use mcsa_families::{Defence, MeanField, Tail};
+use mcsa_families::{Defence, FullRank, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, Student};
 use mcsa_optim::Adam;
 
@@ -81,4 +81,47 @@ fn too_large_a_rate_is_refused() {
     let (outcome, _) = fit(&gaussian, pmcsa(1), 0.3, 1);
     let Outcome::BudgetSpent { accuracy: Some(accuracy) } = &outcome else { panic!("{outcome}") };
     assert_eq!(accuracy.obstacle, Some(Obstacle::Rate), "{outcome}");
+}
+
+/// A standard Gaussian from its optimum, to accuracy 0.2 in at most 30 000 steps.
+fn from_the_optimum<F: Family>(family: &F, optimum: Vec<f64>, rate: f64, seed: u64) -> Outcome {
+    let target = Gaussian::standard(family.dim());
+    let optimizer = Adam::new(rate).unwrap();
+    let ascent = Ascent { target: &target, family, estimator: pmcsa(10), optimizer, seed: Seed::new(seed) };
+    let mut fit = ascent.start(optimum).unwrap();
+    ascent.run_until(&Stationary::to(0.2).unwrap(), &mut fit, 30_000, &mut []).unwrap()
+}
+
+/// Converged fits stop, however many parameters there are: 2, 90 and 300 here.
+#[test]
+fn many_parameters_stop() {
+    for dim in [1, 45, 150] {
+        let family = MeanField::new(dim);
+        let optimum = family.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
+        let outcome = from_the_optimum(&family, optimum, 0.01, 1);
+        assert!(matches!(outcome, Outcome::Converged(_)), "{dim}: {outcome}");
+    }
+}
+
+/// Also the 90 of a full covariance in 12 dimensions, for which a limit of 1.1 on every R-hat is too strict.
+#[test]
+fn full_covariances_stop() {
+    let family = FullRank::new(12);
+    let factor = faer::Mat::from_fn(12, 12, |i, j| if i == j { 1.0 } else { 0.0 });
+    for seed in 1..=3 {
+        let optimum = family.at(&[0.0; 12], factor.as_ref()).unwrap();
+        let outcome = from_the_optimum(&family, optimum, 0.01, seed);
+        assert!(matches!(outcome, Outcome::Converged(_)), "{seed}: {outcome}");
+    }
+}
+
+/// The twin: at a rate at which 90 parameters three units off cannot arrive, they drift to the end.
+#[test]
+fn parameters_under_way_do_not_stop() {
+    let family = MeanField::new(45);
+    let start = family.at(&[3.0; 45], &[1.0; 45]).unwrap();
+    let outcome = from_the_optimum(&family, start, 3e-5, 1);
+    let Outcome::BudgetSpent { accuracy: Some(accuracy) } = &outcome else { panic!("{outcome}") };
+    assert!(accuracy.r_hat > accuracy.r_hat_limit && accuracy.r_hat_limit > 1.0, "{outcome}");
+    assert_eq!(accuracy.obstacle, Some(Obstacle::Drift), "{outcome}");
 }
