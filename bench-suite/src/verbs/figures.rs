@@ -61,7 +61,7 @@ impl Figures {
             writeln!(out, "failed: {error}")?;
         }
         if errors.len() > SHOWN {
-            writeln!(out, "failed: {} more; results/*/manifest tells of all", errors.len() - SHOWN)?;
+            writeln!(out, "failed: {} jobs more", errors.len() - SHOWN)?;
         }
         let cards = self.selection.cards(&entries)?;
         let page = report::write(&self.selection.report(), &cards)?;
