@@ -6,7 +6,8 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::data::Catalogue;
-use crate::kinds::{Due, Running, Task};
+use crate::interrupt::Interrupt;
+use crate::kinds::{Running, Task};
 use crate::plan::Job;
 use crate::runner::{span, tell};
 use crate::store::{Outcome, Store};
@@ -112,8 +113,14 @@ impl Forecast {
 
     /// Runs a short piece of every task that has not been timed, on all processors. The pieces are kept in a folder, so that
     /// the next run need not time them again. Returns how many were timed; what cannot be run tells its error later, when it is
-    /// its turn.
-    pub fn calibrate(&mut self, jobs: &[&Job], catalogue: &Catalogue, folder: &Path) -> usize {
+    /// its turn. Ends early if the program is asked to end.
+    pub fn calibrate(
+        &mut self,
+        jobs: &[&Job],
+        catalogue: &Catalogue,
+        folder: &Path,
+        interrupt: &Interrupt,
+    ) -> usize {
         let mut firsts: HashMap<String, &Job> = HashMap::new();
         for job in jobs.iter().filter(|job| !self.knows(&job.task)) {
             firsts.entry(key(&job.task)).or_insert(job);
@@ -121,7 +128,8 @@ impl Forecast {
         tell(&format!("timing a piece of each of {} tasks that have no result yet", firsts.len()));
         let store = Store::new(folder);
         let pieces: Vec<&Job> = firsts.into_values().collect();
-        let found: Vec<Outcome> = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue)).collect();
+        let timed = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue, interrupt));
+        let found: Vec<Outcome> = timed.collect();
         found.iter().for_each(|outcome| self.learn(outcome));
         found.len()
     }
@@ -131,12 +139,11 @@ impl Forecast {
 const PIECE: f64 = 0.2;
 
 /// A job of the same kind, eight times as long until it takes long enough or is whole.
-fn piece(job: &Job, store: &Store, catalogue: &Catalogue) -> Option<Outcome> {
-    let progress = |_| true;
-    let checkpoint = Due::Seconds(f64::INFINITY);
-    let running = Running { store, catalogue, checkpoint, progress: &progress, last: &|_| () };
+fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt) -> Option<Outcome> {
+    let goes_on = || interrupt.code().is_none();
+    let running = Running { progress: &|_| goes_on(), ..Running::new(store, catalogue) };
     let mut length = 1;
-    loop {
+    while goes_on() {
         let mut task = job.task.of_length(length.min(job.task.length()));
         let is_whole = task == job.task;
         if let Task::Fit(fit) = &mut task {
@@ -153,6 +160,7 @@ fn piece(job: &Job, store: &Store, catalogue: &Catalogue) -> Option<Outcome> {
         }
         length *= 8;
     }
+    None
 }
 
 impl Estimate {
@@ -258,13 +266,16 @@ mod tests {
         let jobs: Vec<&Job> = jobs.iter().collect();
         let folder = std::env::temp_dir().join(format!("mcsa-forecast-{}", std::process::id()));
         let mut forecast = Forecast::default();
-        let timed = forecast.calibrate(&jobs, &catalogue, &folder);
+        let asked = Interrupt::default();
+        asked.ask();
+        assert_eq!(forecast.calibrate(&jobs, &catalogue, &folder, &asked), 0, "asked to end");
+        let timed = forecast.calibrate(&jobs, &catalogue, &folder, &Interrupt::default());
         assert_eq!(timed, 11, "each method of the table once");
         let estimate = forecast.of(&jobs).unwrap();
         assert!(estimate.seconds > 0.0 && estimate.guessed == 0, "{estimate:?}");
         // The next run finds the pieces: its estimate is the same to the last bit of the seconds.
         let mut next = Forecast::default();
-        assert_eq!(next.calibrate(&jobs, &catalogue, &folder), timed);
+        assert_eq!(next.calibrate(&jobs, &catalogue, &folder, &Interrupt::default()), timed);
         let relative = next.of(&jobs).unwrap().seconds / estimate.seconds - 1.0;
         assert!(relative.abs() < 1e-12, "{relative}");
         let _ = std::fs::remove_dir_all(&folder);

@@ -42,6 +42,7 @@ pub mod figures;
 pub mod forecast;
 pub mod grid;
 pub mod instance;
+pub mod interrupt;
 pub mod interval;
 pub mod kinds;
 pub mod look;

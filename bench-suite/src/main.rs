@@ -1,16 +1,18 @@
 //! `mcsa-bench`: runs the experiments, draws their figures and judges their claims.
-#![expect(clippy::print_stderr, reason = "a program speaks to its user")]
 
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mcsa_bench_suite::data;
+use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::theory;
 use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel};
 
 /// Runs the experiments of Markov chain score ascent, draws their figures and judges their claims.
 ///
-/// Exit codes: 0 done, 1 failed, 2 the command line was not understood.
+/// Exit codes: 0 done, 1 failed, 2 the command line was not understood, 130 or 143 interrupted by INT (Ctrl-C) or TERM: `figures`
+/// and `fit` then say how to go on. Who reads the output may stop reading: the program then ends with code 0.
 #[derive(Parser)]
 #[command(name = "mcsa-bench", version)]
 struct Program {
@@ -27,27 +29,55 @@ enum Verb {
     Theory(theory::Command),
 }
 
+/// The standard output, which remembers whether its reader has gone.
+struct Out {
+    inner: std::io::Stdout,
+    is_closed: bool,
+}
+
+impl Out {
+    fn seen<T>(&mut self, done: std::io::Result<T>) -> std::io::Result<T> {
+        self.is_closed |= done.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        done
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let done = self.inner.write(bytes);
+        self.seen(done)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let done = self.inner.flush();
+        self.seen(done)
+    }
+}
+
 fn main() -> ExitCode {
-    let mut out = std::io::stdout();
-    let result = match Program::parse().verb {
-        Verb::Figures(verb) => verb.run(&mut out),
-        Verb::Claims(verb) => verb.run(&mut out),
-        Verb::Fit(verb) => verb.run(&mut out),
-        Verb::Data(verb) => verb.run(&mut out).map_err(Exit::Failed),
-        Verb::Theory(verb) => match verb.run(&mut out) {
-            Ok(code) => return code,
-            Err(error) => Err(Exit::Failed(error)),
-        },
+    let mut out = Out { inner: std::io::stdout(), is_closed: false };
+    let (code, said) = match run(Program::parse().verb, &mut out) {
+        Ok(code) => return code,
+        Err(_) if out.is_closed => return ExitCode::SUCCESS,
+        Err(Exit::Failed(error)) => (1, error.to_string()),
+        Err(Exit::Usage(error)) => (2, error.to_string()),
+        Err(Exit::Interrupted { code, said }) => (code, said),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Exit::Failed(error)) => {
-            eprintln!("mcsa-bench: {error}");
-            ExitCode::FAILURE
-        }
-        Err(Exit::Usage(error)) => {
-            eprintln!("mcsa-bench: {error}");
-            ExitCode::from(2)
+    // Nothing is left to do when the standard error is gone too.
+    let _ = writeln!(std::io::stderr(), "mcsa-bench: {said}");
+    ExitCode::from(code)
+}
+
+fn run(verb: Verb, out: &mut Out) -> Result<ExitCode, Exit> {
+    match verb {
+        Verb::Figures(verb) => verb.run(&Interrupt::listen()?, out)?,
+        Verb::Claims(verb) => verb.run(out)?,
+        Verb::Fit(verb) => verb.run(&Interrupt::listen()?, out)?,
+        Verb::Data(verb) => verb.run(out)?,
+        Verb::Theory(verb) => {
+            let is_terminal = out.inner.is_terminal();
+            return Ok(verb.run(out, is_terminal)?);
         }
     }
+    Ok(ExitCode::SUCCESS)
 }

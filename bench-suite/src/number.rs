@@ -1,12 +1,16 @@
-//! Numbers in a file whose format knows no infinities.
+//! Numbers in JSON, which has none that are not finite: those are the words `"nan"`, `"inf"` and `"-inf"`.
 
 use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number, or the word for one that JSON lacks.
-#[derive(Serialize, Deserialize)]
+/// A number as JSON holds it: itself, or a word if it is not finite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Number(pub(crate) f64);
+
+/// What is in the file.
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
     Number(f64),
@@ -15,33 +19,62 @@ enum Written {
 
 const WORDS: [(&str, f64); 3] = [("inf", f64::INFINITY), ("-inf", f64::NEG_INFINITY), ("nan", f64::NAN)];
 
-/// Writes `inf`, `-inf` and `nan` as words.
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(value) = self;
+        let is_it = |known: f64| known == *value || (known.is_nan() && value.is_nan());
+        match WORDS.iter().find(|(_, known)| is_it(*known)) {
+            Some((word, _)) => serializer.serialize_str(word),
+            None => serializer.serialize_f64(*value),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(value) => Ok(Self(value)),
+            Written::Word(word) => {
+                let known = WORDS.iter().find(|(known, _)| *known == word);
+                let refused = || D::Error::custom(format!("{word:?} is no number"));
+                known.map(|(_, value)| Self(*value)).ok_or_else(refused)
+            }
+        }
+    }
+}
+
+/// Writes a map of numbers; for `#[serde(with = "number")]`.
 pub(crate) fn serialize<S: Serializer>(
     map: &BTreeMap<String, f64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let written = |value: f64| {
-        let word = WORDS
-            .iter()
-            .find(|(_, known)| known.to_bits() == value.to_bits() || (known.is_nan() && value.is_nan()));
-        word.map_or(Written::Number(value), |(word, _)| Written::Word((*word).to_owned()))
-    };
-    serializer.collect_map(map.iter().map(|(name, value)| (name, written(*value))))
+    serializer.collect_map(map.iter().map(|(name, value)| (name, Number(*value))))
 }
 
-/// Reads them back.
+/// Reads it back.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, f64>, D::Error> {
-    let map = BTreeMap::<String, Written>::deserialize(deserializer)?;
-    let read = |(name, written)| match written {
-        Written::Number(value) => Ok((name, value)),
-        Written::Word(word) => {
-            let known = WORDS.iter().find(|(known, _)| *known == word);
-            known
-                .map(|(_, value)| (name, *value))
-                .ok_or_else(|| D::Error::custom(format!("{word:?} is no number")))
+    let map = BTreeMap::<String, Number>::deserialize(deserializer)?;
+    Ok(map.into_iter().map(|(name, Number(value))| (name, value)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_comes_back() {
+        for value in
+            [0.0, -0.0, 1.0 / 3.0, f64::MIN_POSITIVE / 8.0, f64::MAX, f64::INFINITY, f64::NEG_INFINITY]
+        {
+            let text = serde_json::to_string(&Number(value)).unwrap();
+            let Number(back) = serde_json::from_str(&text).unwrap();
+            assert_eq!(back.to_bits(), value.to_bits(), "{text}");
         }
-    };
-    map.into_iter().map(read).collect()
+        assert_eq!(serde_json::to_string(&Number(f64::NAN)).unwrap(), "\"nan\"");
+        assert!(serde_json::from_str::<Number>("\"nan\"").unwrap().0.is_nan());
+        assert!(serde_json::from_str::<Number>("\"NaN\"").is_err());
+        assert!(serde_json::from_str::<Number>("null").is_err());
+    }
 }

@@ -1,6 +1,7 @@
 //! Running jobs side by side.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -10,12 +11,13 @@ use mcsa::Error;
 
 use crate::data::Catalogue;
 use crate::forecast::Forecast;
-use crate::kinds::{Due, Running, Task};
+use crate::interrupt::Interrupt;
+use crate::kinds::{Due, Ending, Running, Task};
 use crate::plan::Job;
 use crate::store::Store;
 
-/// Seconds between checkpoints of a job: what an interruption can cost.
-const CHECKPOINT: f64 = 20.0;
+/// Seconds between checkpoints of a job: what a kill can cost.
+pub(crate) const CHECKPOINT: f64 = 20.0;
 
 /// Where jobs run and how many at once.
 pub struct Runner<'a> {
@@ -27,12 +29,14 @@ pub struct Runner<'a> {
     pub threads: usize,
     /// What is known of the time jobs take.
     pub forecast: &'a Forecast,
+    /// Whether the program was asked to end.
+    pub interrupt: &'a Interrupt,
 }
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// Jobs that were run.
+    /// Jobs that were run to their end; not all that were asked for, if the run was interrupted.
     pub jobs: usize,
     /// On how many threads.
     pub threads: usize,
@@ -99,7 +103,8 @@ fn now() -> Instant {
 }
 
 impl Runner<'_> {
-    /// Runs the jobs, in their order, and tells of progress on the standard error stream.
+    /// Runs the jobs, in their order, and tells of progress on the standard error stream. If the program is asked to end, those
+    /// that are running write a checkpoint and end, and no other begins.
     ///
     /// # Errors
     /// If no threads can be started. What goes wrong in a job is in [`Ran::errors`].
@@ -112,19 +117,24 @@ impl Runner<'_> {
         let bar = bar(jobs.len());
         let (next, errors, clock) =
             (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Clock::of(jobs, self.forecast)));
-        let go_on = |_| true;
+        let goes_on = || self.interrupt.code().is_none();
         let running = Running {
-            store: self.store,
-            catalogue: self.catalogue,
             checkpoint: Due::Seconds(CHECKPOINT),
-            progress: &go_on,
-            last: &|_| (),
+            progress: &|_| goes_on(),
+            warn: &|warning| bar.suspend(|| tell(warning)),
+            ..Running::new(self.store, self.catalogue)
         };
         pool.broadcast(|_| {
-            while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
+            while goes_on()
+                && let Some(job) = jobs.get(next.fetch_add(1, Relaxed))
+            {
                 let since = now();
-                if let Err(error) = job.run(&running) {
-                    errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(error);
+                match job.run(&running) {
+                    Ok(Ending::Kept) => {}
+                    Ok(Ending::Interrupted) => break,
+                    Err(error) => {
+                        errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(error)
+                    }
                 }
                 let mut clock = clock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 clock.ended(job, since.elapsed().as_secs_f64());
@@ -143,15 +153,16 @@ impl Runner<'_> {
                 bar.set_message(message);
             }
         });
+        let ended = bar.position() as usize;
         bar.finish_and_clear();
         let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Ok(Ran { jobs: jobs.len(), threads, seconds: start.elapsed().as_secs_f64(), errors })
+        Ok(Ran { jobs: ended, threads, seconds: start.elapsed().as_secs_f64(), errors })
     }
 }
 
-#[expect(clippy::print_stderr, reason = "where there is no terminal, progress is a line now and then")]
+/// A line on the standard error stream. Nothing is left to do when that is gone too.
 pub(crate) fn tell(message: &str) {
-    eprintln!("{message}");
+    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 fn bar(jobs: usize) -> ProgressBar {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::evidence::Evidence;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
-use mcsa_bench_suite::kinds::{Due, Running};
+use mcsa_bench_suite::kinds::{Due, Place, Running};
 use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::provenance::{Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;
@@ -148,6 +148,8 @@ fn a_job_outlives_its_checkpoint() {
     let store = Store::new(&folder);
     // A folder in its place refuses every file, whoever asks.
     let block = |_| fs::create_dir_all(store.checkpoint_path(&job).join("x")).is_ok();
+    let warned = std::sync::Mutex::new(Vec::new());
+    let warn = |said: &str| warned.lock().expect("no panic").push(said.to_owned());
     let catalogue = Catalogue::new(None);
     job.run(&Running {
         store: &store,
@@ -155,8 +157,12 @@ fn a_job_outlives_its_checkpoint() {
         checkpoint: Due::Steps(4_000),
         progress: &block,
         last: &|_| (),
+        place: Place::BesideResults,
+        warn: &warn,
     })
     .expect("the job goes on");
+    let warned = warned.into_inner().expect("no panic");
+    assert!(warned.len() == 1 && warned[0].contains("the job goes on"), "{warned:?}");
     assert!(store.holds(&job));
     let left = names(&folder.join(ID));
     assert_eq!(left.len(), 2, "{left:?}");

@@ -67,7 +67,7 @@ fn run_with(
 ) -> Result<(), Error> {
     let (store, catalogue) = (Store::new(folder), Catalogue::new(None));
     let checkpoint = Due::Steps(every);
-    job.run(&Running { store: &store, catalogue: &catalogue, checkpoint, progress, last: &|_| () })
+    job.run(&Running { checkpoint, progress, ..Running::new(&store, &catalogue) }).map(drop)
 }
 
 fn run(job: &Job, folder: &Path, every: u64) -> Result<(), Error> {

@@ -36,6 +36,31 @@ fn what_is_not_understood_has_code_2() {
     assert!(errors(&refused).contains("method: unknown field `chain`"), "{}", errors(&refused));
     assert!(errors(&["fit", "--model", "radon", "--set", "speed=3"]).contains("speed"));
     assert!(errors(&["fit", "--model", "radon", "--set", "speed"]).contains("KEY=VALUE"));
+    assert!(errors(&["fit", "--model", "radon", "--set", "=3"]).contains("a key is expected"));
+    // A wrong value is answered with its key.
+    for (setting, key) in [
+        ("method.chains=0.5", "method.chains: invalid type: floating point `0.5`"),
+        ("method.chains=-1", "method.chains: invalid value"),
+        ("optimizer.rate=fast", "optimizer.rate: invalid type: string \"fast\""),
+        ("steps=many", "steps: invalid type: string \"many\""),
+    ] {
+        let refused = ["fit", "--model", "radon", "--set", setting];
+        assert_eq!(code(&refused), 2, "{setting}");
+        assert!(errors(&refused).contains(key), "{setting}: {}", errors(&refused));
+    }
+    // What cannot fit is refused with the number that would.
+    for (method, setting) in [
+        ("pmcsa", "method.chains=9223372036854775807"),
+        ("snis", "method.samples=9223372036854775807"),
+        ("jsa", "method.transitions=1000000000"),
+    ] {
+        let refused = ["fit", "--model", "eight-schools", "--method", method, "--set", setting];
+        assert!([1, 2].contains(&code(&refused)), "{setting}");
+        assert!(errors(&refused).contains("expected at most 13421772"), "{setting}: {}", errors(&refused));
+    }
+    let threads = ["figures", "--jobs", "99999999"];
+    assert_eq!(code(&threads), 2);
+    assert!(errors(&threads).contains("0..=1024"), "{}", errors(&threads));
 }
 
 #[test]

@@ -53,13 +53,8 @@ fn run(
     go_on: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<(), Error> {
     let catalogue = Catalogue::new(None);
-    job.run(&Running {
-        store,
-        catalogue: &catalogue,
-        checkpoint: Due::Steps(checkpoint_every),
-        progress: go_on,
-        last: &|_| (),
-    })
+    let checkpoint = Due::Steps(checkpoint_every);
+    job.run(&Running { checkpoint, progress: go_on, ..Running::new(store, &catalogue) }).map(drop)
 }
 
 fn files(folder: &Path, job: &Job) -> Vec<String> {

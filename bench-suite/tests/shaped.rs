@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
-use mcsa_bench_suite::kinds::{Due, Running};
+use mcsa_bench_suite::kinds::Running;
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
 
@@ -31,15 +31,8 @@ fn outcome(folder: &str, experiment: &Experiment) -> Outcome {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shaped").join(folder);
     let (store, catalogue) = (Store::new(&folder), Catalogue::new(None));
     let plan = plan(experiment, PresetName::Quick, &catalogue).expect("a plan");
-    let running = Running {
-        store: &store,
-        catalogue: &catalogue,
-        checkpoint: Due::Steps(1_000),
-        progress: &|_| true,
-        last: &|_| (),
-    };
     store.forget(&plan.jobs[0]);
-    plan.jobs[0].run(&running).expect("it runs");
+    plan.jobs[0].run(&Running::new(&store, &catalogue)).expect("it runs");
     match store.kept(&plan.jobs[0]).expect("it can be read") {
         Kept::Fresh(outcome) => outcome,
         other => panic!("{other:?}"),

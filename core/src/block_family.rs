@@ -33,6 +33,12 @@ pub trait BlockFamily: Send + Sync {
         all_finite("params", params)
     }
 
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// `log q_lambda(z_k | x_i)` of each column, where `i` is the entry of `rows` beside it.
     ///
     /// # Panics

@@ -98,6 +98,34 @@ impl<T> Counted<T> {
         }
     }
 
+    /// Runs `look`, and forgets what was counted meanwhile: for checks and measurements whose cost is not that of a method. Evaluations
+    /// that other threads ask for meanwhile are forgotten too.
+    ///
+    /// ```
+    /// use mcsa::{Counted, LogDensity};
+    /// # struct Flat;
+    /// # impl LogDensity for Flat {
+    /// #     fn dim(&self) -> usize { 1 }
+    /// #     fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 { 0.0 }
+    /// # }
+    /// let target = Counted::new(Flat);
+    /// target.log_density(&[0.0], &mut []);
+    /// target.uncounted(|| target.log_density(&[1.0], &mut []));
+    /// assert_eq!(target.counts().log_density, 1);
+    /// ```
+    pub fn uncounted<L>(&self, look: impl FnOnce() -> L) -> L {
+        let before = self.counts();
+        let seen = look();
+        self.log_density.store(before.log_density, Relaxed);
+        self.gradient.store(before.gradient, Relaxed);
+        self.hessian_vector.store(before.hessian_vector, Relaxed);
+        self.log_prob.store(before.log_prob, Relaxed);
+        self.sample.store(before.sample, Relaxed);
+        self.score.store(before.score, Relaxed);
+        self.slope.store(before.slope, Relaxed);
+        seen
+    }
+
     /// What is being counted.
     pub fn inner(&self) -> &T {
         &self.inner
@@ -169,6 +197,9 @@ impl<P: Named> Named for Counted<P> {
 }
 
 impl<F: Family> Family for Counted<F> {
+    fn config(&self) -> String {
+        self.inner.config()
+    }
     fn dim(&self) -> usize {
         self.inner.dim()
     }
@@ -255,6 +286,9 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
 
 /// A draw is counted with its noise; its log density is free, as it is for a family.
 impl<F: Pushforward> Pushforward for Counted<F> {
+    fn config(&self) -> String {
+        self.inner.config()
+    }
     fn dim(&self) -> usize {
         self.inner.dim()
     }

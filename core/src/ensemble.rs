@@ -19,6 +19,9 @@ pub struct Ensemble {
     pub log_p: Vec<f64>,
 }
 
+/// How far a remembered density may be from one found again, relative to its size.
+const SAME_DENSITY: f64 = 1e-9;
+
 impl Ensemble {
     /// Chains at `positions`, their densities evaluated once.
     ///
@@ -45,6 +48,31 @@ impl Ensemble {
         same_length("densities of chains", chains, self.log_p.len())?;
         same_length("a chain", dim, self.positions.nrows())?;
         (0..chains).try_for_each(|j| all_finite("a chain", self.positions.as_ref().column(j)))
+    }
+
+    /// Whether the densities remembered are those of `target`, by one evaluation per chain.
+    ///
+    /// They may differ by `1e-9` of their size, since machines with other vector units add in another order.
+    ///
+    /// # Errors
+    /// If they differ by more, or one is finite and the other not: the target has other data or parameters.
+    pub fn verify<P: LogDensity + ?Sized>(&self, target: &P) -> Result<(), Error> {
+        let mut log_p = vec![0.0; self.len()];
+        let mut work = vec![0.0; target.work_len(self.len())];
+        target.log_densities(self.positions.as_ref(), &mut log_p, &mut work);
+        let is_known = |(known, found): (&f64, &f64)| {
+            let size = known.abs().max(found.abs()).max(1.0);
+            let is_near = size.is_finite() && (known - found).abs() <= SAME_DENSITY * size;
+            is_near || known == found || (known.is_nan() && found.is_nan())
+        };
+        let stranger = self.log_p.iter().zip(&log_p).position(|pair| !is_known(pair));
+        stranger.map_or(Ok(()), |j| {
+            Err(Error::invalid(format!(
+                "chain {j} remembers log density {:e} where this target has {:e}: it belongs to another target or to other data; \
+                 start a new fit, from its params if you like",
+                self.log_p[j], log_p[j]
+            )))
+        })
     }
 
     /// The number of chains.
@@ -74,5 +102,37 @@ impl Ensemble {
     pub fn place(&mut self, j: usize, z: &[f64], log_p: f64) {
         self.positions.col_as_slice_mut(j).copy_from_slice(z);
         self.log_p[j] = log_p;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Slope(f64);
+
+    impl LogDensity for Slope {
+        fn dim(&self) -> usize {
+            1
+        }
+        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+            self.0 * z[0].ln()
+        }
+    }
+
+    #[test]
+    fn remembered_densities_are_those_of_their_target() {
+        // Densities 0, 2 log 3, -inf and NaN.
+        let points = Mat::from_fn(1, 4, |_, j| [1.0, 3.0, 0.0, -1.0][j]);
+        let chains = Ensemble::new(&Slope(2.0), points).unwrap();
+        assert!(chains.verify(&Slope(2.0)).is_ok() && chains.verify(&Slope(2.0 + 1e-10)).is_ok());
+        let error = chains.verify(&Slope(2.0 + 1e-8)).unwrap_err().to_string();
+        assert!(error.starts_with("chain 1 remembers log density 2.19"), "{error}");
+        assert!(error.contains("other data"), "{error}");
+        // At 0 the density is +inf instead of -inf.
+        let error = chains.verify(&Slope(-2.0)).unwrap_err().to_string();
+        assert!(error.starts_with("chain 1"), "{error}");
+        let at_zero = Ensemble { positions: Mat::zeros(1, 1), log_p: vec![-700.0] };
+        assert!(at_zero.verify(&Slope(2.0)).is_err(), "finite, and -inf now");
     }
 }

@@ -48,6 +48,29 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// If it does not: the message names what differs.
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error>;
 
+    /// Whether what a state remembers of the target is true of this one. Asked once of a state that was read from a file, at the cost
+    /// of an evaluation per chain; nothing to ask if densities are found again in every step.
+    ///
+    /// # Errors
+    /// If it is not: the state belongs to another target, or to other data.
+    fn verify(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        let _ = (target, family, state);
+        Ok(())
+    }
+
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
+    /// The configuration of the family in words, kept in checkpoints beside that of the estimator: `family.config()`, where the
+    /// family has one.
+    fn family_config(&self, family: &F) -> String {
+        let _ = family;
+        crate::type_name::<F>()
+    }
+
     /// The chains in a state, if the rule has any that move together: whoever watches a fit sees from them which chain stays.
     fn chains<'s>(&self, state: &'s Self::State) -> Option<&'s Ensemble> {
         let _ = state;

@@ -33,6 +33,12 @@ pub trait Family: Send + Sync {
         all_finite("params", params)
     }
 
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// `log q_lambda` of each column of `z`.
     ///
     /// # Panics
@@ -138,6 +144,9 @@ pub trait Reparameterised: Family {
 }
 
 impl<F: Family + ?Sized> Family for &F {
+    fn config(&self) -> String {
+        (**self).config()
+    }
     fn dim(&self) -> usize {
         (**self).dim()
     }

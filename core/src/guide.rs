@@ -38,6 +38,12 @@ impl<G: Guide + ?Sized> Guide for &mut G {
 /// The kernel then proposes from the guarded guide, while scores are still those of the family: what is fitted does
 /// not change.
 pub trait Guard: Send + Sync {
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// Numbers of lent memory for batches of so many columns.
     fn work_len(&self, columns: usize) -> usize;
 
@@ -55,6 +61,10 @@ pub trait Guard: Send + Sync {
 }
 
 impl Guard for () {
+    fn config(&self) -> String {
+        "()".into()
+    }
+
     fn work_len(&self, _: usize) -> usize {
         0
     }

@@ -59,12 +59,41 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// If the points do not fit the target, are not finite, or the configuration is impossible.
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error>;
 
+    /// Chains that start at the columns of `positions`, and whatever else the state holds drawn from its stationary law
+    /// given them; chain `j` draws from lane `j`.
+    ///
+    /// A kernel on an extended space overrides this: pseudo-marginal Metropolis-Hastings keeps an unbiased estimate `p(z) w`
+    /// beside the point, and given `z` the noise `w` has the size-biased law `w g(w) dw`, not the law `g` of a fresh estimate.
+    /// For every kernel without such variables it is [`init`](Self::init) and draws nothing.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init).
+    fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
+        let _ = lanes;
+        self.init(target, positions)
+    }
+
     /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
     ///
     /// # Errors
     /// If it does not: the message names what differs.
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
         state.chains().check(target.dim(), chains)
+    }
+
+    /// Whether what a state remembers of the target is true of this one. Asked once of a state that was read from a file, at the cost
+    /// of an evaluation per chain. A kernel whose remembered densities are random estimates says `Ok(())`.
+    ///
+    /// # Errors
+    /// If it is not: the state belongs to another target, or to other data.
+    fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
+        state.chains().verify(target)
+    }
+
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
     }
 
     /// One transition of every chain.

@@ -28,6 +28,7 @@ pub mod bits;
 mod block_family;
 mod chacha;
 mod columns;
+mod config;
 mod counted;
 mod ensemble;
 mod error;
@@ -52,6 +53,7 @@ mod target;
 
 pub use block_family::{BlockFamily, BlocksAt};
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
+pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts};
 pub use ensemble::Ensemble;
 pub use error::{Error, all_finite, fits_in_memory, same_length};

@@ -20,6 +20,19 @@ pub trait Optimizer: Send + Sync {
     /// If it does not: the message names what differs.
     fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error>;
 
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
+    /// The averaged lambda that a state holds, if the rule averages its path and has begun to. A rule around another one
+    /// asks that one.
+    fn average<'s>(&self, state: &'s Self::State) -> Option<&'s [f64]> {
+        let _ = state;
+        None
+    }
+
     /// Moves `params` uphill along `direction`.
     ///
     /// # Panics

@@ -85,6 +85,12 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
         Self: 'a,
         P: 'a;
 
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// The family on this model.
     fn on<'a>(&'a self, model: &'a P) -> Self::On<'a>;
 }

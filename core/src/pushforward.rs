@@ -33,6 +33,12 @@ pub trait Pushforward: Send + Sync {
         all_finite("params", params)
     }
 
+    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
+    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    fn config(&self) -> String {
+        crate::type_name::<Self>()
+    }
+
     /// The dimension of the noise.
     fn noise_dim(&self) -> usize {
         self.dim()
@@ -76,6 +82,9 @@ pub trait Pushforward: Send + Sync {
 }
 
 impl<F: Pushforward + ?Sized> Pushforward for &F {
+    fn config(&self) -> String {
+        (**self).config()
+    }
     fn dim(&self) -> usize {
         (**self).dim()
     }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use mcsa::{Error, Estimator, Optimizer, Seed, Stream, bits, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
+use crate::configs::{self, Configs};
 use crate::iterates::Iterates;
 use crate::watch::positions;
 use crate::{Observer, Outcome, View, Watch};
@@ -31,8 +32,16 @@ pub struct Ascent<'a, P: ?Sized, F: ?Sized, E, O> {
 }
 
 /// What moves in a fit, and all of it: this is the checkpoint.
+///
+/// It belongs to the target, the family, the estimator, the optimiser and the seed it was started with, and says so: their
+/// configurations are kept, and compared whenever it is run. The data of a target are recognised by the log density at the chains:
+/// when a fit that was read from a file is first used it is evaluated again, once, where the estimator remembers it.
+///
+/// It is read by any format of serde. One that keeps the states of other types is refused with a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fit<S, O> {
+    #[serde(deserialize_with = "configs::read::<S, O, _>")]
+    configs: Configs,
     seed: Seed,
     step: u64,
     #[serde(with = "bits::vector")]
@@ -41,7 +50,26 @@ pub struct Fit<S, O> {
     optimizer: O,
     watch: Watch,
     iterates: Option<Iterates>,
+    #[serde(with = "bits::scalar")]
+    reach: f64,
+    #[serde(skip)]
+    verified: Verified,
 }
+
+/// Whether what a fit remembers of its target was compared with the target since it was read from a file. Not a part of its value.
+#[derive(Debug, Clone, Copy, Default)]
+struct Verified(bool);
+
+impl PartialEq for Verified {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// How many times farther than it began a lambda may go, as for the climb of `Lbfgs`.
+const FARTHEST: f64 = 1e10;
+/// Steps in a row without anything finite after which a run ends.
+const BLIND: u64 = 256;
 
 impl<S, O> Fit<S, O> {
     /// Steps made, those included whose direction was refused.
@@ -94,16 +122,69 @@ where
         let optimizer = self.optimizer.init(params.len());
         let chains = self.estimator.chains(&estimator).map_or(0, |chains| chains.len());
         let watch = Watch::new(params.len(), chains);
-        Ok(Fit { seed: self.seed, step: 0, params, estimator, optimizer, watch, iterates: None })
+        let reach = FARTHEST * params.iter().fold(1.0_f64, |reach, param| reach.max(param.abs()));
+        Ok(Fit {
+            configs: self.configs(),
+            seed: self.seed,
+            step: 0,
+            params,
+            estimator,
+            optimizer,
+            watch,
+            iterates: None,
+            reach,
+            verified: Verified(true),
+        })
+    }
+
+    fn configs(&self) -> Configs {
+        let family = self.estimator.family_config(self.family);
+        Configs::of::<P, E::State, O::State>(family, self.estimator.config(), self.optimizer.config())
+    }
+
+    /// Gives the fit to this estimator and optimiser, on purpose: to go on with another rate, or another step size of a kernel. The
+    /// states stay and have to fit; so do target, family and seed. What a [`Stationary`](crate::Stationary) rule saw of the path before
+    /// is kept: it waits until the new part outweighs the old.
+    ///
+    /// ```
+    /// use mcsa::Seed;
+    /// use mcsa_estimators::{Ascent, pmcsa};
+    /// use mcsa_families::MeanField;
+    /// use mcsa_models::Gaussian;
+    /// use mcsa_optim::Adam;
+    /// let (target, family) = (Gaussian::standard(1), MeanField::new(1));
+    /// let with_rate = |rate| -> Result<_, mcsa::Error> {
+    ///     let (estimator, optimizer, seed) = (pmcsa(4), Adam::new(rate)?, Seed::new(1));
+    ///     Ok(Ascent { target: &target, family: &family, estimator, optimizer, seed })
+    /// };
+    /// let mut fit = with_rate(0.1)?.start(vec![0.0; 2])?;
+    /// with_rate(0.1)?.run(&mut fit, 10, &mut [])?;
+    /// let error = with_rate(0.01)?.run(&mut fit, 10, &mut []).unwrap_err();
+    /// assert!(error.to_string().contains("made with another optimizer"));
+    /// with_rate(0.01)?.adopt(&mut fit)?;
+    /// with_rate(0.01)?.run(&mut fit, 10, &mut [])?;
+    /// # Ok::<(), mcsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If seed, target or family differ, or the states do not fit.
+    pub fn adopt(&self, fit: &mut Fit<E::State, O::State>) -> Result<(), Error> {
+        let configs = self.configs();
+        fit.configs
+            .may_become(&configs)
+            .and_then(|()| self.fits(fit))
+            .map_err(|error| error.within("Ascent"))?;
+        (fit.configs, fit.verified) = (configs, Verified(true));
+        Ok(())
     }
 
     /// Makes `steps` more steps, or fewer if something ends the run before. Nothing is allocated per step.
     ///
-    /// A direction that is not finite, and a step to an impossible lambda, are outcomes: lambda is then where the last good
-    /// step left it.
+    /// A direction that is not finite, and a step to a lambda that is impossible or out of all proportion, are outcomes: lambda is
+    /// then where the last good step left it. So is seeing nothing finite for 256 steps in a row.
     ///
     /// # Errors
-    /// If the fit belongs to another seed, target, family or estimator.
+    /// If the fit belongs to another seed, target, family, estimator or optimiser: the message names the difference.
     pub fn run(
         &self,
         fit: &mut Fit<E::State, O::State>,
@@ -123,6 +204,7 @@ where
         decide: &mut Decide<'_, E::State, O::State>,
     ) -> Result<Option<Outcome>, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
+        fit.verified = Verified(true);
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let mut direction = vec![0.0; fit.params.len()];
         let mut before = fit.params.clone();
@@ -157,6 +239,14 @@ where
                 fit.params.copy_from_slice(&before);
                 return Ok(Some(Outcome::Diverged { step, parameter, reason: error.to_string() }));
             }
+            if let Some(parameter) = fit.params.iter().position(|param| param.abs() > fit.reach) {
+                let (value, reach) = (fit.params[parameter], fit.reach);
+                let reason = format!(
+                    "params[{parameter}] is {value:e}, beyond {reach:e}, 1e10 times what the fit began with: a smaller rate may help"
+                );
+                fit.params.copy_from_slice(&before);
+                return Ok(Some(Outcome::Diverged { step, parameter: Some(parameter), reason }));
+            }
             let view = View { step, params: &fit.params, direction: &direction, info: &info };
             let mut wish = None;
             for observer in observers.iter_mut() {
@@ -166,6 +256,10 @@ where
             }
             // The rule sees every step, also one after which an observer stops.
             let decided = decide(fit);
+            if fit.watch.blind() >= BLIND {
+                let non_finite = fit.watch.non_finite();
+                return Ok(Some(Outcome::NothingFinite { step, steps: fit.watch.take_blind(), non_finite }));
+            }
             if let Some(outcome) = decided.or(wish.map(Outcome::Stopped)) {
                 return Ok(Some(outcome));
             }
@@ -173,8 +267,14 @@ where
         Ok(None)
     }
 
-    /// Whether a fit, as read from a file, belongs here.
+    /// Whether a fit belongs here.
     pub(crate) fn check(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
+        fit.configs.same(&self.configs())?;
+        self.fits(fit)
+    }
+
+    /// Whether the states of a fit are of the right shape; and, once after it was read from a file, whether they know this target.
+    fn fits(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
         if fit.seed != self.seed {
             return Err(Error::invalid(format!(
                 "the fit was started with seed {}, not {}",
@@ -186,6 +286,10 @@ where
         let chains = self.estimator.chains(&fit.estimator).map_or(0, |chains| chains.len());
         fit.watch.check(fit.params.len(), chains)?;
         fit.iterates.as_ref().map_or(Ok(()), |iterates| iterates.check(fit.params.len()))?;
-        self.optimizer.check(fit.params.len(), &fit.optimizer)
+        self.optimizer.check(fit.params.len(), &fit.optimizer)?;
+        match fit.verified.0 {
+            true => Ok(()),
+            false => self.estimator.verify(self.target, self.family, &fit.estimator),
+        }
     }
 }

@@ -81,6 +81,18 @@ where
     type State = ControlledState<E::State>;
     type Info = E::Info;
 
+    fn config(&self) -> String {
+        format!("Controlled {{ estimator: {}, memory: {:?} }}", self.estimator.config(), self.memory)
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        self.estimator.family_config(family)
+    }
+
+    fn verify(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        self.estimator.verify(target, family, &state.estimator)
+    }
+
     fn num_params(&self, target: &P, family: &F) -> usize {
         self.estimator.num_params(target, family)
     }

@@ -81,6 +81,14 @@ where
     type State = ();
     type Info = ElboInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
     fn num_params(&self, _: &P, family: &F) -> usize {
         family.num_params()
     }

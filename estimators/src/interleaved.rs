@@ -76,6 +76,20 @@ where
     type State = InterleavedState<A::State, B::State>;
     type Info = InterleavedInfo<A::Info, B::Info>;
 
+    fn config(&self) -> String {
+        let (often, seldom) = (self.often.config(), self.seldom.config());
+        format!("Interleaved {{ often: {often}, seldom: {seldom}, period: {} }}", self.period)
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        self.often.family_config(family)
+    }
+
+    fn verify(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        self.often.verify(target, family, &state.often)?;
+        self.seldom.verify(target, family, &state.seldom)
+    }
+
     fn num_params(&self, target: &P, family: &F) -> usize {
         self.often.num_params(target, family)
     }

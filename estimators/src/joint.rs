@@ -52,6 +52,18 @@ where
     type State = S;
     type Info = I;
 
+    fn config(&self) -> String {
+        let ScoreClimb { kernel, lanes, average, mirrored, guard } = &self.climb;
+        let (kernel, guard) = (kernel.config(), guard.config());
+        format!(
+            "Joint {{ kernel: {kernel}, lanes: {lanes}, average: {average:?}, mirrored: {mirrored}, guard: {guard} }}"
+        )
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
     fn num_params(&self, target: &M, family: &F) -> usize {
         family.num_params() + target.num_thetas()
     }
@@ -124,6 +136,14 @@ where
 {
     type State = RandomScanState;
     type Info = RandomScanInfo;
+
+    fn config(&self) -> String {
+        format!("Joint {{ climb: {:?} }}", self.climb)
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
 
     fn num_params(&self, target: &M, family: &F) -> usize {
         family.num_params() + target.num_thetas()

@@ -28,6 +28,7 @@
 //! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
 
 mod ascent;
+mod configs;
 mod controlled;
 mod dimension;
 mod elbo;

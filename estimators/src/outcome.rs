@@ -1,4 +1,4 @@
-//! Why a run ended.
+//! Outcomes of a run, with the evidence for each.
 
 use std::fmt;
 
@@ -31,12 +31,12 @@ pub enum Outcome {
         /// For how many steps it stayed, within the window.
         stayed: u64,
     },
-    /// A direction was finite, but the step along it led to an impossible lambda. Lambda is where the last good step left it; the
-    /// optimiser's memory may not be usable.
+    /// A direction was finite, but the step along it led to an impossible lambda, or to one that is `1e10` times farther from 0 than
+    /// lambda was at the start and than 1. Lambda is where the last good step left it; the optimiser's memory may not be usable.
     Diverged {
         /// The step.
         step: u64,
-        /// The first parameter that is not finite, if it is that.
+        /// The first parameter that is not finite or too far off, if it is that.
         parameter: Option<usize>,
         /// What is impossible.
         reason: String,
@@ -51,8 +51,26 @@ pub enum Outcome {
         #[serde(with = "bits::scalar")]
         value: f64,
     },
+    /// For many steps in a row nothing finite was seen: all chains stood where the log density is `-inf`, NaN or `+inf`, or no draw
+    /// had a finite one. What lambda did meanwhile says nothing of the target.
+    NothingFinite {
+        /// The step.
+        step: u64,
+        /// Consecutive steps, up to this one, in which nothing was finite.
+        steps: u64,
+        /// Evaluations so far that were NaN or `+inf`; the others were `-inf`, outside the support.
+        #[serde(with = "bits::scalar")]
+        non_finite: f64,
+    },
     /// An observer asked for it.
     Stopped(Stop),
+}
+
+impl Outcome {
+    /// Whether something went wrong: the run ended although neither a rule nor an observer nor the budget asked for it.
+    pub const fn is_failure(&self) -> bool {
+        matches!(self, Self::Diverged { .. } | Self::NonFinite { .. } | Self::NothingFinite { .. })
+    }
 }
 
 /// What a [`Stationary`](crate::Stationary) rule knows of the averaged iterate.
@@ -157,6 +175,11 @@ impl fmt::Display for Outcome {
             Self::NonFinite { step, parameter, value } => {
                 write!(f, "direction[{parameter}] is {value} at step {step}")
             }
+            Self::NothingFinite { step, steps, non_finite } => write!(
+                f,
+                "no finite log density in the {steps} steps up to {step}; {non_finite} evaluations were NaN or +inf, the others lay \
+                 outside the support: start where the target has mass"
+            ),
             Self::Stopped(stop) => write!(f, "stopped by an observer: {}", stop.reason),
         }
     }

@@ -107,6 +107,14 @@ where
     type State = Paths;
     type Info = K::Info;
 
+    fn config(&self) -> String {
+        format!("PathClimb {{ smc: {}, lanes: {} }}", self.smc.config(), self.lanes)
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
     fn num_params(&self, target: &P, family: &F) -> usize {
         family.on(target).num_params()
     }
@@ -155,6 +163,14 @@ where
 {
     type State = Paths;
     type Info = K::Info;
+
+    fn config(&self) -> String {
+        format!("Joint {{ smc: {}, lanes: {} }}", self.climb.smc.config(), self.climb.lanes)
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        PathFamily::<M::At<'static>>::config(family)
+    }
 
     fn num_params(&self, target: &M, family: &F) -> usize {
         family.on(&target.anywhere()).num_params() + target.num_thetas()

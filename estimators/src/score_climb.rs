@@ -115,6 +115,22 @@ where
     type State = K::State;
     type Info = K::Info;
 
+    fn config(&self) -> String {
+        let Self { kernel, lanes, average, mirrored, guard } = self;
+        let (kernel, guard) = (kernel.config(), guard.config());
+        format!(
+            "ScoreClimb {{ kernel: {kernel}, lanes: {lanes}, average: {average:?}, mirrored: {mirrored}, guard: {guard} }}"
+        )
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
+    fn verify(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {
+        self.kernel.verify(target, state).map_err(|error| error.within("ScoreClimb"))
+    }
+
     fn num_params(&self, _: &P, family: &F) -> usize {
         family.num_params()
     }
@@ -150,7 +166,7 @@ where
         let mut work = vec![0.0; family.work_len(self.lanes)];
         family.sample_into(params, lanes, batch_mut(&mut points, dim, self.lanes), &mut log_q, &mut work);
         let positions = Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]);
-        self.kernel.init(target, positions).map_err(|error| error.within("ScoreClimb"))
+        self.kernel.start(target, positions, lanes).map_err(|error| error.within("ScoreClimb"))
     }
 
     fn check(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {

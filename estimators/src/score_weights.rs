@@ -158,6 +158,18 @@ where
     type State = ();
     type Info = ScoreWeightsInfo;
 
+    fn config(&self) -> String {
+        let Self { samples, weighting, mirrored, guard } = self;
+        let guard = guard.config();
+        format!(
+            "ScoreWeights {{ samples: {samples}, weighting: {weighting:?}, mirrored: {mirrored}, guard: {guard} }}"
+        )
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
     fn num_params(&self, _: &P, family: &F) -> usize {
         family.num_params()
     }

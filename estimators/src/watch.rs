@@ -119,6 +119,11 @@ impl Watch {
         self.blind
     }
 
+    /// As [`blind`](Self::blind), and begins to count anew.
+    pub(crate) fn take_blind(&mut self) -> u64 {
+        std::mem::take(&mut self.blind)
+    }
+
     /// The largest `log p - log q` of the last steps, 512 to 1024 of them, each at the lambda of its step.
     pub fn log_weight_top(&self) -> Option<f64> {
         let top = self.weights[0].top.max(self.weights[1].top);

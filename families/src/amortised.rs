@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, numeric};
+use mcsa::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, checksum, numeric};
 
 /// A linear map from the features of a datum to the params of a family: what is learned from one datum serves all.
 ///
@@ -69,7 +69,22 @@ impl<F: Family> Amortised<F> {
     }
 }
 
+/// Features that a configuration is recognised by, about.
+const SAMPLED: usize = 4096;
+
 impl<F: Family> BlockFamily for Amortised<F> {
+    fn config(&self) -> String {
+        // Features may be many: a checksum of some of them tells other data in most cases, and costs little.
+        let (rows, data) = (self.features.nrows(), self.features.ncols());
+        let apart = (rows * data / SAMPLED).max(1);
+        let some = (0..rows * data).step_by(apart).map(|k| self.features[(k % rows, k / rows)]);
+        let sum = checksum(some.flat_map(|x| x.to_bits().to_le_bytes()));
+        format!(
+            "Amortised {{ family: {}, features: {rows} x {data}, checksum: {sum:016x} }}",
+            self.family.config()
+        )
+    }
+
     fn num_blocks(&self) -> usize {
         self.features.ncols()
     }

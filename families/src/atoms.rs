@@ -119,6 +119,10 @@ impl Atoms {
 }
 
 impl Family for Atoms {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.points.nrows()
     }

@@ -64,6 +64,10 @@ impl Defence {
 }
 
 impl Guard for Defence {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn work_len(&self, columns: usize) -> usize {
         Self::work_len(columns)
     }

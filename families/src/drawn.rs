@@ -24,6 +24,10 @@ pub struct Drawn<F>(
 );
 
 impl<F: Reparameterised> Pushforward for Drawn<F> {
+    fn config(&self) -> String {
+        format!("Drawn({})", self.0.config())
+    }
+
     fn dim(&self) -> usize {
         self.0.dim()
     }

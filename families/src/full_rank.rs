@@ -137,6 +137,10 @@ pub(crate) fn invert(scales: &mut [f64]) {
 }
 
 impl Family for FullRank {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

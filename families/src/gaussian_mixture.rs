@@ -218,6 +218,10 @@ impl GaussianMixture {
 }
 
 impl Family for GaussianMixture {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

@@ -115,6 +115,10 @@ impl LowRank {
 }
 
 impl Family for LowRank {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

@@ -79,6 +79,10 @@ impl MeanField {
 }
 
 impl Family for MeanField {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

@@ -181,6 +181,10 @@ fn radius(eps: &[f64]) -> f64 {
 }
 
 impl<D: Dof> Family for MultivariateT<D> {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

@@ -30,6 +30,10 @@ impl<F: Family> PerDatum<F> {
 }
 
 impl<F: Family> BlockFamily for PerDatum<F> {
+    fn config(&self) -> String {
+        format!("PerDatum {{ family: {}, data: {} }}", self.family.config(), self.data)
+    }
+
     fn num_blocks(&self) -> usize {
         self.data
     }

@@ -162,6 +162,10 @@ impl<D: Dof> StudentT<D> {
 }
 
 impl<D: Dof> Family for StudentT<D> {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

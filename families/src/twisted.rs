@@ -25,6 +25,10 @@ use crate::normal::LN_SQRT_2PI;
 pub struct Twisted;
 
 impl<P: GaussianDynamics> PathFamily<P> for Twisted {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     type On<'a>
         = TwistedChain<&'a P>
     where

@@ -129,6 +129,10 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
     type State = CisState;
     type Info = CisInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, chains: usize) -> usize {
         chains.saturating_mul(self.candidates)
     }

@@ -1,4 +1,4 @@
-//! Two kernels as one.
+//! Compositions of two kernels: one after the other, or one of the two at random.
 
 use faer::Mat;
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
@@ -56,6 +56,20 @@ impl<A, B> Mixture<A, B> {
     }
 }
 
+impl<A, B> Cycle<A, B> {
+    /// What a configuration says beside its kernels.
+    fn rest(&self) -> String {
+        String::new()
+    }
+}
+
+impl<A, B> Mixture<A, B> {
+    /// What a configuration says beside its kernels.
+    fn rest(&self) -> String {
+        format!(", weight: {:?}", self.weight)
+    }
+}
+
 /// The states of two composed kernels. The first one's chains are where the chains are; the second is told before
 /// it moves them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +104,16 @@ macro_rules! two_kernels {
             type State = Composed<A::State, B::State>;
             type Info = Tally;
 
+            fn config(&self) -> String {
+                let (first, second) = (self.first.config(), self.second.config());
+                format!("{} {{ first: {first}, second: {second}{} }}", stringify!($name), self.rest())
+            }
+
+            fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
+                // The second kernel is handed the chains of the first before it moves them.
+                self.first.verify(target, &state.first)
+            }
+
             fn columns(&self, chains: usize) -> usize {
                 self.first.columns(chains).max(self.second.columns(chains))
             }
@@ -101,6 +125,16 @@ macro_rules! two_kernels {
             fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
                 let first = self.first.init(target, positions.clone())?;
                 Ok(Composed { first, second: self.second.init(target, positions)? })
+            }
+
+            fn start(
+                &self,
+                target: &P,
+                positions: Mat<f64>,
+                lanes: &mut [Stream],
+            ) -> Result<Self::State, Error> {
+                let first = self.first.start(target, positions.clone(), lanes)?;
+                Ok(Composed { first, second: self.second.start(target, positions, lanes)? })
             }
 
             fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa::{
     Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch,
-    batch_mut, borrow,
+    batch_mut, borrow, type_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,17 @@ impl<S: Cloud> Cloud for DelayedState<S> {
     }
 }
 
+/// The exact chains beside those of the surrogate.
+fn begin<P: LogDensity + ?Sized, S>(
+    target: &P,
+    inner: Result<S, Error>,
+    positions: Mat<f64>,
+) -> Result<DelayedState<S>, Error> {
+    let inner = inner.map_err(|error| error.within("surrogate").within("DelayedAcceptance"))?;
+    let chains = Ensemble::new(target, positions).map_err(|error| error.within("DelayedAcceptance"))?;
+    Ok(DelayedState { chains, inner, moved: false })
+}
+
 impl<P, S, K> Kernel<P> for DelayedAcceptance<K, S>
 where
     P: LogDensity + ?Sized,
@@ -76,6 +87,10 @@ where
 {
     type State = DelayedState<K::State>;
     type Info = DelayedInfo;
+
+    fn config(&self) -> String {
+        format!("DelayedAcceptance {{ inner: {}, surrogate: {} }}", self.inner.config(), type_name::<S>())
+    }
 
     fn columns(&self, chains: usize) -> usize {
         self.inner.columns(chains)
@@ -87,11 +102,11 @@ where
     }
 
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
-        let inner =
-            self.inner.init(&self.surrogate, positions.clone()).map_err(|error| error.within("surrogate"));
-        let inner = inner.map_err(|error| error.within("DelayedAcceptance"))?;
-        let chains = Ensemble::new(target, positions).map_err(|error| error.within("DelayedAcceptance"))?;
-        Ok(DelayedState { chains, inner, moved: false })
+        begin(target, self.inner.init(&self.surrogate, positions.clone()), positions)
+    }
+
+    fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
+        begin(target, self.inner.start(&self.surrogate, positions.clone(), lanes), positions)
     }
 
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {

@@ -152,6 +152,10 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
     type State = EllipticalState;
     type Info = EllipticalInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, _: usize) -> usize {
         0
     }

@@ -261,6 +261,10 @@ impl<P: Gradient + ?Sized> Kernel<P> for Hmc {
     type State = GradientEnsemble;
     type Info = HmcInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, _: usize) -> usize {
         0
     }

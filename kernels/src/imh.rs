@@ -145,6 +145,10 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
     type State = ImhState;
     type Info = ImhInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, chains: usize) -> usize {
         chains.saturating_mul(self.sweeps)
     }

@@ -93,6 +93,10 @@ impl<P: Gradient + ?Sized> Kernel<P> for Mala {
     type State = GradientEnsemble;
     type Info = HmcInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, _: usize) -> usize {
         0
     }

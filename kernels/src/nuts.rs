@@ -250,6 +250,10 @@ impl<P: Gradient + ?Sized> Kernel<P> for Nuts {
     type State = GradientEnsemble;
     type Info = NutsInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, _: usize) -> usize {
         0
     }

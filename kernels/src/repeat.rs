@@ -1,4 +1,4 @@
-//! One kernel, several times.
+//! A power of a kernel: several transitions in one step.
 
 use faer::{Mat, MatRef};
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length};
@@ -45,9 +45,30 @@ impl<S: Cloud> Cloud for RepeatState<S> {
     }
 }
 
+impl<K> Repeat<K> {
+    /// Room for the visited states, which before the first step are the starting points.
+    fn room(&self, positions: &Mat<f64>) -> Result<Mat<f64>, Error> {
+        if self.times == 0 {
+            return Err(Error::parameter("times", 0.0, "at least 1").within("Repeat"));
+        }
+        let chains = positions.ncols();
+        fits_in_memory("chains times transitions", chains.saturating_mul(self.times), positions.nrows())
+            .map_err(|error| error.within("Repeat"))?;
+        Ok(Mat::from_fn(positions.nrows(), chains * self.times, |i, k| positions[(i, k % chains)]))
+    }
+}
+
 impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
     type State = RepeatState<K::State>;
     type Info = Tally;
+
+    fn config(&self) -> String {
+        format!("Repeat {{ kernel: {}, times: {} }}", self.kernel.config(), self.times)
+    }
+
+    fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
+        self.kernel.verify(target, &state.inner)
+    }
 
     fn columns(&self, chains: usize) -> usize {
         self.kernel.columns(chains).max(chains.saturating_mul(self.times))
@@ -58,14 +79,13 @@ impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
     }
 
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error> {
-        if self.times == 0 {
-            return Err(Error::parameter("times", 0.0, "at least 1").within("Repeat"));
-        }
-        let chains = positions.ncols();
-        fits_in_memory("chains times transitions", chains.saturating_mul(self.times), target.dim())
-            .map_err(|error| error.within("Repeat"))?;
-        let visited = Mat::from_fn(positions.nrows(), chains * self.times, |i, k| positions[(i, k % chains)]);
+        let visited = self.room(&positions)?;
         Ok(RepeatState { inner: self.kernel.init(target, positions)?, visited })
+    }
+
+    fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
+        let visited = self.room(&positions)?;
+        Ok(RepeatState { inner: self.kernel.start(target, positions, lanes)?, visited })
     }
 
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {

@@ -166,6 +166,10 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
     type State = RwmState;
     type Info = RwmInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn columns(&self, _: usize) -> usize {
         0
     }

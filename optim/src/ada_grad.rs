@@ -91,6 +91,10 @@ impl From<AdaGrad> for Settings {
 impl Optimizer for AdaGrad {
     type State = AdaGradState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> AdaGradState {
         AdaGradState { steps: 0, squares: vec![0.0; num_params] }
     }

@@ -112,6 +112,10 @@ impl From<Adam> for Settings {
 impl Optimizer for Adam {
     type State = AdamState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> AdamState {
         AdamState { steps: 0, first: vec![0.0; num_params], second: vec![0.0; num_params] }
     }

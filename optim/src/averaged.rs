@@ -82,7 +82,8 @@ impl From<Averaging> for Weights {
 /// average_t = average_{t-1} + w_t (lambda_t - average_{t-1})
 /// w_t = 1 / (t - from + 1)   (tail)        w_t = (1 + power) / (t + power)   (polynomial)
 /// ```
-/// The path itself is untouched; the average is read from the state. With steps that fall more slowly than `1/t`, or not at
+/// The path itself is untouched; the average is read from the state, by [`AveragedState::average`] or through any optimiser around
+/// this one by [`Optimizer::average`]. With steps that fall more slowly than `1/t`, or not at
 /// all, the average has the least asymptotic variance any rule can have, which the last iterate has not. Begin
 /// when the path has arrived: a start far off is never forgotten by an equal average.
 ///
@@ -134,6 +135,10 @@ impl<S> AveragedState<S> {
 impl<O: Optimizer> Optimizer for Averaged<O> {
     type State = AveragedState<O::State>;
 
+    fn config(&self) -> String {
+        format!("Averaged {{ averaging: {:?}, optimizer: {} }}", self.averaging, self.optimizer.config())
+    }
+
     fn init(&self, num_params: usize) -> Self::State {
         let inner = self.optimizer.init(num_params);
         AveragedState { inner, steps: 0, has_begun: false, average: vec![0.0; num_params] }
@@ -143,6 +148,11 @@ impl<O: Optimizer> Optimizer for Averaged<O> {
         remembered("average", num_params, &state.average)
             .and_then(|()| self.optimizer.check(num_params, &state.inner))
             .map_err(|error| error.within("Averaged"))
+    }
+
+    /// Its own average, or as long as none has begun, that of the optimiser inside.
+    fn average<'s>(&self, state: &'s Self::State) -> Option<&'s [f64]> {
+        state.average().or_else(|| self.optimizer.average(&state.inner))
     }
 
     fn ascend(&self, state: &mut Self::State, params: &mut [f64], direction: &[f64]) {

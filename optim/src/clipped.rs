@@ -144,12 +144,20 @@ impl<S> ClippedState<S> {
 impl<O: Optimizer> Optimizer for Clipped<O> {
     type State = ClippedState<O::State>;
 
+    fn config(&self) -> String {
+        format!("Clipped {{ clip: {:?}, optimizer: {} }}", self.clip, self.optimizer.config())
+    }
+
     fn init(&self, num_params: usize) -> Self::State {
         ClippedState { inner: self.optimizer.init(num_params), times: 0, shortened: vec![0.0; num_params] }
     }
 
     fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error> {
         self.optimizer.check(num_params, &state.inner).map_err(|error| error.within("Clipped"))
+    }
+
+    fn average<'s>(&self, state: &'s Self::State) -> Option<&'s [f64]> {
+        self.optimizer.average(&state.inner)
     }
 
     fn ascend(&self, state: &mut Self::State, params: &mut [f64], direction: &[f64]) {
@@ -162,7 +170,7 @@ impl<O: Optimizer> Optimizer for Clipped<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adam, Sgd};
+    use crate::{Adam, Averaged, Averaging, Sgd};
 
     fn clip(clip: Clip, direction: &[f64]) -> (Vec<f64>, bool) {
         let mut clipped = vec![0.0; direction.len()];
@@ -207,6 +215,21 @@ mod tests {
         }
         assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits));
         assert_eq!((state.times(), state.inner()), (0, &alone));
+    }
+
+    /// The average of a rule inside is seen from outside; the twin: a rule that keeps none has none.
+    #[test]
+    fn the_average_inside_is_seen() {
+        let averaged = Averaged { averaging: Averaging::all(), optimizer: Sgd::new(1.0).unwrap() };
+        let clipped = Clipped { clip: Clip::norm(2.0).unwrap(), optimizer: averaged };
+        let (mut state, mut params) = (clipped.init(1), [0.0]);
+        assert_eq!(clipped.average(&state), None);
+        clipped.ascend(&mut state, &mut params, &[1.0]); // at 1
+        clipped.ascend(&mut state, &mut params, &[9.0]); // at 3
+        assert_eq!(clipped.average(&state), Some(&[2.0][..]));
+        assert_eq!(state.inner().average(), Some(&[2.0][..]));
+        let plain = Clipped { clip: Clip::norm(2.0).unwrap(), optimizer: Sgd::new(1.0).unwrap() };
+        assert_eq!(plain.average(&plain.init(1)), None);
     }
 
     #[test]

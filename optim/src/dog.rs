@@ -95,6 +95,10 @@ fn norm(values: impl Iterator<Item = f64>) -> f64 {
 impl Optimizer for Dog {
     type State = DogState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> DogState {
         DogState { steps: 0, start: vec![0.0; num_params], farthest: 0.0, squares: 0.0 }
     }

@@ -91,6 +91,10 @@ impl From<Momentum> for Settings {
 impl Optimizer for Momentum {
     type State = MomentumState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> MomentumState {
         MomentumState { steps: 0, velocity: vec![0.0; num_params] }
     }

@@ -91,6 +91,10 @@ impl From<Nesterov> for Settings {
 impl Optimizer for Nesterov {
     type State = NesterovState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> NesterovState {
         NesterovState { steps: 0, velocity: vec![0.0; num_params] }
     }

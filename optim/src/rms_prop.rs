@@ -97,6 +97,10 @@ impl From<RmsProp> for Settings {
 impl Optimizer for RmsProp {
     type State = RmsPropState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> RmsPropState {
         RmsPropState { steps: 0, squares: vec![0.0; num_params] }
     }

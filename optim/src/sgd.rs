@@ -52,6 +52,10 @@ impl Sgd {
 impl Optimizer for Sgd {
     type State = SgdState;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn init(&self, num_params: usize) -> SgdState {
         SgdState { steps: 0, num_params }
     }

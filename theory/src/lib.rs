@@ -1,19 +1,25 @@
 //! The judge: is it a Markov kernel for this target, and how fast does it forget?
 //!
-//! * On finitely many points nothing is sampled. [`transition_matrix`] leads the production code along every
-//!   branch of its decisions and adds up probabilities; a [`Transition`] then answers with exact laws,
-//!   [`closed`] forms and a [`Spectrum`]. There are no false alarms.
-//! * An [`Instance`] is a target, a guide and a statistic on atoms, in doubles or in exact fractions: kernels, their
-//!   powers, and the bias and variance of every estimator.
-//! * On continuous targets that can be drawn from exactly ([`exact`]), [`Invariance`] tests what a kernel makes
-//!   of exact draws, with a false-alarm probability for the whole suite ([`judge`]).
+//! A kernel of one's own is judged in three steps, which `examples/own_kernel.rs` shows with a right kernel and a wrong one:
+//!
+//! 1. By draws. [`judge`]`(1e-4).of(&kernel, &target)` starts chains at exact draws of a target from [`exact`] and tests that they
+//!    stay exact, independent draws. The number is the probability of a false alarm; each law that holds states the error that
+//!    it would have seen ([`Power`]). A kernel that is not reversible, or whose chains interact, says so: see [`Invariance`].
+//! 2. Exactly, if its decisions go through the verbs of the stream and its proposals come from the guide.
+//!    [`transition_matrix`] runs the same code on a [`Finite`] target along every branch and adds up probabilities; the
+//!    [`Transition`] then answers with exact laws, [`closed`] forms and a [`Spectrum`]. There are no false alarms.
+//! 3. Exactly, while the guide moves: [`transition_matrix_along`] takes one step per guide and shows what a state wrongly
+//!    remembers of older guides.
+//!
+//! Further tools:
+//!
 //! * A [`Trial`] runs a kernel twice with one thing changed that must not matter: a constant, labels, coordinates,
 //!   an interruption.
+//! * An [`Instance`] is a target, a guide and a statistic on atoms, in doubles or in exact fractions: kernels, their
+//!   powers, and the bias and variance of every estimator.
 //! * [`claims`] tries what the papers say about bias, variance and rates; [`bounds`] are those formulas as functions.
 //! * A [`Matrix`] shows which of these checks catches which mistake.
 //! * [`diagnostics`] read weights, chains and draws of a fit whose truth is unknown.
-//!
-//! `examples/judge_my_kernel.rs` judges a kernel written by a stranger, right and wrong.
 //!
 //! Every check returns a [`Verdict`] or a [`Report`], which print as one line per law.
 //!
@@ -37,6 +43,7 @@ mod matrix;
 mod number;
 mod p_value;
 mod pair;
+mod power;
 mod quadrature;
 mod sequential;
 mod spectrum;
@@ -63,4 +70,4 @@ pub use square::{Square, distance};
 pub use step::{Chain, Step};
 pub use transition::{Transition, transition_matrix, transition_matrix_along};
 pub use trial::Trial;
-pub use verdict::{Evidence, Report, Verdict};
+pub use verdict::{Evidence, Power, Report, Verdict};

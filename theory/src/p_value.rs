@@ -11,7 +11,7 @@ pub(crate) fn two_sample(a: &[f64], b: &[f64]) -> f64 {
     (2.0 * (-n * distance * distance).exp()).min(1.0)
 }
 
-pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
+fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values
@@ -31,14 +31,7 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
     gap
 }
 
-/// Where `x` stands among sorted `reference` values, between 0 and 1; ties count half.
-pub(crate) fn place(reference: &[f64], x: f64) -> f64 {
-    let below = reference.partition_point(|r| r.total_cmp(&x).is_lt());
-    let upto = reference.partition_point(|r| r.total_cmp(&x).is_le());
-    0.5 * (below + upto) as f64 / reference.len() as f64
-}
-
-/// The mean of independent bounded values is zero: the normal approximation, two-sided. Values that are all
+/// The mean of independent values is zero: the normal approximation, two-sided. Values that are all
 /// zero give 1.
 pub(crate) fn zero_mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
@@ -68,7 +61,6 @@ mod tests {
         assert_eq!(largest_gap(&a, &b), 0.25);
         assert_eq!(largest_gap(&a, &a), 0.0);
         assert_eq!(largest_gap(&[0.0, 1.0], &[2.0, 3.0]), 1.0);
-        assert!((place(&[1.0, 2.0, 2.0, 3.0], 2.0) - 0.5).abs() < 1e-15);
     }
 
     #[test]

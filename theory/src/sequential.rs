@@ -81,10 +81,29 @@ impl Sequential {
             let doubtful = beta < p_value && p_value <= beta + gamma;
             if !doubtful || stage >= self.stages {
                 let evidence = Evidence::Statistical { p_value, level: beta, draws, tests: found.tests };
-                return Verdict { law, evidence, place: found.place };
+                return Verdict { law, evidence, place: found.place, power: None };
             }
             beta /= gamma;
         }
+    }
+
+    /// The probability of an alarm, where `chance(growth, x)` is the probability that a stage of `growth` times the draws of
+    /// the first has a corrected p-value of at most `x`.
+    ///
+    /// ```
+    /// use mcsa_theory::Sequential;
+    /// let level = Sequential::at(0.05).alarm(|_, x| x.min(1.0));
+    /// assert!(level > 0.03 && level <= 0.05);
+    /// ```
+    pub fn alarm(&self, chance: impl Fn(f64, f64) -> f64) -> f64 {
+        let first = self.level / f64::from(self.stages);
+        let gamma = first.powf(1.0 / f64::from(self.stages));
+        (0..self.stages).rev().fold(0.0, |later, stage| {
+            let beta = first / gamma.powi(stage as i32);
+            let growth = if stage == 0 { 1.0 } else { self.growth as f64 };
+            let alarm = chance(growth, beta);
+            alarm + (chance(growth, beta + gamma) - alarm) * later
+        })
     }
 }
 

@@ -1,49 +1,105 @@
-//! What is looked at in a draw.
+//! Statistics of a point, and their normal scores.
 
-use mcsa::{Guide, LogDensity, Stream, one};
+use faer::MatRef;
+use mcsa::{Columns, Guide, LogDensity, Stream};
+use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Coordinates, their squares, log p, log q, the log weight, and one random projection.
+/// Coordinates, log p, log q, the log weight, and one random projection, of a batch of points.
 pub(crate) struct Statistics {
     direction: Vec<f64>,
+    log_q: Vec<f64>,
     work: Vec<f64>,
 }
 
 impl Statistics {
-    pub(crate) fn new<P: LogDensity + ?Sized>(target: &P, stream: &mut Stream) -> Self {
+    /// With memory for batches of `columns` points.
+    pub(crate) fn new<P: LogDensity + ?Sized>(target: &P, stream: &mut Stream, columns: usize) -> Self {
         let mut direction = vec![0.0; target.dim()];
         stream.normals_into(&mut direction);
-        Self { direction, work: vec![0.0; target.work_len(1)] }
+        Self { direction, log_q: vec![0.0; columns], work: vec![0.0; target.work_len(columns)] }
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.direction.len()
     }
 
     pub(crate) fn count(&self) -> usize {
-        2 * self.direction.len() + 4
+        self.direction.len() + 4
     }
 
     pub(crate) fn name(&self, k: usize) -> String {
         let dim = self.direction.len();
-        match k {
-            k if k < dim => format!("z[{k}]"),
-            k if k < 2 * dim => format!("z[{}]^2", k - dim),
-            k => ["log p", "log q", "log w", "projection"][k - 2 * dim].into(),
-        }
+        if k < dim { format!("z[{k}]") } else { ["log p", "log q", "log w", "projection"][k - dim].into() }
     }
 
-    /// Appends the statistics of `z` to `rows`, a row per statistic.
-    pub(crate) fn push<P: LogDensity + ?Sized>(
+    /// Writes the statistics of each column of `z`, statistic by statistic.
+    pub(crate) fn look<P: LogDensity + ?Sized>(
         &mut self,
         target: &P,
         guide: &mut dyn Guide,
-        z: &[f64],
-        rows: &mut [Vec<f64>],
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
     ) {
-        let log_p = target.log_density(z, &mut self.work);
-        let mut log_q = [0.0];
-        guide.log_probs(one(z), &mut log_q);
-        let projection = z.iter().zip(&self.direction).map(|(x, d)| x * d).sum();
-        let squares = z.iter().map(|x| x * x);
-        let rest = [log_p, log_q[0], log_p - log_q[0], projection];
-        for (row, value) in rows.iter_mut().zip(z.iter().copied().chain(squares).chain(rest)) {
-            row.push(value);
+        let (dim, columns) = (z.nrows(), z.ncols());
+        let (coordinates, rest) = out.split_at_mut(dim * columns);
+        for j in 0..columns {
+            z.column(j).iter().enumerate().for_each(|(i, x)| coordinates[i * columns + j] = *x);
         }
+        let (log_p, rest) = rest.split_at_mut(columns);
+        let (log_q, rest) = rest.split_at_mut(columns);
+        let (log_w, projection) = rest.split_at_mut(columns);
+        target.log_densities(z, log_p, &mut self.work);
+        guide.log_probs(z, &mut self.log_q[..columns]);
+        log_q.copy_from_slice(&self.log_q[..columns]);
+        for j in 0..columns {
+            log_w[j] = log_p[j] - log_q[j];
+            projection[j] = z.column(j).iter().zip(&self.direction).map(|(x, d)| x * d).sum();
+        }
+    }
+}
+
+/// Normal scores: the standard normal quantile of a value's place among reference values, ties counting half.
+///
+/// ```text
+/// h(x) = Phi^-1((below(x) + upto(x) + 1) / (2 n + 2)),  so that h is standard normal if x has the law of the n references
+/// ```
+///
+/// Of heavy tails and of light ones the score has every moment, and a shift or a factor of it is an error in units of a
+/// standard deviation (van der Waerden).
+pub(crate) struct Scores {
+    references: Vec<Vec<f64>>,
+    quantiles: Vec<f64>,
+}
+
+impl Scores {
+    /// A row of reference values per statistic, all of one length.
+    pub(crate) fn of(mut references: Vec<Vec<f64>>) -> Self {
+        references.iter_mut().for_each(|row| row.sort_by(f64::total_cmp));
+        let n = references.first().map_or(0, Vec::len);
+        let normal = Normal::standard();
+        let quantile = |k: usize| normal.inverse_cdf((k + 1) as f64 / (2 * n + 2) as f64);
+        Self { references, quantiles: (0..=2 * n).map(quantile).collect() }
+    }
+
+    /// The score of `x` as a value of statistic `k`.
+    pub(crate) fn score(&self, k: usize, x: f64) -> f64 {
+        let row = &self.references[k];
+        let below = row.partition_point(|r| r.total_cmp(&x).is_lt());
+        let tied = row.get(below).is_some_and(|r| r.total_cmp(&x).is_eq());
+        let upto = if tied { row.partition_point(|r| r.total_cmp(&x).is_le()) } else { below };
+        self.quantiles[below + upto]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_quantiles_of_places() {
+        let scores = Scores::of(vec![vec![3.0, 1.0, 2.0, 2.0]]);
+        assert!(scores.score(0, 2.0).abs() < 1e-12);
+        assert!((scores.score(0, 0.0) - Normal::standard().inverse_cdf(0.1)).abs() < 1e-12);
+        assert!((scores.score(0, 2.5) - Normal::standard().inverse_cdf(0.7)).abs() < 1e-12);
     }
 }

@@ -37,7 +37,8 @@ pub struct Transition {
 ///
 /// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa::Stream::accept)
 /// and [`Stream::choose`](mcsa::Stream::choose) and propose from a guide that does so too, such as
-/// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run.
+/// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. A kernel with auxiliary variables
+/// begins each branch with a draw of them, by [`Kernel::start`].
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -109,18 +110,18 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
     for from in 0..states {
         let places: Vec<usize> = digits(from).collect();
         let starts = Mat::from_fn(target.dim(), chains, |i, j| atoms[(i, places[j])]);
-        let start = kernel.init(target, starts)?;
         let mut moments = Mat::<f64>::zeros(n, n);
         let run = |lanes: &mut [Stream]| {
-            let mut state = start.clone();
+            let mut state = kernel.start(target, starts.clone(), lanes)?;
             let mut info = K::Info::default();
             for guide in guides.iter_mut() {
                 work.fill(f64::NAN);
                 info = kernel.step(target, *guide, &mut state, lanes, &mut work);
             }
-            (state, info)
+            Ok((state, info))
         };
-        found.branches += each_branch(chains, limit, run, |probability, (state, info)| {
+        found.branches += each_branch(chains, limit, run, |probability, outcome: Result<_, Error>| {
+            let (state, info) = outcome?;
             found.matrix[(from, joint_state(&state, atoms)?)] += probability;
             found.stale = found.stale.max(staleness(target, &state, &mut target_work));
             cloud_weights(&state, atoms, &mut weights)?;

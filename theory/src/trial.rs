@@ -104,7 +104,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     {
         compare("restore", || {
             let whole = self.run(self.target, guide, self.starts(), &keep)?;
-            let mut state = self.kernel.init(self.target, self.starts())?;
+            let mut lanes = self.seed.named("start").streams(self.chains, 0);
+            let mut state = self.kernel.start(self.target, self.starts(), &mut lanes)?;
             let mut parts = Vec::new();
             for t in 0..self.steps {
                 state = through(&state)?;
@@ -177,7 +178,9 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     where
         K: Kernel<T>,
     {
-        let mut state = self.kernel.init(target, starts)?;
+        let mut lanes = self.seed.named("start").streams(self.chains, 0);
+        order(&mut lanes);
+        let mut state = self.kernel.start(target, starts, &mut lanes)?;
         let mut path = Vec::with_capacity(self.steps);
         for t in 0..self.steps {
             self.step(target, guide, &mut state, t, order);

@@ -20,6 +20,41 @@ pub struct Verdict {
     pub evidence: Evidence,
     /// Where the evidence is strongest.
     pub place: String,
+    /// The error that the check would have seen, if it says.
+    pub power: Option<Power>,
+}
+
+/// The power of a check: the smallest error that it sees with a stated probability.
+///
+/// ```
+/// use mcsa_theory::Power;
+/// let power = Power { error: 0.012, of: "the mean or scale of a coordinate", probability: 0.9 };
+/// assert_eq!(power.to_string(), "an error of 1.2 % in the mean or scale of a coordinate is seen with probability 0.9");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Power {
+    /// The size of the error, 0.01 being one percent; infinite if none would be seen.
+    pub error: f64,
+    /// The quantity that is wrong, and in whose units.
+    pub of: &'static str,
+    /// The probability with which a kernel that is wrong by so much fails.
+    pub probability: f64,
+}
+
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { error, of, probability } = self;
+        if error.is_finite() {
+            let digits = usize::from(*error < 0.0995);
+            write!(
+                f,
+                "an error of {:.digits$} % in {of} is seen with probability {probability}",
+                100.0 * error
+            )
+        } else {
+            write!(f, "no error in {of} would be seen")
+        }
+    }
 }
 
 /// What a verdict rests on.
@@ -51,12 +86,12 @@ pub enum Evidence {
 impl Verdict {
     /// A verdict on a number that should be zero. NaN fails.
     pub fn exact(law: &'static str, error: f64, tolerance: f64, place: impl Into<String>) -> Self {
-        Self { law, evidence: Evidence::Exact { error, tolerance }, place: place.into() }
+        Self { law, evidence: Evidence::Exact { error, tolerance }, place: place.into(), power: None }
     }
 
     /// A check that could not be made.
     pub fn refused(law: &'static str, error: Error) -> Self {
-        Self { law, evidence: Evidence::Refused(error), place: String::new() }
+        Self { law, evidence: Evidence::Refused(error), place: String::new(), power: None }
     }
 
     /// Whether the law held. A check that could not be made did not hold.
@@ -76,7 +111,7 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { law, evidence, place } = self;
+        let Self { law, evidence, place, power } = self;
         let word = match evidence {
             Evidence::Refused(_) => "refused",
             _ if self.holds() => "holds",
@@ -92,7 +127,13 @@ impl fmt::Display for Verdict {
             }
             Evidence::Refused(error) => write!(f, "{error}")?,
         }
-        if place.is_empty() { Ok(()) } else { write!(f, ", at {place}") }
+        if !place.is_empty() {
+            write!(f, ", at {place}")?;
+        }
+        match power {
+            Some(power) if self.holds() => write!(f, "; {power}"),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -16,8 +16,11 @@ use proptest::prelude::*;
 /// Reports of this file that must hold: seven guides and two kernels.
 const REPORTS: usize = 14;
 
+/// The widest batch: four candidates of each of the judge's 16 chains.
+const COLUMNS: usize = 64;
+
 fn split() -> Invariance {
-    judge(0.25e-4).share(REPORTS)
+    judge(0.25e-4).share(REPORTS).quick()
 }
 
 fn holds(report: &Report) {
@@ -34,8 +37,8 @@ fn somewhere<F: Family>(family: &F) -> Vec<f64> {
 
 fn guides_well<F: Family>(family: &F) {
     let params = somewhere(family);
-    let mut work = vec![f64::NAN; family.work_len(8)];
-    let mut guide = At::new(family, &params, 8, &mut work).expect("params somewhere");
+    let mut work = vec![f64::NAN; family.work_len(COLUMNS)];
+    let mut guide = At::new(family, &params, COLUMNS, &mut work).expect("params somewhere");
     holds(&split().of_guided(&Imh::default(), &Banana::default(), &mut [&mut guide]));
     holds(&split().of_guided(&Cis { candidates: 4 }, &Student::default(), &mut [&mut guide]));
 }
@@ -70,10 +73,10 @@ fn heavy_tails_draw_what_they_say() {
 fn a_defensive_guide_draws_what_it_says() {
     let family = MeanField::new(2);
     let params = somewhere(&family);
-    let (mut work, mut lent) = (vec![0.0; family.work_len(8)], vec![0.0; Defence::work_len(8)]);
-    let mut inner = At::new(&family, &params, 8, &mut work).unwrap();
+    let (mut work, mut lent) = (vec![0.0; family.work_len(COLUMNS)], vec![0.0; Defence::work_len(COLUMNS)]);
+    let mut inner = At::new(&family, &params, COLUMNS, &mut work).unwrap();
     let defence = Defence::new(0.2, Tail::cauchy(2)).unwrap();
-    let mut guide = defence.around(&mut inner, 8, &mut lent).unwrap();
+    let mut guide = defence.around(&mut inner, COLUMNS, &mut lent).unwrap();
     holds(&split().of_guided(&Imh::default(), &Banana::default(), &mut [&mut guide]));
     holds(&split().of_guided(&Cis { candidates: 4 }, &Student::default(), &mut [&mut guide]));
 }
@@ -97,8 +100,8 @@ fn a_guide_that_lies_is_caught() {
     }
     let family = MeanField::new(2);
     let params = somewhere(&family);
-    let mut work = vec![0.0; family.work_len(8)];
-    let mut guide = Lying(At::new(&family, &params, 8, &mut work).unwrap());
+    let mut work = vec![0.0; family.work_len(COLUMNS)];
+    let mut guide = Lying(At::new(&family, &params, COLUMNS, &mut work).unwrap());
     assert!(split().of_guided(&Imh::default(), &Banana::default(), &mut [&mut guide]).fails());
 }
 

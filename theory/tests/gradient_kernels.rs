@@ -14,7 +14,7 @@ use mcsa_theory::{Invariance, Report, Shifted, Trial, judge};
 const REPORTS: usize = 34;
 
 fn split() -> Invariance {
-    judge(0.25e-4).share(REPORTS)
+    judge(0.25e-4).share(REPORTS).draws(8_192).steps(16)
 }
 
 fn holds(report: &Report) {
@@ -30,7 +30,7 @@ fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
     holds(&split().of(&Rwm::new(0.8).expect("a step size"), target));
     holds(&split().of(&Mala::new(0.7).expect("a step size"), target));
     holds(&split().of(&hmc(0.4, Selection::EndPoint), target));
-    holds(&split().chains(2).of(&hmc(0.4, Selection::Multinomial), target));
+    holds(&split().of(&hmc(0.4, Selection::Multinomial), target));
     // The doubling favours the newer half of a trajectory: invariant, and reversible only by accident.
     holds(&split().not_reversible().of(&Nuts::new(0.4).expect("a step size"), target));
     holds(&split().of(&Elliptical::new(GaussianPrior::standard(target.dim())), target));
@@ -67,12 +67,12 @@ fn compositions_forget_old_gradients() {
     let target = Banana::default();
     let mala = Mala::new(0.7).unwrap();
     let cycle = Cycle { first: Imh::default(), second: mala.clone() };
-    holds(&split().not_reversible().steps(4).of(&cycle, &target));
+    holds(&split().not_reversible().of(&cycle, &target));
     let cycle = Cycle { first: mala, second: Imh::default() };
-    holds(&split().not_reversible().steps(4).of(&cycle, &target));
+    holds(&split().not_reversible().of(&cycle, &target));
     let hmc = hmc(0.4, Selection::Multinomial);
     let either = kernels::Mixture::new(0.5, hmc.clone(), Imh::default()).unwrap();
-    holds(&split().steps(4).of(&either, &target));
+    holds(&split().interacting().of(&either, &target));
     holds(&split().of(&Repeat { kernel: hmc, times: 2 }, &target));
 }
 

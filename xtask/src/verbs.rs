@@ -74,6 +74,7 @@ pub(crate) const VERBS: [Verb; 9] = [
                   --set KEY=VALUE    a setting: `method.chains=20`, `optimizer.rate=0.1`, `steps=2000`; repeatable\n\
                   --seed N           the seed\n\
                   --out FILE         where to write\n\
+                  --checkpoint FILE  where an interrupted fit is kept, and goes on from\n\
                   --list-models, --list-methods\n\n\
                   Its own help: `cargo xtask fit -- --help`.",
         check: anything,

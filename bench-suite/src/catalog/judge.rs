@@ -38,6 +38,9 @@ pub(super) struct Divergence {
 
 impl Divergence {
     pub(super) fn new(target: &models::Gaussian) -> Result<Self, Error> {
+        if target.dim() == 0 {
+            return Err(Error::parameter("dim", 0.0, "at least 1"));
+        }
         let variances: Vec<f64> = (0..target.dim()).map(|i| target.variance(i)).collect();
         let floor = target.mean_field_floor();
         let covariance = target.covariance();

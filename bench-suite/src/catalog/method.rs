@@ -145,6 +145,9 @@ impl Method {
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
     ];
 
+    /// The one method that fits nothing but paths.
+    pub const ALONG_PATHS: &'static str = "smc";
+
     /// The name, as files write it.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -11,6 +11,10 @@ use mcsa::{Columns, ColumnsMut, Error, Guard, Guide, Stream, numeric};
 pub(super) struct FromPrior;
 
 impl Guard for FromPrior {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn work_len(&self, _: usize) -> usize {
         0
     }

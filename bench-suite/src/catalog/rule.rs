@@ -47,6 +47,19 @@ macro_rules! rules {
                 }
             }
 
+            fn config(&self) -> String {
+                match self {
+                    $(Self::$variant(rule) => rule.config()),+
+                }
+            }
+
+            fn average<'s>(&self, state: &'s RuleState) -> Option<&'s [f64]> {
+                match (self, state) {
+                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.average(state),)+
+                    _ => None,
+                }
+            }
+
             fn ascend(&self, state: &mut RuleState, params: &mut [f64], direction: &[f64]) {
                 match (self, state) {
                     $((Self::$variant(rule), RuleState::$variant(state)) => rule.ascend(state, params, direction),)+

@@ -43,15 +43,20 @@ impl Average {
     /// The params of these moments; of a family that is not mean-field those without correlation.
     pub(super) fn params(&self, family: &dyn Gaussian) -> Result<Vec<f64>, Error> {
         let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
-        let mut rho = scales.clone();
-        family.link().inverses_into(&scales, &mut rho)?;
-        family.assemble(&self.mean, &rho, &mut || 0.0)
+        params(family, &self.mean, &scales)
     }
 
     /// `mean[k]` and `log_scale[k]` of each coordinate.
     pub(super) fn record(&self, values: &mut BTreeMap<String, f64>) {
         record(&self.mean, &self.variance, values);
     }
+}
+
+/// The params of independent coordinates with these means and scales.
+pub(super) fn params(family: &dyn Gaussian, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
+    let mut rho = scales.to_vec();
+    family.link().inverses_into(scales, &mut rho)?;
+    family.assemble(mean, &rho, &mut || 0.0)
 }
 
 /// `mean[k]` and `log_scale[k]` of each coordinate.

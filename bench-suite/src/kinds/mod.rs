@@ -3,17 +3,24 @@
 
 mod auxiliary;
 mod average;
+mod checkpoints;
+mod climb;
 mod counted_volatility;
 mod fit;
 mod paths;
 mod propagation;
+mod running;
 mod scatter;
 mod shaped;
+mod spent;
+mod staged;
+mod sums;
 mod trace;
 mod variance;
 
 pub use fit::{Fit, Fits};
 pub use paths::{PathFit, PathFits, Scoring};
+pub use running::{Due, Place, Running};
 pub use scatter::{Scatter, Scatters, Setting};
 pub use shaped::{Schedule, ShapedFit, Shapes, Stage, Warm};
 pub use trace::{Spacing, Trace};
@@ -25,10 +32,9 @@ use mcsa::{Counts, Error, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Method, Target};
-use crate::data::Catalogue;
 use crate::experiment::{Experiment, Preset};
 use crate::plan::Job;
-use crate::store::{Ended, Row, Store};
+use crate::store::{Ended, Row};
 
 /// What one job does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,29 +50,6 @@ pub enum Task {
     Shaped(ShapedFit),
     /// A fit along a path.
     Path(PathFit),
-}
-
-/// How a job is run, beyond what determines its result.
-pub struct Running<'a> {
-    /// Where results and checkpoints go.
-    pub store: &'a Store,
-    /// Where data come from.
-    pub catalogue: &'a Catalogue,
-    /// When a checkpoint is due.
-    pub checkpoint: Due,
-    /// Told the work done since the last call, as counted by [`Task::work`]; returns whether to go on.
-    pub progress: &'a (dyn Fn(u64) -> bool + Sync),
-    /// Shown lambda when a fit ends.
-    pub last: &'a (dyn Fn(&[f64]) + Sync),
-}
-
-/// When a checkpoint is due.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Due {
-    /// After so many steps.
-    Steps(u64),
-    /// After so many seconds.
-    Seconds(f64),
 }
 
 /// What a job comes to: rows, and how it ended.
@@ -131,8 +114,8 @@ impl Task {
     /// How much there is to do, in about equal parts: for progress and estimates of time.
     pub fn work(&self) -> u64 {
         match self {
-            Self::Fit(fit) => fit.steps * fit.method.effort(),
-            Self::Variance(variance) => variance.transitions * variance.method.effort(),
+            Self::Fit(fit) => fit.work(),
+            Self::Variance(variance) => variance.work(),
             Self::Scatter(scatter) => scatter.work(),
             Self::Shaped(fit) => fit.work(),
             Self::Path(path) => path.work(),
@@ -178,27 +161,36 @@ impl Task {
     pub(crate) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
         match self {
             Self::Fit(fit) => fit.run(job, running),
-            Self::Variance(variance) => variance.run(job.seed, running).map(Some),
-            Self::Scatter(scatter) => scatter.run(job, running).map(Some),
-            Self::Shaped(fit) => fit.run(job, running).map(Some),
-            Self::Path(path) => path.run(job, running).map(Some),
+            Self::Variance(variance) => variance.run(job, running),
+            Self::Scatter(scatter) => scatter.run(job, running),
+            Self::Shaped(fit) => fit.run(job, running),
+            Self::Path(path) => path.run(job, running),
         }
     }
 }
 
+/// What a run of a job leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Its result, kept.
+    Kept,
+    /// A checkpoint, with which the next run goes on.
+    Interrupted,
+}
+
 impl Job {
-    /// Runs the job and keeps its rows, unless it was interrupted.
+    /// Runs the job and keeps its rows, unless it is interrupted.
     ///
     /// # Errors
     /// If its parts do not fit each other, data are absent, or the disk refuses. A fit that diverges is not an error: it is
     /// a result, and kept.
-    pub fn run(&self, running: &Running<'_>) -> Result<(), Error> {
+    pub fn run(&self, running: &Running<'_>) -> Result<Ending, Error> {
         let place = |error: Error| {
             error.within(format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate))
         };
         match self.task.run(self, running).map_err(place)? {
-            Some((rows, ended)) => running.store.keep(self, &rows, &ended),
-            None => Ok(()),
+            Some((rows, ended)) => running.store.keep(self, &rows, &ended).map(|()| Ending::Kept),
+            None => Ok(Ending::Interrupted),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Fits of paths, with the parameters of the model beside lambda.
 
-use mcsa::{ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace};
-use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
+use mcsa::{ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace, Stream, bits};
+use mcsa_estimators::{Ascent, Fit as State, Joint, Outcome, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
 use mcsa_models::Theta;
 use serde::{Deserialize, Serialize};
 
+use super::checkpoints::Checkpoints;
 use super::counted_volatility::CountedVolatility;
+use super::spent::{Meter, Spent};
 use super::{Done, Running, aside, now};
 use crate::catalog::{Method, Rule, Target};
 use crate::experiment::Preset;
@@ -114,45 +116,122 @@ impl PathFits {
 }
 
 impl PathFit {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        let checkpoints = Checkpoints::new(job, running);
         // Methods meet the same chance, currencies do not.
         let seed = job.seed.named(self.target.label());
         let target = CountedVolatility::new(self.target.volatility(running.catalogue)?);
-        let done = match self.method {
-            Method::Msc { fresh } => self.climb(msc_paths(fresh + 1), &target, seed),
-            Method::Smc { particles } => self.climb(smc_paths(particles)?, &target, seed),
+        let scene = Scene { fit: self, checkpoints, target: &target, seed };
+        match self.method {
+            Method::Msc { fresh } => scene.climb(msc_paths(fresh + 1)),
+            Method::Smc { particles } => scene.climb(smc_paths(particles)?),
             _ => Err(Error::invalid(format!("{} moves no paths", self.method.kind()))),
-        }?;
-        (running.progress)(self.work());
-        Ok(done)
+        }
     }
 
     pub(super) fn work(&self) -> u64 {
-        // A step moves as many states as there are particles, and a filter as many as it has.
-        let filters = 2 * self.scoring.filters * self.scoring.particles as u64;
-        (self.steps * self.method.budget() as u64 * 20 + filters) / 1000
+        self.work_of(self.steps, 2 * self.scoring.filters)
     }
 
-    fn climb<K: PathKernel>(
-        &self,
-        climb: PathClimb<K>,
-        target: &CountedVolatility,
-        seed: Seed,
-    ) -> Result<Done, Error> {
-        let since = now();
-        let (estimator, optimizer) = (Joint { climb }, self.optimizer.clone());
-        let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: aside(seed, "fit") };
+    /// A step moves as many states as there are particles, and a filter as many as it has.
+    fn work_of(&self, steps: u64, filters: u64) -> u64 {
+        (steps * self.method.budget() as u64 * 20 + filters * self.scoring.particles as u64) / 1000
+    }
+}
+
+/// What stays while a fit goes on.
+struct Scene<'s> {
+    fit: &'s PathFit,
+    checkpoints: Checkpoints<'s>,
+    target: &'s CountedVolatility,
+    seed: Seed,
+}
+
+/// `log Z-hat` of each filter so far.
+#[derive(Default, Serialize, Deserialize)]
+struct Scores {
+    /// By bootstrap filters.
+    #[serde(with = "bits::vector")]
+    own: Vec<f64>,
+    /// By the filters that were published.
+    #[serde(with = "bits::vector")]
+    published: Vec<f64>,
+}
+
+/// The fit, how it ended if it did, the filters so far, and what all cost.
+type Checkpoint<S, O> = (State<S, O>, Option<Outcome>, Scores, Spent);
+
+impl Scores {
+    fn count(&self) -> u64 {
+        (self.own.len() + self.published.len()) as u64
+    }
+
+    /// What filters say of the evidence, by the same filter for all methods, and as published.
+    fn values(&self) -> [(String, f64); 4] {
+        let [own, published] = [&self.own, &self.published].map(|found| mean_and_error(found));
+        let names = ["log_z", "log_z_error", "log_z_as_published", "log_z_as_published_error"];
+        let values = [own.0, own.1, published.0, published.1];
+        std::array::from_fn(|k| (names[k].to_owned(), values[k]))
+    }
+}
+
+/// The mean, and its standard error; NaN of one value.
+fn mean_and_error(found: &[f64]) -> (f64, f64) {
+    let count = found.len() as f64;
+    let mean = found.iter().sum::<f64>() / count;
+    let square: f64 = found.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (square / (count - 1.0) / count).sqrt())
+}
+
+impl Scene<'_> {
+    /// Steps of the fit, then filters.
+    fn climb<K: PathKernel>(mut self, climb: PathClimb<K>) -> Result<Option<Done>, Error> {
+        let Self { fit: plan, checkpoints, target, seed } = &mut self;
+        let filters = 2 * plan.scoring.filters;
+        let (estimator, optimizer) = (Joint { climb }, plan.optimizer.clone());
+        let ascent =
+            Ascent { target: *target, family: &Twisted, estimator, optimizer, seed: aside(*seed, "fit") };
         let lambdas = 2 * target.inner.num_states();
-        let mut fit = ascent.start(start(lambdas, aside(seed, "start")))?;
-        let outcome = ascent.run(&mut fit, self.steps, &mut [])?;
-        let failure = match &outcome {
-            Outcome::Diverged { .. } | Outcome::NonFinite { .. } => Some(outcome.to_string()),
-            _ => None,
+        let kept: Option<Checkpoint<_, _>> = checkpoints.last()?;
+        let (mut fit, mut ended, mut scores, before) = match kept {
+            Some(kept) => kept,
+            None => {
+                let fit = ascent.start(start(lambdas, aside(*seed, "start")))?;
+                (fit, None, Scores::default(), Spent::default())
+            }
         };
-        let seconds = since.elapsed().as_secs_f64();
-        let counts = target.counts().map(|(name, count)| (name.to_owned(), count)).into();
+        ascent.run(&mut fit, 0, &mut []).map_err(|error| checkpoints.named(error))?;
+        let mut meter = Meter::after(before);
+        let counts = || target.counts().map(|(name, count)| (name.to_owned(), count)).into();
+        checkpoints.tell(plan.work_of(fit.step(), scores.count()));
+        while ended.is_none() {
+            let before = fit.step();
+            let left = plan.steps - before;
+            let most = checkpoints.stretch(left + filters).min(left);
+            let outcome = ascent.run(&mut fit, most, &mut [])?;
+            let is_over = fit.step() == plan.steps || outcome.is_failure();
+            ended = is_over.then_some(outcome);
+            let work = plan.work_of(fit.step(), 0) - plan.work_of(before, 0);
+            let state = || (&fit, &ended, &scores, meter.spent(counts()));
+            if !checkpoints.goes_on(fit.step() - before, work, state) {
+                return Ok(None);
+            }
+        }
         let (lambda, theta) = fit.params().split_at(lambdas);
-        let mut row = Row { step: fit.step(), values: self.score(target, lambda, theta, seed)?.into() };
+        while scores.count() < filters {
+            let done = scores.count();
+            // Each filter is a stretch: it moves many particles along the whole path.
+            checkpoints.stretch(filters - done);
+            let start = now();
+            plan.filter(target, lambda, theta, *seed, &mut scores)?;
+            meter.set_aside(start);
+            let work = plan.work_of(plan.steps, done + 1) - plan.work_of(plan.steps, done);
+            if !checkpoints.goes_on(1, work, || (&fit, &ended, &scores, meter.spent(counts()))) {
+                return Ok(None);
+            }
+        }
+        let failure = ended.as_ref().filter(|outcome| outcome.is_failure()).map(Outcome::to_string);
+        let mut row = Row { step: fit.step(), values: scores.values().into() };
         let theta = Theta::from([theta[0], theta[1], theta[2], theta[3]]);
         let own = [
             ("phi", theta.phi()),
@@ -160,52 +239,52 @@ impl PathFit {
             ("log_variance", theta.mu + theta.log_beta),
         ];
         row.values.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        let measuring = since.elapsed().as_secs_f64() - seconds;
-        Ok((vec![row], Ended { failure, outcome: Some(outcome), health: None, counts, seconds, measuring }))
+        let Spent { counts, seconds, measuring } = meter.spent(counts());
+        Ok(Some((vec![row], Ended { failure, outcome: ended, health: None, counts, seconds, measuring })))
     }
+}
 
-    /// What filters say of the evidence at the end, by the same filter for all methods, and as published.
-    fn score(
+impl PathFit {
+    /// One filter more: bootstrap filters, the same for all methods, then those that were published.
+    fn filter(
         &self,
         target: &CountedVolatility,
         lambda: &[f64],
         theta: &[f64],
         seed: Seed,
-    ) -> Result<[(String, f64); 4], Error> {
+        scores: &mut Scores,
+    ) -> Result<(), Error> {
         let model = target.inner.at(theta);
+        let lane = scores.own.len() as u64;
+        if lane < self.scoring.filters {
+            let seed = aside(seed, "bootstrap");
+            scores.own.push(self.filtered(&model, &mut Bootstrap(&model), seed.stream(lane, 0))?);
+            return Ok(());
+        }
+        let lane = scores.published.len() as u64;
         let chain = Twisted.on(&model);
         let mut memory = vec![0.0; chain.guide_len()];
         let mut steps = chain.guide(lambda, &mut memory);
-        let own = self.filtered(&model, &mut Bootstrap(&model), aside(seed, "bootstrap"))?;
-        let published = match self.method {
+        scores.published.push(match self.method {
             Method::Smc { .. } => {
                 let mut guide = Untwisted { model: &model, guide: steps };
-                self.filtered(&model, &mut guide, aside(seed, "untwisted"))?
+                self.filtered(&model, &mut guide, aside(seed, "untwisted").stream(lane, 0))?
             }
-            _ => self.filtered(&model, &mut steps, aside(seed, "twisted"))?,
-        };
-        let names = ["log_z", "log_z_error", "log_z_as_published", "log_z_as_published_error"];
-        let values = [own.0, own.1, published.0, published.1];
-        Ok(std::array::from_fn(|k| (names[k].to_owned(), values[k])))
+            _ => self.filtered(&model, &mut steps, aside(seed, "twisted").stream(lane, 0))?,
+        });
+        Ok(())
     }
 
-    /// The mean of the filters' `log Z-hat`, and its standard error; NaN of one filter.
+    /// `log Z-hat` of one filter.
     fn filtered<P: StateSpace, G: PathGuide>(
         &self,
         model: &P,
         guide: &mut G,
-        seed: Seed,
-    ) -> Result<(f64, f64), Error> {
-        let Scoring { particles, filters } = self.scoring;
-        let smc = Smc::new(particles, Resampling::Systematic, 1.0)?;
+        mut lane: Stream,
+    ) -> Result<f64, Error> {
+        let smc = Smc::new(self.scoring.particles, Resampling::Systematic, 1.0)?;
         let mut work = vec![0.0; smc.work_len(model)];
-        let found: Vec<f64> = (0..filters)
-            .map(|lane| smc.log_evidence(model, guide, &mut seed.stream(lane, 0), &mut work))
-            .collect();
-        let count = filters as f64;
-        let mean = found.iter().sum::<f64>() / count;
-        let square: f64 = found.iter().map(|value| (value - mean).powi(2)).sum();
-        Ok((mean, (square / (count - 1.0) / count).sqrt()))
+        Ok(smc.log_evidence(model, guide, &mut lane, &mut work))
     }
 }
 

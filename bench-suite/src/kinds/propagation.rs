@@ -5,21 +5,19 @@ use mcsa::Error;
 use mcsa_models::{Link, Probit};
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 
-use super::{Done, average, now};
-use crate::catalog::{Target, of_labels};
-use crate::data::{Catalogue, Dataset};
+use super::{Done, Fit, Running, average, now};
+use crate::catalog::of_labels;
+use crate::data::Dataset;
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
 /// Sweeps over the rows of a probit regression; the one row of numbers has the sweeps as its step. Predictions take the whole
-/// covariance that is found, not its diagonal.
-pub(super) fn propagate(
-    target: &Target,
-    sweeps: usize,
-    job: &Job,
-    catalogue: &Catalogue,
-) -> Result<Done, Error> {
-    let (train, test) = target.probit_rows(catalogue, job.seed)?;
+/// covariance that is found, not its diagonal; as the last lambda is shown the member of the family with the means and scales of
+/// what is found.
+///
+/// There is no checkpoint: sweeps end where they move nothing, after some tens, and a sweep is `d^2` operations per row.
+pub(super) fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
+    let (train, test) = fit.target.probit_rows(running.catalogue, job.seed)?;
     let since = now();
     let propagation = ExpectationPropagation { sweeps: sweeps as u64, ..ExpectationPropagation::default() };
     let Propagated { gaussian, log_evidence, sweeps, .. } =
@@ -31,7 +29,10 @@ pub(super) fn propagate(
         let measures = of_labels(&odds(&test), &test, &odds(&train), &train);
         row.values.extend(measures.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
-    let variances: Vec<f64> = gaussian.scales().iter().map(|scale| scale * scale).collect();
+    let scales = gaussian.scales();
+    let family = fit.family.build(scales.len());
+    (running.last)(&average::params(&*family, &gaussian.mean, &scales)?);
+    let variances: Vec<f64> = scales.iter().map(|scale| scale * scale).collect();
     average::record(&gaussian.mean, &variances, &mut row.values);
     let terms = sweeps * train.rows() as u64;
     let counts = [("terms_matched".to_owned(), terms)].into();
@@ -55,6 +56,8 @@ fn log_odds(data: &Dataset, mean: &[f64], covariance: MatRef<'_, f64>) -> Vec<f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Target;
+    use crate::data::Catalogue;
     use mcsa::Seed;
     use mcsa_models::log_odds_from_moments;
 

@@ -6,7 +6,10 @@ use mcsa::{Address, Counted, Error, Estimator, Stream};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Running, aside, now, totals};
+use super::checkpoints::Checkpoints;
+use super::spent::{Meter, Spent};
+use super::sums::Sums;
+use super::{Done, Running, aside, totals};
 use crate::catalog::{CountedFamily, CountedTarget, Method, Problem, Target, WithEstimator};
 use crate::experiment::Preset;
 use crate::grid::{Entry, expand};
@@ -85,20 +88,22 @@ impl Scatters {
 }
 
 impl Scatter {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        let checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(self.setting.dim);
         let family: CountedFamily<'_> = Counted::new(&built);
-        let scene =
-            Scene { scatter: self, job, problem: &problem, target: &target, family: &family, built: &built };
-        let done = self.method.meet(scene)?;
-        (running.progress)(self.work());
-        Ok(done)
+        let (problem, target, family, built) = (&problem, &target, &family, &built);
+        self.method.meet(Scene { scatter: self, job, checkpoints, problem, target, family, built })
     }
 
     pub(super) fn work(&self) -> u64 {
-        self.lambdas * self.setting.chains * self.setting.length * self.method.effort()
+        self.lambdas * self.setting.chains * self.work_of_chain()
+    }
+
+    fn work_of_chain(&self) -> u64 {
+        self.setting.length * self.method.effort()
     }
 }
 
@@ -114,6 +119,7 @@ impl Setting {
 struct Scene<'s, 'a> {
     scatter: &'s Scatter,
     job: &'s Job,
+    checkpoints: Checkpoints<'s>,
     problem: &'s Problem,
     target: &'s CountedTarget<'a>,
     family: &'s CountedFamily<'a>,
@@ -121,32 +127,50 @@ struct Scene<'s, 'a> {
 }
 
 impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
-    type Out = Done;
+    type Out = Option<Done>;
 
-    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(self, estimator: E) -> Result<Done, Error> {
-        let Self { scatter: Scatter { setting, lambdas, .. }, job, problem, target, family, built } = self;
-        let since = now();
+    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
+        self,
+        estimator: E,
+    ) -> Result<Option<Done>, Error> {
+        let Self { scatter, job, mut checkpoints, problem, target, family, built } = self;
+        let Scatter { setting, lambdas, .. } = scatter;
+        // The rows of parameters that are done, and the sums over chains at the next.
+        let start = || (Vec::new(), Sums::new(setting.dim), Spent::default());
+        let (mut rows, mut sums, before): (Vec<Row>, Sums, _) = checkpoints.last()?.unwrap_or_else(start);
+        sums.check(setting.dim).map_err(|error| checkpoints.named(error))?;
+        let meter = Meter::after(before);
+        let spent = || meter.spent(totals(target.counts(), family.counts()));
+        let work_of_chain = scatter.work_of_chain();
+        let mut left =
+            (lambdas * setting.chains).saturating_sub(rows.len() as u64 * setting.chains + sums.count);
+        checkpoints.tell(scatter.work() - left * work_of_chain);
         let mut direction = vec![0.0; 2 * setting.dim];
         let mut work = vec![0.0; estimator.work_len(target, family)];
-        let mut rows = Vec::new();
-        for lambda in 1..=*lambdas {
+        for lambda in rows.len() as u64 + 1..=*lambdas {
             let mean = setting.mean(&mut aside(job.seed, "lambda").stream(0, lambda));
             let params = built.at(&mean, &vec![setting.scale; setting.dim])?;
             let seed = aside(job.seed, "chains").child(lambda);
-            let mut spread = Spread::new(setting.dim);
-            for chain in 0..setting.chains {
-                let seed = seed.child(chain);
-                let mut around = seed.named("start").stream(0, 0);
-                let centre: Vec<f64> = (0..setting.dim).map(|_| around.normal()).collect();
-                let start = built.at(&centre, &vec![setting.start; setting.dim])?;
-                let mut lanes = seed.streams(estimator.lanes(), 0);
-                let mut state = estimator.init(target, family, &start, &mut lanes)?;
-                for step in 1..=setting.length {
-                    lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
-                    let (lanes, out) = (&mut lanes, &mut direction);
-                    estimator.ascent_direction(target, family, &params, &mut state, lanes, out, &mut work)?;
+            while sums.count < setting.chains {
+                let made = checkpoints.stretch(left).min(setting.chains - sums.count);
+                for chain in sums.count..sums.count + made {
+                    let seed = seed.child(chain);
+                    let mut around = seed.named("start").stream(0, 0);
+                    let centre: Vec<f64> = (0..setting.dim).map(|_| around.normal()).collect();
+                    let start = built.at(&centre, &vec![setting.start; setting.dim])?;
+                    let mut lanes = seed.streams(estimator.lanes(), 0);
+                    let mut state = estimator.init(target, family, &start, &mut lanes)?;
+                    for step in 1..=setting.length {
+                        lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
+                        let (lanes, out, work) = (&mut lanes, &mut direction, &mut work);
+                        estimator.ascent_direction(target, family, &params, &mut state, lanes, out, work)?;
+                    }
+                    sums.add(&direction[..setting.dim]);
                 }
-                spread.add(&direction[..setting.dim]);
+                if !checkpoints.goes_on(made, made * work_of_chain, || (&rows, &sums, spent())) {
+                    return Ok(None);
+                }
+                left -= made;
             }
             // E_p s = (E_p z - mu) / scale^2.
             let expected: Vec<f64> = mean.iter().map(|m| -m / setting.scale.powi(2)).collect();
@@ -154,49 +178,28 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
             let measures = problem.judge.measure(built, &params, stream)?;
             let mut values: BTreeMap<String, f64> =
                 measures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            values.extend(spread.values(&expected).map(|(name, value)| (name.to_owned(), value)));
+            values.extend(spread(&sums, &expected).map(|(name, value)| (name.to_owned(), value)));
             rows.push(Row { step: lambda, values });
+            sums = Sums::new(setting.dim);
         }
-        let counts = totals(target.counts(), family.counts());
-        Ok((rows, Ended { counts, seconds: since.elapsed().as_secs_f64(), ..Ended::default() }))
+        let Spent { counts, seconds, .. } = spent();
+        Ok(Some((rows, Ended { counts, seconds, ..Ended::default() })))
     }
 }
 
-/// Sums over directions, coordinate by coordinate (Welford).
-struct Spread {
-    count: f64,
-    mean: Vec<f64>,
-    square: Vec<f64>,
-}
-
-impl Spread {
-    fn new(dim: usize) -> Self {
-        Self { count: 0.0, mean: vec![0.0; dim], square: vec![0.0; dim] }
-    }
-
-    fn add(&mut self, direction: &[f64]) {
-        self.count += 1.0;
-        for ((g, mean), square) in direction.iter().zip(&mut self.mean).zip(&mut self.square) {
-            let off = g - *mean;
-            *mean += off / self.count;
-            *square += off * (g - *mean);
-        }
-    }
-
-    /// Ours, then as published.
-    fn values(&self, expected: &[f64]) -> [(&'static str, f64); 4] {
-        let dim = self.mean.len() as f64;
-        let within: f64 = self.square.iter().sum();
-        let grand = self.mean.iter().sum::<f64>() / dim;
-        let between: f64 = self.mean.iter().map(|mean| (mean - grand).powi(2)).sum();
-        let errors = || self.mean.iter().zip(expected).map(|(mean, expected)| mean - expected);
-        [
-            ("variance", within / (self.count - 1.0)),
-            ("bias", errors().map(|error| error * error).sum::<f64>().sqrt()),
-            ("pooled_variance", (within + self.count * between) / (self.count * dim - 1.0)),
-            ("pooled_bias", (errors().sum::<f64>() / dim).abs()),
-        ]
-    }
+/// Variance and bias of directions, ours and then as published.
+fn spread(sums: &Sums, expected: &[f64]) -> [(&'static str, f64); 4] {
+    let (count, dim) = (sums.count as f64, sums.mean.len() as f64);
+    let within: f64 = sums.square.iter().sum();
+    let grand = sums.mean.iter().sum::<f64>() / dim;
+    let between: f64 = sums.mean.iter().map(|mean| (mean - grand).powi(2)).sum();
+    let errors = || sums.mean.iter().zip(expected).map(|(mean, expected)| mean - expected);
+    [
+        ("variance", within / (count - 1.0)),
+        ("bias", errors().map(|error| error * error).sum::<f64>().sqrt()),
+        ("pooled_variance", (within + count * between) / (count * dim - 1.0)),
+        ("pooled_bias", (errors().sum::<f64>() / dim).abs()),
+    ]
 }
 
 #[cfg(test)]
@@ -206,10 +209,10 @@ mod tests {
     /// Two directions in two coordinates, by hand: variances 2 and 8 about means 1 and 3; all four entries about 2.
     #[test]
     fn sums_are_those_of_the_definition() {
-        let mut spread = Spread::new(2);
-        spread.add(&[0.0, 1.0]);
-        spread.add(&[2.0, 5.0]);
-        let found = spread.values(&[1.0, 0.0]).map(|(_, value)| value);
+        let mut sums = Sums::new(2);
+        sums.add(&[0.0, 1.0]);
+        sums.add(&[2.0, 5.0]);
+        let found = spread(&sums, &[1.0, 0.0]).map(|(_, value)| value);
         let expected = [10.0, 3.0, 14.0 / 3.0, 1.5];
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
     }

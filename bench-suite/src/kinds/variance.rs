@@ -4,10 +4,14 @@ use mcsa::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Running, aside, now, totals};
+use super::checkpoints::Checkpoints;
+use super::spent::{Meter, Spent};
+use super::sums::Sums;
+use super::{Done, Running, aside, totals};
 use crate::catalog::{CountedFamily, CountedTarget, Method, Target, WithEstimator};
 use crate::experiment::Preset;
 use crate::grid::{Entry, expand};
+use crate::plan::Job;
 use crate::store::{Ended, Row};
 
 /// The section `[variances]`: every method at every gap between the target and `q`.
@@ -71,21 +75,22 @@ impl Variances {
 }
 
 impl Variance {
-    pub(super) fn run(&self, seed: Seed, running: &Running<'_>) -> Result<Done, Error> {
-        let problem = self.target.build(running.catalogue, seed)?;
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        let checkpoints = Checkpoints::new(job, running);
+        let problem = self.target.build(running.catalogue, job.seed)?;
         let dim = problem.posterior.dim();
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(dim);
         let family: CountedFamily<'_> = Counted::new(&built);
         let at_target = built.at(&vec![0.0; dim], &vec![1.0; dim])?;
         let params = built.at(&vec![self.gap; dim], &vec![self.scale; dim])?;
-        let scene = Scene { variance: self, seed, target: &target, family: &family, at_target, params };
-        let done = self.method.meet(scene)?;
-        (running.progress)(self.work());
-        Ok(done)
+        let (variance, seed) = (self, job.seed);
+        let scene =
+            Scene { variance, seed, checkpoints, target: &target, family: &family, at_target, params };
+        self.method.meet(scene)
     }
 
-    fn work(&self) -> u64 {
+    pub(super) fn work(&self) -> u64 {
         self.transitions * self.method.effort()
     }
 }
@@ -93,6 +98,7 @@ impl Variance {
 struct Scene<'s, 'a> {
     variance: &'s Variance,
     seed: Seed,
+    checkpoints: Checkpoints<'s>,
     target: &'s CountedTarget<'a>,
     family: &'s CountedFamily<'a>,
     /// The member of the family that is the target.
@@ -101,41 +107,44 @@ struct Scene<'s, 'a> {
 }
 
 impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
-    type Out = Done;
+    type Out = Option<Done>;
 
-    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(self, estimator: E) -> Result<Done, Error> {
-        let Self { variance, seed, target, family, at_target, params } = self;
-        let start = now();
+    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
+        self,
+        estimator: E,
+    ) -> Result<Option<Done>, Error> {
+        let Self { variance, seed, mut checkpoints, target, family, at_target, params } = self;
         let num_params = params.len();
+        let start = || (Sums::new(num_params), Spent::default());
+        let (mut sums, before): (Sums, _) = checkpoints.last()?.unwrap_or_else(start);
+        sums.check(num_params).map_err(|error| checkpoints.named(error))?;
+        let meter = Meter::after(before);
+        let spent = || meter.spent(totals(target.counts(), family.counts()));
+        let effort = variance.method.effort();
+        checkpoints.tell(sums.count * effort);
         let mut lanes = aside(seed, "states").streams(estimator.lanes(), 0);
         let mut drawn = aside(seed, "transitions").streams(estimator.lanes(), 0);
         let mut direction = vec![0.0; num_params];
         let mut work = vec![0.0; estimator.work_len(target, family)];
-        let (mut mean, mut square) = (vec![0.0; num_params], vec![0.0; num_params]);
-        for transition in 1..=variance.transitions {
-            // The same addresses give the same states: chains drawn from the target itself, by the `q` that equals it.
-            lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
-            drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, transition)));
-            let mut state = estimator.init(target, family, &at_target, &mut lanes)?;
-            estimator.ascent_direction(
-                target,
-                family,
-                &params,
-                &mut state,
-                &mut drawn,
-                &mut direction,
-                &mut work,
-            )?;
-            for (k, g) in direction.iter().enumerate() {
-                let off = g - mean[k];
-                mean[k] += off / transition as f64;
-                square[k] += off * (g - mean[k]);
+        while sums.count < variance.transitions {
+            let made = checkpoints.stretch(variance.transitions - sums.count);
+            for transition in sums.count + 1..=sums.count + made {
+                // The same addresses give the same states: chains drawn from the target itself, by the `q` that equals it.
+                lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
+                drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, transition)));
+                let mut state = estimator.init(target, family, &at_target, &mut lanes)?;
+                let (lanes, out) = (&mut drawn, &mut direction);
+                estimator.ascent_direction(target, family, &params, &mut state, lanes, out, &mut work)?;
+                sums.add(&direction);
+            }
+            if !checkpoints.goes_on(made, made * effort, || (&sums, spent())) {
+                return Ok(None);
             }
         }
-        let sum: f64 = square[..num_params / 2].iter().sum();
+        let sum: f64 = sums.square[..num_params / 2].iter().sum();
         let value = sum / (variance.transitions.max(2) - 1) as f64;
         let row = Row { step: variance.transitions, values: [("variance".to_owned(), value)].into() };
-        let counts = totals(target.counts(), family.counts());
-        Ok((vec![row], Ended { counts, seconds: start.elapsed().as_secs_f64(), ..Ended::default() }))
+        let Spent { counts, seconds, .. } = spent();
+        Ok(Some((vec![row], Ended { counts, seconds, ..Ended::default() })))
     }
 }

@@ -178,21 +178,16 @@ impl Store {
         file::set_aside(&self.result_path(job))
     }
 
-    /// Keeps a checkpoint, replacing the last one. If the disk refuses, that is told once for each job, and the job goes on: it
+    /// Keeps a checkpoint, replacing the last one. A job goes on if the disk refuses: it
     /// is healthy, and only an interruption would cost more.
     ///
     /// # Errors
-    /// If it cannot be written as JSON.
+    /// If the disk refuses, or it cannot be written as JSON.
     pub fn keep_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
         let path = self.checkpoint_path(job);
         let text = format::checkpoint(&self.code, job, checkpoint);
         let text = text.map_err(|error| failed(&path, "write", &error))?;
-        if let Err(error) = write_whole(&path, text.as_bytes()) {
-            let title = job.title();
-            let advice = "the job goes on, and would begin earlier if it were interrupted";
-            self.tell_once(&path, &format!("{title}: {error}; {advice}"));
-        }
-        Ok(())
+        write_whole(&path, text.as_bytes())
     }
 
     /// The checkpoint of a job, if this code kept one. One that cannot be used is set aside and told, and the job begins anew.

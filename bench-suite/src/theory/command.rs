@@ -1,6 +1,6 @@
 //! The subcommand `theory`.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -84,11 +84,11 @@ fn work_out(path: &Path, out: &mut impl Write) -> Result<ExitCode, Error> {
 }
 
 impl Command {
-    /// Does it, telling `out`, with colours if it is a terminal.
+    /// Does it, telling `out`, with colours if that is a terminal.
     ///
     /// # Errors
     /// If `out` refuses, the threads cannot be started or the page cannot be written.
-    pub fn run(&self, out: &mut (impl Write + IsTerminal)) -> Result<ExitCode, Error> {
+    pub fn run(&self, out: &mut impl Write, is_terminal: bool) -> Result<ExitCode, Error> {
         if let Some(path) = &self.instance {
             return work_out(path, out);
         }
@@ -100,7 +100,7 @@ impl Command {
             let json = serde_json::to_string_pretty(&judgements);
             json.map_err(|error| Error::invalid(format!("cannot write JSON: {error}")))? + "\n"
         } else {
-            let colours = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let colours = is_terminal && std::env::var_os("NO_COLOR").is_none();
             listing::listing(&judgements, colours, !self.claims.is_empty())
         };
         let mut say = |text: &str| {

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::{Exit, Selection, threads};
 use crate::experiment::PresetName;
 use crate::forecast::Forecast;
+use crate::interrupt::{Interrupt, command_line};
 use crate::notice::warn;
 use crate::plan::{Job, plan};
 use crate::provenance::{Provenance, Run};
@@ -48,14 +49,14 @@ impl Figures {
     ///
     /// # Errors
     /// If an experiment is unknown, `--out` cannot be written in, a job fails, or the disk refuses. Figures are drawn of what
-    /// succeeded all the same.
-    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+    /// succeeded all the same. Nothing is drawn if the program is asked to end before all jobs have run.
+    pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         let entries = self.selection.entries()?;
         if self.list {
             return self.list(&entries, out);
         }
         self.selection.check_out()?;
-        let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, out)? };
+        let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
         // Before anything else can go wrong.
         for error in errors.iter().take(SHOWN) {
             writeln!(out, "failed: {error}")?;
@@ -63,6 +64,12 @@ impl Figures {
         if errors.len() > SHOWN {
             writeln!(out, "failed: {} jobs more", errors.len() - SHOWN)?;
         }
+        if let Some(code) = interrupt.code() {
+            // Jobs that were run again need not be so once more.
+            let command = command_line(&["--force"]);
+            return Err(Exit::Interrupted { code, said: format!("interrupted; to go on: {command}") });
+        }
+        interrupt.release();
         let cards = self.selection.cards(&entries)?;
         let page = report::write(&self.selection.report(), &cards)?;
         super::claims::summary(&cards, out)?;
@@ -75,7 +82,12 @@ impl Figures {
         }
     }
 
-    fn run_missing(&self, entries: &[&Entry], out: &mut impl Write) -> Result<Vec<Error>, Exit> {
+    fn run_missing(
+        &self,
+        entries: &[&Entry],
+        interrupt: &Interrupt,
+        out: &mut impl Write,
+    ) -> Result<Vec<Error>, Exit> {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
         let mut missing: Vec<(&Entry, Vec<Job>)> = Vec::new();
@@ -98,7 +110,7 @@ impl Figures {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        let forecast = self.forecast(entries, &jobs)?;
+        let forecast = self.forecast(entries, &jobs, interrupt)?;
         let journal = Arc::new(Journal::default());
         let store = store.with_journal(&journal);
         for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
@@ -106,7 +118,8 @@ impl Figures {
             let start = Provenance::of(&experiment, preset, jobs.len(), self.threads());
             start.begin(&journal, &store, &experiment.id, entry.text)?;
         }
-        let runner = Runner { store: &store, catalogue: &catalogue, threads: self.jobs, forecast: &forecast };
+        let (store, catalogue, forecast) = (&store, &catalogue, &forecast);
+        let runner = Runner { store, catalogue, threads: self.jobs, forecast, interrupt };
         let ran = runner.run(&jobs)?;
         for (entry, _) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
             Run::end(&journal, &entry.experiment()?.id, &ran.errors);
@@ -128,7 +141,7 @@ impl Figures {
 
     /// What the jobs will take, told: from results of any preset, and before the longest of all from a short piece of what has
     /// none.
-    fn forecast(&self, entries: &[&Entry], jobs: &[&Job]) -> Result<Forecast, Exit> {
+    fn forecast(&self, entries: &[&Entry], jobs: &[&Job], interrupt: &Interrupt) -> Result<Forecast, Exit> {
         let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
         let mut kept = Vec::new();
         for entry in entries.iter() {
@@ -141,7 +154,7 @@ impl Figures {
         }
         let mut forecast = Forecast::of_kept(&store, &kept);
         if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
-            forecast.calibrate(jobs, &catalogue, &self.selection.timing());
+            forecast.calibrate(jobs, &catalogue, &self.selection.timing(), interrupt);
         }
         match forecast.of(jobs) {
             Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(self.threads()))),

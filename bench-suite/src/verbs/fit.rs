@@ -3,23 +3,29 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
-use mcsa::{Error, Record, Seed, batch_mut};
-use mcsa_estimators::Health;
-use serde::Serialize;
+use mcsa::{Error, Seed};
 use serde::de::DeserializeOwned;
 
 use super::Exit;
+use super::fit_report::{parameters, report};
 use crate::catalog::{Approximation, Beginning, Method, Rule, Target};
-use crate::data::Catalogue;
-use crate::kinds::{Due, Fit, Running, Spacing, Task, Trace};
+use crate::data::{Catalogue, DataError};
+use crate::interrupt::{Interrupt, command_line};
+use crate::kinds::{Due, Fit, Place, Running, Spacing, Task, Trace};
 use crate::plan::Job;
-use crate::store::{Ended, Kept, Row, Store, write_whole};
+use crate::runner::{CHECKPOINT, tell};
+use crate::store::{Ended, Row, Store, write_whole};
 
 /// Fit one model by one method and write what was found as JSON.
 ///
 /// `--list-models` and `--list-methods` show names with their settings.
+///
+/// In the JSON a number that is not finite is a word: "nan", "inf" or "-inf". A number of `health` that the method does not tell is
+/// left out. Exit codes: 0 done, 1 the fit ended early or something failed, 2 the arguments are impossible, 130 or 143 interrupted.
 #[derive(Debug, Clone, Args)]
 pub struct FitModel {
     /// The model.
@@ -38,6 +44,10 @@ pub struct FitModel {
     /// Where to write; to the standard output by default.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// A file for the checkpoint, written every 20 s and when the fit is interrupted: with the same arguments the fit then goes on
+    /// where it stopped. It is removed at the end. Without it an interrupted fit is lost.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
     /// Where imported data sets are; else MCSA_DATA names it, else `data`.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -49,43 +59,16 @@ pub struct FitModel {
     list_methods: bool,
 }
 
-/// What is written.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    outcome: Option<&'a mcsa_estimators::Outcome>,
-    failure: Option<&'a str>,
-    /// Whether it is to be believed: numbers that are known.
-    health: BTreeMap<&'static str, f64>,
-    fit: &'a Fit,
-    seed: u64,
-    /// Each parameter on its own scale, under q.
-    parameters: Vec<Parameter>,
-    /// What was measured at the end: on held-out data, where there are any.
-    measures: &'a BTreeMap<String, f64>,
-    counts: &'a BTreeMap<String, u64>,
-    seconds: f64,
-    trace: &'a [Row],
-}
-
-#[derive(Debug, Serialize)]
-struct Parameter {
-    name: String,
-    mean: f64,
-    sd: f64,
-}
-
-/// Draws from q behind the moments of constrained parameters.
-const DRAWS: usize = 4096;
-
 impl FitModel {
     /// Does it.
     ///
     /// # Errors
-    /// If a name or setting is unknown (usage), data are absent, or the fit cannot be started or written.
-    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+    /// If a name or setting is unknown or impossible (usage), or data are absent, a checkpoint cannot be used, or the result cannot
+    /// be written.
+    pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         if self.list_models || self.list_methods {
             let rows = if self.list_models { Target::ALL.as_slice() } else { Method::ALL.as_slice() };
-            for (name, settings, what) in rows {
+            for (name, settings, what) in rows.iter().filter(|(name, ..)| *name != Method::ALONG_PATHS) {
                 writeln!(out, "{name:22} {what}")?;
                 if !settings.is_empty() {
                     writeln!(out, "{:22} {settings}", "")?;
@@ -95,34 +78,70 @@ impl FitModel {
         }
         let fit = self.fit().map_err(Exit::Usage)?;
         let catalogue = Catalogue::found(self.data.clone());
-        let (outcome, lambda) = run(&fit, self.seed, &catalogue)?;
-        let Kept::Fresh(outcome) = outcome else {
-            return Err(Error::invalid("the fit left no result").into());
-        };
-        let Ended { failure, outcome: why, health, counts, seconds, .. } = &outcome.ended;
-        let nothing = BTreeMap::new();
-        let report = Report {
-            outcome: why.as_ref(),
-            failure: failure.as_deref(),
-            health: health.as_ref().map(numbers).unwrap_or_default(),
-            fit: &fit,
-            seed: self.seed,
-            parameters: parameters(&fit, Seed::new(self.seed), &catalogue, &lambda)?,
-            measures: outcome.rows.last().map_or(&nothing, |row| &row.values),
-            counts,
-            seconds: *seconds,
-            trace: &outcome.rows,
-        };
-        let text = serde_json::to_string_pretty(&report);
-        let text =
-            text.map_err(|error| Error::invalid(format!("cannot be written as JSON: {error}")))? + "\n";
+        let (rows, ended, lambda) = self.climb(&fit, &catalogue, interrupt)?;
+        interrupt.release();
+        let posterior = fit.target.build(&catalogue, Seed::new(self.seed))?.posterior;
+        let parameters = parameters(&fit, Seed::new(self.seed), &*posterior, &lambda);
+        let text = report(&fit, self.seed, &rows, &ended, &parameters)?;
         match &self.out {
             Some(path) => write_whole(path, text.as_bytes())?,
-            None => out.write_all(text.as_bytes())?,
+            None => out.write_all(text.as_bytes()).and_then(|()| out.flush())?,
         }
-        match failure {
+        if let Some(path) = &self.checkpoint {
+            // What is not there need not be removed.
+            let _ = std::fs::remove_file(path);
+        }
+        match ended.failure {
             Some(reason) => Err(Error::invalid(format!("the fit ended early: {reason}")).into()),
             None => Ok(()),
+        }
+    }
+
+    /// Runs the fit, from its checkpoint if there is one, and returns lambda besides.
+    fn climb(
+        &self,
+        fit: &Fit,
+        catalogue: &Catalogue,
+        interrupt: &Interrupt,
+    ) -> Result<(Vec<Row>, Ended, Vec<f64>), Exit> {
+        let data = fit.target.data().map(|name| catalogue.digest(name)).transpose();
+        let data = data.map_err(|error| match error {
+            DataError::Unknown { .. } => Exit::Usage(error.into()),
+            _ => Exit::Failed(error.into()),
+        })?;
+        let task = Task::Fit(fit.clone());
+        let job = Job { experiment: "fit".into(), task, data, replicate: 0, seed: Seed::new(self.seed) };
+        let (lambda, made) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+        // Nothing is written there: a fit without a file for its checkpoint keeps none.
+        let nowhere = Store::new(std::env::temp_dir());
+        let running = Running {
+            checkpoint: Due::Seconds(CHECKPOINT),
+            place: self.checkpoint.as_deref().map_or(Place::Nowhere, Place::File),
+            progress: &|work| {
+                made.fetch_add(work, Relaxed);
+                interrupt.code().is_none()
+            },
+            last: &|params| {
+                if let Ok(mut lambda) = lambda.lock() {
+                    params.clone_into(&mut lambda);
+                }
+            },
+            warn: &|warning| tell(warning),
+            ..Running::new(&nowhere, catalogue)
+        };
+        // What goes wrong after the first step is a result, so that this is what cannot be started as it is set.
+        let done = job.task.run(&job, &running).map_err(Exit::Usage)?;
+        let steps = made.load(Relaxed) / fit.method.effort();
+        match (done, interrupt.code()) {
+            (Some((rows, ended)), _) => Ok((rows, ended, lambda.into_inner().unwrap_or_default())),
+            (None, code) => {
+                let at = format!("interrupted at step {steps} of {}", fit.steps);
+                let said = match &self.checkpoint {
+                    Some(_) => format!("{at}; to go on: {}", command_line(&[])),
+                    None => format!("{at}: nothing is kept, which `--checkpoint FILE` would change"),
+                };
+                Err(Exit::Interrupted { code: code.unwrap_or(130), said })
+            }
         }
     }
 
@@ -141,6 +160,9 @@ impl FitModel {
             let unknown = |reason: &str| Error::invalid(format!("--set {setting}: {reason}"));
             let (key, value) = setting.split_once('=').ok_or_else(|| unknown("KEY=VALUE is expected"))?;
             let (part, key) = key.trim().split_once('.').unwrap_or(("", key.trim()));
+            if key.is_empty() {
+                return Err(unknown("a key is expected before the equals sign"));
+            }
             let table = parts.get_mut(part).ok_or_else(|| {
                 unknown("a key is steps, model.*, method.*, optimizer.*, family.* or start.*")
             })?;
@@ -154,8 +176,20 @@ impl FitModel {
             rule.entry("rate").or_insert(toml::Value::Float(0.01));
         }
         fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Error> {
-            let read = T::deserialize(toml::Value::Table(table.clone()));
-            read.map_err(|error| Error::invalid(error.message()).within(part))
+            let read = |table: toml::Table| T::deserialize(toml::Value::Table(table));
+            read(table.clone()).map_err(|error| {
+                // The message names no key: it is the one whose value could be another.
+                let others =
+                    || [toml::Value::Integer(1), toml::Value::Float(0.5), toml::Value::String("x".into())];
+                let with = |key: &str, other| {
+                    let mut table = table.clone();
+                    table.insert(key.to_owned(), other);
+                    read(table).is_ok()
+                };
+                let key = table.keys().find(|key| others().into_iter().any(|other| with(key, other)));
+                let place = key.map_or_else(|| part.to_owned(), |key| format!("{part}.{key}"));
+                Error::invalid(error.message()).within(place.trim_start_matches("--set."))
+            })
         }
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -176,14 +210,6 @@ impl FitModel {
     }
 }
 
-fn numbers(health: &Health) -> BTreeMap<&'static str, f64> {
-    let mut numbers = BTreeMap::new();
-    health.record(&mut |metric, value| {
-        numbers.insert(metric.name, value);
-    });
-    numbers
-}
-
 type Listed = (&'static str, &'static str, &'static str);
 
 /// The settings a listing gives a name.
@@ -193,57 +219,4 @@ fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error
     let (name, settings, _) = all.iter().find(|(known, ..)| *known == name).ok_or_else(unknown)?;
     let text = format!("kind = {name:?}\n{}", settings.split(", ").collect::<Vec<_>>().join("\n"));
     toml::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
-}
-
-/// Runs the fit as a job in a folder that is removed afterwards, and returns lambda besides.
-fn run(fit: &Fit, seed: u64, catalogue: &Catalogue) -> Result<(Kept, Vec<f64>), Error> {
-    let lambda = std::sync::Mutex::new(Vec::new());
-    let data = fit.target.data().map(|name| catalogue.digest(name)).transpose()?;
-    let task = Task::Fit(fit.clone());
-    let job = Job { experiment: "fit".into(), task, data, replicate: 0, seed: Seed::new(seed) };
-    let folder = std::env::temp_dir().join(format!("mcsa-fit-{}-{}", std::process::id(), job.id()));
-    let store = Store::new(&folder);
-    let keep = |params: &[f64]| {
-        if let Ok(mut lambda) = lambda.lock() {
-            params.clone_into(&mut lambda);
-        }
-    };
-    let running = Running {
-        store: &store,
-        catalogue,
-        checkpoint: Due::Seconds(f64::INFINITY),
-        progress: &|_| true,
-        last: &keep,
-    };
-    let kept = job.run(&running).and_then(|()| store.kept(&job));
-    let _ = std::fs::remove_dir_all(&folder);
-    Ok((kept?, lambda.into_inner().unwrap_or_default()))
-}
-
-/// Mean and standard deviation of every constrained parameter under q.
-fn parameters(fit: &Fit, seed: Seed, catalogue: &Catalogue, lambda: &[f64]) -> Result<Vec<Parameter>, Error> {
-    let posterior = fit.target.build(catalogue, seed)?.posterior;
-    let family = fit.family.build(posterior.dim());
-    let dim = posterior.dim();
-    let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
-    let mut lane = [seed.named("parameters").stream(0, 0)];
-    let (mut all, mut named): (Vec<Parameter>, _) = (Vec::new(), Vec::new());
-    for draw in 1..=DRAWS {
-        family.sample_into(lambda, &mut lane, batch_mut(&mut z, dim, 1), &mut log_q, &mut work);
-        named.clear();
-        posterior.constrain(&z, &mut named);
-        if all.is_empty() {
-            all = named
-                .iter()
-                .map(|(name, _)| Parameter { name: name.to_string(), mean: 0.0, sd: 0.0 })
-                .collect();
-        }
-        for (parameter, (_, value)) in all.iter_mut().zip(&named) {
-            let off = value - parameter.mean;
-            parameter.mean += off / draw as f64;
-            parameter.sd += off * (value - parameter.mean);
-        }
-    }
-    all.iter_mut().for_each(|parameter| parameter.sd = (parameter.sd / (DRAWS - 1) as f64).sqrt());
-    Ok(all)
 }

@@ -5,6 +5,7 @@
 mod claims;
 mod figures;
 mod fit;
+mod fit_report;
 mod selection;
 
 pub use claims::Claims;
@@ -27,6 +28,13 @@ pub enum Exit {
     Usage(Error),
     /// Something failed: code 1.
     Failed(Error),
+    /// The program was asked to end.
+    Interrupted {
+        /// 130 after INT, 143 after TERM.
+        code: u8,
+        /// What was kept, and how to go on.
+        said: String,
+    },
 }
 
 impl From<Error> for Exit {

@@ -1,7 +1,9 @@
 //! Layers in a row, pushed forward.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Pushforward, Stream, all_finite, borrow, numeric, same_length};
+use mcsa::{
+    Columns, ColumnsMut, Error, Pushforward, Stream, all_finite, borrow, numeric, same_length, type_name,
+};
 
 use super::Bijection;
 use crate::lanes::each_column;
@@ -179,6 +181,12 @@ impl<L: Bijection> Composed<L> {
 }
 
 impl<L: Bijection> Pushforward for Composed<L> {
+    fn config(&self) -> String {
+        let params: usize = Pushforward::num_params(self);
+        let (dim, link, layers, kind) = (self.dim, self.link, self.layers.len(), type_name::<L>());
+        format!("Composed {{ dim: {dim}, link: {link:?}, layers: {layers} x {kind}, params: {params} }}")
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

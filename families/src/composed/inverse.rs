@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, Error, Family, Stream, borrow, numeric};
+use mcsa::{Columns, Error, Family, Pushforward, Stream, borrow, numeric};
 
 use super::composition::Tape;
 use super::{Composed, Invertible};
@@ -29,6 +29,10 @@ impl<L: Invertible> Composed<L> {
 }
 
 impl<L: Invertible> Family for Composed<L> {
+    fn config(&self) -> String {
+        Pushforward::config(self)
+    }
+
     fn dim(&self) -> usize {
         mcsa::Pushforward::dim(self)
     }

@@ -15,6 +15,10 @@ fn decided(log_q: f64, z: &[f64]) -> f64 {
 }
 
 impl<B: Base> Family for Flow<B> {
+    fn config(&self) -> String {
+        format!("{:?}", Flow::config(self))
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

@@ -8,6 +8,10 @@ use super::sweep::{BLOCK, Weights};
 use super::{FixedBase, Flow};
 
 impl<B: FixedBase> Pushforward for Flow<B> {
+    fn config(&self) -> String {
+        format!("{:?}", Flow::config(self))
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }

@@ -84,6 +84,10 @@ impl ConditionalSmc {
 impl PathKernel for ConditionalSmc {
     type Info = ConditionalSmcInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         target.dim() + self.rules().work_len(target.num_states(), target.state_dim())
     }

@@ -37,6 +37,10 @@ impl Record for FreshPathsInfo {
 impl PathKernel for FreshPaths {
     type Info = FreshPathsInfo;
 
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         self.smc.path_work_len(target)
     }

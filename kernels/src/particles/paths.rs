@@ -1,7 +1,7 @@
 //! Paths, and what moves them.
 
 use faer::Mat;
-use mcsa::{Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length};
+use mcsa::{Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length, type_name};
 use serde::{Deserialize, Serialize};
 
 /// Paths, one per column, state after state.
@@ -37,6 +37,11 @@ impl Paths {
 pub trait PathKernel: Send + Sync {
     /// What a step tells.
     type Info: Record + Default + Send;
+
+    /// The configuration in words, as [`Kernel::config`](mcsa::Kernel::config).
+    fn config(&self) -> String {
+        type_name::<Self>()
+    }
 
     /// Numbers of lent memory that a step needs.
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize;

@@ -1,4 +1,4 @@
-//! The Gaussian at a mode.
+//! Laplace's approximation: the Gaussian at a mode.
 
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
@@ -13,7 +13,8 @@ use super::gaussian::cholesky;
 /// q = N(mode, A^-1),   A = -d^2/dz^2 log p(mode),   log Z ~ log p(mode) + (d/2) log 2 pi - (1/2) log det A
 /// ```
 /// Exact for a Gaussian; the error falls like `1/n` as data are added to a smooth model. It sees one mode
-/// and its curvature, not the mass around it. That the point is a mode is the caller's word: see [`Peak::converged`](super::Peak::converged).
+/// and its curvature, not the mass around it. A point is refused as a mode if Newton's step from it, `A^-1 d/dz log p`, is longer than
+/// a tenth of a standard deviation of q: the climb has not arrived, or gradient and Hessian belong to different functions.
 ///
 /// ```
 /// use mcsa::{Gradient, LogDensity};
@@ -46,8 +47,8 @@ impl Laplace {
     /// At a mode, with the Hessian column by column.
     ///
     /// # Errors
-    /// If the mode has another dimension than the target, if the density or the Hessian is not finite there, or
-    /// if minus the Hessian is not positive definite: then it is no proper mode.
+    /// If the mode has another dimension than the target, if the density, its gradient or the Hessian is not finite there, if minus the
+    /// Hessian is not positive definite, or if the gradient is too large: then it is no proper mode.
     pub fn at<P: Curvature + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
         let mut work = vec![0.0; target.work_len(1)];
         let mut unit = vec![0.0; mode.len()];
@@ -99,12 +100,29 @@ impl Laplace {
         }
         let precision = Mat::from_fn(dim, dim, |i, j| -0.5 * (hessian[(i, j)] + hessian[(j, i)]));
         let llt = cholesky("minus the Hessian", precision.as_ref()).map_err(within)?;
+        let mut gradient = vec![0.0; dim];
+        target.gradient_into(mode, &mut gradient, &mut vec![0.0; target.work_len(1)]);
+        mcsa::all_finite("gradient", &gradient).map_err(within)?;
+        let covariance = llt.inverse();
+        let square: f64 = (0..dim)
+            .map(|j| gradient[j] * (0..dim).map(|i| covariance[(i, j)] * gradient[i]).sum::<f64>())
+            .sum();
+        // Written so that NaN is refused.
+        if !(square.sqrt() <= LONGEST_STEP) {
+            return Err(within(Error::invalid(format!(
+                "the point is no mode: Newton's step from it is {:.2e} standard deviations long; climb on, as by Lbfgs::mode",
+                square.sqrt()
+            ))));
+        }
         let half_log_det: f64 = (0..dim).map(|k| llt.L()[(k, k)].ln()).sum();
         let half_log_tau = 0.5 * std::f64::consts::TAU.ln();
-        let gaussian = Gaussian { mean: mode.to_vec(), covariance: llt.inverse() };
+        let gaussian = Gaussian { mean: mode.to_vec(), covariance };
         Ok(Self { gaussian, log_evidence: log_p + dim as f64 * half_log_tau - half_log_det })
     }
 }
+
+/// How far, in standard deviations, Newton's step may lead from a mode.
+const LONGEST_STEP: f64 = 0.1;
 
 /// The width of a central difference at `x`: the cube root of the machine epsilon, where the errors of cutting
 /// off the series and of rounding are of one size.

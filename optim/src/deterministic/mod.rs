@@ -19,6 +19,7 @@ mod lbfgs;
 mod memo;
 mod nelder_mead;
 mod pathfinder;
+mod slopes;
 mod supremum;
 
 pub use expectation_propagation::{ExpectationPropagation, Propagated};
@@ -27,5 +28,5 @@ pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::Laplace;
 pub use lbfgs::{Lbfgs, Outcome, Peak};
 pub use nelder_mead::{NelderMead, Top};
-pub use pathfinder::{Found, Pathfinder};
+pub use pathfinder::{Found, Pathfinder, Warning};
 pub use supremum::{Supremum, log_weight_supremum};

@@ -1,11 +1,12 @@
-//! The best Gaussian on the way to a mode.
+//! Pathfinder: the best Gaussian on the path of an optimiser to a mode.
 
 use faer::Mat;
 use mcsa::{Error, Gradient, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::cholesky;
-use super::{Gaussian, Lbfgs, Peak};
+use super::slopes::check_signs;
+use super::{Gaussian, Lbfgs, Outcome, Peak};
 
 /// A start for a fit by the path of an optimiser (Pathfinder; Zhang, Carpenter, Gelman & Vehtari 2022).
 ///
@@ -33,6 +34,7 @@ use super::{Gaussian, Lbfgs, Peak};
 ///     }
 /// }
 /// let found = Pathfinder::default().run(&Narrow, &[5.0], &mut Seed::new(1).stream(0, 0))?;
+/// let found = found.trusted()?; // an error if there is a warning
 /// assert!((found.gaussian.mean[0] - 1.0).abs() < 1e-6 && (found.gaussian.scales()[0] - 0.1).abs() < 1e-6);
 /// # Ok::<(), mcsa::Error>(())
 /// ```
@@ -54,7 +56,35 @@ impl Default for Pathfinder {
     }
 }
 
+/// A reason to doubt the Gaussian of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Warning {
+    /// The log density has no maximum within `1e10` times the start, or is `+inf` somewhere: the target may be improper. A proper one
+    /// with an infinite peak away from its mass, such as a funnel, gives this warning too.
+    Unbounded,
+    /// The climb stalled before the gradient vanished: rounding, a kink, or a wrong gradient.
+    Stalled,
+    /// The climb used up its iterations.
+    IterationLimit,
+    /// The covariance is the identity, for no step of the path taught any curvature: the start was a mode already, or the target is
+    /// flat.
+    NoCurvature,
+}
+
+impl Warning {
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::Unbounded => "the log density has no maximum: the target may be improper",
+            Self::Stalled => "the climb stalled: a kink, or a wrong gradient",
+            Self::IterationLimit => "the climb used up its iterations",
+            Self::NoCurvature => "no curvature was learnt: the covariance is the identity",
+        }
+    }
+}
+
 /// The best Gaussian, and the path it was found on.
+#[must_use = "there may be warnings"]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The best Gaussian.
@@ -65,6 +95,22 @@ pub struct Found {
     pub iterate: usize,
     /// The end of the path.
     pub peak: Peak,
+    /// Reasons to doubt it; none if the climb converged and taught the covariance.
+    pub warnings: Vec<Warning>,
+}
+
+impl Found {
+    /// What was found, if there is no reason to doubt it.
+    ///
+    /// # Errors
+    /// If there is a warning; all are told.
+    pub fn trusted(self) -> Result<Self, Error> {
+        let warnings: Vec<&str> = self.warnings.iter().map(|warning| warning.in_words()).collect();
+        match warnings.is_empty() {
+            true => Ok(self),
+            false => Err(Error::invalid(warnings.join("; ")).within("Pathfinder")),
+        }
+    }
 }
 
 /// The steps between iterates, and the diagonal they have taught.
@@ -78,7 +124,9 @@ impl Pathfinder {
     /// The best Gaussian on the path from `start`.
     ///
     /// # Errors
-    /// Those of [`Lbfgs::mode`]; or if there are no draws or memory, or no Gaussian of the path has a finite ELBO.
+    /// Those of [`Lbfgs::mode`]; or if there are no draws or memory, or no Gaussian of the path has a finite ELBO; or if the climb
+    /// stalled where a coordinate of the gradient has the wrong sign; or if there is no maximum and the ELBO is largest at the end
+    /// of the path, so that the mass lies at infinity. Lesser doubts are in [`Found::warnings`].
     pub fn run<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -99,12 +147,17 @@ impl Pathfinder {
         let mut watch = |z: &[f64], gradient: &[f64]| path.push((z.to_vec(), gradient.to_vec()));
         let peak = self.lbfgs.climb(&mut objective, start, &mut watch).map_err(within)?;
 
+        if peak.outcome == Outcome::Stalled {
+            check_signs(target, &peak.point, &mut work).map_err(within)?;
+        }
+
         let mut noise = Mat::zeros(dim, self.draws);
         for j in 0..self.draws {
             stream.normals_into(noise.col_as_slice_mut(j));
         }
         let mut curve = Curve { memory: self.memory, steps: Vec::new(), diagonal: vec![1.0; dim] };
         let mut best: Option<(Gaussian, f64, usize)> = None;
+        let mut last = 0;
         for (iterate, (z, gradient)) in path.iter().enumerate() {
             if let Some((z_before, gradient_before)) = iterate.checked_sub(1).map(|before| &path[before]) {
                 curve.learn(&difference(z, z_before), &difference(gradient_before, gradient));
@@ -113,13 +166,27 @@ impl Pathfinder {
             let Some(elbo) = elbo(target, &gaussian, &noise, &mut work) else {
                 continue;
             };
+            last = iterate;
             if best.as_ref().is_none_or(|(_, highest, _)| elbo > *highest) {
                 best = Some((gaussian, elbo, iterate));
             }
         }
         let reason = "no Gaussian of the path has a finite ELBO; start elsewhere";
         let (gaussian, elbo, iterate) = best.ok_or_else(|| within(Error::invalid(reason)))?;
-        Ok(Found { gaussian, elbo, iterate, peak })
+        if peak.outcome == Outcome::Unbounded && iterate == last {
+            let reason = "the log density has no maximum, and the ELBO is largest at the end of the path: the target is improper, or \
+                          its mass lies at infinity";
+            return Err(within(Error::invalid(reason)));
+        }
+        let of_climb = match peak.outcome {
+            Outcome::Converged => None,
+            Outcome::Unbounded => Some(Warning::Unbounded),
+            Outcome::Stalled => Some(Warning::Stalled),
+            Outcome::IterationLimit => Some(Warning::IterationLimit),
+        };
+        let warnings =
+            of_climb.into_iter().chain(curve.steps.is_empty().then_some(Warning::NoCurvature)).collect();
+        Ok(Found { gaussian, elbo, iterate, peak, warnings })
     }
 }
 

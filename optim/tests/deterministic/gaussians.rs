@@ -1,6 +1,6 @@
 use faer::Mat;
 use mcsa::{Error, Seed};
-use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Pathfinder};
+use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Pathfinder, Warning};
 
 use super::{Density, gaussian, log_gamma};
 
@@ -72,7 +72,7 @@ fn the_path_ends_at_a_gaussian_target() {
         assert!(found.elbo.abs() < 0.3 * dim as f64, "{dim}: {}", found.elbo);
         let error: f64 = found.gaussian.mean.iter().zip(target.mean()).map(|(a, b)| (a - b).abs()).sum();
         assert!(error < 0.1 * dim as f64, "{dim}: {error}");
-        assert!(found.peak.converged().is_ok());
+        assert!(found.trusted().and_then(|found| found.peak.converged()).is_ok());
     }
 }
 
@@ -82,6 +82,7 @@ fn a_start_at_the_mode_is_no_special_case() {
     let found = Pathfinder::default().run(&target, &[0.0, 0.0], &mut Seed::new(1).stream(0, 0)).unwrap();
     assert_eq!((found.iterate, found.gaussian.covariance), (0, Mat::identity(2, 2)));
     assert!(found.elbo.abs() < 1e-12, "{}", found.elbo);
+    assert_eq!(found.warnings, [Warning::NoCurvature], "a flat target looks the same");
 }
 
 /// From anywhere a step of Newton's rule leads to the mode of a standard Gaussian, whose curvature is the identity; a path
@@ -92,6 +93,7 @@ fn the_mean_is_a_step_ahead_of_the_iterate() {
     let one_step = Pathfinder { lbfgs: Lbfgs::with(1e-6, 1, 5).unwrap(), ..Pathfinder::default() };
     let found = one_step.run(&target, &[30.0, -20.0], &mut Seed::new(1).stream(0, 0)).unwrap();
     assert!(found.peak.point[0] > 10.0);
+    assert_eq!(found.warnings, [Warning::IterationLimit]);
     assert!(found.gaussian.mean.iter().all(|mean| mean.abs() < 1e-12), "{found:?}");
     assert!(found.elbo.abs() < 1e-12, "{}", found.elbo);
 }
@@ -143,4 +145,74 @@ fn paths_that_cannot_be_judged_are_errors() {
     let error = Pathfinder::default().run(&spike, &[0.0], &mut stream).unwrap_err().to_string();
     assert!(error.contains("no Gaussian of the path"), "{error}");
     assert!(Lbfgs::default().mode(&spike, &[0.0]).is_ok());
+}
+
+/// A Gaussian of mean 3 and deviations 1, 2, .., whose gradient has its sign turned in the coordinates `wrong`.
+fn turned(
+    dim: usize,
+    wrong: std::ops::Range<usize>,
+) -> Density<impl Fn(&[f64], &mut [f64]) -> f64 + Send + Sync> {
+    Density(dim, move |z: &[f64], gradient: &mut [f64]| {
+        let pull = |k: usize| (3.0 - z[k]) / (k as f64 + 1.0).powi(2);
+        (0..dim).for_each(|k| gradient[k] = if wrong.contains(&k) { -pull(k) } else { pull(k) });
+        (0..dim).map(|k| -0.5 * (3.0 - z[k]) * pull(k)).sum()
+    })
+}
+
+#[test]
+fn a_gradient_of_the_wrong_sign_is_an_error() {
+    let run = |wrong, start: f64| {
+        Pathfinder::default().run(&turned(4, wrong), &[start; 4], &mut Seed::new(1).stream(0, 0))
+    };
+    for start in [-20.0, 0.5, 2.9, 1e4] {
+        for wrong in [0..4, 2..3, 0..2] {
+            let error = run(wrong.clone(), start).unwrap_err().to_string();
+            let first =
+                format!("Pathfinder: the gradient points downhill: its coordinate {} is", wrong.start);
+            assert!(error.starts_with(&first) && error.ends_with("check its sign"), "{start}: {error}");
+        }
+        // The twin: the right gradient.
+        assert!(run(0..0, start).and_then(|found| found.trusted()).is_ok(), "{start}");
+    }
+}
+
+#[test]
+fn an_improper_target_is_an_error_or_a_warning() {
+    let slope = Density(2, |_: &[f64], gradient: &mut [f64]| {
+        gradient.copy_from_slice(&[1.0, 0.0]);
+        f64::NAN
+    });
+    assert!(Pathfinder::default().run(&slope, &[0.0; 2], &mut Seed::new(1).stream(0, 0)).is_err());
+    let rising = Density(2, |z: &[f64], gradient: &mut [f64]| {
+        gradient.copy_from_slice(&[0.5, -z[1]]);
+        0.5 * z[0] - 0.5 * z[1] * z[1]
+    });
+    let error = Pathfinder::default().run(&rising, &[0.0; 2], &mut Seed::new(1).stream(0, 0)).unwrap_err();
+    assert!(error.to_string().contains("the target is improper, or its mass lies at infinity"), "{error}");
+    let bowl = Density(1, |z: &[f64], gradient: &mut [f64]| {
+        gradient[0] = z[0];
+        0.5 * z[0] * z[0]
+    });
+    assert!(Pathfinder::default().run(&bowl, &[0.1], &mut Seed::new(1).stream(0, 0)).is_err());
+    let flat = Density(2, |_: &[f64], gradient: &mut [f64]| {
+        gradient.fill(0.0);
+        0.0
+    });
+    let found = Pathfinder::default().run(&flat, &[0.0; 2], &mut Seed::new(1).stream(0, 0)).unwrap();
+    assert_eq!(found.warnings, [Warning::NoCurvature]);
+    let error = found.trusted().unwrap_err().to_string();
+    assert_eq!(error, "Pathfinder: no curvature was learnt: the covariance is the identity");
+}
+
+#[test]
+fn a_point_that_is_no_mode_has_no_laplace_approximation() {
+    let target = gaussian(3, 0.3);
+    let moved = |by: f64| target.mean().iter().map(|mean| mean + by).collect::<Vec<f64>>();
+    for at in [Laplace::at(&target, &moved(1.0)), Laplace::by_differences(&target, &moved(-1.0))] {
+        let error = at.unwrap_err().to_string();
+        assert!(error.starts_with("Laplace: the point is no mode: Newton's step from it is "), "{error}");
+    }
+    assert!(Laplace::at(&target, &moved(0.01)).is_ok());
+    // A gradient of the wrong sign has a Hessian of the wrong sign.
+    assert!(Laplace::by_differences(&turned(2, 0..2), &[3.0; 2]).is_err());
 }

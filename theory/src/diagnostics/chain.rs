@@ -1,5 +1,7 @@
 //! How much correlated draws are worth.
 
+use statrs::function::beta::beta_reg;
+
 use super::{is_constant, moments};
 
 /// The effective number of draws of one or several chains, for the mean.
@@ -75,6 +77,35 @@ pub fn long_run_variance(chain: &[f64], batch: usize) -> f64 {
     batch as f64 * square / (batches - 1) as f64
 }
 
+/// The limit of the largest ratio `long_run_variance(chain, batch) / long_run_variance(chain, 1)` of `count` chains: independent normal
+/// values stay below it with probability `confidence` or more. A chain that remembers for longer than one value exceeds it.
+///
+/// ```text
+/// ratio = (n - 1) / (f + g / x),    f = n/b - 1,    g = n - n/b
+/// x = (squares between batches / f) / (squares within batches / g) ~ F(f, g)
+/// ```
+/// The analysis of variance of `n / b` batches of `b` values, at the upper `(1 - confidence) / count` of its F distribution
+/// (Bonferroni).
+///
+/// NaN unless `0 < confidence < 1`, `count` is positive, and there are two batches of two values or more, none left over.
+pub fn batch_ratio_limit(confidence: f64, count: usize, values: usize, batch: usize) -> f64 {
+    let is_split = batch >= 2 && values.is_multiple_of(batch) && values / batch >= 2;
+    if !(0.0 < confidence && confidence < 1.0) || count == 0 || !is_split {
+        return f64::NAN;
+    }
+    let between = (values / batch - 1) as f64;
+    let within = (values - values / batch) as f64;
+    let tail = (1.0 - confidence) / count as f64;
+    // The share of the squares that is between batches has a beta distribution; by halving, so that it ends whatever happens.
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let share = 0.5 * (low + high);
+        let above = beta_reg(0.5 * within, 0.5 * between, 1.0 - share);
+        if above > tail { low = share } else { high = share }
+    }
+    0.5 * (low + high) * (between + within) / between
+}
+
 /// Variances within and between chains.
 struct Spread {
     means: Vec<f64>,
@@ -137,6 +168,41 @@ mod tests {
         let expected = 4.0 / (2.0 * pair - 1.0_f64).max(1.0 / 4.0_f64.log10());
         assert!((effective_sample_size(&[chain]) - expected).abs() < 1e-12);
         assert!((long_run_variance(&chain, 2) - 4.0).abs() < 1e-15, "batch means 1.5 and 3.5");
+    }
+
+    /// Tabulated: F(0.95; 7, 24) = 2.423, F(0.95; 3, 12) = 3.490, F(0.99; 3, 12) = 5.953.
+    #[test]
+    fn limits_of_batch_ratios_by_hand() {
+        let by_hand = |n: f64, f: f64, g: f64, x: f64| (n - 1.0) / (f + g / x);
+        for (count, n, expected) in [
+            (1, 32, by_hand(32.0, 7.0, 24.0, 2.423)),
+            (1, 16, by_hand(16.0, 3.0, 12.0, 3.490)),
+            (5, 16, by_hand(16.0, 3.0, 12.0, 5.953)),
+        ] {
+            let found = batch_ratio_limit(0.95, count, n, 4);
+            assert!((found - expected).abs() < 1e-3, "{count} {n}: {found} {expected}");
+        }
+        for (confidence, count, n, batch) in
+            [(1.0, 1, 16, 4), (0.9, 0, 16, 4), (0.9, 1, 17, 4), (0.9, 1, 4, 4)]
+        {
+            assert!(batch_ratio_limit(confidence, count, n, batch).is_nan());
+        }
+    }
+
+    /// The level is exact: 5 % of 10 000 chains of 16 independent values are above. 4.5 standard errors are allowed, a chance below
+    /// 1e-5. The twin: chains that remember are above more often.
+    #[test]
+    fn limits_of_batch_ratios_have_their_level() {
+        let limit = batch_ratio_limit(0.95, 1, 16, 4);
+        let share = |phi: f64| {
+            let ratio = |lane| {
+                let chain = autoregression(phi, 16, lane);
+                long_run_variance(&chain, 4) / long_run_variance(&chain, 1)
+            };
+            (0..10_000).filter(|lane| ratio(*lane) > limit).count() as f64 / 10_000.0
+        };
+        assert!((share(0.0) - 0.05).abs() < 4.5 * (0.05 * 0.95 / 10_000.0_f64).sqrt(), "{}", share(0.0));
+        assert!(share(0.5) > 0.2, "{}", share(0.5));
     }
 
     /// An autoregression has `ESS / n = (1 - phi) / (1 + phi)`, and long-run variance the inverse. At 200 000 draws the

@@ -2,8 +2,8 @@
 //!
 //! * From log weights `log p - log q` of draws of q: [`Pareto`] (how heavy the tail is, and weights smoothed by it),
 //!   [`importance_sample_size`], [`chi_square`], bounds of the [`LogEvidence`].
-//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`],
-//!   [`simultaneous_quantile`].
+//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`]; what
+//!   they must stay below for many parameters at once: [`simultaneous_quantile`], [`split_r_hat_limit`], [`batch_ratio_limit`].
 //! * From points and gradients of `log p` at them, with no exact draw at hand: [`stein_discrepancy`].
 //!
 //! One contract holds for all: input that says nothing gives NaN. A NaN or an infinity among draws, a chain that never moved, too
@@ -18,12 +18,12 @@ mod pareto;
 mod r_hat;
 mod stein;
 
-pub use chain::{effective_sample_size, long_run_variance, standard_error};
+pub use chain::{batch_ratio_limit, effective_sample_size, long_run_variance, standard_error};
 pub use evidence::LogEvidence;
 pub use importance::{chi_square, importance_sample_size};
 pub use interval::simultaneous_quantile;
 pub use pareto::{GeneralisedPareto, Pareto, shape_threshold};
-pub use r_hat::{r_hat, split_r_hat};
+pub use r_hat::{r_hat, split_r_hat, split_r_hat_limit};
 pub use stein::stein_discrepancy;
 
 /// The largest log weight, if the weights mean something: none is NaN or `+inf`, and not all are `-inf`.

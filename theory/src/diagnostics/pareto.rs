@@ -24,11 +24,25 @@ impl GeneralisedPareto {
     /// # Panics
     /// If the values do not ascend.
     pub fn fit(ascending: &[f64]) -> Self {
+        Self::fit_with_error(ascending).0
+    }
+
+    /// The same, and the standard error of the shape.
+    ///
+    /// ```text
+    /// error^2 = Var(k(b)) + k^2 / n,    b = -k / sigma under its profile likelihood, k(b) the best shape given b
+    /// ```
+    /// For exact values of the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 4 % for
+    /// `n` of 95 or more and shapes from -0.3 to 1.5.
+    ///
+    /// # Panics
+    /// If the values do not ascend.
+    pub fn fit_with_error(ascending: &[f64]) -> (Self, f64) {
         assert!(!ascending.windows(2).any(|w| w[0] > w[1]), "excesses ascend");
         let n = ascending.len();
         let sound = n >= 5 && ascending.iter().all(|x| *x > 0.0 && x.is_finite());
         if !sound || is_constant(ascending) {
-            return Self { shape: f64::NAN, scale: f64::NAN };
+            return (Self { shape: f64::NAN, scale: f64::NAN }, f64::NAN);
         }
         let quartile = ascending[((n as f64 / 4.0 + 0.5) as usize).max(1) - 1];
         let top = ascending[n - 1];
@@ -38,14 +52,19 @@ impl GeneralisedPareto {
             let along = 1.0 - (grid as f64 / (i as f64 + 0.5)).sqrt();
             let b = along / (3.0 * quartile) + 1.0 / top;
             let k = shape_at(b);
-            (b, n as f64 * ((-b / k).ln() - k - 1.0))
+            (b, n as f64 * ((-b / k).ln() - k - 1.0), k)
         };
-        let nodes: Vec<(f64, f64)> = (0..grid).map(node).filter(|(_, l)| l.is_finite()).collect();
-        let best = nodes.iter().fold(f64::NEG_INFINITY, |best, (_, l)| best.max(*l));
-        let total: f64 = nodes.iter().map(|(_, l)| (l - best).exp()).sum();
-        let b = nodes.iter().map(|(b, l)| b * (l - best).exp()).sum::<f64>() / total;
+        let nodes: Vec<(f64, f64, f64)> = (0..grid).map(node).filter(|(_, l, _)| l.is_finite()).collect();
+        let best = nodes.iter().fold(f64::NEG_INFINITY, |best, (_, l, _)| best.max(*l));
+        let total: f64 = nodes.iter().map(|(_, l, _)| (l - best).exp()).sum();
+        let mean = |value: &dyn Fn(f64, f64) -> f64| {
+            nodes.iter().map(|(b, l, k)| value(*b, *k) * (l - best).exp()).sum::<f64>() / total
+        };
+        let b = mean(&|b, _| b);
         let shape = shape_at(b);
-        Self { shape, scale: -shape / b }
+        let centre = mean(&|_, k| k);
+        let variance = mean(&|_, k| (k - centre) * (k - centre)) + shape * shape / n as f64;
+        (Self { shape, scale: -shape / b }, variance.sqrt())
     }
 
     /// The value that is exceeded with probability `1 - probability`.
@@ -69,6 +88,12 @@ impl GeneralisedPareto {
 /// [`shape_threshold`], which is the smaller, the fewer the draws. A small k-hat does not prove that q covers p: mass never drawn
 /// from is not seen.
 ///
+/// k-hat rests on the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about
+/// `(1 + k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error says how far k-hat would move with other draws of the same number. It does
+/// not say how far it moves with more draws, which reach farther out: for a Gaussian q with the variance of a t with 5 degrees of freedom in
+/// three dimensions, k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72 from 16 000 and 1.26 from 64 000, each with an
+/// error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
+///
 /// ```
 /// use mcsa_theory::diagnostics::{Pareto, shape_threshold};
 /// // The target is wider than the guide: log w = z^2 / 4 at quantiles of a normal.
@@ -82,6 +107,10 @@ impl GeneralisedPareto {
 pub struct Pareto {
     /// k-hat; NaN if the weights do not tell: fewer than 25, NaN or `+inf` among them, or a tail of equal weights.
     pub shape: f64,
+    /// The standard error of the shape before the prior, which draws k-hat to 1/2 and makes it vary less; NaN as k-hat.
+    pub standard_error: f64,
+    /// M, the number of weights that k-hat rests on; 0 where it is NaN.
+    pub tail: usize,
     /// The [`shape_threshold`] of so many weights.
     pub threshold: f64,
     /// The smoothed log weights in the order given, on the scale given, not normalised. Where k-hat is NaN they are as given.
@@ -95,8 +124,13 @@ impl Pareto {
     /// Of the log weights of independent draws.
     pub fn of(log_weights: &[f64]) -> Self {
         let count = log_weights.len();
-        let mut pareto =
-            Self { shape: f64::NAN, threshold: shape_threshold(count), log_weights: log_weights.to_vec() };
+        let mut pareto = Self {
+            shape: f64::NAN,
+            standard_error: f64::NAN,
+            tail: 0,
+            threshold: shape_threshold(count),
+            log_weights: log_weights.to_vec(),
+        };
         let tail = (0.2 * count as f64).min(3.0 * (count as f64).sqrt()).ceil() as usize;
         let Some(top) = largest(log_weights).filter(|_| tail >= 5) else { return pareto };
         let mut order: Vec<usize> = (0..count).collect();
@@ -108,13 +142,13 @@ impl Pareto {
         let tied = tail.iter().take_while(|k| (log_weights[**k] - top).exp() <= cut).count();
         let tail = &tail[tied..];
         let excess: Vec<f64> = tail.iter().map(|k| (log_weights[*k] - top).exp() - cut).collect();
-        let fit = GeneralisedPareto::fit(&excess);
+        let (fit, error) = GeneralisedPareto::fit_with_error(&excess);
         let m = excess.len() as f64;
         let shape = (m * fit.shape + PRIOR.0 * PRIOR.1) / (m + PRIOR.0);
         if !shape.is_finite() {
             return pareto;
         }
-        pareto.shape = shape;
+        (pareto.shape, pareto.standard_error, pareto.tail) = (shape, error, excess.len());
         let regular = GeneralisedPareto { shape, scale: fit.scale };
         for (rank, k) in tail.iter().enumerate() {
             let smoothed = cut + regular.quantile((rank as f64 + 0.5) / m);
@@ -124,7 +158,12 @@ impl Pareto {
         pareto
     }
 
-    /// Whether averages with these weights are to be trusted; `false` where k-hat is NaN.
+    /// k-hat less and plus 1.645 standard errors: each end is beyond the shape once in twenty.
+    pub fn interval(&self) -> (f64, f64) {
+        (self.shape - 1.645 * self.standard_error, self.shape + 1.645 * self.standard_error)
+    }
+
+    /// Whether averages with these weights are to be trusted, taking k-hat for the shape; `false` where k-hat is NaN.
     pub fn is_reliable(&self) -> bool {
         self.shape < self.threshold
     }
@@ -157,6 +196,50 @@ mod tests {
             let squares: Vec<f64> = values.iter().map(|x| x * x).collect();
             assert!((GeneralisedPareto::fit(&squares).shape - shape).abs() > 0.2, "{shape}");
         }
+    }
+
+    /// Of 1000 fits to 95 exact values each, the size of the tail of 1000 draws: the stated error is the deviation of the fitted
+    /// shapes within 10 % (the deviation itself is known within 2.3 %, four of which are allowed), and one time in twenty or so
+    /// the shape is above the interval's upper end. The twin: an error that leaves out `k^2 / n` is too small at k = 1.
+    #[test]
+    fn errors_are_sampling_deviations() {
+        let (n, fits) = (95, 1_000);
+        for (lane, shape) in [(1, 0.0), (2, 0.4), (3, 0.7), (4, 1.0)] {
+            let (truth, mut stream) = (GeneralisedPareto { shape, scale: 1.0 }, Seed::new(4).stream(lane, 0));
+            let (mut shapes, mut errors, mut above) = (Vec::new(), 0.0, 0);
+            for _ in 0..fits {
+                let mut values: Vec<f64> = (0..n).map(|_| truth.quantile(stream.uniform())).collect();
+                values.sort_by(f64::total_cmp);
+                let (fit, error) = GeneralisedPareto::fit_with_error(&values);
+                shapes.push(fit.shape);
+                errors += error / f64::from(fits);
+                above += u32::from(shape > fit.shape + 1.645 * error);
+            }
+            let deviation = super::super::moments(&shapes).1.sqrt();
+            assert!((errors / deviation - 1.0).abs() < 0.1, "{shape}: {errors} {deviation}");
+            // At a rate of 0.08 more than 120 of 1000 have a chance of 1e-5.
+            assert!((20..120).contains(&above), "{shape}: {above}");
+            let without = (errors * errors - shape * shape / f64::from(n)).sqrt();
+            assert!(shape < 1.0 || without / deviation < 0.9, "{without} {deviation}");
+        }
+    }
+
+    /// A Gaussian guide against a t with 5 degrees of freedom of the same variance, in three dimensions: more draws reach farther out
+    /// and find a heavier tail, by many standard errors.
+    #[test]
+    fn more_draws_may_say_more_than_the_error() {
+        let mut stream = Seed::new(6).stream(0, 0);
+        let log_w: Vec<f64> = (0..16_000)
+            .map(|_| {
+                let square: f64 = (0..3).map(|_| stream.normal().powi(2)).sum();
+                0.5 * square - 4.0 * (square / 3.0).ln_1p()
+            })
+            .collect();
+        let (few, many) = (Pareto::of(&log_w[..1_000]), Pareto::of(&log_w));
+        assert_eq!((few.tail, many.tail), (95, 380));
+        let said = [few.interval(), many.interval()];
+        assert!(said[0].1 < few.threshold && said[1].1 > many.threshold, "{said:?}");
+        assert!(many.shape - few.shape > 3.0 * few.standard_error);
     }
 
     #[test]
@@ -223,6 +306,7 @@ mod tests {
             broken[17] = bad;
             let pareto = Pareto::of(&broken);
             assert!(pareto.shape.is_nan() && !pareto.is_reliable());
+            assert!(pareto.standard_error.is_nan() && pareto.tail == 0);
         }
         for constant in [&[0.0; 100][..], &[f64::NEG_INFINITY; 100], &[1.0; 3], &[]] {
             assert!(Pareto::of(constant).shape.is_nan());

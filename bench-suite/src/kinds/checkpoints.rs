@@ -1,0 +1,198 @@
+//! Checkpoints of a job of any kind: when one is due, where it goes, and whether the job goes on after it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use mcsa::Error;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{Due, Place, Running, now};
+use crate::plan::Job;
+use crate::store::{CODE, write_whole};
+
+/// Writes the checkpoints of one job, and asks its run whether to go on.
+///
+/// A job makes its steps in stretches and has a look between two of them:
+///
+/// ```text
+/// while left > 0 { make stretch(left) steps;  if !goes_on(..) { end without a result } }
+/// ```
+/// Stretches take about [`LOOK`] seconds, so that a run that is asked to stop does so soon, and a checkpoint is never later than
+/// said by more than one step. A checkpoint that cannot be written costs a warning, not the job.
+pub(super) struct Checkpoints<'s> {
+    job: &'s Job,
+    running: &'s Running<'s>,
+    /// Steps of the next stretch, where time decides.
+    stretch: u64,
+    /// Steps that were left when the last stretch began, and when that was.
+    left: u64,
+    begun: Instant,
+    /// Steps since the last checkpoint, and when the state that it holds was reached.
+    since: u64,
+    saved: Instant,
+    /// Work that was not told yet.
+    untold: u64,
+    is_warned: bool,
+}
+
+/// Seconds between two looks.
+const LOOK: f64 = 0.1;
+
+impl<'s> Checkpoints<'s> {
+    /// To be made before anything else of the job: the time until the first checkpoint begins here.
+    pub(super) fn new(job: &'s Job, running: &'s Running<'s>) -> Self {
+        let (begun, saved) = (now(), now());
+        Self { job, running, stretch: 1, left: 0, begun, since: 0, saved, untold: 0, is_warned: false }
+    }
+
+    /// The state that the last checkpoint holds, if there is one.
+    pub(super) fn last<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
+        match self.running.place {
+            Place::BesideResults => self.running.store.checkpoint(self.job),
+            Place::File(path) => {
+                read(path, self.job).map_err(|error| error.within(path.display().to_string()))
+            }
+            Place::Nowhere => Ok(None),
+        }
+    }
+
+    /// Names the file of the checkpoint in an error about what it holds.
+    pub(super) fn named(&self, error: Error) -> Error {
+        error.within(match self.running.place {
+            Place::File(path) => path.display().to_string(),
+            _ => format!("{}/{}.checkpoint", self.job.experiment, self.job.id()),
+        })
+    }
+
+    /// Tells of work that earlier runs have done.
+    pub(super) fn tell(&self, work: u64) {
+        (self.running.progress)(work);
+    }
+
+    /// How many of the steps that are left are made before the next look.
+    pub(super) fn stretch(&mut self, left: u64) -> u64 {
+        (self.left, self.begun) = (left, now());
+        let most = match self.running.checkpoint {
+            Due::Steps(steps) => steps.max(1) - self.since,
+            Due::Seconds(_) => self.stretch,
+        };
+        most.min(left)
+    }
+
+    /// The look after `made` steps of a stretch, which were `work`: keeps `state` if a checkpoint is due or the run is to stop.
+    /// False if it is to stop. After the last step nothing is kept: the result is there.
+    #[must_use]
+    pub(super) fn goes_on<T: Serialize>(&mut self, made: u64, work: u64, state: impl FnOnce() -> T) -> bool {
+        let took = self.begun.elapsed().as_secs_f64();
+        if took < 0.5 * LOOK {
+            self.stretch = (2 * self.stretch).min(1 << 20);
+        } else if took > 2.0 * LOOK {
+            self.stretch = (self.stretch / 2).max(1);
+        }
+        self.since += made;
+        self.untold += work;
+        let is_over = made >= self.left;
+        let is_due = match self.running.checkpoint {
+            Due::Steps(steps) => self.since >= steps.max(1),
+            // The next stretch is not to end too late.
+            Due::Seconds(seconds) => self.saved.elapsed().as_secs_f64() + took >= seconds,
+        };
+        if matches!(self.running.checkpoint, Due::Steps(_)) && !is_due && !is_over {
+            return true;
+        }
+        let goes_on = (self.running.progress)(std::mem::take(&mut self.untold));
+        if is_over {
+            return true;
+        }
+        if is_due || !goes_on {
+            (self.since, self.saved) = (0, now());
+            self.keep(&state());
+        }
+        goes_on
+    }
+
+    fn keep<T: Serialize>(&mut self, state: &T) {
+        let kept = match self.running.place {
+            Place::BesideResults => self.running.store.keep_checkpoint(self.job, state),
+            Place::File(path) => write(path, self.job, state),
+            Place::Nowhere => Ok(()),
+        };
+        if let Err(error) = kept
+            && !std::mem::replace(&mut self.is_warned, true)
+        {
+            let place = format!("{}, {}", self.job.experiment, self.job.task.title());
+            (self.running.warn)(&format!(
+                "{place}: {error}; the job goes on, and would begin earlier if it were interrupted"
+            ));
+        }
+    }
+}
+
+/// A checkpoint in a file of its own: whose code and which job it is of, and the state.
+#[derive(Serialize, Deserialize)]
+struct Kept<J, T> {
+    code: String,
+    job: J,
+    state: T,
+}
+
+fn write<T: Serialize>(path: &Path, job: &Job, state: &T) -> Result<(), Error> {
+    let text = serde_json::to_string(&Kept { code: CODE.to_owned(), job, state });
+    let text = text.map_err(|error| Error::invalid(format!("cannot write {}: {error}", path.display())))?;
+    write_whole(path, text.as_bytes())
+}
+
+fn read<T: DeserializeOwned>(path: &Path, job: &Job) -> Result<Option<T>, Error> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| Error::invalid(format!("cannot be read: {error}")))?,
+    };
+    let anew = "delete the file to begin anew";
+    let malformed =
+        |error: serde_json::Error| Error::invalid(format!("it is no whole checkpoint ({error}); {anew}"));
+    let kept: Kept<Value, Value> = serde_json::from_str(&text).map_err(malformed)?;
+    if kept.code != CODE {
+        return Err(Error::invalid(format!("it is a checkpoint of another version of this program; {anew}")));
+    }
+    let asked = serde_json::to_value(job).map_err(malformed)?;
+    if let Some(difference) = difference("", &kept.job, &asked) {
+        let other = "give the arguments of that fit or another file";
+        return Err(Error::invalid(format!("it is a checkpoint of another fit: {difference}; {other}")));
+    }
+    serde_json::from_value(kept.state).map(Some).map_err(malformed)
+}
+
+/// The first place where two values differ.
+fn difference(place: &str, there: &Value, here: &Value) -> Option<String> {
+    match (there, here) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            keys.into_iter().find_map(|key| {
+                let inner = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+                let of = |map: &serde_json::Map<_, _>| map.get(key).cloned().unwrap_or(Value::Null);
+                difference(&inner, &of(a), &of(b))
+            })
+        }
+        _ if there == here => None,
+        _ => Some(format!("{place} is {there} there and {here} here")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let ours = json!({"task": {"fit": {"steps": 3, "method": {"kind": "pmcsa"}}}});
+        assert_eq!(difference("", &ours, &ours), None);
+        let theirs = json!({"task": {"fit": {"steps": 3, "method": {"kind": "jsa"}}}});
+        let said = difference("", &theirs, &ours).unwrap();
+        assert_eq!(said, "task.fit.method.kind is \"jsa\" there and \"pmcsa\" here");
+        let longer = json!({"task": {"fit": {"steps": 3, "method": {"kind": "pmcsa"}, "averaged": 2}}});
+        assert_eq!(difference("", &ours, &longer).unwrap(), "task.fit.averaged is null there and 2 here");
+    }
+}

@@ -1,0 +1,119 @@
+//! The JSON that `fit` writes.
+
+use std::collections::BTreeMap;
+
+use mcsa::{Error, Record, Seed, batch_mut};
+use mcsa_estimators::{Health, Outcome};
+use serde::Serialize;
+
+use crate::catalog::Posterior;
+use crate::kinds::Fit;
+use crate::number::Number;
+use crate::store::{Ended, Row};
+
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    outcome: Option<Outgoing<'a>>,
+    failure: Option<&'a str>,
+    /// Whether it is to be believed: numbers that are known.
+    health: BTreeMap<&'static str, Number>,
+    fit: &'a Fit,
+    seed: u64,
+    /// Each parameter on its own scale, under q.
+    parameters: &'a [Parameter],
+    /// What was measured at the end: on held-out data, where there are any.
+    measures: BTreeMap<&'a str, Number>,
+    counts: &'a BTreeMap<String, u64>,
+    seconds: f64,
+    trace: &'a [Row],
+}
+
+/// How a fit ended. An [`Outcome`] keeps its numbers bit for bit; here they are to be read.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Outgoing<'a> {
+    NonFinite { kind: &'static str, step: u64, parameter: usize, value: Number },
+    Other(&'a Outcome),
+}
+
+impl<'a> Outgoing<'a> {
+    fn of(outcome: &'a Outcome) -> Self {
+        match *outcome {
+            Outcome::NonFinite { step, parameter, value } => {
+                Self::NonFinite { kind: "non-finite", step, parameter, value: Number(value) }
+            }
+            _ => Self::Other(outcome),
+        }
+    }
+}
+
+/// A parameter on its own scale: mean and standard deviation under q.
+#[derive(Debug, Serialize)]
+pub(super) struct Parameter {
+    name: String,
+    mean: Number,
+    sd: Number,
+}
+
+/// Draws from q behind the moments of constrained parameters.
+const DRAWS: usize = 4096;
+
+/// The text of the file.
+pub(super) fn report(
+    fit: &Fit,
+    seed: u64,
+    rows: &[Row],
+    ended: &Ended,
+    parameters: &[Parameter],
+) -> Result<String, Error> {
+    let Ended { failure, outcome, health, counts, seconds, .. } = ended;
+    let last = rows.last().into_iter().flat_map(|row| &row.values);
+    let report = Report {
+        outcome: outcome.as_ref().map(Outgoing::of),
+        failure: failure.as_deref(),
+        health: health.as_ref().map(numbers).unwrap_or_default(),
+        fit,
+        seed,
+        parameters,
+        measures: last.map(|(name, value)| (name.as_str(), Number(*value))).collect(),
+        counts,
+        seconds: *seconds,
+        trace: rows,
+    };
+    let text = serde_json::to_string_pretty(&report);
+    let text = text.map_err(|error| Error::invalid(format!("cannot be written as JSON: {error}")))?;
+    Ok(text + "\n")
+}
+
+fn numbers(health: &Health) -> BTreeMap<&'static str, Number> {
+    let mut numbers = BTreeMap::new();
+    health.record(&mut |metric, value| {
+        numbers.insert(metric.name, Number(value));
+    });
+    numbers
+}
+
+/// Mean and standard deviation of every constrained parameter under q.
+pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambda: &[f64]) -> Vec<Parameter> {
+    let family = fit.family.build(posterior.dim());
+    let dim = posterior.dim();
+    let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
+    let mut lane = [seed.named("parameters").stream(0, 0)];
+    let (mut all, mut named): (Vec<Parameter>, _) = (Vec::new(), Vec::new());
+    for draw in 1..=DRAWS {
+        family.sample_into(lambda, &mut lane, batch_mut(&mut z, dim, 1), &mut log_q, &mut work);
+        named.clear();
+        posterior.constrain(&z, &mut named);
+        if all.is_empty() {
+            let zero = |name: &str| Parameter { name: name.to_owned(), mean: Number(0.0), sd: Number(0.0) };
+            all = named.iter().map(|(name, _)| zero(name)).collect();
+        }
+        for (Parameter { mean, sd, .. }, (_, value)) in all.iter_mut().zip(&named) {
+            let off = value - mean.0;
+            mean.0 += off / draw as f64;
+            sd.0 += off * (value - mean.0);
+        }
+    }
+    all.iter_mut().for_each(|parameter| parameter.sd.0 = (parameter.sd.0 / (DRAWS - 1) as f64).sqrt());
+    all
+}

@@ -1,0 +1,142 @@
+//! How the program ends when it is asked to, and when nobody reads on.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A folder of its own for each test, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ends").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+}
+
+#[expect(clippy::disallowed_methods, reason = "waits for what another process does")]
+fn wait_until(is_there: impl Fn() -> bool) {
+    for _ in 0..1_200 {
+        if is_there() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("nothing came in a minute");
+}
+
+/// Whether the program catches TERM: before that, a signal would end it without a word.
+fn is_listening(child: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << 14) != 0
+}
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A fit without an end is asked to end: with a file for its checkpoint it goes on from there, by the command it prints.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_fit_that_is_interrupted_says_how_to_go_on() {
+    let folder = folder("a fit");
+    let file = folder.join("its checkpoint").display().to_string();
+    let endless =
+        ["fit", "--model", "standard-gaussian", "--set", "steps=1000000000000", "--checkpoint", &file];
+    let mut steps = Vec::new();
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let child = program(&endless).spawn().expect("it starts");
+        wait_until(|| is_listening(&child));
+        send(signal, &child);
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+        let said = words(&stderr);
+        assert_eq!((status.code(), stdout.len()), (Some(code), 0), "{said}");
+        let last = said.lines().last().expect("a line");
+        let step = last.split("interrupted at step ").nth(1).and_then(|rest| rest.split(' ').next());
+        steps.push(step.and_then(|step| step.parse::<u64>().ok()).expect("a step"));
+        let command = last.split("to go on: ").nth(1).expect("a command");
+        assert!(command.ends_with(&format!("--checkpoint '{file}'")), "{command}");
+        assert!(fs::metadata(&file).expect("a checkpoint").len() > 0);
+    }
+    assert!(steps[1] > steps[0] && steps[0] > 0, "it went on: {steps:?}");
+    // Without one it is lost, and says so.
+    let child = program(&endless[..5]).spawn().expect("it starts");
+    wait_until(|| is_listening(&child));
+    send("-TERM", &child);
+    let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
+    assert!(status.code() == Some(143) && words(&stderr).contains("--checkpoint FILE"), "{}", words(&stderr));
+}
+
+/// A fit that ends leaves no checkpoint, and other arguments are refused by the difference.
+#[test]
+fn a_checkpoint_is_used_up_by_its_fit_alone() {
+    let folder = folder("used up");
+    let (file, out) = (folder.join("c").display().to_string(), folder.join("fit.json").display().to_string());
+    let fit = ["fit", "--model", "banana", "--set", "steps=20", "--checkpoint", &file, "--out", &out];
+    fs::write(&file, "{}").expect("it is written");
+    let Output { status, stderr, .. } = program(&fit).output().expect("it starts");
+    assert!(status.code() == Some(2) && words(&stderr).contains(&file), "{}", words(&stderr));
+    fs::remove_file(&file).expect("it is there");
+    assert!(program(&fit).status().expect("it starts").success());
+    assert!(Path::new(&out).is_file() && !Path::new(&file).exists());
+}
+
+/// Figures that are interrupted keep what ran, draw nothing, and print the command without `--force`.
+#[test]
+fn figures_that_are_interrupted_draw_nothing() {
+    let folder = folder("figures");
+    let out = folder.display().to_string();
+    let figures =
+        ["figures", "k003-fig7-conditional-variance", "--preset", "quick", "--force", "--out", &out];
+    let child = program(&figures).spawn().expect("it starts");
+    let results = || {
+        let files = fs::read_dir(folder.join("results/k003-fig7-conditional-variance"));
+        let files = files.into_iter().flatten().flatten();
+        files.filter(|file| file.path().extension().is_some_and(|ending| ending == "jsonl")).count()
+    };
+    wait_until(|| results() > 0);
+    send("-INT", &child);
+    let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
+    let said = words(&stderr);
+    assert_eq!(status.code(), Some(130), "{said}");
+    let last = said.lines().last().expect("a line");
+    assert!(last.contains("interrupted; to go on: ") && last.contains(" --preset quick --out "), "{said}");
+    assert!(!last.contains("--force"), "{last}");
+    assert!(!folder.join("report").exists(), "nothing is drawn");
+    assert!((1..576).contains(&results()), "what ran is kept");
+}
+
+/// Somebody who stops reading is no failure.
+#[test]
+fn a_reader_who_has_gone_is_no_failure() {
+    for arguments in [
+        &["fit", "--list-models"][..],
+        &["fit", "--model", "standard-gaussian", "--set", "steps=1"],
+        &["figures", "--list"],
+        &["data", "list"],
+        &["theory", "--claim", "000-T1", "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let Output { status, stderr, .. } = program(arguments).stdout(writer).output().expect("it starts");
+        assert_eq!((status.code(), words(&stderr).as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    // Errors keep their codes when nobody reads them.
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status = program(&["fit", "--model", "no-such-model"]).stderr(writer).status().expect("it starts");
+    assert_eq!(status.code(), Some(2));
+}

@@ -1,0 +1,156 @@
+//! `fit` over every listed pair of model and method, and at odd settings: a result that can be read, or a clear error.
+
+use clap::Parser;
+use mcsa_bench_suite::catalog::{Method, Target};
+use mcsa_bench_suite::interrupt::Interrupt;
+use mcsa_bench_suite::verbs::{Exit, FitModel};
+use rayon::prelude::*;
+use serde_json::Value;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    fit: FitModel,
+}
+
+fn fit(arguments: &[&str]) -> Result<Value, Exit> {
+    fit_until(&Interrupt::default(), arguments)
+}
+
+fn fit_until(interrupt: &Interrupt, arguments: &[&str]) -> Result<Value, Exit> {
+    let line = Line::try_parse_from([&["fit"], arguments].concat()).expect("known arguments");
+    let mut out = Vec::new();
+    let done = line.fit.run(interrupt, &mut out);
+    // What is written can be read, whether or not the fit went well.
+    let report = if out.is_empty() { Value::Null } else { serde_json::from_slice(&out).expect("JSON") };
+    done.map(|()| report)
+}
+
+fn listed(what: &str) -> Vec<String> {
+    let line = Line::try_parse_from(["fit", what]).expect("known arguments");
+    let mut out = Vec::new();
+    line.fit.run(&Interrupt::default(), &mut out).expect("a list");
+    let text = String::from_utf8(out).expect("words");
+    let names = text.lines().filter(|line| !line.starts_with(' '));
+    names.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
+}
+
+/// No number is `null`: one that is not finite is a word, everywhere.
+fn has_null_number(report: &Value) -> bool {
+    let health = report["health"].as_object().expect("a map").values();
+    let measures = report["measures"].as_object().expect("a map").values();
+    let parameters = report["parameters"].as_array().expect("a list").iter();
+    let moments = parameters.flat_map(|each| [&each["mean"], &each["sd"]]);
+    let rows = report["trace"].as_array().expect("a list").iter();
+    let traced = rows.flat_map(|row| row.as_object().expect("a map").values());
+    let is_number = |value: &Value| {
+        value.is_number() || value.as_str().is_some_and(|word| ["nan", "inf", "-inf"].contains(&word))
+    };
+    !health.chain(measures).chain(moments).chain(traced).all(is_number)
+}
+
+/// Settings that make a model small; its data are those of the listing where there are no smaller ones.
+fn small(model: &str) -> &'static [&'static str] {
+    match model {
+        "neural-regression" => &["--set", "model.hidden=3"],
+        "stock-volatility" => &["--set", "model.data=fx_ecb_18"],
+        _ => &[],
+    }
+}
+
+/// Gaussian processes take a second to be looked at in the end: by all methods but one they make a step, and are interrupted.
+fn is_slow(model: &str, method: &str) -> bool {
+    ["gp-classification", "robust-gp"].contains(&model) && method != "pmcsa"
+}
+
+/// Nothing panics, and who asks for what there is gets it: 266 pairs, which is why this takes some seconds.
+#[test]
+fn every_listed_pair_ends_in_a_result_or_a_clear_error() {
+    let (models, methods) = (listed("--list-models"), listed("--list-methods"));
+    assert_eq!((models.len(), methods.len()), (Target::ALL.len(), Method::ALL.len() - 1), "all but smc");
+    let pairs: Vec<_> =
+        models.iter().flat_map(|model| methods.iter().map(move |method| (model, method))).collect();
+    let wrong = |(model, method): &(&String, &String)| {
+        let interrupt = Interrupt::default();
+        if is_slow(model, method) {
+            interrupt.ask();
+        }
+        let pair = ["--model", model, "--method", method, "--set", "steps=2"];
+        match fit_until(&interrupt, &[&pair, small(model)].concat()) {
+            Ok(report) => {
+                let parameters = report["parameters"].as_array().expect("a list");
+                let is_right = !has_null_number(&report) && !parameters.is_empty();
+                (!is_right).then(|| format!("{model} by {method}: {report}"))
+            }
+            Err(Exit::Usage(error)) if *method == "ep" && *model != "probit" => {
+                let said = error.to_string();
+                (!said.contains("probit")).then_some(said)
+            }
+            Err(Exit::Interrupted { code: 130, .. }) if is_slow(model, method) => None,
+            Err(other) => Some(format!("{model} by {method}: {other:?}")),
+        }
+    };
+    let wrong: Vec<String> = pairs.par_iter().filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_impossible_is_named_as_a_bad_argument() {
+    let refused = |arguments: &[&str], said: &str| match fit(arguments) {
+        Err(Exit::Usage(error)) => assert!(error.to_string().contains(said), "{arguments:?}: {error}"),
+        other => panic!("{arguments:?}: {other:?}"),
+    };
+    let gaussian = |setting: &str, said: &str| {
+        refused(&["--model", "standard-gaussian", "--set", setting], said);
+    };
+    gaussian("optimizer.rate=0", "rate");
+    gaussian("method.chains=0", "lanes is 0, expected at least 1");
+    gaussian("model.dim=0", "dim is 0, expected at least 1");
+    gaussian("family.kind=no-such-family", "no-such-family");
+    for model in ["correlated-gaussian", "diagonal-gaussian", "wishart-gaussian", "funnel", "modes"] {
+        refused(&["--model", model, "--set", "model.dim=0"], "dim is 0, expected at least 1");
+    }
+    refused(&["--model", "fx-volatility", "--method", "smc"], "paths");
+    refused(&["--model", "probit", "--set", "model.data=pimma"], "did you mean \"pima\"");
+    refused(&["--model", "robust-gp", "--set", "model.data=pima"], "pima");
+    refused(&["--model", "radon", "--method", "ep"], "probit");
+    // A set that is known and not there is no bad argument.
+    let absent = fit(&["--model", "robust-gp", "--set", "model.data=gas", "--data", "no-such-folder"]);
+    assert!(matches!(absent, Err(Exit::Failed(_))), "{absent:?}");
+}
+
+/// Chains that have made no step are draws of q: what they say of log Z is no upper bound.
+#[test]
+fn a_fit_of_no_steps_claims_no_upper_bound() {
+    let at = |steps: &str| fit(&["--model", "correlated-gaussian", "--set", steps]).expect("a result");
+    let report = at("steps=0");
+    assert!(report["health"]["evidence_lower"].is_number());
+    assert_eq!(report["health"].get("evidence_upper"), None);
+    assert_eq!(report["trace"].as_array().expect("a list").len(), 1);
+    assert!(at("steps=50")["health"]["evidence_upper"].is_number());
+}
+
+/// Expectation propagation leaves means and scales, and these are the parameters.
+#[test]
+fn parameters_of_expectation_propagation_are_what_it_found() {
+    let report = fit(&["--model", "probit", "--method", "ep"]).expect("a result");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    for (k, parameter) in report["parameters"].as_array().expect("a list").iter().enumerate() {
+        let (mean, sd) = (number(&parameter["mean"]), number(&parameter["sd"]));
+        let found = number(&report["measures"][&format!("mean[{k}]")]);
+        let scale = number(&report["measures"][&format!("log_scale[{k}]")]).exp();
+        // Of 4096 draws: six standard errors, a false alarm in 5e8 runs, and the seed is fixed.
+        assert!((mean - found).abs() < 6.0 * scale / 64.0, "{k}: {mean} for {found}");
+        assert!((sd / scale - 1.0).abs() < 6.0 / 90.0, "{k}: {sd} for {scale}");
+    }
+    assert_eq!(report["trace"].as_array().expect("a list").len(), 1);
+}
+
+/// A direction that is no number ends a fit early, and the report says so in words.
+#[test]
+fn numbers_that_are_not_finite_are_words() {
+    let report = fit(&["--model", "skew-normal", "--method", "elbo", "--set", "steps=3"]).expect("a result");
+    assert_eq!(report["trace"][1]["acceptance"], Value::Null, "what is not told has no name");
+    let words = serde_json::to_string(&report).expect("JSON");
+    assert!(!words.contains("7ff8"), "no bits among numbers to be read");
+}

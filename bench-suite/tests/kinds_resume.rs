@@ -1,0 +1,395 @@
+//! Jobs of every kind, stopped at every checkpoint or by signals, and gone on with: the rows are those of a run without stops.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use mcsa_bench_suite::data::Catalogue;
+use mcsa_bench_suite::experiment::{Experiment, PresetName};
+use mcsa_bench_suite::kinds::{Due, Ending, Place, Running, Task};
+use mcsa_bench_suite::plan::{Job, plan};
+use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::store::{Kept, Outcome, Store};
+
+/// Fits of shapes in two stages after a warm fit.
+const SHAPES: &str = "
+id = 'shapes'
+title = 'Shapes'
+reproduces = []
+seed = 3
+preset.quick = { replicates = 1, steps = 30 }
+preset.default = { replicates = 1, steps = 30 }
+preset.paper = { replicates = 1, steps = 30 }
+[shapes]
+starts = [{ mean = 0.5, scale = 1.5, steps = 10 }]
+trace = { points = 6, spacing = 'even' }
+optimizer = { kind = 'adam', rate = 0.02 }
+[[shapes.schedule]]
+name = 'two'
+stages = [{ part = 0.4, defence = 0.5, power = 0.5 }, { part = 0.6, defence = 0.1, power = 1.0 }]
+[[shapes.target]]
+kind = 'banana'
+width = 2.0
+bend = 0.5
+[[shapes.family]]
+kind = 'affine-flow'
+couplings = 2
+width = 4
+[[shapes.method]]
+kind = 'pmcsa'
+chains = 4
+[[shapes.method]]
+kind = 'jsa'
+transitions = 4
+[[shapes.method]]
+kind = 'msc-rb'
+fresh = 4
+[[shapes.method]]
+kind = 'elbo'
+samples = 4
+";
+
+fn planned(experiment: &Experiment) -> Vec<Job> {
+    let mut jobs = plan(experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+    jobs.retain(|job| job.replicate == 0);
+    jobs
+}
+
+/// The first job of each method of an experiment, made short.
+fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
+    let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
+    let mut jobs = planned(&entry.experiment().unwrap());
+    jobs.iter_mut().for_each(|job| shorten(&mut job.task));
+    let mut kinds = Vec::new();
+    jobs.retain(|job| {
+        let kind = job.task.method().kind();
+        !kinds.contains(&kind) && {
+            kinds.push(kind);
+            true
+        }
+    });
+    jobs
+}
+
+/// Jobs of each kind, by its name.
+fn jobs() -> Vec<(&'static str, Vec<Job>)> {
+    let fits = of("gaussian", |task| {
+        if let Task::Fit(fit) = task {
+            (fit.steps, fit.trace.points, fit.auxiliary, fit.averaged) = (40, 5, 2, 10);
+        }
+    });
+    let variances = of("k003-fig7", |task| {
+        if let Task::Variance(variance) = task {
+            variance.transitions = 40;
+        }
+    });
+    let scatters = of("k000-fig3", |task| {
+        if let Task::Scatter(scatter) = task {
+            (scatter.lambdas, scatter.setting.chains, scatter.setting.length) = (4, 9, 3);
+        }
+    });
+    let paths = of("msc-fig3-fx", |task| {
+        if let Task::Path(path) = task {
+            path.steps = 34;
+            (path.scoring.particles, path.scoring.filters) = (40, 3);
+        }
+    });
+    let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
+    vec![
+        ("fits", fits),
+        ("variances", variances),
+        ("scatters", scatters),
+        ("paths", paths),
+        ("shapes", shapes),
+    ]
+}
+
+/// A folder of its own for each test, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kinds").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+/// Every bit of a result but the seconds, which are the one thing that differs.
+fn result(folder: &Path, job: &Job) -> Outcome {
+    let Kept::Fresh(mut outcome) = Store::new(folder).kept(job).unwrap() else { panic!("no result") };
+    (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
+    for row in &mut outcome.rows {
+        let _ = row.values.remove("seconds");
+    }
+    outcome
+}
+
+/// Bit for bit: NaN is NaN, which `==` would deny.
+fn same(a: &Outcome, b: &Outcome) -> bool {
+    let rows = |outcome: &Outcome| serde_json::to_string(&outcome.rows).unwrap();
+    let ended = |outcome: &Outcome| serde_json::to_string(&outcome.ended).unwrap();
+    rows(a) == rows(b) && ended(a) == ended(b) && !a.rows.is_empty()
+}
+
+/// The result of a run without stops; each test has a folder of its own.
+fn whole(job: &Job, test: &str) -> Outcome {
+    let folder = folder(&format!("{test}-whole"));
+    let (store, catalogue) = (Store::new(&folder), Catalogue::new(None));
+    assert_eq!(job.run(&Running::new(&store, &catalogue)).unwrap(), Ending::Kept);
+    result(&folder, job)
+}
+
+#[test]
+fn every_kind_goes_on_from_its_checkpoints() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        for job in jobs {
+            let parts = folder("parts");
+            let expected = whole(&job, "parts");
+            let (store, steps) = (Store::new(&parts), AtomicU64::new(0));
+            let mut runs = 0;
+            loop {
+                // A run is told first what was done before it, and then asked at its first checkpoint to stop.
+                let calls = AtomicU64::new(0);
+                let progress = |work| {
+                    let call = calls.fetch_add(1, Relaxed);
+                    steps.fetch_add(if call == 0 { 0 } else { work }, Relaxed);
+                    call == 0
+                };
+                let checkpoint = Due::Steps(7);
+                let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+                runs += 1;
+                if job.run(&running).unwrap() == Ending::Kept {
+                    break;
+                }
+                assert!(!store.holds(&job));
+            }
+            let name = job.task.title();
+            assert_eq!(runs, 6, "{kind}, {name}: 36 to 40 steps, seven a run");
+            assert_eq!(steps.load(Relaxed), job.task.work(), "{kind}, {name}: no work twice");
+            assert!(same(&expected, &result(&parts, &job)), "{kind}, {name}");
+            // The twin: another seed gives other rows.
+            let other = Job { seed: job.seed.child(0), ..job.clone() };
+            assert!(!same(&expected, &whole(&other, "parts")), "{kind}, {name}");
+        }
+    }
+}
+
+/// A run that is asked to stop between two checkpoints writes one and stops, instead of waiting until it is due.
+#[test]
+fn a_wish_to_stop_is_obeyed_at_once() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        let (job, parts) = (&jobs[0], folder("obeyed"));
+        let store = Store::new(&parts);
+        let calls = AtomicU64::new(0);
+        let progress = |_| calls.fetch_add(1, Relaxed) == 0;
+        let checkpoint = Due::Seconds(1e9);
+        let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+        assert_eq!(job.run(&running).unwrap(), Ending::Interrupted, "{kind}");
+        assert!(store.checkpoint::<serde_json::Value>(job).unwrap().is_some(), "{kind}");
+        assert_eq!(job.run(&Running::new(&store, &catalogue)).unwrap(), Ending::Kept);
+        assert!(same(&result(&parts, job), &whole(job, "obeyed")), "{kind}");
+    }
+}
+
+/// Where time decides, a checkpoint is kept at the first look after it is due, in every phase of a job.
+#[test]
+fn a_checkpoint_is_kept_when_its_time_has_come() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        let store = Store::new(folder("due"));
+        for (seconds, is_due) in [(0.0, true), (1e9, false)] {
+            let looks = AtomicU64::new(0);
+            let progress = |_| {
+                // The first call comes before the first step, the second at the look that keeps the first checkpoint.
+                let is_kept = store.checkpoint::<serde_json::Value>(&jobs[0]).unwrap().is_some();
+                assert_eq!(is_kept, is_due && looks.fetch_add(1, Relaxed) >= 2, "{kind}");
+                true
+            };
+            let checkpoint = Due::Seconds(seconds);
+            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+            assert_eq!(jobs[0].run(&running).unwrap(), Ending::Kept);
+            assert!(!is_due || looks.load(Relaxed) > 4, "{kind}: {looks:?} looks");
+        }
+    }
+}
+
+/// It may take long to measure a row: a run looks after each.
+#[test]
+fn a_row_is_followed_by_a_look() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        let work_of_step = match &jobs[0].task {
+            Task::Fit(fit) => fit.method.effort(),
+            Task::Shaped(fit) => 4 * fit.method.effort(),
+            _ => continue,
+        };
+        let (store, told) = (Store::new(folder("rows")), Mutex::new(vec![0]));
+        let progress = |work| {
+            let mut told = told.lock().unwrap();
+            let so_far = told[told.len() - 1] + work;
+            told.push(so_far);
+            true
+        };
+        let running = Running { progress: &progress, ..Running::new(&store, &catalogue) };
+        assert_eq!(jobs[0].run(&running).unwrap(), Ending::Kept);
+        let (told, all) = (told.into_inner().unwrap(), jobs[0].task.work());
+        let Kept::Fresh(outcome) = store.kept(&jobs[0]).unwrap() else { panic!("no result") };
+        assert!(outcome.rows.len() >= 6, "{kind}");
+        for row in &outcome.rows {
+            let left = (jobs[0].task.length() - row.step) * work_of_step;
+            assert!(told.contains(&(all - left)), "{kind}: no look at step {}: {told:?}", row.step);
+        }
+    }
+}
+
+/// What cannot be written is told once, and the result is that of a run that could.
+#[test]
+fn a_checkpoint_that_cannot_be_written_costs_a_warning() {
+    let catalogue = Catalogue::new(None);
+    for (kind, jobs) in jobs() {
+        let (job, place) = (&jobs[0], folder("blocked"));
+        let (store, blocked) = (Store::new(&place), place.join("blocked"));
+        let warnings = Mutex::new(Vec::new());
+        // From the first call on, the folder of the checkpoint is a file.
+        let progress = |_| {
+            fs::create_dir_all(&place).and_then(|()| fs::write(&blocked, "")).unwrap();
+            true
+        };
+        let running = Running {
+            checkpoint: Due::Steps(7),
+            place: Place::File(&blocked.join("checkpoint")),
+            progress: &progress,
+            warn: &|warning| warnings.lock().unwrap().push(warning.to_owned()),
+            ..Running::new(&store, &catalogue)
+        };
+        assert_eq!(job.run(&running).unwrap(), Ending::Kept, "{kind}");
+        let warnings = warnings.into_inner().unwrap();
+        assert_eq!(warnings.len(), 1, "{kind}: {warnings:?}");
+        assert!(warnings[0].contains("blocked") && warnings[0].contains("goes on"), "{}", warnings[0]);
+        assert!(same(&result(&place, job), &whole(job, "blocked")), "{kind}");
+    }
+}
+
+/// A file of its own takes the checkpoint; another job, other code and half a file are refused with its name and what to do.
+#[test]
+fn a_checkpoint_in_a_file_belongs_to_its_job() {
+    let catalogue = Catalogue::new(None);
+    let (jobs, place) = (jobs().remove(0).1, folder("file"));
+    let (store, file) = (Store::new(&place), place.join("a.checkpoint"));
+    let calls = AtomicU64::new(0);
+    let progress = |_| calls.fetch_add(1, Relaxed) == 0;
+    let (checkpoint, at) = (Due::Steps(7), Place::File(&file));
+    let running = Running { checkpoint, place: at, progress: &progress, ..Running::new(&store, &catalogue) };
+    assert_eq!(jobs[0].run(&running).unwrap(), Ending::Interrupted);
+    let text = fs::read_to_string(&file).unwrap();
+    let on = Running { place: at, ..Running::new(&store, &catalogue) };
+    let refused = |job: &Job, text: &str, said: &str| {
+        fs::write(&file, text).unwrap();
+        let error = job.run(&on).unwrap_err().to_string();
+        assert!(error.contains("a.checkpoint") && error.contains(said), "{error}");
+    };
+    refused(&jobs[1], &text, "of another fit: task.fit.method");
+    refused(&jobs[0], &text[..text.len() / 2], "delete the file to begin anew");
+    refused(&jobs[0], &text.replacen("\"code\":\"", "\"code\":\"0", 1), "another version");
+    refused(&jobs[0], "", "no whole checkpoint");
+    fs::write(&file, &text).unwrap();
+    assert_eq!(jobs[0].run(&on).unwrap(), Ending::Kept);
+    assert!(same(&result(&place, &jobs[0]), &whole(&jobs[0], "file")));
+}
+
+#[cfg(unix)]
+mod signals {
+    use super::*;
+    use mcsa_bench_suite::interrupt::Interrupt;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command, Stdio};
+
+    const FOLDER: &str = "MCSA_KINDS_FOLDER";
+    const KIND: &str = "MCSA_KINDS_KIND";
+
+    /// Not a test by itself: what a child process does. It keeps a checkpoint after every step, and says so.
+    #[test]
+    #[ignore = "run by the tests of signals, in processes of its own"]
+    fn child() {
+        let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the parent says where"));
+        let kind = std::env::var(KIND).expect("the parent says which");
+        let interrupt = Interrupt::listen().unwrap();
+        let say = |text: &str| writeln!(std::io::stdout(), "{text}").unwrap();
+        say("listening");
+        let Some((_, jobs)) = jobs().into_iter().find(|(name, _)| *name == kind) else {
+            // One that hears no wish.
+            loop {
+                std::thread::park();
+            }
+        };
+        let (store, catalogue) = (Store::new(folder), Catalogue::new(None));
+        let progress = |_| {
+            say("checkpoint");
+            interrupt.code().is_none()
+        };
+        let checkpoint = Due::Steps(1);
+        let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+        if jobs[0].run(&running).unwrap() == Ending::Interrupted {
+            std::process::exit(i32::from(interrupt.code().expect("a signal")));
+        }
+    }
+
+    fn spawn(kind: &str, folder: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "signals::child", "--ignored", "--nocapture", "--test-threads", "1"]);
+        command.env(FOLDER, folder).env(KIND, kind).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        (child, lines.map_while(Result::ok))
+    }
+
+    fn send(signal: &str, child: &Child) {
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Each kind is killed, and asked to stop, while it runs; in between it goes on.
+    #[test]
+    fn signals_change_no_row() {
+        for (kind, jobs) in jobs() {
+            let parts = folder(&format!("signals-{kind}"));
+            let ends =
+                [("-KILL", 5, None), ("-TERM", 3, Some(143)), ("-INT", 6, Some(130)), ("-KILL", 4, None)];
+            let mut told = 0;
+            for (signal, checkpoints, code) in ends {
+                let (mut child, mut lines) = spawn(kind, &parts);
+                let said = |line: &String| line.contains("checkpoint");
+                // The reader lives until the end: a child whose pipe breaks would end by itself.
+                assert_eq!(lines.by_ref().filter(said).take(checkpoints).count(), checkpoints, "{kind}");
+                send(signal, &child);
+                told += checkpoints + lines.filter(said).count();
+                let status = child.wait().unwrap();
+                assert_eq!(status.code(), code, "{kind}, {signal}: {status}");
+                assert_eq!(status.signal(), code.is_none().then_some(9), "{kind}, {signal}: {status}");
+            }
+            let (mut child, lines) = spawn(kind, &parts);
+            told += lines.filter(|line| line.contains("checkpoint")).count();
+            assert!(child.wait().unwrap().success(), "{kind}");
+            // At most 40 steps, the first call of each of five runs, and a step done twice after each kill.
+            assert!(told <= 40 + 5 + 2, "{kind}: it went on, and did not begin again: {told}");
+            assert!(same(&result(&parts, &jobs[0]), &whole(&jobs[0], "signals")), "{kind}");
+        }
+    }
+
+    /// Two signals at once are one wish, as `timeout` sends them; one that comes later ends the program at once.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a person presses a key twice, and not in the same moment")]
+    fn a_second_signal_ends_at_once() {
+        let (mut child, mut lines) = spawn("deaf", &folder("deaf"));
+        assert!(lines.any(|line| line.contains("listening")));
+        send("-TERM", &child);
+        send("-TERM", &child);
+        std::thread::sleep(Interrupt::GRACE / 2);
+        assert_eq!(child.try_wait().unwrap(), None, "it was asked, not ended");
+        std::thread::sleep(2 * Interrupt::GRACE);
+        assert_eq!(child.try_wait().unwrap(), None, "it still is");
+        send("-INT", &child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+}

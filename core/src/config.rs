@@ -1,0 +1,48 @@
+//! Names of configurations, by which a checkpoint is told from that of another fit.
+
+/// The name of a type without the modules it lives in, such as `ScoreClimb<Imh>`.
+///
+/// ```
+/// assert_eq!(mcsa::type_name::<Option<mcsa::Seed>>(), "Option<Seed>");
+/// ```
+pub fn type_name<T: ?Sized>() -> String {
+    let (mut name, mut start) = (String::new(), 0);
+    let mut letters = std::any::type_name::<T>().chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == ':' && letters.next_if_eq(&':').is_some() {
+            name.truncate(start);
+            continue;
+        }
+        name.push(letter);
+        if !(letter.is_alphanumeric() || letter == '_') {
+            start = name.len();
+        }
+    }
+    name
+}
+
+/// A checksum of bytes, the same on every machine: FNV-1a of 64 bits. It tells texts and data apart that differ by accident.
+pub fn checksum(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes
+        .into_iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_their_modules() {
+        assert_eq!(type_name::<Vec<&dyn crate::LogDensity>>(), "Vec<&dyn LogDensity>");
+        assert_eq!(type_name::<(f64, crate::Counted<crate::Seed>)>(), "(f64, Counted<Seed>)");
+        assert_eq!(type_name::<()>(), "()");
+    }
+
+    /// The values published with the function.
+    #[test]
+    fn checksums_are_those_of_the_definition() {
+        assert_eq!(checksum([]), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(checksum(*b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

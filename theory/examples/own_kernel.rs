@@ -1,0 +1,38 @@
+//! A kernel of one's own, judged in two ways: by draws on a continuous target, then exactly on a few atoms.
+//!
+//! The kernel is independent Metropolis-Hastings; its broken twin forgets to divide by the density of its proposals.
+#![expect(clippy::print_stdout, reason = "an example shows what it finds")]
+
+use mcsa_theory::{
+    Finite, FiniteGuide, Step, exact::Banana, judge, transition_matrix, transition_matrix_along,
+};
+
+fn main() -> Result<(), mcsa::Error> {
+    for divides in [true, false] {
+        println!("{}", if divides { "--- right ---" } else { "--- forgets to divide ---" });
+        let mine = Step::new(|chain, guide, stream| {
+            let (z, log_q) = chain.propose(guide, stream);
+            let log_p = chain.log_p_at(&z);
+            let correction = if divides { chain.log_q(guide) - log_q } else { 0.0 };
+            if stream.accept(log_p - chain.log_p() + correction) {
+                chain.move_to(&z, log_p);
+            }
+        });
+
+        // By draws: an alarm has a probability of 1e-4 if the kernel is right, and each law says what error it would see.
+        println!("{}", judge(1e-4).of(&mine, &Banana::default()));
+
+        // Exactly, on three atoms: the same code runs along every branch of its decisions. No false alarm is possible.
+        let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
+        let mut guide = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
+        let found = transition_matrix(&mine, &target, &mut guide, target.atoms(), 1, 1_000)?;
+        println!("{}", found.report("one step on three atoms"));
+
+        // The guide moves between steps, as it does in a fit: what a state remembers of an older guide would show here.
+        let mut moved = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
+        let guides: &mut [&mut dyn mcsa::Guide] = &mut [&mut guide, &mut moved];
+        let found = transition_matrix_along(&mine, &target, guides, target.atoms(), 2, 100_000)?;
+        println!("{}\n", found.keeps_target());
+    }
+    Ok(())
+}
