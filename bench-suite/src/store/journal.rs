@@ -16,7 +16,15 @@ use super::file::failed;
 #[derive(Debug)]
 pub struct Journal {
     start: Instant,
-    files: Mutex<HashMap<String, fs::File>>,
+    files: Mutex<HashMap<String, Pages>>,
+}
+
+/// The file of an experiment.
+#[derive(Debug)]
+struct Pages {
+    file: fs::File,
+    /// Whether the last line was not written whole.
+    is_torn: bool,
 }
 
 impl Default for Journal {
@@ -37,10 +45,10 @@ impl Journal {
             let mut file = fs::OpenOptions::new().append(true).create_new(true).open(path)?;
             file.write_all(line(first)?.as_bytes())?;
             file.sync_all()?;
-            Ok(file)
+            Ok(Pages { file, is_torn: false })
         };
-        let file = open().map_err(|error: std::io::Error| failed(path, "write", &error))?;
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(experiment.to_owned(), file);
+        let pages = open().map_err(|error: std::io::Error| failed(path, "write", &error))?;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(experiment.to_owned(), pages);
         Ok(())
     }
 
@@ -50,10 +58,12 @@ impl Journal {
     /// If the disk refuses.
     pub(crate) fn add<T: Serialize>(&self, experiment: &str, value: &T) -> std::io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        match files.get_mut(experiment) {
-            Some(file) => file.write_all(line(value)?.as_bytes()),
-            None => Ok(()),
-        }
+        let Some(pages) = files.get_mut(experiment) else { return Ok(()) };
+        // A line that the disk cut short must not take the next one with it.
+        let start = if pages.is_torn { "\n" } else { "" };
+        let written = pages.file.write_all(format!("{start}{}", line(value)?).as_bytes());
+        pages.is_torn = written.is_err();
+        written
     }
 
     /// Adds the line of a job that ended.

@@ -62,7 +62,7 @@ impl Figures {
             writeln!(out, "failed: {error}")?;
         }
         if errors.len() > SHOWN {
-            writeln!(out, "failed: {} more; results/*/manifest tells of all", errors.len() - SHOWN)?;
+            writeln!(out, "failed: {} jobs more", errors.len() - SHOWN)?;
         }
         if let Some(code) = interrupt.code() {
             // Jobs that were run again need not be so once more.
