@@ -15,7 +15,7 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
 fn moved<F: Pushforward>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
     let mut stream = Seed::new(5).stream(0, 0);
     params.iter_mut().for_each(|param| *param += size * stream.normal());
-    Case::new(q, params).with_draws(1 << 16)
+    Case::new(q, params).with_draws(1 << 15)
 }
 
 fn begin<L: Bijection>(q: &Composed<L>) -> Vec<f64> {
