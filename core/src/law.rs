@@ -1,5 +1,5 @@
-//! Laws that a target, a family or a kernel must obey, and what is said of one that is broken. The conformance suites of `models` and
-//! `families` speak in these words; a suite of your own may too.
+//! Verdicts of conformance suites: a law of a target or a family holds with a stated [`Power`], or fails with a [`Failure`] that names
+//! the place and the numbers. The suites of `models` and `families` return these types; a suite of your own may too.
 //!
 //! ```
 //! use mcsa::law::{Verdict, near};
@@ -10,8 +10,11 @@
 //! ```
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a law says of a case.
+use crate::Error;
+
+/// The verdict of a law on a case.
 pub type Verdict = Result<(), Failure>;
 
 /// A law that does not hold: which, where, and the numbers.
@@ -79,6 +82,174 @@ pub fn same_bits(
     }
 }
 
+/// Half the width of the interval in which a statistical law accepts an estimate, in standard errors: false alarm 5.8e-7.
+pub const ACCEPTED: f64 = 5.0;
+
+/// Distance, in standard errors, of an error that a statistical law finds with probability 0.9: `ACCEPTED` plus the 0.9 quantile of the
+/// standard normal.
+pub const DETECTED: f64 = ACCEPTED + 1.281_551_565_544_6;
+
+/// Power of a law that holds: an error of this size would have been found with this probability.
+///
+/// ```
+/// let power = mcsa::law::Power::new("draws_have_their_scale", "scale of draws", 0.01, "200000 draws");
+/// let said = "draws_have_their_scale: scale of draws: an error of 1.0e-2 would have been seen with probability 0.9 (200000 draws)";
+/// assert_eq!(power.to_string(), said);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Power {
+    /// The law's name, that of the function.
+    pub law: &'static str,
+    /// The quantity that the law measures.
+    pub quantity: &'static str,
+    /// The size of error that is found with the probability below; infinite if the law can find none.
+    pub size: f64,
+    /// The probability with which an error of this size is found.
+    pub probability: f64,
+    /// The effort spent, in words.
+    pub effort: String,
+}
+
+impl Power {
+    /// Power 0.9 against errors of `size`.
+    pub fn new(law: &'static str, quantity: &'static str, size: f64, effort: impl Into<String>) -> Self {
+        Self { law, quantity, size, probability: 0.9, effort: effort.into() }
+    }
+}
+
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { law, quantity, size, probability, effort } = self;
+        if size.is_finite() {
+            let seen = format!("an error of {size:.1e} would have been seen with probability {probability}");
+            write!(f, "{law}: {quantity}: {seen} ({effort})")
+        } else {
+            write!(f, "{law}: {quantity}: nothing is claimed ({effort})")
+        }
+    }
+}
+
+/// The result of a law that holds: nothing, or its power.
+pub trait Held {
+    /// The power, where the law states one.
+    fn power(self) -> Option<Power>;
+}
+
+impl Held for () {
+    fn power(self) -> Option<Power> {
+        None
+    }
+}
+
+impl Held for Option<Power> {
+    fn power(self) -> Option<Power> {
+        self
+    }
+}
+
+/// Laws that a case leaves out, each with a reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut(Vec<(&'static str, &'static str)>);
+
+impl LeftOut {
+    /// Leaves out `law`, which must be one of `laws`, because of `reason`.
+    ///
+    /// # Errors
+    /// If there is no such law (the message lists all), or the reason is empty.
+    pub fn add(&mut self, laws: &[&'static str], law: &str, reason: &'static str) -> Result<(), Error> {
+        let Some(&law) = laws.iter().find(|&&known| known == law) else {
+            let message = format!("no law is called {law:?}; the laws are {}", laws.join(", "));
+            return Err(Error::invalid(message));
+        };
+        if reason.is_empty() {
+            return Err(Error::invalid(format!("{law} is left out without a reason; give one")));
+        }
+        self.0.push((law, reason));
+        Ok(())
+    }
+
+    /// The reason for which `law` is left out.
+    #[must_use]
+    pub fn reason(&self, law: &str) -> Option<&'static str> {
+        self.0.iter().find(|(name, _)| *name == law).map(|&(_, reason)| reason)
+    }
+}
+
+/// Report of a suite that passes: laws that hold, with their powers, and laws left out, with their reasons. `Display` writes the powers
+/// and the reasons, one a line.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// Names of the laws that hold.
+    pub held: Vec<&'static str>,
+    /// Powers of those laws that state one.
+    pub powers: Vec<Power>,
+    /// Names of the laws that were left out, and the reasons.
+    pub left_out: Vec<(&'static str, &'static str)>,
+}
+
+impl Report {
+    /// Runs one law and notes what it says, unless the case leaves it out. A panic in the code under examination (an index beyond lent
+    /// memory, say) is a failure of this law.
+    ///
+    /// # Errors
+    /// The failure of the law.
+    pub fn run<T: Held>(
+        &mut self,
+        left_out: &LeftOut,
+        law: &'static str,
+        verdict: impl FnOnce() -> Result<T, Failure>,
+    ) -> Verdict {
+        if let Some(reason) = left_out.reason(law) {
+            self.left_out.push((law, reason));
+            return Ok(());
+        }
+        let held = caught(verdict)
+            .unwrap_or_else(|said| Err(Failure::new(law, "the code under examination", "no panic", said)))?;
+        self.held.push(law);
+        self.powers.extend(held.power());
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.powers.iter().try_for_each(|power| writeln!(f, "{power}"))?;
+        self.left_out.iter().try_for_each(|(law, reason)| writeln!(f, "{law}: left out: {reason}"))
+    }
+}
+
+/// Runs code of others; if it panics, returns the message.
+///
+/// # Errors
+/// With the panic's message.
+pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").into()
+    })
+}
+
+/// `Ok` if lent memory of the claimed length is enough for `code`, which is lent as much as it is told.
+///
+/// # Errors
+/// With `place`, the length claimed and one that is enough; or with the panic's message, if no length up to 64 times the claim plus 4096
+/// is.
+pub fn memory_is_enough(
+    law: &'static str,
+    place: impl FnOnce() -> String,
+    claimed: usize,
+    mut code: impl FnMut(&mut [f64]),
+) -> Verdict {
+    let mut run = |length: usize| caught(|| code(&mut vec![f64::NAN; length]));
+    let Err(said) = run(claimed) else { return Ok(()) };
+    let mut enough = (1..=12).map(|k| claimed * (1 << k.min(6)) + (1 << k));
+    let found = match enough.find(|&length| run(length).is_ok()) {
+        Some(length) => format!("more: {length} are enough"),
+        None => format!("a panic with any: {said}"),
+    };
+    Err(Failure::new(law, place(), format!("at most the {claimed} numbers that work_len claims"), found))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +263,39 @@ mod tests {
         assert!(same(&[f64::NAN], &[f64::NAN]).is_err() && same(&[0.5], &[0.5, 1.0]).is_err());
         let broken = same(&[0.5, 0.0], &[0.5, -0.0]).unwrap_err();
         assert_eq!(broken.to_string(), "law: [1]: found 0e0, expected -0e0");
+    }
+    #[test]
+    fn laws_left_out_are_known_and_have_reasons() {
+        let mut left_out = LeftOut::default();
+        let unknown = left_out.add(&["first", "second"], "third", "why").unwrap_err().to_string();
+        assert_eq!(unknown, "no law is called \"third\"; the laws are first, second");
+        assert!(left_out.add(&["first"], "first", "").is_err());
+        left_out.add(&["first", "second"], "second", "it has a kink").unwrap();
+        let mut report = Report::default();
+        assert_eq!(
+            report.run(&left_out, "second", || Err::<(), _>(Failure::new("second", "", "", ""))),
+            Ok(())
+        );
+        assert_eq!(report.run(&left_out, "first", || Ok(())), Ok(()));
+        assert_eq!(
+            (report.to_string().as_str(), &report.held[..]),
+            ("second: left out: it has a kink\n", &["first"][..])
+        );
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_of_the_law_that_met_it() {
+        let broken =
+            Report::default().run(&LeftOut::default(), "law", || -> Verdict { panic!("index {}", 3) });
+        assert_eq!(
+            broken.unwrap_err().to_string(),
+            "law: the code under examination: found index 3, expected no panic"
+        );
+        let claims = |claimed| memory_is_enough("law", || "here".into(), claimed, |work| work[4] = 1.0);
+        assert!(claims(5).is_ok());
+        let short = claims(4).unwrap_err().to_string();
+        let said =
+            "law: here: found more: 10 are enough, expected at most the 4 numbers that work_len claims";
+        assert_eq!(short, said);
     }
 }

@@ -44,7 +44,7 @@ fn maf() -> Vec<Case<Maf>> {
         let q = Maf::new(dim, &config).unwrap();
         let (mean, scales, mut stream) = begin(dim);
         let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
-        Case::new(q, params)
+        Case::new(q, params).with_draws(1 << 15)
     };
     shapes().map(case).into()
 }
@@ -54,7 +54,7 @@ fn iaf() -> Vec<Case<Iaf>> {
         let q = Iaf::new(dim, &config).unwrap();
         let (mean, scales, mut stream) = begin(dim);
         let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
-        Case::new(q, params)
+        Case::new(q, params).with_draws(1 << 15)
     };
     shapes().map(case).into()
 }

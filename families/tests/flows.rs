@@ -24,7 +24,7 @@ fn spline(mask: Mask, hidden: &[usize]) -> Layer {
 fn case<B: Base>(flow: Flow<B>) -> Case<Flow<B>> {
     let len = mcsa::Family::num_params(&flow);
     let params = (0..len).map(|k| 0.5 * (1.3 * k as f64 + 0.4).sin()).collect();
-    Case::new(flow, params)
+    Case::new(flow, params).with_draws(1 << 15)
 }
 
 fn flow<B: Base>(dim: usize, base: B, layers: Vec<Layer>) -> Case<Flow<B>> {

@@ -13,7 +13,8 @@ fn cases() -> Vec<Case<GaussianMixture>> {
     let shapes = [(0, 1), (0, 3), (1, 1), (1, 2), (1, 5), (2, 1), (2, 3), (5, 4), (40, 3)];
     let spread = |(dim, components), link| {
         let q = GaussianMixture::new(dim, components).expect("a component").with_link(link);
-        Case::new(q, (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect())
+        let params = (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect();
+        Case::new(q, params).with_draws(1 << 15)
     };
     let mut cases: Vec<_> = shapes.map(|shape| spread(shape, Link::Softplus)).into();
     cases.push(spread((2, 2), Link::Exp));

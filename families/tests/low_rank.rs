@@ -11,7 +11,8 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
 fn cases() -> Vec<Case<LowRank>> {
     let spread = |dim: usize, rank, link| {
         let q = LowRank::new(dim, rank).with_link(link);
-        Case::new(q, (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect())
+        let params = (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect();
+        Case::new(q, params).with_draws(1 << 15)
     };
     let mut cases: Vec<_> = [(0, 0), (0, 2), (1, 0), (1, 1), (2, 1), (2, 3), (3, 1), (7, 3), (30, 5)]
         .map(|(dim, rank)| spread(dim, rank, Link::Softplus))

@@ -69,7 +69,10 @@ impl Gradient for Funnel {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         let (form, precision) = (Self::form(z), (-z[0]).exp());
         gradient[0] = -z[0] / (self.scale * self.scale) + 0.5 * (form - (self.dim - 1) as f64);
-        gradient[1..].iter_mut().zip(&z[1..]).for_each(|(gradient, z)| *gradient = -z * precision);
+        for (gradient, &z) in gradient[1..].iter_mut().zip(&z[1..]) {
+            // On the axis the slope is 0, even if the precision overflows.
+            *gradient = if z == 0.0 { -z } else { -z * precision };
+        }
         self.value(z, form)
     }
 }

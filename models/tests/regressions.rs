@@ -93,7 +93,7 @@ fn classification() -> Vec<Case<GaussianProcessClassification>> {
         .map(|(n, d)| {
             GaussianProcessClassification::new(features(n, d).as_ref(), &labels(n)).expect("good data")
         })
-        .map(|target| Case::new(target).with_spread(0.3))
+        .map(|target| Case::new(target).with_spread(0.3).with_probes(128))
         .into()
 }
 
@@ -102,7 +102,7 @@ suite!(gaussian_process_classification, classification(), meter, gradient named)
 fn robust() -> Vec<Case<RobustGaussianProcess>> {
     [(1, 1), (20, 3), (33, 2)]
         .map(|(n, d)| RobustGaussianProcess::new(features(n, d).as_ref(), &responses(n)).expect("good data"))
-        .map(|target| Case::new(target).with_spread(0.3))
+        .map(|target| Case::new(target).with_spread(0.3).with_probes(1024))
         .into()
 }
 

@@ -19,7 +19,9 @@ fn series(length: usize, stream: &mut Stream) -> Vec<f64> {
 fn stocks() -> Vec<Case<StockVolatility>> {
     let mut stream = Seed::new(3).stream(0, 0);
     let mut case = |length, spread| {
-        Case::new(StockVolatility::new(series(length, &mut stream)).expect("finite")).with_spread(spread)
+        Case::new(StockVolatility::new(series(length, &mut stream)).expect("finite"))
+            .with_spread(spread)
+            .with_probes(if length > 1000 { 1024 } else { 1 << 14 })
     };
     vec![case(0, 1.0), case(1, 1.0), case(2, 1.0), case(9, 1.0), case(50, 0.5), case(2610, 0.2)]
 }

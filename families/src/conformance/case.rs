@@ -1,9 +1,14 @@
 //! A family at one lambda, under examination.
 
 use faer::{Mat, MatRef};
-use mcsa::{Family, Seed, Stream};
+use mcsa::law::LeftOut;
+use mcsa::{Columns, Error, Family, Seed, Stream};
 
-use super::Map;
+use super::{LAWS, Map};
+
+/// `knots(family, params, z, i)`: values of coordinate `i` at which the score has a kink or a jump on the line through `z` along that
+/// coordinate, in any order.
+pub type Knots<F> = fn(&F, &[f64], &[f64], usize) -> Vec<f64>;
 
 /// A family at one lambda, under examination.
 ///
@@ -24,12 +29,54 @@ pub struct Case<F> {
     pub map: Map,
     /// Where the points come from at which the laws are tried.
     pub seed: Seed,
+    /// Kinks and jumps of the score: quadrature splits there and differences keep away. In the plane, knots of the second coordinate
+    /// must not depend on the first.
+    pub knots: Option<Knots<F>>,
+    /// The most draws that a law may take to see an error of one per cent in the scale of draws, or of 1e-3 in `log q`.
+    pub draws: usize,
+    /// Laws that [`check`](super::check), [`report`](super::report) and [`suite!`](crate::suite) leave out.
+    pub left_out: LeftOut,
 }
 
 impl<F> Case<F> {
-    /// With light tails and seed 1.
+    /// With light tails, seed 1, no knots, at most 2^18 draws, and all laws.
     pub fn new(family: F, params: Vec<f64>) -> Self {
-        Self { family, params, map: Map::Sinh, seed: Seed::new(1) }
+        let (map, seed, left_out) = (Map::Sinh, Seed::new(1), LeftOut::default());
+        Self { family, params, map, seed, knots: None, draws: 1 << 18, left_out }
+    }
+
+    /// The same, with a score that has kinks or jumps.
+    ///
+    /// ```
+    /// use mcsa_families::{MeanField, conformance::Case};
+    /// let case = Case::new(MeanField::new(1), vec![0.0; 2]).with_knots(|_, params, _, i| vec![params[i]]);
+    /// assert!(case.knots.is_some());
+    /// ```
+    #[must_use]
+    pub fn with_knots(self, knots: Knots<F>) -> Self {
+        Self { knots: Some(knots), ..self }
+    }
+
+    /// The same, with at most this number of draws per law: fewer draws, less power.
+    #[must_use]
+    pub fn with_draws(self, draws: usize) -> Self {
+        Self { draws, ..self }
+    }
+
+    /// The same without one law, for a reason that is reported.
+    ///
+    /// ```
+    /// use mcsa_families::{MeanField, conformance::Case};
+    /// let case = || Case::new(MeanField::new(1), vec![0.0; 2]);
+    /// assert!(case().without("score_is_gradient", "the score jumps everywhere").is_ok());
+    /// assert!(case().without("score_is_right", "no such law").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If no law has this name, or the reason is empty.
+    pub fn without(mut self, law: &str, reason: &'static str) -> Result<Self, Error> {
+        self.left_out.add(LAWS, law, reason)?;
+        Ok(self)
     }
 
     /// The same, integrated on another map of the line.
@@ -82,11 +129,53 @@ impl<F: Family> Case<F> {
         (z, log_q)
     }
 
-    /// Points to try the laws at: draws, every second one moved half as far again from the origin.
+    /// Points to try the laws at: draws, every second one moved half as far again from the origin, and all off the knots.
     pub(super) fn points(&self, columns: usize) -> Mat<f64> {
         let (z, _) = self.draw(columns, &mut self.stream("points"));
-        Mat::from_fn(z.nrows(), z.ncols(), |i, j| if j % 2 == 1 { 1.5 * z[(i, j)] } else { z[(i, j)] })
+        let mut z =
+            Mat::from_fn(z.nrows(), z.ncols(), |i, j| if j % 2 == 1 { 1.5 * z[(i, j)] } else { z[(i, j)] });
+        if self.knots.is_some() {
+            let spreads = self.spreads();
+            for j in 0..columns {
+                for (i, &(_, width)) in spreads.iter().enumerate() {
+                    let knots = self.knots_at(z.as_ref().column(j), i);
+                    z[(i, j)] = away(z[(i, j)], &knots, width / 16.0);
+                }
+            }
+        }
+        z
     }
+
+    /// The knots of coordinate `i` on the line through `z`, sorted.
+    pub(super) fn knots_at(&self, z: &[f64], i: usize) -> Vec<f64> {
+        let mut knots = self.knots.map_or_else(Vec::new, |knots| knots(&self.family, &self.params, z, i));
+        knots.sort_by(f64::total_cmp);
+        knots.dedup();
+        knots
+    }
+
+    /// Median and interquartile range of 1025 draws, coordinate by coordinate.
+    pub(super) fn spreads(&self) -> Vec<(f64, f64)> {
+        let (z, _) = self.draw(1025, &mut self.stream("spread"));
+        (0..z.nrows()).map(|i| spread((0..z.ncols()).map(|j| z[(i, j)]).collect())).collect()
+    }
+}
+
+/// Median and interquartile range; a range of one where it is none.
+pub(super) fn spread(mut values: Vec<f64>) -> (f64, f64) {
+    values.sort_by(f64::total_cmp);
+    let at = |share: usize| values[share * (values.len() - 1) / 4];
+    let width = at(3) - at(1);
+    (at(2), if width > 0.0 && width.is_finite() { width } else { 1.0 })
+}
+
+/// The point nearest to `x` that keeps `margin`, or a quarter of the gap between two knots, from all knots (which are sorted).
+fn away(x: f64, knots: &[f64], margin: f64) -> f64 {
+    let above = knots.partition_point(|&knot| knot <= x);
+    let (low, high) = (above.checked_sub(1).map(|k| knots[k]), knots.get(above).copied());
+    let margin = low.zip(high).map_or(margin, |(low, high)| margin.min(0.25 * (high - low)));
+    let x = low.map_or(x, |low| x.max(low + margin));
+    high.map_or(x, |high| x.min(high - margin))
 }
 
 /// Standard normals, as a matrix.

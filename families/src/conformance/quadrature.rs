@@ -1,7 +1,7 @@
 //! Integrals over the line and the plane.
 
 use faer::Mat;
-use mcsa::{Columns, Family};
+use mcsa::Family;
 
 use super::Case;
 
@@ -39,8 +39,26 @@ impl Map {
     }
 }
 
-/// The nodes of one axis: points and logarithms of weights.
-fn axis(map: Map, (centre, width): (f64, f64), step: f64) -> Vec<(f64, f64)> {
+/// The nodes of one axis: points and logarithms of weights. Between knots, and beyond the last on either side, double exponential maps
+/// put the ends of pieces where the rule does not mind a kink.
+fn axis(map: Map, (centre, width): (f64, f64), step: f64, knots: &[f64]) -> Vec<(f64, f64)> {
+    if let (Some(&low), Some(&high)) = (knots.first(), knots.last()) {
+        let mut nodes = Vec::new();
+        for t in steps(5.0, step) {
+            let (inner, log_slope) = double_exponential(t);
+            let (r, log_weight) = (inner.exp(), (width * step).ln() + inner + log_slope);
+            nodes.extend([(low - width * r, log_weight), (high + width * r, log_weight)]);
+        }
+        for pair in knots.windows(2) {
+            let half = 0.5 * (pair[1] - pair[0]);
+            nodes.extend(steps(3.5, step).map(|t| {
+                let (inner, log_slope) = double_exponential(t);
+                let log_weight = (half * step).ln() + log_slope - 2.0 * inner.cosh().ln();
+                (pair[0] + half * (1.0 + inner.tanh()), log_weight)
+            }));
+        }
+        return nodes;
+    }
     let count = (map.reach() / step) as i64;
     (-count..=count)
         .map(|k| {
@@ -48,6 +66,18 @@ fn axis(map: Map, (centre, width): (f64, f64), step: f64) -> Vec<(f64, f64)> {
             (centre + width * z, (width * step).ln() + log_slope)
         })
         .collect()
+}
+
+/// Equal steps between `-reach` and `reach`.
+fn steps(reach: f64, step: f64) -> impl Iterator<Item = f64> {
+    let count = (reach / step) as i64;
+    (-count..=count).map(move |k| k as f64 * step)
+}
+
+/// `pi/2 sinh t`, and the logarithm of its slope.
+fn double_exponential(t: f64) -> (f64, f64) {
+    let half = std::f64::consts::FRAC_PI_2;
+    (half * t.sinh(), (half * t.cosh()).ln())
 }
 
 /// Integrals against `q`, and how much the last halving of the step changed them.
@@ -60,15 +90,16 @@ pub(super) struct Totals {
 
 /// `[E 1, E -log q, E score]` in dimension one or two; `None` elsewhere.
 ///
-/// The step is halved until nothing changes by more than 1e-11 of its size, at most to 1/512 (1-D) or 1/64 (2-D).
+/// The step is halved until nothing changes by more than 1e-11 of its size, at most to 1/512 (1-D) or 1/64 (2-D; with knots 1/32).
 pub(super) fn totals<F: Family>(case: &Case<F>) -> Option<Totals> {
     let dim = case.family.dim();
     let finest = match dim {
         1 => 512.0,
+        2 if case.knots.is_some() => 32.0,
         2 => 64.0,
         _ => return None,
     };
-    let lines: Vec<_> = (0..dim).map(|i| spread(case, i)).collect();
+    let lines = case.spreads();
     let mut step = 0.125;
     let mut last = at_step(case, &lines, step);
     loop {
@@ -84,28 +115,25 @@ pub(super) fn totals<F: Family>(case: &Case<F>) -> Option<Totals> {
     }
 }
 
-/// Median and interquartile range of draws.
-fn spread<F: Family>(case: &Case<F>, row: usize) -> (f64, f64) {
-    let (z, _) = case.draw(1025, &mut case.stream("spread"));
-    let mut values: Vec<f64> = (0..z.ncols()).map(|j| z[(row, j)]).collect();
-    values.sort_by(f64::total_cmp);
-    let width = values[768] - values[256];
-    (values[512], if width > 0.0 && width.is_finite() { width } else { 1.0 })
-}
-
 fn at_step<F: Family>(case: &Case<F>, lines: &[(f64, f64)], step: f64) -> Totals {
     let (family, params) = (&case.family, &case.params);
-    let axes: Vec<_> = lines.iter().map(|&line| axis(case.map, line, step)).collect();
+    let centre: Vec<f64> = lines.iter().map(|line| line.0).collect();
+    let knots = |z: &[f64], i: usize| case.knots_at(z, i);
     let mut totals =
         Totals { mass: 0.0, surprise: 0.0, score: vec![0.0; family.num_params()], change: f64::INFINITY };
-    let empty = [(0.0, 0.0)];
-    let (first, rest) = axes.split_first().map_or((&empty[..], &axes[..]), |(first, rest)| (first, rest));
-    let outer: &[(f64, f64)] = rest.first().map_or(&empty, |axis| axis);
-    let mut work = case.work(first.len());
-    let mut log_q = vec![0.0; first.len()];
-    let mut z = Mat::zeros(family.dim(), first.len());
+    let outer = match lines.get(1) {
+        Some(&line) => axis(case.map, line, step, &knots(&centre, 1)),
+        None => vec![(0.0, 0.0)],
+    };
+    let (mut first, mut work, mut log_q, mut z) = (Vec::new(), Vec::new(), Vec::new(), Mat::zeros(0, 0));
     let mut weights = Vec::new();
-    for &(y, log_y) in outer {
+    for (k, &(y, log_y)) in outer.iter().enumerate() {
+        if k == 0 || case.knots.is_some() {
+            first = axis(case.map, lines[0], step, &knots(&[lines[0].0, y][..lines.len()], 0));
+            work = case.work(first.len());
+            log_q = vec![0.0; first.len()];
+            z = Mat::zeros(family.dim(), first.len());
+        }
         for (j, &(x, _)) in first.iter().enumerate() {
             z.col_as_slice_mut(j).iter_mut().zip([x, y]).for_each(|(z, value)| *z = value);
         }
@@ -124,7 +152,6 @@ fn at_step<F: Family>(case: &Case<F>, lines: &[(f64, f64)], step: f64) -> Totals
             }
         }
         let kept = z.as_ref().subcols(0, weights.len());
-        debug_assert!((0..kept.ncols()).all(|j| kept.column(j).len() == family.dim()));
         family.add_scores(params, kept, &weights, &mut totals.score, &mut work);
     }
     totals

@@ -1,23 +1,82 @@
 //! All laws at once.
 
+use mcsa::law::Report;
 use mcsa::{Family, Pushforward, Reparameterised};
 
 use super::*;
+
+macro_rules! report {
+    ($case:expr; $($law:ident)*) => {{
+        let mut report = Report::default();
+        $(report.run(&$case.left_out, stringify!($law), || $law($case))?;)*
+        Ok(report)
+    }};
+}
+
+/// Names of all laws, those on memory among them.
+pub const LAWS: &[&str] = &[
+    "work_is_enough",
+    "bad_params_are_refused",
+    "density_integrates_to_one",
+    "density_is_normalised",
+    "scores_have_mean_zero",
+    "score_is_gradient",
+    "batch_equals_columns",
+    "draws_know_their_density",
+    "draws_follow_the_density",
+    "draws_have_their_scale",
+    "reflection_keeps_the_density",
+    "lanes_draw_their_columns",
+    "transport_work_is_enough",
+    "pullback_is_gradient",
+    "slope_is_gradient",
+    "entropy_gradient_is_gradient",
+    "entropy_is_mean_surprise",
+    "transport_follows_the_density",
+    "transport_has_its_scale",
+    "transport_batch_equals_columns",
+    "push_work_is_enough",
+    "push_gradient_is_gradient",
+    "push_follows_the_density",
+    "push_batch_equals_columns",
+    "allocates_nothing",
+    "transport_allocates_nothing",
+    "push_allocates_nothing",
+];
+
+/// Every law of a family but that on memory, with the sizes of errors that would have been seen.
+///
+/// # Errors
+/// With the first law that does not hold.
+pub fn report<F: Family>(case: &Case<F>) -> Result<Report, Failure> {
+    report!(case; work_is_enough bad_params_are_refused density_integrates_to_one density_is_normalised scores_have_mean_zero
+        score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density draws_have_their_scale
+        reflection_keeps_the_density lanes_draw_their_columns)
+}
+
+/// Every further law of a reparameterised family but that on memory, as [`report`].
+///
+/// # Errors
+/// With the first law that does not hold.
+pub fn report_reparameterised<F: Reparameterised>(case: &Case<F>) -> Result<Report, Failure> {
+    report!(case; transport_work_is_enough pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient
+        entropy_is_mean_surprise transport_follows_the_density transport_has_its_scale transport_batch_equals_columns)
+}
+
+/// Every law of a pushforward but that on memory, as [`report`].
+///
+/// # Errors
+/// With the first law that does not hold.
+pub fn report_pushforward<F: Pushforward>(case: &Case<F>) -> Result<Report, Failure> {
+    report!(case; push_work_is_enough push_gradient_is_gradient push_follows_the_density push_batch_equals_columns)
+}
 
 /// Every law of a family but that on memory.
 ///
 /// # Errors
 /// With the first law that does not hold.
 pub fn check<F: Family>(case: &Case<F>) -> Verdict {
-    bad_params_are_refused(case)?;
-    density_integrates_to_one(case)?;
-    scores_have_mean_zero(case)?;
-    score_is_gradient(case)?;
-    batch_equals_columns(case)?;
-    draws_know_their_density(case)?;
-    draws_follow_the_density(case)?;
-    reflection_keeps_the_density(case)?;
-    lanes_draw_their_columns(case)
+    report(case).map(drop)
 }
 
 /// Every further law of a reparameterised family but that on memory.
@@ -25,12 +84,7 @@ pub fn check<F: Family>(case: &Case<F>) -> Verdict {
 /// # Errors
 /// With the first law that does not hold.
 pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Verdict {
-    pullback_is_gradient(case)?;
-    slope_is_gradient(case)?;
-    entropy_gradient_is_gradient(case)?;
-    entropy_is_mean_surprise(case)?;
-    transport_follows_the_density(case)?;
-    transport_batch_equals_columns(case)
+    report_reparameterised(case).map(drop)
 }
 
 /// Every law of a pushforward but that on memory.
@@ -38,16 +92,15 @@ pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Verdict {
 /// # Errors
 /// With the first law that does not hold.
 pub fn check_pushforward<F: Pushforward>(case: &Case<F>) -> Verdict {
-    push_gradient_is_gradient(case)?;
-    push_follows_the_density(case)?;
-    push_batch_equals_columns(case)
+    report_pushforward(case).map(drop)
 }
 
 /// A module of tests, one per law: `suite!(name, cases, meter)`, with `, reparameterised` if the family is; of a pushforward,
 /// `suite!(name, cases, meter, pushforward)`.
 ///
 /// `cases` is an expression for something that iterates over [`Case`](crate::conformance::Case)s, `meter` one for
-/// a closure as in [`Meter`](crate::conformance::Meter).
+/// a closure as in [`Meter`](crate::conformance::Meter). Each test prints the powers of its law and the reasons for which cases leave
+/// it out; `cargo test -- --show-output` shows them.
 ///
 /// ```
 /// use mcsa_families::{MeanField, conformance::Case, suite};
@@ -62,9 +115,9 @@ macro_rules! suite {
         #[cfg(test)]
         mod $name {
             use super::*;
-            $crate::suite!(@laws $cases; bad_params_are_refused density_integrates_to_one scores_have_mean_zero
-                score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density
-                lanes_draw_their_columns reflection_keeps_the_density);
+            $crate::suite!(@laws $cases; work_is_enough bad_params_are_refused density_integrates_to_one density_is_normalised
+                scores_have_mean_zero score_is_gradient batch_equals_columns draws_know_their_density
+                draws_follow_the_density draws_have_their_scale lanes_draw_their_columns reflection_keeps_the_density);
             $crate::suite!(@memory $cases; $meter; allocates_nothing);
         }
     };
@@ -72,10 +125,12 @@ macro_rules! suite {
         #[cfg(test)]
         mod $name {
             use super::*;
-            $crate::suite!(@laws $cases; bad_params_are_refused density_integrates_to_one scores_have_mean_zero
-                score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density
-                lanes_draw_their_columns reflection_keeps_the_density pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient
-                entropy_is_mean_surprise transport_follows_the_density transport_batch_equals_columns);
+            $crate::suite!(@laws $cases; work_is_enough bad_params_are_refused density_integrates_to_one density_is_normalised
+                scores_have_mean_zero score_is_gradient batch_equals_columns draws_know_their_density
+                draws_follow_the_density draws_have_their_scale lanes_draw_their_columns reflection_keeps_the_density);
+            $crate::suite!(@laws $cases; transport_work_is_enough pullback_is_gradient slope_is_gradient
+                entropy_gradient_is_gradient entropy_is_mean_surprise transport_follows_the_density
+                transport_has_its_scale transport_batch_equals_columns);
             $crate::suite!(@memory $cases; $meter; allocates_nothing transport_allocates_nothing);
         }
     };
@@ -83,7 +138,7 @@ macro_rules! suite {
         #[cfg(test)]
         mod $name {
             use super::*;
-            $crate::suite!(@laws $cases; push_gradient_is_gradient push_follows_the_density push_batch_equals_columns);
+            $crate::suite!(@laws $cases; push_work_is_enough push_gradient_is_gradient push_follows_the_density push_batch_equals_columns);
             $crate::suite!(@memory $cases; $meter; push_allocates_nothing);
         }
     };
@@ -91,8 +146,11 @@ macro_rules! suite {
         $(#[test]
         fn $law() {
             for (k, case) in $cases.into_iter().enumerate() {
-                if let Err(failure) = $crate::conformance::$law(&case) {
-                    panic!("case {k}: {failure}");
+                let mut report = $crate::conformance::Report::default();
+                let verdict = || $crate::conformance::$law(&case);
+                match report.run(&case.left_out, stringify!($law), verdict) {
+                    Ok(()) => report.to_string().lines().for_each(|line| println!("case {k}: {line}")),
+                    Err(failure) => panic!("case {k}: {failure}"),
                 }
             }
         })*
@@ -101,10 +159,32 @@ macro_rules! suite {
         $(#[test]
         fn $law() {
             for (k, case) in $cases.into_iter().enumerate() {
-                if let Err(failure) = $crate::conformance::$law(&case, &mut $meter) {
-                    panic!("case {k}: {failure}");
+                let mut report = $crate::conformance::Report::default();
+                let verdict = || $crate::conformance::$law(&case, &mut $meter);
+                match report.run(&case.left_out, stringify!($law), verdict) {
+                    Ok(()) => report.to_string().lines().for_each(|line| println!("case {k}: {line}")),
+                    Err(failure) => panic!("case {k}: {failure}"),
                 }
             }
         })*
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MeanField;
+
+    /// All laws that run are on the list of names that can be left out, and each is on it once.
+    #[test]
+    fn the_list_of_laws_is_complete() {
+        let case = Case::new(MeanField::new(1), vec![0.0; 2]);
+        let (family, further) =
+            (report(&case).expect("right"), report_reparameterised(&case).expect("right"));
+        assert!(family.held.iter().chain(&further.held).all(|law| LAWS.contains(law)));
+        assert_eq!(family.held.len() + further.held.len() + 7, LAWS.len());
+        assert_eq!(family.powers.len(), 1);
+        let distinct: std::collections::BTreeSet<_> = LAWS.iter().collect();
+        assert_eq!(distinct.len(), LAWS.len());
+    }
 }

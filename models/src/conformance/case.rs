@@ -1,9 +1,10 @@
 //! A target under examination.
 
 use faer::{Mat, MatRef};
-use mcsa::{LogDensity, Seed, Stream};
+use mcsa::law::LeftOut;
+use mcsa::{Error, LogDensity, Seed, Stream};
 
-use super::Map;
+use super::{LAWS, Map};
 
 /// Writes `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 = z_i-1)` or `u_i = P(Z_i <= z_i)`: at a draw of the target each is
 /// uniform on `(0, 1)`.
@@ -32,10 +33,15 @@ pub struct Case<P> {
     pub seed: Seed,
     /// Distribution functions, for targets with exact draws.
     pub uniforms: Option<Uniforms<P>>,
+    /// The number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); those on grid, axes and rays are counted
+    /// by it.
+    pub probes: usize,
+    /// Laws that [`check`](super::check), [`report`](super::report) and [`suite!`](crate::suite) leave out.
+    pub left_out: LeftOut,
 }
 
 impl<P: LogDensity> Case<P> {
-    /// Around zero, with unit spread, light tails and seed 1.
+    /// Around zero, with unit spread, light tails, seed 1, 2^14 probes and all laws.
     pub fn new(target: P) -> Self {
         let dim = target.dim();
         Self {
@@ -45,7 +51,31 @@ impl<P: LogDensity> Case<P> {
             map: Map::Sinh,
             seed: Seed::new(1),
             uniforms: None,
+            probes: 1 << 14,
+            left_out: LeftOut::default(),
         }
+    }
+
+    /// The same, with another number of probes: fewer for a target that is slow to evaluate.
+    #[must_use]
+    pub fn with_probes(self, probes: usize) -> Self {
+        Self { probes, ..self }
+    }
+
+    /// The same without one law, for a reason that is reported.
+    ///
+    /// ```
+    /// use mcsa_models::{Gaussian, conformance::Case};
+    /// let case = || Case::new(Gaussian::standard(2));
+    /// assert!(case().without("gradient_is_gradient", "the density has kinks everywhere").is_ok());
+    /// assert!(case().without("gradient_is_right", "no such law").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If no law has this name, or the reason is empty.
+    pub fn without(mut self, law: &str, reason: &'static str) -> Result<Self, Error> {
+        self.left_out.add(LAWS, law, reason)?;
+        Ok(self)
     }
 
     /// The same, tried around another point.
