@@ -33,13 +33,14 @@ const STAGES: (u32, usize) = (3, 2);
 /// * `labels`: chains and streams in the opposite order make the same moves.
 ///
 /// Looked at are the coordinates, log p, log q, the log weight and a random projection. The `level` is the false-alarm
-/// probability of the whole report: the statistical laws have equal shares of it, each run by [`Sequential`] and split over its
-/// tests by Bonferroni. Seeds are fixed, so a verdict does not change between runs.
+/// probability of the whole report: the statistical laws have equal shares of it, each run by [`Sequential`] in three stages
+/// and split over its tests by Bonferroni. Seeds are fixed, so a verdict does not change between runs.
 ///
-/// A law that holds says its [`Power`]. For `means` the error is one of the kernel's own stationary law, in the mean of a
-/// coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation of 1.01. How much of it paths
-/// show is read off the part of the start that they still remember, `1 - corr(start, path)`, which is exact where relaxation is
-/// geometric. Four times the draws halve the error that is seen; [`seeing`](Self::seeing) chooses the draws by it.
+/// A law that holds states its [`Power`](crate::Power). For `means` the error is one of the kernel's own stationary law, in
+/// the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation of 1.01. How
+/// much of it paths show is read off the part of the start that they still remember, `1 - cov(start, path) / var(start)`,
+/// which is exact where relaxation is geometric. Four times the draws halve the error that is seen; [`seeing`](Self::seeing)
+/// chooses the draws by it.
 ///
 /// ```
 /// use mcsa_kernels::Imh;
