@@ -132,7 +132,21 @@ where
     pub fn health(&self, fit: &Fit<E::State, O::State>) -> Result<Health, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let (judged, params) = self.recommended(fit);
-        Ok(self.judge(fit, judged, params))
+        Ok(self.judge(fit, judged, params, &DRAWS))
+    }
+
+    /// As [`health`](Self::health), from a number of draws of the caller's where the target is expensive. With fewer than 1000 the
+    /// error of k-hat is seldom small enough for a verdict.
+    ///
+    /// # Errors
+    /// As [`health`](Self::health), and if there is to be no draw.
+    pub fn health_from(&self, fit: &Fit<E::State, O::State>, draws: usize) -> Result<Health, Error> {
+        if draws == 0 {
+            return Err(Error::parameter("draws", 0.0, "at least 1").within("health_from"));
+        }
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        let (judged, params) = self.recommended(fit);
+        Ok(self.judge(fit, judged, params, &[draws]))
     }
 
     /// The same at any lambda, `params` being as long as the params of the fit. Numbers of the kernel and of directions are those of
@@ -144,10 +158,16 @@ where
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let refuse = |error: Error| error.within("health_at");
         self.estimator.check_params(self.target, self.family, params).map_err(refuse)?;
-        Ok(self.judge(fit, Judged::Given, params))
+        Ok(self.judge(fit, Judged::Given, params, &DRAWS))
     }
 
-    fn judge(&self, fit: &Fit<E::State, O::State>, judged: Judged, params: &[f64]) -> Health {
+    fn judge(
+        &self,
+        fit: &Fit<E::State, O::State>,
+        judged: Judged,
+        params: &[f64],
+        enough: &[usize],
+    ) -> Health {
         let (dim, params) = (self.family.dim(), &params[..self.family.num_params()]);
         let chains = self.estimator.chains(fit.estimator());
         let columns = BATCH.max(chains.map_or(0, |chains| chains.len()));
@@ -156,12 +176,15 @@ where
         let mut lane = [self.seed.named("health").stream(0, fit.step())];
         let (mut log_w, mut broken) = (Vec::new(), 0);
         let mut tail = TailShape::NONE;
-        for draws in DRAWS {
+        for &draws in enough {
             while log_w.len() < draws {
-                let z = batch_mut(&mut points, dim, BATCH);
-                self.family.sample_into(params, &mut lane, z, &mut log_q, &mut work);
-                self.target.log_densities(batch(&points, dim, BATCH), &mut log_p, &mut work);
-                broken += add_log_weights(&log_p, &log_q, &mut log_w);
+                let count = BATCH.min(draws - log_w.len());
+                let (points, log_q, log_p) =
+                    (&mut points[..dim * count], &mut log_q[..count], &mut log_p[..count]);
+                let z = batch_mut(points, dim, count);
+                self.family.sample_into(params, &mut lane, z, log_q, &mut work);
+                self.target.log_densities(batch(points, dim, count), log_p, &mut work);
+                broken += add_log_weights(log_p, log_q, &mut log_w);
             }
             tail = TailShape::of(&log_w);
             if tail.is_clear() {
@@ -270,7 +293,7 @@ impl Record for Health {
             (Metric::NON_FINITE, self.non_finite),
             (Metric::UNTOLD, self.untold),
         ] {
-            if value.is_finite() {
+            if !value.is_nan() {
                 sink(metric, value);
             }
         }

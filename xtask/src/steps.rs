@@ -74,8 +74,7 @@ impl Step {
         let Some(mut command) = self.command() else {
             return Ok(run_tidy()?.into());
         };
-        let code = command.status()?.code();
-        Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+        replace_by(&mut command)
     }
 
     /// Where the command will work.
@@ -193,6 +192,19 @@ fn table(rows: &[(&str, Duration, Outcome)]) -> String {
         text += &format!("{name:<9}{time:>9}   {outcome}\n");
     }
     text
+}
+
+/// Becomes the command, so that signals of the terminal reach it alone and its exit code is ours.
+#[cfg(unix)]
+fn replace_by(command: &mut Command) -> io::Result<ExitCode> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+/// Runs the command and takes its exit code.
+#[cfg(not(unix))]
+fn replace_by(command: &mut Command) -> io::Result<ExitCode> {
+    let code = command.status()?.code();
+    Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 #[cfg(test)]

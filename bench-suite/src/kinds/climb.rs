@@ -17,6 +17,12 @@ use crate::catalog::{CountedFamily, CountedTarget, Problem, WithEstimator};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
+/// The name of the experiment that is one fit alone, by the verb `fit`: its health rests on as many draws as k-hat needs.
+pub(crate) const SINGLE: &str = "fit";
+
+/// Draws behind the health of each of an experiment's many fits; its k-hat has an error beside it.
+const HEALTH_DRAWS: usize = 1_000;
+
 /// All that a fit is made of but its estimator.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'s, 'a> {
@@ -181,7 +187,11 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
         }
         (running.last)(fit.params());
         let Spent { counts, seconds, measuring } = recorder.spent();
-        let health = ascent.health(&fit).ok().map(|health| match fit.step() {
+        let health = match job.experiment.as_str() {
+            SINGLE => ascent.health(&fit),
+            _ => ascent.health_from(&fit, HEALTH_DRAWS),
+        };
+        let health = health.ok().map(|health| match fit.step() {
             // Chains that have made no step are draws of q, which bound nothing from above.
             0 => Health { evidence_upper: f64::NAN, ..health },
             _ => health,

@@ -18,6 +18,7 @@ mod sums;
 mod trace;
 mod variance;
 
+pub(crate) use climb::SINGLE;
 pub use fit::{Fit, Fits};
 pub use paths::{PathFit, PathFits, Scoring};
 pub use running::{Due, Place, Running};

@@ -15,7 +15,7 @@ use super::fit_report::{parameters, report};
 use crate::catalog::{Approximation, Beginning, Method, Rule, Target};
 use crate::data::{Catalogue, DataError};
 use crate::interrupt::{Interrupt, command_line};
-use crate::kinds::{Due, Fit, Place, Running, Spacing, Task, Trace};
+use crate::kinds::{Due, Fit, Place, Running, SINGLE, Spacing, Task, Trace};
 use crate::plan::Job;
 use crate::runner::{CHECKPOINT, tell};
 use crate::store::{Ended, Row, Store, write_whole};
@@ -110,7 +110,7 @@ impl FitModel {
             _ => Exit::Failed(error.into()),
         })?;
         let task = Task::Fit(fit.clone());
-        let job = Job { experiment: "fit".into(), task, data, replicate: 0, seed: Seed::new(self.seed) };
+        let job = Job { experiment: SINGLE.into(), task, data, replicate: 0, seed: Seed::new(self.seed) };
         let (lambda, made) = (Mutex::new(Vec::new()), AtomicU64::new(0));
         // Nothing is written there: a fit without a file for its checkpoint keeps none.
         let nowhere = Store::new(std::env::temp_dir());
