@@ -1,7 +1,9 @@
 //! What a report says, and that looking moves nothing.
 
 use mcsa::{Record, Seed};
-use mcsa_estimators::{Ascent, Elbo, Health, Judged, Outcome, Stationary, TailWeight, pmcsa};
+use mcsa_estimators::{
+    Ascent, Average, Elbo, Health, Judged, Outcome, ScoreClimb, Stationary, TailWeight, pmcsa,
+};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, Averaged, Averaging, Clip, Clipped};
@@ -146,4 +148,45 @@ fn the_optimisers_average_is_judged() {
     let health = ascent.health(&fit).unwrap();
     assert_eq!(Health { judged: Judged::Given, ..health.clone() }, ascent.health_at(&fit, average).unwrap());
     assert!(health.to_string().contains("the optimiser's average"), "{health}");
+}
+
+/// A standard normal that is NaN beyond 0.5, and knows how often it was.
+struct Holed {
+    inner: Gaussian,
+    faults: std::sync::atomic::AtomicU64,
+}
+
+impl mcsa::LogDensity for Holed {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        if z[0] > 0.5 {
+            self.faults.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            return f64::NAN;
+        }
+        self.inner.log_density(z, work)
+    }
+}
+
+/// Four transitions a step by `Repeat`: the watch has every fault, not one in four, and the largest weight of all of them. A guide that
+/// does not move gives the largest weight in closed form, `log p / q` at the mode of a wider q: `log s`.
+#[test]
+fn repeated_transitions_lose_no_fault() {
+    let target = Holed { inner: Gaussian::standard(1), faults: Default::default() };
+    let family = MeanField::new(1);
+    let kernel = mcsa_kernels::Repeat { kernel: mcsa_kernels::Imh::default(), times: 4 };
+    let estimator = ScoreClimb::new(kernel, 5, Average::Chains);
+    let optimizer = Adam::new(1e-12).unwrap();
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(3) };
+    let mut fit = ascent.start(family.at(&[0.0], &[2.0]).unwrap()).unwrap();
+    let faults = || target.faults.load(std::sync::atomic::Ordering::Relaxed);
+    let before = faults();
+    ascent.run(&mut fit, 200, &mut []).unwrap();
+    let found = faults() - before;
+    assert!(found > 1_000, "{found} of 4000 proposals should be faults");
+    assert_eq!(fit.watch().non_finite(), found as f64);
+    let top = fit.watch().log_weight_top().unwrap();
+    assert!(top <= 2.0_f64.ln() && top > 2.0_f64.ln() - 1e-4, "{top} is the largest of some 2400 weights");
 }
