@@ -1,8 +1,8 @@
 //! Rates of wrong decisions of the stopping rule: false stops and false refusals.
 //!
 //! ```text
-//! cargo run --release -p mcsa-estimators --example false_stops -- parameters [seeds] [steps] [words]
-//! cargo run --release -p mcsa-estimators --example false_stops -- targets    [seeds] [steps] [words]
+//! cargo run --release -p mcsa-estimators --example false_stops -- parameters [seeds] [steps] [words] [first seed]
+//! cargo run --release -p mcsa-estimators --example false_stops -- targets    [seeds] [steps] [words] [first seed]
 //! ```
 //! `parameters`: a standard Gaussian fitted by 2 to 2,000 parameters, from the optimum and from far away, under
 //! `Stationary::to(0.2)`. `targets`: six targets, four methods, four rates, under `Stationary::to(0.1)`. With `words`, only rows
@@ -15,6 +15,7 @@
 #![expect(clippy::print_stdout, reason = "a table for people")]
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use faer::Mat;
 use mcsa::{Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream, batch, batch_mut};
@@ -82,16 +83,19 @@ fn units<F: Family>(family: &F, optimum: &[f64]) -> Vec<f64> {
 }
 
 /// All seeds, on all cores; the results in the order of seeds.
-fn each_seed<T: Send>(seeds: u64, one: impl Fn(u64) -> Result<T, Error> + Sync) -> Result<Vec<T>, Error> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let share = |thread: u64| (thread..seeds).step_by(threads as usize).map(&one).collect::<Vec<_>>();
+fn each_seed<T: Send>(
+    seeds: &Range<u64>,
+    one: impl Fn(u64) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = |thread: usize| seeds.clone().skip(thread).step_by(threads).map(&one).collect::<Vec<_>>();
     let shares: Vec<Vec<Result<T, Error>>> = std::thread::scope(|scope| {
         let share = &share;
         let started: Vec<_> = (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
         started.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
     });
     let mut shares: Vec<_> = shares.into_iter().map(Vec::into_iter).collect();
-    (0..seeds).filter_map(|seed| shares[(seed % threads) as usize].next()).collect()
+    (0..).take(seeds.clone().count()).filter_map(|k: usize| shares[k % threads].next()).collect()
 }
 
 fn obstacle(outcome: &Outcome) -> String {
@@ -198,7 +202,7 @@ fn logistic() -> Result<Case, Error> {
     Ok(Case { name: "logistic, 2", target: Box::new(target), mean: peak.point[..2].to_vec(), scale })
 }
 
-fn targets(seeds: u64, steps: u64, words: &str) -> Result<Totals, Error> {
+fn targets(seeds: &Range<u64>, steps: u64, words: &str) -> Result<Totals, Error> {
     let cases = [
         Case::known(
             "Gaussian, 5",
@@ -278,7 +282,7 @@ fn sized<F: Family>(
     family: &F,
     at: impl Fn(f64, f64) -> Result<Vec<f64>, Error>,
     kind: &str,
-    (seeds, steps, words): (u64, u64, &str),
+    (seeds, steps, words): (&Range<u64>, u64, &str),
     totals: &mut Totals,
 ) -> Result<(), Error> {
     let target = Gaussian::standard(family.dim());
@@ -314,7 +318,7 @@ fn sized<F: Family>(
     Ok(())
 }
 
-fn parameters(seeds: u64, steps: u64, words: &str) -> Result<Totals, Error> {
+fn parameters(seeds: &Range<u64>, steps: u64, words: &str) -> Result<Totals, Error> {
     let mut totals = Totals::new();
     println!("{:37} {COLUMNS}", "parameters, family, chains, start");
     for (means, full) in [(1, 1), (5, 3), (14, 6), (45, 12), (100, 18), (300, 33), (1000, 62)] {
@@ -333,9 +337,11 @@ fn main() -> Result<(), Error> {
     let argument = |k: usize| std::env::args().nth(k);
     let number = |k: usize, default: u64| argument(k).and_then(|a| a.parse().ok()).unwrap_or(default);
     let words = argument(4).unwrap_or_default();
+    let first = number(5, 0);
+    let seeds = |default| first..first + number(2, default);
     let totals = match argument(1).as_deref() {
-        Some("targets") => targets(number(2, 20), number(3, 50_000), &words)?,
-        Some("parameters") | None => parameters(number(2, 8), number(3, 30_000), &words)?,
+        Some("targets") => targets(&seeds(20), number(3, 50_000), &words)?,
+        Some("parameters") | None => parameters(&seeds(8), number(3, 30_000), &words)?,
         Some(other) => return Err(Error::invalid(format!("{other}: expected `parameters` or `targets`"))),
     };
     println!();

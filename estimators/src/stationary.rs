@@ -50,7 +50,32 @@ use crate::{Ascent, Fit, Observer, Outcome};
 /// is mass of p that no chain has visited: read [`Health`](crate::Health) beside it. The rate must not fall to zero: iterates that
 /// stand still look precise. Where iterates are correlated over `tau` steps it needs about 200 `tau` steps.
 ///
-/// Numbers follow.
+/// # Rates of wrong decisions
+///
+/// By the example `false_stops`. A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most 30 000 steps, 4 seeds: stops,
+/// their median step, and in brackets the stops under a fixed limit of 1.1, where that was tried. No stop was false.
+///
+/// | parameters, family | exact draws | chains of memory 39 steps | pmcsa, 10 chains |
+/// |---|---|---|---|
+/// | 2, mean-field | 4 at 2048 (4) | 4 at 2048 (4) | 4 at 2048 (4) |
+/// | 28, mean-field | 4 at 4096 (4) | 4 at 10 240 (4) | 4 at 4096 (4) |
+/// | 90, mean-field | 4 at 6144 (4) | 4 at 14 336 (2) | 4 at 5120 (4) |
+/// | 90, full-rank | 4 at 3584 (3) | 0 (3) | 4 at 5120 (3) |
+/// | 189, full-rank | 4 at 5120 (1) | 0 (0) | 4 at 6144 (0) |
+/// | 200, mean-field | 4 at 4096 (1) | 4 at 14 336 (0) | 4 at 8192 (0) |
+/// | 594, full-rank | 4 at 5120 (0) | 0 (0) | 0 (0) |
+/// | 600, mean-field | 4 at 5120 (0) | 4 at 20 480 (0) | 4 at 20 480 (0) |
+/// | 2000, mean-field | 4 at 6144 (0) | 2 at 28 672 | 0 (0) |
+/// | 2015, full-rank | 4 at 5120 (0) | 0 | 0 |
+///
+/// What was refused at 594 and 2015 parameters, and at 2000 by pmcsa, were averages that were off by more than 0.2. Full-rank fits under
+/// chains with memory are refused for their rate: noise had moved the diagonal by about 0.13 at 90 parameters and 0.18 at 189, which
+/// leaves no room. From three standard deviations off and scales twice too large, 85 of 112 fits stopped, none falsely.
+///
+/// At accuracy 0.1 and at most 40 000 steps (6 targets, 4 methods, 4 rates, 8 seeds that were not used to choose the rule) 567 of 768 fits
+/// stopped. Under a defended guide none of 142 was false, nor on the five targets without heavy tails any of 466. On a Student
+/// target without defence 71 of 78 were off by more than was claimed, up to twice as much; [`Health`](crate::Health) called the tail light in
+/// none of these. Under correlation 0.5 none of 128 fits stopped.
 ///
 /// It looks at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of the [`Fit`], so a resumed run
 /// ends at the same step. Under another rule the same memory goes on.
