@@ -33,5 +33,5 @@ fn a_question_that_is_not_understood_is_code_two() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
     let absent = program.args(["theory", "--instance", "no-such.json"]).output().unwrap();
     assert_eq!(absent.status.code(), Some(2));
-    assert!(String::from_utf8(absent.stderr).unwrap().contains("no-such.json: cannot read"));
+    assert!(String::from_utf8(absent.stderr).unwrap().contains("no-such.json: cannot be read"));
 }

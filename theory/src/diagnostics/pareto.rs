@@ -32,7 +32,7 @@ impl GeneralisedPareto {
     /// ```text
     /// error^2 = Var(k(b)) + k^2 / n,    b = -k / sigma under its profile likelihood, k(b) the best shape given b
     /// ```
-    /// For exact values of the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 4 % for
+    /// For exact values of the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 5 % for
     /// `n` of 95 or more and shapes from -0.3 to 1.5.
     ///
     /// # Panics
