@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,7 +14,7 @@ use crate::forecast::Forecast;
 use crate::interrupt::Interrupt;
 use crate::kinds::{Due, Ending, Running, Task};
 use crate::plan::Job;
-use crate::store::Store;
+use crate::store::{Store, check_folder};
 
 /// Seconds between checkpoints of a job: what a kill can cost.
 pub(crate) const CHECKPOINT: f64 = 20.0;
@@ -104,7 +104,8 @@ fn now() -> Instant {
 
 impl Runner<'_> {
     /// Runs the jobs, in their order, and tells of progress on the standard error stream. If the program is asked to end, those
-    /// that are running write a checkpoint and end, and no other begins.
+    /// that are running write a checkpoint and end, and no other begins. None begins either once a job has failed and nothing can
+    /// be written where its result should be: what would follow would be lost too.
     ///
     /// # Errors
     /// If no threads can be started. What goes wrong in a job is in [`Ran::errors`].
@@ -118,6 +119,7 @@ impl Runner<'_> {
         let (next, errors, clock) =
             (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Clock::of(jobs, self.forecast)));
         let goes_on = || self.interrupt.code().is_none();
+        let is_lost = AtomicBool::new(false);
         let running = Running {
             checkpoint: Due::Seconds(CHECKPOINT),
             progress: &|_| goes_on(),
@@ -126,6 +128,7 @@ impl Runner<'_> {
         };
         pool.broadcast(|_| {
             while goes_on()
+                && !is_lost.load(Relaxed)
                 && let Some(job) = jobs.get(next.fetch_add(1, Relaxed))
             {
                 let since = now();
@@ -133,6 +136,9 @@ impl Runner<'_> {
                     Ok(Ending::Kept) => {}
                     Ok(Ending::Interrupted) => break,
                     Err(error) => {
+                        if check_folder(&self.store.folder(&job.experiment)).is_err() {
+                            is_lost.store(true, Relaxed);
+                        }
                         errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(error)
                     }
                 }

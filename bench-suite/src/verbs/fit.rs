@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -18,7 +18,7 @@ use crate::interrupt::{Interrupt, command_line};
 use crate::kinds::{Due, Fit, Place, Running, SINGLE, Spacing, Task, Trace};
 use crate::plan::Job;
 use crate::runner::{CHECKPOINT, tell};
-use crate::store::{Ended, Row, Store, write_whole};
+use crate::store::{Ended, Row, Store, check_folder, write_whole};
 
 /// Fit one model by one method and write what was found as JSON.
 ///
@@ -77,6 +77,12 @@ impl FitModel {
             return Ok(());
         }
         let fit = self.fit().map_err(Exit::Usage)?;
+        // Before hours of work, whose result would be lost.
+        for file in [&self.out, &self.checkpoint].into_iter().flatten() {
+            check_folder(
+                file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+            )?;
+        }
         let catalogue = Catalogue::found(self.data.clone());
         let (rows, ended, lambda) = self.climb(&fit, &catalogue, interrupt)?;
         interrupt.release();
