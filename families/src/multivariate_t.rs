@@ -24,8 +24,8 @@ use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard}
 ///
 /// Unlike [`StudentT`](crate::StudentT) it is not a product: all coordinates of a draw are multiplied by one random stretch
 /// `sqrt(nu / chi2)`, so they are dependent even where the factor is diagonal. [`Reparameterised`] for fixed degrees of freedom
-/// only. The mean exists for `nu > 1`, the covariance for `nu > 2`. In dimension 0 log density and entropy are 0. Beyond `r =
-/// 1e154` the square overflows and the log density is `-inf`, unlike that of [`StudentT`](crate::StudentT).
+/// only. The mean exists for `nu > 1`, the covariance for `nu > 2`. In dimension 0 log density and entropy are 0. Beyond
+/// `r = 1e154` the square overflows and the log density is `-inf`, unlike that of [`StudentT`](crate::StudentT).
 ///
 /// ```
 /// use mcsa::Family;

@@ -80,10 +80,10 @@ pub type Maf = Composed<MaskedAffine<false>>;
 /// y_i = m_i(x_{<i}) + e^{s_i(x_{<i})} x_i,   x_i = (y_i - m_i(x_{<i})) e^{-s_i(x_{<i})},   log |det dy/dx| = sum_i s_i
 /// s_i = B tanh(a_i / B)
 /// ```
-/// This is a [`Maf`] with the two directions exchanged; bounds, networks and costs are those of [`Maf`]. The evidence lower bound
-/// needs draws alone and is cheap. As a [`Family`](mcsa::Family) the density is exact too, but `log_probs` and `add_scores` first
-/// compute the noise of each point in `d` sequential steps, with the arithmetic of one pass but a longer latency. Score climbing
-/// needs densities and scores at every state, so that a `Maf` is the better choice there.
+/// This is a [`Maf`] with the two directions exchanged: bounds and networks are equal, costs are exchanged. The evidence lower
+/// bound needs draws alone and is cheap. As a [`Family`](mcsa::Family) the density is exact too, but `log_probs` and `add_scores`
+/// first compute the noise of each point in `d` sequential steps, with the arithmetic of one pass but a longer latency. Score
+/// climbing needs densities and scores at every state, so that a `Maf` is the better choice there.
 ///
 /// Unlike the paper, the scale is `e^s` with a bounded `s` and not a sigmoid gate, and there is no context from an encoder.
 pub type Iaf = Composed<MaskedAffine<true>>;

@@ -9,7 +9,7 @@ use crate::Link;
 
 /// Slope of the activation far from zero.
 const LEAK: f64 = 0.01;
-/// Standard deviation of the initial weights: small, so that the activation is nearly linear; not zero, so that units differ.
+/// Size of the initial weights and biases: small, so that the activation is nearly linear; not zero, so that units differ.
 const SPREAD: f64 = 0.1;
 
 /// Architecture of a [`Bnaf`]: number of flows and hidden units.

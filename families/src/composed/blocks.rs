@@ -195,8 +195,8 @@ impl Blocks {
     }
 }
 
-/// Vectorised body of [`Blocks::pull`]. With `c` the cotangent of a row's value, `s` of its log slope, `F = e^ws / |w|` and `P = B
-/// x`:
+/// Vectorised body of [`Blocks::pull`]. With `c` the cotangent of a row's value, `s` of its log slope, `F = e^ws / |w|` and
+/// `P = B x`:
 ///
 /// ```text
 /// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k

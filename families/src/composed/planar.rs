@@ -121,8 +121,8 @@ impl<'a> Plane<'a> {
         a.copysign(target)
     }
 
-    /// Adds the gradient in the parameters of `cotangent . f(x) + weight log |det|` at one point, and returns its derivative in `w
-    /// . x`.
+    /// Adds the gradient in the parameters of `cotangent . f(x) + weight log |det|` at one point, and returns its derivative in
+    /// `w . x`.
     fn add_gradient(&self, x: &[f64], cotangent: &[f64], weight: f64, gradient: &mut [f64]) -> f64 {
         let Bend { t, g, det } = self.bend(self.argument(x));
         let d_a = self.along(cotangent) * g - 2.0 * weight * self.c() * t * g / det;

@@ -11,9 +11,9 @@ use super::layer::Direction;
 /// ```text
 /// y = t + e^s x,   s = B tanh(r / B),   |s| < B,   r and t from the network
 /// ```
-/// Near zero `s` is about `r`. Unlike the paper, whose bound is a learned factor, `B` is given: a coordinate grows by at most `e^B`
-/// in a layer, for any output of the network far from the data, so that nothing overflows there and the tails are those of the
-/// base.
+/// Near zero `s` is about `r`. Unlike the paper, whose bound is a learned factor, `B` is given: a coordinate grows at most by the
+/// factor `e^B` in a layer, for any output of the network far from the data, so that nothing overflows there and the tails are
+/// those of the base.
 ///
 /// The network's output is `[r of all moving coordinates; t of all]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -83,9 +83,9 @@ pub(super) trait Bijection {
     /// Reverse-mode derivative: replaces cotangents of a sweep's output by those of its input; `gradient += ..` in the order of
     /// points.
     ///
-    /// With `l = ln |det df/dx|` of cotangent `v`: after `forward` it is `dx = f_x^T dy + v l_x` and `dlambda = f_lambda^T dy + v
-    /// l_lambda`. After `inverse`, `l` is still a function of `x`, which is then the output: with `g = dx + v l_x` it is `dy =
-    /// f_x^-T g` and `dlambda = -f_lambda^T dy + v l_lambda`.
+    /// With `l = ln |det df/dx|` of cotangent `v`: after `forward` it is `dx = f_x^T dy + v l_x` and
+    /// `dlambda = f_lambda^T dy + v l_lambda`. After `inverse`, `l` is still a function of `x`, which is then the output: with
+    /// `g = dx + v l_x` it is `dy = f_x^-T g` and `dlambda = -f_lambda^T dy + v l_lambda`.
     fn backward(
         &self,
         at: At<'_>,

@@ -14,8 +14,9 @@ use super::layer::Direction;
 /// g'(x) = s^2 (d_{k+1} xi^2 + 2 s xi (1 - xi) + d_k (1 - xi)^2) / D^2
 /// ```
 /// Widths and heights are softmaxes, each bin at least `least_width` or `least_height` of the interval; the slope at an inner knot
-/// is `least_slope` plus a softplus, at the two outer knots 1. The network's output is `[widths, K of each moving coordinate;
-/// heights; slopes, K - 1 of each]`; zeros give the identity, because the softplus is shifted to start at `1 - least_slope`.
+/// is `least_slope` plus a softplus, at the two outer knots 1. The network's output is
+/// `[widths, K of each moving coordinate; heights; slopes, K - 1 of each]`; zeros give the identity, because the softplus is
+/// shifted to start at `1 - least_slope`.
 ///
 /// The density is continuous and has kinks at knots, where `g'` has no continuous derivative. Its tails are those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
