@@ -1,4 +1,4 @@
-//! Log densities, scores and draws of each family, per evaluation: `cargo bench -p mcsa-families`.
+//! Benchmarks of log densities, scores and draws of each family, per evaluation: `cargo bench -p mcsa-families`.
 
 use std::hint::black_box;
 
@@ -39,7 +39,7 @@ fn family<F: Family>(
     group.finish();
 }
 
-/// A Gaussian family where its jittered start puts it.
+/// A Gaussian family with jittered initial parameters.
 fn started<G: Gaussian>(q: G, stream: &mut Stream) -> Result<(G, Vec<f64>), Error> {
     let params = Start::jittered().draw(&q, stream)?;
     Ok((q, params))

@@ -1,4 +1,4 @@
-//! Flows in ten dimensions: a batch of a hundred points, and one point: `cargo bench -p mcsa-families --bench flows`.
+//! Benchmarks of flows in ten dimensions, at a hundred points and one: `cargo bench -p mcsa-families --bench flows`.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Draws, densities and their gradients of autoregressive flows, per point: `cargo bench -p mcsa-families --bench
+//! Benchmarks of draws, densities and their gradients of autoregressive flows, per point: `cargo bench -p mcsa-families --bench
 //! flows_autoregressive`.
 
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use mcsa_families::{Autoregressive, Bijection, BlockNeural, Bnaf, Composed, Iaf,
 
 const COLUMNS: usize = 10;
 
-/// A flow at a start, with noise and what it becomes.
+/// A flow at initial parameters, with noise and its image.
 struct Bench<F> {
     flow: F,
     dim: usize,

@@ -1,6 +1,6 @@
-//! A flow bent onto a banana, kept as text, and asked again: `cargo run --release -p mcsa-families --example flow`.
+//! Flow fitted to a banana-shaped target, saved as text and loaded again: `cargo run --release -p mcsa-families --example flow`.
 //!
-//! Draws of the target itself stand for a chain here: the score averaged over them climbs `-KL(p || q)`.
+//! Draws of the target itself replace a chain here: the score averaged over them is a gradient of `-KL(p || q)`.
 #![expect(clippy::print_stdout, reason = "results for people")]
 
 use faer::Mat;
@@ -11,7 +11,7 @@ use mcsa_optim::Adam;
 
 const POINTS: usize = 256;
 
-/// `KL(p || q)` over draws of the target.
+/// `KL(p || q)`, estimated from draws of the target.
 fn divergence(target: &Banana, q: &Flow<Fixed>, params: &[f64], z: &Mat<f64>) -> f64 {
     let (mut log_q, mut work) = (vec![0.0; z.ncols()], vec![0.0; Family::work_len(q, z.ncols())]);
     q.log_probs(params, z.as_ref(), &mut log_q, &mut work);
@@ -22,7 +22,7 @@ fn divergence(target: &Banana, q: &Flow<Fixed>, params: &[f64], z: &Mat<f64>) ->
 fn main() -> Result<(), Error> {
     let target = Banana::new(1.0, 1.0)?;
     let mut stream = Seed::new(1).stream(0, 0);
-    // Tails of a t: weights p/q stay bounded.
+    // Student t tails, so that weights p/q stay bounded.
     let q = Flow::real_nvp(2, Fixed::new(5.0)?, 6, &[32])?;
     let mut params = q.start_at(&[0.0, 0.0], &[1.0, 2.0], &mut stream)?;
 

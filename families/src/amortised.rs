@@ -1,17 +1,17 @@
-//! One map from data to guides.
+//! Amortised family: a linear map from the features of a datum to the parameters of its proposal.
 
 use faer::reborrow::ReborrowMut;
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, checksum, numeric};
 
-/// A linear map from the features of a datum to the params of a family: what is learned from one datum serves all.
+/// Amortised family: the parameters of each datum are a linear function of its features, with coefficients shared by all data.
 ///
 /// ```text
 /// q_lambda(z_i | x_i) = q_{mu_i}(z_i),    mu_i = b + B x_i,    lambda = [b; B column by column]
 /// d/db log q = s_i,   d/dB log q = s_i x_i^T,    s_i the score of the family at mu_i
 /// ```
 ///
-/// Exact for linear-Gaussian models, whose posterior means are linear in the data. Where `mu_i` of some datum is no param of the
+/// Exact for linear-Gaussian models, whose posterior means are linear in the data. Where `mu_i` of some datum is not valid for the
 /// family (a scale that underflows), its density is NaN or not finite, and kernels reject and count such proposals.
 ///
 /// ```
@@ -29,7 +29,7 @@ pub struct Amortised<F> {
 }
 
 impl<F: Family> Amortised<F> {
-    /// With the features of each datum in a column.
+    /// Amortises `family` over the columns of `features`, one column per datum.
     ///
     /// # Errors
     /// If a feature is not finite.
@@ -40,15 +40,15 @@ impl<F: Family> Amortised<F> {
         Ok(Self { family, features })
     }
 
-    /// What fits one datum.
+    /// The family of a single datum.
     pub fn family(&self) -> &F {
         &self.family
     }
 
-    /// Lambda at which every datum has the same params of the family.
+    /// Lambda at which every datum has the same family parameters: `b = params`, `B = 0`.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` of the single-datum family refuses `params`.
     pub fn same_for_all(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.family.check(params)?;
         let mut lambda = params.to_vec();
@@ -56,10 +56,10 @@ impl<F: Family> Amortised<F> {
         Ok(lambda)
     }
 
-    /// Writes `mu_i`.
+    /// Family parameters of datum `row`, `mu_i = b + B x_i`, written to `out`.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the lengths differ, or datum `row` does not exist.
     pub fn params_of(&self, params: &[f64], row: usize, out: &mut [f64]) {
         let k = self.family.num_params();
         out.copy_from_slice(&params[..k]);
@@ -69,12 +69,12 @@ impl<F: Family> Amortised<F> {
     }
 }
 
-/// Features that a configuration is recognised by, about.
+/// Approximate number of features that enter the checksum of the configuration.
 const SAMPLED: usize = 4096;
 
 impl<F: Family> BlockFamily for Amortised<F> {
     fn config(&self) -> String {
-        // Features may be many: a checksum of some of them tells other data in most cases, and costs little.
+        // There may be many features: a checksum of some of them distinguishes other data in most cases, and costs little.
         let (rows, data) = (self.features.nrows(), self.features.ncols());
         let apart = (rows * data / SAMPLED).max(1);
         let some = (0..rows * data).step_by(apart).map(|k| self.features[(k % rows, k / rows)]);

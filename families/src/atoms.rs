@@ -1,4 +1,4 @@
-//! Finitely many points.
+//! Categorical distribution on finitely many points, with a softmax parametrisation.
 
 use std::cmp::Ordering;
 
@@ -8,17 +8,17 @@ use mcsa::{Columns, Error, Family, Stream, all_finite};
 use crate::lanes::each_column;
 use crate::softmax::Softmax;
 
-/// A softmax over finitely many points of `R^d`: the family whose chance can be enumerated.
+/// Categorical distribution on finitely many points of `R^d` (softmax of logits); kernels that propose from it can be enumerated.
 ///
 /// ```text
 /// q_lambda(a_k) = exp(lambda_k) / sum_l exp(lambda_l),     score_l(a_k) = 1[l = k] - q_lambda(a_l)
 /// ```
-/// Lambda is one logit per atom, in the order of the columns given; adding a constant to all of them
+/// Lambda has one logit per atom, in the order of the columns of `points`; adding a constant to all logits
 /// changes nothing. Draws go through [`Stream::choose`], so that [`mcsa::enumerate`] runs a kernel
 /// along every proposal and computes its transition matrix.
 ///
-/// A point belongs to an atom if all its coordinates have the same bits; so `0.0` and `-0.0` differ.
-/// Off the atoms the log density is `-inf` for every lambda, and the score is zero.
+/// A point equals an atom if all its coordinates have the same bits; so `0.0` and `-0.0` differ.
+/// At any other point the log density is `-inf` for every lambda, and the score is zero.
 /// In dimension zero there is one point, hence one atom.
 ///
 /// ```
@@ -34,7 +34,7 @@ use crate::softmax::Softmax;
 #[derive(Debug, Clone)]
 pub struct Atoms {
     points: Mat<f64>,
-    /// Indices of the columns, sorted by their bits.
+    /// Indices of the columns, sorted by the bits of their coordinates.
     order: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ fn compare(a: &[f64], b: &[f64]) -> Ordering {
 }
 
 impl Atoms {
-    /// The columns of `points` as atoms.
+    /// Family on the columns of `points`.
     ///
     /// # Errors
     /// If there is no column, a coordinate is not finite, or two columns are equal bit for bit.
@@ -64,7 +64,7 @@ impl Atoms {
         Ok(Self { points, order })
     }
 
-    /// Atoms at `0, 1, .., count - 1` on the line.
+    /// Family on the points `0, 1, .., count - 1` of the line.
     ///
     /// # Errors
     /// If `count` is zero.
@@ -72,18 +72,18 @@ impl Atoms {
         Self::new(Mat::from_fn(1, count, |_, k| k as f64))
     }
 
-    /// The atoms, a column each.
+    /// The atoms, one per column.
     pub fn points(&self) -> MatRef<'_, f64> {
         self.points.as_ref()
     }
 
-    /// Which atom a point is, bit for bit.
+    /// Index of the atom equal to `point` bit for bit, or `None`.
     pub fn index_of(&self, point: &[f64]) -> Option<usize> {
         let found = self.order.binary_search_by(|&k| compare(self.points.col_as_slice(k), point));
         found.ok().map(|at| self.order[at])
     }
 
-    /// Writes the probability of each atom.
+    /// Probability of each atom, written to `probabilities`.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -153,7 +153,7 @@ impl Family for Atoms {
     ) {
         assert_eq!(z.ncols(), log_q.len(), "a density per column");
         let softmax = Softmax::of(params);
-        // Finite logits always leave a choice; unchecked ones say NaN, which kernels reject.
+        // Finite logits always leave a choice; unchecked ones give NaN, which kernels reject.
         each_column(lanes, z, |lane, j, z| match lane.choose(params) {
             Some(k) => {
                 z.copy_from_slice(self.points.col_as_slice(k));

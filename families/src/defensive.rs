@@ -1,4 +1,4 @@
-//! A guide that sometimes proposes from a tail.
+//! Defensive mixture of a proposal with a heavy tail: `(1 - eps) q_lambda + eps tail`.
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
@@ -6,9 +6,9 @@ use mcsa::{Error, Guard, Guide, Stream, same_length};
 
 use crate::Tail;
 
-/// How often to propose from which tail: the configuration of a [`Defensive`] guide.
+/// Configuration of a [`Defensive`] mixture: the tail and its probability.
 ///
-/// Immutable, so that one serves every step: [`around`](Defence::around) wraps the guide of the moment and
+/// It is immutable, so that one value serves every step: [`around`](Defence::around) wraps the guide of the current step and
 /// allocates nothing.
 ///
 /// ```
@@ -30,7 +30,7 @@ pub struct Defence {
 }
 
 impl Defence {
-    /// Proposes from `tail` with probability `share`, the epsilon of the formula.
+    /// Proposes from `tail` with probability `share`, the `eps` of [`Defensive`].
     ///
     /// # Errors
     /// If `share` is not in `[0, 1)`.
@@ -39,17 +39,17 @@ impl Defence {
         Ok(Self { share, tail })
     }
 
-    /// The probability of the tail.
+    /// Probability `eps` of the tail.
     pub fn share(&self) -> f64 {
         self.share
     }
 
-    /// Numbers of lent memory that [`around`](Self::around) needs for batches of so many columns.
+    /// Length of the `work` that [`around`](Self::around) needs for batches of `columns` columns.
     pub fn work_len(columns: usize) -> usize {
         columns
     }
 
-    /// Defends a guide, with memory for batches of `columns`.
+    /// Defensive mixture of `guide` and the tail, for batches of up to `columns` columns.
     ///
     /// # Errors
     /// If the dimensions differ, or `work` is shorter than [`work_len`](Self::work_len).
@@ -84,21 +84,21 @@ impl Guard for Defence {
     }
 }
 
-/// A guide mixed with a tail that does not depend on lambda.
+/// Defensive mixture of a guide and a tail that does not depend on lambda.
 ///
 /// ```text
 /// q_def(z) = (1 - eps) q_lambda(z) + eps tail(z)
 /// ```
-/// Then `p/q_def <= sup(p/tail) / eps` at every lambda: chains that propose from it are uniformly ergodic
-/// although `q_lambda` alone may have unbounded weights (pMCSA). What is fitted is still `q_lambda`: this is a
-/// [`Guide`] and no family, so nobody can ask it for scores.
+/// Then `p/q_def <= sup(p/tail) / eps` at every lambda: chains that propose from the mixture are uniformly ergodic although
+/// `q_lambda` alone may have unbounded weights (pMCSA). The fitted distribution remains `q_lambda`: the mixture is a [`Guide`] and
+/// no family, so it has no scores.
 ///
-/// Each column first chooses its side through [`Stream::choose`], then draws from it, in the order of the
-/// columns of a lane; neighbouring columns of different lanes that chose alike are drawn as one batch. With
-/// `eps = 0` nothing is chosen and the tail is not evaluated: it is the guide itself, bit for bit.
+/// Each column first chooses guide or tail through [`Stream::choose`], then draws from it, in the order of the
+/// columns of a lane; neighbouring columns of different lanes with the same choice are drawn as one batch. With
+/// `eps = 0` no choice is drawn and the tail is not evaluated: the mixture is the guide itself, bit for bit.
 ///
-/// Numerics: log densities are added in log space; outside both supports they are `-inf`, and a NaN of
-/// either side remains.
+/// Numerics: densities are added in log space; outside both supports the log density is `-inf`, and a NaN of
+/// either component remains NaN.
 ///
 /// ```
 /// use mcsa::Guide;
@@ -117,7 +117,7 @@ pub struct Defensive<'a, G: ?Sized, T> {
 }
 
 impl<'a, G: Guide + ?Sized, T: Guide> Defensive<'a, G, T> {
-    /// `guide` with probability `1 - share`, `tail` with probability `share`; with memory for batches of `columns`.
+    /// Proposes from `guide` with probability `1 - share` and from `tail` with probability `share`; for batches of up to `columns`.
     ///
     /// # Errors
     /// If `share` is not in `[0, 1)`, the dimensions differ, or `work` is shorter than `columns`.
@@ -140,7 +140,7 @@ impl<'a, G: Guide + ?Sized, T: Guide> Defensive<'a, G, T> {
         [(-self.share).ln_1p(), self.share.ln()]
     }
 
-    /// Draws columns that chose alike; where the tail draws, the guide is asked for its density.
+    /// Draws a run of columns with the same choice, and writes the guide's log density of each, also of draws from the tail.
     fn draw(&mut self, from_tail: bool, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_guide: &mut [f64]) {
         if from_tail {
             self.tail.sample_into(lanes, z.rb_mut(), log_guide);
@@ -150,7 +150,7 @@ impl<'a, G: Guide + ?Sized, T: Guide> Defensive<'a, G, T> {
         }
     }
 
-    /// Turns log densities of the guide into those of the mixture.
+    /// Replaces log densities of the guide by those of the mixture.
     fn mix(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
         let [log_keep, log_share] = self.log_weights();
         let log_tail = &mut self.log_tail[..z.ncols()];
@@ -186,7 +186,7 @@ impl<G: Guide + ?Sized, T: Guide> Guide for Defensive<'_, G, T> {
         while start < z.ncols() {
             let from_tail = ahead.take().unwrap_or_else(|| choose(lanes, start));
             let mut end = start + 1;
-            // A lane draws a column before it chooses for its next; other lanes need not wait.
+            // Within a lane, a column is drawn before the next one chooses; columns of other lanes may choose ahead.
             while end < z.ncols() && end.is_multiple_of(per_lane) && ahead.is_none() {
                 match choose(lanes, end) {
                     same if same == from_tail => end += 1,
@@ -243,7 +243,8 @@ mod tests {
     }
 
     proptest! {
-        /// Both sides have atoms at 0 and 1, one each has an atom of its own: all ways to meet, or not.
+        /// Guide and tail share the atoms 0 and 1, and each has one atom of its own, so that points inside and outside each support
+        /// occur.
         #[test]
         fn enumerated_draws_have_the_probabilities_of_the_mixture(
             logits in prop::array::uniform3(-2.0..2.0_f64),

@@ -1,21 +1,21 @@
-//! Degrees of freedom.
+//! Degrees of freedom of Student t families: fixed, or learned as part of lambda.
 
 use mcsa::{Error, all_finite, same_length};
 
 use crate::Link;
 use crate::student::check_dof;
 
-/// Whether a family's degrees of freedom are given or part of lambda; decided by type.
+/// Degrees of freedom of a Student t family, fixed or part of lambda; the type decides which.
 ///
 /// Sealed: [`Fixed`] or [`Learned`].
 pub trait Dof: std::fmt::Debug + Copy + Send + Sync + sealed::Sealed {
-    /// How many params it takes, the last of lambda: none or one.
+    /// Number of parameters: 0 if fixed; 1 if learned, and then it is the last entry of lambda.
     const NUM_PARAMS: usize;
 
-    /// The degrees of freedom that its params name.
+    /// Degrees of freedom at the given parameters, a slice of length `NUM_PARAMS`.
     fn dof(&self, params: &[f64]) -> f64;
 
-    /// `d dof / d param`; 0 if there is none.
+    /// Derivative `d dof / d param`; 0 if there is no parameter.
     fn derivative(&self, params: &[f64]) -> f64;
 }
 
@@ -25,7 +25,7 @@ mod sealed {
     impl Sealed for super::Learned {}
 }
 
-/// Degrees of freedom that do not move.
+/// Constant degrees of freedom.
 ///
 /// ```
 /// use mcsa_families::Fixed;
@@ -37,10 +37,10 @@ mod sealed {
 pub struct Fixed(f64);
 
 impl Fixed {
-    /// So many degrees of freedom.
+    /// Degrees of freedom equal to `dof`.
     ///
     /// # Errors
-    /// If not finite, or below 0.1, where draws may leave the range of a double.
+    /// If `dof` is not finite, or below 0.1, where draws may leave the range of a double.
     pub fn new(dof: f64) -> Result<Self, Error> {
         check_dof(dof)?;
         Ok(Self(dof))
@@ -64,9 +64,9 @@ impl Dof for Fixed {
     }
 }
 
-/// Degrees of freedom that are the last param: `dof = floor + ln(1 + e^param)`.
+/// Learned degrees of freedom, the last entry of lambda: `dof = floor + ln(1 + e^param)`.
 ///
-/// The floor keeps the tails from growing ever heavier on the way. Above 2 it keeps the variance finite.
+/// The floor keeps the tails from becoming ever heavier during a fit. A floor above 2 keeps the variance finite.
 ///
 /// ```
 /// use mcsa_families::{Dof, Learned};
@@ -80,7 +80,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// Always more than `floor` degrees.
+    /// Learned degrees of freedom greater than `floor`.
     ///
     /// # Errors
     /// If the floor is not finite, or below 0.1, where draws may leave the range of a double.
@@ -89,12 +89,12 @@ impl Learned {
         Ok(Self { floor })
     }
 
-    /// What the degrees exceed.
+    /// Lower bound of the degrees of freedom.
     pub fn floor(self) -> f64 {
         self.floor
     }
 
-    /// The param that names so many degrees.
+    /// The parameter at which the degrees of freedom equal `dof`.
     ///
     /// # Errors
     /// If `dof` is not above the floor and finite.
@@ -118,11 +118,11 @@ impl Dof for Learned {
     }
 }
 
-/// The params of a family with these degrees of freedom: `[mean; rho; degrees]`, refused if broken.
+/// Checks parameters `[location; rho; dof]`: their number, that they are finite, and that the degrees of freedom are allowed.
 pub(crate) fn check<D: Dof>(dof: &D, params: &[f64], expected: usize) -> Result<(), Error> {
     same_length("params", expected, params.len())?;
     all_finite("params", params)?;
-    // Finite params may still name infinitely many degrees: 1e308 + 1e308.
+    // Finite parameters may still give infinite degrees of freedom: 1e308 + 1e308.
     check_dof(dof.dof(&params[expected - D::NUM_PARAMS..]))
 }
 

@@ -1,15 +1,16 @@
-//! Any reparameterised family, seen by its draws alone.
+//! Pushforward view of any reparameterised family.
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, Error, Pushforward, Reparameterised, Stream, batch, batch_mut, borrow, one};
 
-/// A [`Reparameterised`] family as a [`Pushforward`]: what fits a flow to the exclusive divergence then fits this too.
+/// A [`Reparameterised`] family as a [`Pushforward`], so that it can be fitted to the exclusive divergence by the same code as a
+/// flow.
 ///
 /// ```text
 /// d/dlambda [log q_lambda(t(lambda, eps))] = (dt/dlambda)^T d/dz log q_lambda(z) + d/dlambda log q_lambda(z),   z = t(lambda, eps)
 /// ```
-/// The path and the score, whose sum is `-d/dlambda log |dt/deps|`. It costs a slope and a score per draw.
+/// The gradient has a path term and a score term; their sum is `-d/dlambda log |dt/deps|`. Each draw costs one slope and one score.
 ///
 /// ```
 /// use mcsa::Pushforward;
@@ -80,7 +81,7 @@ impl<F: Reparameterised> Pushforward for Drawn<F> {
         self.0.transport(params, noise, batch_mut(points, dim, n), work);
         slopes.fill(0.0);
         self.0.add_slopes(params, batch(points, dim, n), 1.0, batch_mut(slopes, dim, n), work);
-        // Draw by draw, so that what a param gets does not depend on the company.
+        // One draw at a time, so that each draw adds the same bits to the gradient whatever the batch.
         for (j, &weight) in weights.iter().enumerate() {
             let slope = &mut slopes[j * dim..(j + 1) * dim];
             for (slope, cotangent) in slope.iter_mut().zip(cotangents.column(j)) {

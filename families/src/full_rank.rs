@@ -1,4 +1,4 @@
-//! The Gaussian with any covariance.
+//! Full-rank Gaussian family, parametrised by mean and Cholesky factor.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
@@ -8,7 +8,7 @@ use crate::normal::LN_SQRT_2PI;
 use crate::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
 use crate::{Link, standard};
 
-/// The Gaussian with any covariance, by its Cholesky factor.
+/// Full-rank Gaussian `N(m, L L^T)`, parametrised by mean and Cholesky factor.
 ///
 /// ```text
 /// q(z) = N(z; m, L L^T),   L lower triangular, L_kk = link(rho_k),   eps = L^-1 (z - m),   y = L^-T eps
@@ -19,12 +19,12 @@ use crate::{Link, standard};
 /// Packing: `[m; L column by column]`, column `k` being `rho_k, L_{k+1,k}, .., L_{d-1,k}`. In three dimensions:
 /// `m_0 m_1 m_2 | rho_0 L_10 L_20 | rho_1 L_21 | rho_2`.
 ///
-/// Its inclusive divergence is least at the target's mean and covariance. A triangle costs `d (d + 1) / 2` params;
+/// KL(p || q) is least at the target's mean and covariance. The triangle has `d (d + 1) / 2` parameters;
 /// one column of it is read once for all points of a batch, so a batch costs little more than a point once the
-/// triangle leaves the cache.
+/// triangle does not fit into the cache.
 ///
-/// `check` refuses a `rho` whose scale is no positive normal number. Where `L^-1 (z - m)`
-/// overflows, on the way or at the end, the log density is `-inf`. Dimension 0 is the point mass on the empty vector.
+/// `check` refuses a `rho` whose scale is not a positive normal number. Where `L^-1 (z - m)` or a number on the way to it
+/// overflows, the log density is `-inf`. Dimension 0 is the point mass on the empty vector.
 ///
 /// ```
 /// use mcsa::Family;
@@ -38,11 +38,11 @@ use crate::{Link, standard};
 pub struct FullRank {
     /// The dimension.
     pub dim: usize,
-    /// From `rho` to the diagonal of the factor.
+    /// The map from `rho` to the diagonal of the factor.
     pub link: Link,
 }
 
-/// The diagonal: scales, and room for two vectors of their size.
+/// Diagonal of the factor: scales and `rho`, and room for a third vector of length `d`.
 pub(crate) struct Diagonal<'a> {
     pub(crate) scales: &'a mut [f64],
     pub(crate) rho: &'a mut [f64],
@@ -50,22 +50,22 @@ pub(crate) struct Diagonal<'a> {
 }
 
 impl FullRank {
-    /// In `dim` dimensions, with the softplus link.
+    /// Family in `dim` dimensions with the softplus link.
     pub const fn new(dim: usize) -> Self {
         Self { dim, link: Link::Softplus }
     }
 
-    /// The same with another link.
+    /// This family with another link.
     #[must_use]
     pub const fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
     }
 
-    /// The params with this mean and this lower Cholesky factor. A diagonal covariance cannot be told from a factor; any other is
-    /// refused.
+    /// Parameters with this mean and this lower Cholesky factor. A covariance instead of its factor is refused, except a diagonal
+    /// one, which cannot be told apart from a factor.
     ///
     /// # Errors
-    /// If a shape differs, a number is not finite, the diagonal is not positive, or a number above it is not zero.
+    /// If a shape differs, a number is not finite, the diagonal is not positive, or an entry above the diagonal is not zero.
     pub fn at(&self, mean: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
         same_length("mean", self.dim, mean.len())?;
         same_length("rows of the factor", self.dim, factor.nrows())?;
@@ -108,7 +108,7 @@ impl FullRank {
         -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)
     }
 
-    /// `eps = L^-1 (z - m)` of each column.
+    /// Whitened points `eps = L^-1 (z - m)`, one per column of `z`.
     pub(crate) fn whiten(&self, params: &[f64], inverse: &[f64], z: MatRef<'_, f64>, eps: &mut [f64]) {
         let (mean, triangle) = self.parts(params);
         for j in 0..z.ncols() {
@@ -122,7 +122,7 @@ impl FullRank {
         }
     }
 
-    /// `z = m + L eps` of each column.
+    /// Points `z = m + L eps`, one per column.
     pub(crate) fn place(
         &self,
         params: &[f64],
@@ -231,7 +231,7 @@ impl Family for FullRank {
         SolveTransposed { triangle, inverse, points: y }.run();
 
         let (d_mean, d_triangle) = gradient.split_at_mut(dim);
-        // The diagonal lies scattered over the triangle: it is gathered once, not once per point.
+        // Diagonal entries are scattered over the packed triangle: they are gathered once per batch, not once per point.
         let d_rho = rho;
         for (k, d_rho) in d_rho.iter_mut().enumerate() {
             *d_rho = d_triangle[packed::start(dim, k)];

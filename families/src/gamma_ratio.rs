@@ -1,21 +1,21 @@
-//! Ratios of gamma functions half integers apart.
+//! Logarithms of gamma function ratios, `ln Gamma(x + n/2) - ln Gamma(x)`, without cancellation at large `x`.
 
 /// `ln Gamma(x + n/2) - ln Gamma(x) - (n/2) ln x`, which vanishes as `x` grows.
 ///
 /// ```text
 /// sum_{k < m} ln(1 + k/x),                                  n = 2 m
-/// the same + ln(1 + m/x) / 2 + h(x + m),                    n = 2 m + 1
+/// the sum above + ln(1 + m/x) / 2 + h(x + m),               n = 2 m + 1
 /// h(x) = ln Gamma(x + 1/2) - ln Gamma(x) - ln(x) / 2
 /// ```
 /// Numerics: a difference of two log gammas loses all its digits at large `x` (a Student t near a Gaussian);
-/// here no large numbers meet. Absolute error about `n` units of 1e-16.
+/// in this sum no large numbers cancel. Absolute error about `n` units of 1e-16.
 pub(crate) fn excess(x: f64, n: usize) -> f64 {
     let m = n / 2;
     let even: f64 = (0..m).map(|k| (k as f64 / x).ln_1p()).sum();
     if n.is_multiple_of(2) { even } else { even + 0.5 * (m as f64 / x).ln_1p() + half(x + m as f64) }
 }
 
-/// `d/dx` of [`excess`].
+/// Derivative `d/dx` of [`excess`].
 pub(crate) fn excess_slope(x: f64, n: usize) -> f64 {
     let m = n / 2;
     let slope = |k: usize| -(k as f64 / x) / (x + k as f64);
@@ -23,18 +23,18 @@ pub(crate) fn excess_slope(x: f64, n: usize) -> f64 {
     if n.is_multiple_of(2) { even } else { even + 0.5 * slope(m) + half_slope(x + m as f64) }
 }
 
-/// From here on the series of [`half`] is exact to 3e-16.
+/// Least `x` at which the series of [`half`] is used: there it is exact to 3e-16.
 const FAR: f64 = 16.0;
 
 /// `B_2k (2 - 2^(1-2k)) / (2k (2k-1))`, negated, `k = 1..5`: Stirling's series at `x + 1/2` less that at `x`.
 const SERIES: [f64; 5] = [-1.0 / 8.0, 1.0 / 192.0, -1.0 / 640.0, 17.0 / 14336.0, -31.0 / 18432.0];
 
-/// `h(x)`: by `h(x) = h(x + 1) + ln(x (x + 1) / (x + 1/2)^2) / 2` until the series holds.
+/// `h(x)`, by the recurrence `h(x) = h(x + 1) + ln(x (x + 1) / (x + 1/2)^2) / 2` until the series applies.
 fn half(mut x: f64) -> f64 {
     let mut sum = 0.0;
     while x < FAR {
         let middle = x + 0.5;
-        // The factor is 1 - 1 / (2 middle)^2; near x = 0 that difference would cancel.
+        // The factor is 1 - 1 / (2 middle)^2; near x = 0 this difference would cancel.
         sum += if x < 0.5 {
             0.5 * (x * (x + 1.0) / (middle * middle)).ln()
         } else {
@@ -46,7 +46,7 @@ fn half(mut x: f64) -> f64 {
     sum + y * SERIES.iter().rev().fold(0.0, |series, &c| series * y * y + c)
 }
 
-/// `h'(x)`: by `h'(x) = h'(x + 1) + 1 / (4 x (x + 1/2) (x + 1))`.
+/// `h'(x)`, by the recurrence `h'(x) = h'(x + 1) + 1 / (4 x (x + 1/2) (x + 1))`.
 fn half_slope(mut x: f64) -> f64 {
     let mut sum = 0.0;
     while x < FAR {
@@ -93,7 +93,7 @@ mod tests {
         for n in 0..7 {
             assert!(excess(1e300, n).abs() < 1e-290 && excess_slope(1e300, n).abs() < 1e-290);
         }
-        // Far out the first term of the series rules: -1/(8x).
+        // At large x the first term of the series dominates: -1/(8x).
         assert!((excess(1e8, 1) + 1.25e-9).abs() < 1e-24);
     }
 }

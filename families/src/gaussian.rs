@@ -1,4 +1,4 @@
-//! The closed forms of the three families.
+//! Closed forms of the Gaussian families: moment matching, variances, moments, assembly of parameters.
 
 use faer::Mat;
 use mcsa::{Error, Family, same_length};
@@ -7,13 +7,12 @@ use crate::packed;
 use crate::{FullRank, Gaussian, Link, LowRank, MeanField, Normal};
 
 impl MeanField {
-    /// The params at which the inclusive divergence from `target` is least: its mean and marginal standard deviations.
+    /// Parameters that minimise KL(target || q): the target's mean and marginal standard deviations.
     ///
-    /// True of any target with these moments, Gaussian or not. The divergence that remains is
+    /// This holds for any target with these moments, Gaussian or not. For a Gaussian target the divergence that remains is
     /// [`kl_gaussian`](crate::kl_gaussian) to the [`moments`](Gaussian::moments) of the result.
-    ///
     /// # Errors
-    /// If the dimensions differ, or a scale is out of range.
+    /// If the dimensions differ, or a scale is outside the range of the link.
     pub fn moment_match(&self, target: &Normal) -> Result<Vec<f64>, Error> {
         let scales: Vec<f64> = target.variances().iter().map(|variance| variance.sqrt()).collect();
         self.at(target.mean(), &scales)
@@ -21,12 +20,12 @@ impl MeanField {
 }
 
 impl FullRank {
-    /// The params at which the inclusive divergence from `target` is least: the target's mean and covariance.
+    /// Parameters that minimise KL(target || q): the target's mean and covariance.
     ///
-    /// True of any target with these moments, Gaussian or not.
+    /// This holds for any target with these moments, Gaussian or not.
     ///
     /// # Errors
-    /// If the dimensions differ, or the diagonal of the factor is out of range.
+    /// If the dimensions differ, or the diagonal of the factor is outside the range of the link.
     pub fn moment_match(&self, target: &Normal) -> Result<Vec<f64>, Error> {
         self.at(target.mean(), target.factor())
     }

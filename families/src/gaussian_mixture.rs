@@ -1,4 +1,4 @@
-//! A mixture of Gaussians.
+//! Mixture of diagonal Gaussians: `q(z) = sum_k w_k N(z; m_k, diag(sigma_k^2))`.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{Columns, Error, Family, Stream, all_finite, borrow, numeric, same_length};
@@ -8,7 +8,7 @@ use crate::normal::LN_SQRT_2PI;
 use crate::softmax::Softmax;
 use crate::{Link, MeanField, Start, standard};
 
-/// A mixture of Gaussians with independent coordinates.
+/// Mixture of `K` Gaussians with diagonal covariances.
 ///
 /// ```text
 /// q(z) = sum_k w_k N(z; m_k, diag(sigma_k^2)),   w = softmax(a),   sigma_k = link(rho_k)
@@ -17,15 +17,15 @@ use crate::{Link, MeanField, Start, standard};
 /// ```
 /// Packing: `[a; m_0; rho_0; m_1; rho_1; ..]`, `K` logits and then `2 d` numbers per component.
 ///
-/// It can cover several modes, where the inclusive divergence spreads one Gaussian over all of them.
-/// Components that start equal stay equal: start from [`scattered`](Self::scattered) ones. Labels can be
+/// A mixture can cover several modes; a single Gaussian fitted to the inclusive divergence spreads over all of them.
+/// Components that start equal stay equal: start from [`scattered`](Self::scattered) components. Labels can be
 /// swapped, so the divergence has many minima.
 ///
 /// The component is chosen through [`Stream::choose`]. Neither the draw nor the entropy is a known smooth
-/// function of lambda, so it is not [`Reparameterised`](mcsa::Reparameterised).
+/// function of lambda, so the mixture is not [`Reparameterised`](mcsa::Reparameterised).
 ///
-/// Numerics: densities are summed in log space. A point so far out that every component underflows in log
-/// space (`1e154` scales) has log density `-inf` and no score.
+/// Numerics: densities are summed in log space. A point so far out that every component underflows even in log
+/// space (`1e154` scales) has log density `-inf` and score zero.
 ///
 /// ```
 /// use mcsa::Family;
@@ -45,8 +45,8 @@ pub struct GaussianMixture {
     link: Link,
 }
 
-/// What all points of a batch share: per component the inverse scales, and the log density at its mean with
-/// its weight; and room for as many log densities.
+/// Quantities shared by all points of a batch, per component: inverse scales, and the weighted log density at the mean; and room
+/// for the log density of each component at one point.
 struct Components<'a> {
     inverse: &'a mut [f64],
     log_peaks: &'a mut [f64],
@@ -54,10 +54,10 @@ struct Components<'a> {
 }
 
 impl GaussianMixture {
-    /// `components` Gaussians in `dim` dimensions, with the softplus link.
+    /// Mixture of `components` Gaussians in `dim` dimensions, with the softplus link.
     ///
     /// # Errors
-    /// If there is no component.
+    /// If `components` is zero.
     pub fn new(dim: usize, components: usize) -> Result<Self, Error> {
         if components == 0 {
             return Err(Error::parameter("components", 0.0, "at least 1"));
@@ -65,7 +65,7 @@ impl GaussianMixture {
         Ok(Self { dim, components, link: Link::Softplus })
     }
 
-    /// The same with another link.
+    /// This family with another link.
     #[must_use]
     pub const fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
@@ -76,11 +76,10 @@ impl GaussianMixture {
         self.components
     }
 
-    /// The params with these weights, means and scales: a component per column.
+    /// Parameters with these weights, means and scales, one column per component. Weights need not sum to one.
     ///
     /// # Errors
-    /// If a shape differs, a weight or a scale is not positive and finite, or a mean is not finite. Weights need
-    /// not sum to one.
+    /// If a shape differs, a weight or a scale is not positive and finite, or a mean is not finite.
     pub fn at(
         &self,
         weights: &[f64],
@@ -110,8 +109,8 @@ impl GaussianMixture {
         Ok(params)
     }
 
-    /// Equal weights and scales, and means drawn from `N(location, scales^2)`, component by component: equal
-    /// components would have equal scores for ever.
+    /// Parameters with equal weights and scales, and means drawn from `N(location, scales^2)`, component by component. Components
+    /// with equal means would have equal scores for ever.
     ///
     /// # Errors
     /// If a length differs, the location is not finite, or a scale is not positive and finite.
@@ -134,10 +133,10 @@ impl GaussianMixture {
         Ok(params)
     }
 
-    /// Equal weights, and every component drawn from the same beginning: spread the means.
+    /// Parameters with equal weights, and every component drawn independently from `start`, whose means must be spread.
     ///
     /// # Errors
-    /// As [`Start::draw`].
+    /// If [`Start::draw`] refuses `start`.
     pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let mut params = vec![0.0; self.components];
         for _ in 0..self.components {
@@ -149,7 +148,7 @@ impl GaussianMixture {
     /// The mean `sum_k w_k m_k`.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
         let softmax = Softmax::of(self.logits(params));
@@ -163,7 +162,7 @@ impl GaussianMixture {
     /// The covariance `sum_k w_k (diag(sigma_k^2) + (m_k - mean) (m_k - mean)^T)`.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn covariance(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
         let mean = self.mean(params)?;
         let softmax = Softmax::of(self.logits(params));
@@ -186,7 +185,7 @@ impl GaussianMixture {
         &params[..self.components]
     }
 
-    /// Mean and rho of a component.
+    /// Mean and rho of component `k`.
     fn component<'a>(&self, params: &'a [f64], k: usize) -> (&'a [f64], &'a [f64]) {
         params[self.components + 2 * self.dim * k..][..2 * self.dim].split_at(self.dim)
     }
@@ -206,7 +205,7 @@ impl GaussianMixture {
         Components { inverse, log_peaks, log_parts }
     }
 
-    /// Writes `ln w_k N_k(z)` of each component, and returns the log density.
+    /// Writes `ln w_k N_k(z)` of each component to `shared.log_parts`, and returns the log density.
     fn log_parts(&self, params: &[f64], shared: &mut Components<'_>, z: &[f64]) -> f64 {
         for (k, log_part) in shared.log_parts.iter_mut().enumerate() {
             let inverse = &shared.inverse[k * self.dim..][..self.dim];
@@ -263,7 +262,7 @@ impl Family for GaussianMixture {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let mut shared = self.prepare(params, &mut work);
         each_column(lanes, z, |lane, j, z| {
-            // Finite logits always leave a choice; unchecked ones say NaN, which kernels reject.
+            // Finite logits always leave a choice; unchecked ones give NaN, which kernels reject.
             let Some(k) = lane.choose(self.logits(params)) else {
                 z.fill(f64::NAN);
                 log_q[j] = f64::NAN;

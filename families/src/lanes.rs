@@ -1,4 +1,4 @@
-//! Which lane draws which column.
+//! Assignment of columns to lanes when a batch is drawn.
 
 use faer::MatMut;
 use mcsa::{ColumnsMut, Stream};

@@ -1,40 +1,41 @@
-//! Families of distributions: maps `lambda -> q_lambda`, with the scores that Markov chain score ascent averages.
+//! Variational families `lambda -> q_lambda`, with the scores `d/dlambda log q_lambda(z)` that score ascent averages.
 //!
-//! A family is a config value (a dimension, a [`Link`]); lambda is one flat slice of unconstrained numbers. It can
-//! evaluate a batch, draw one, and add weighted scores; Gaussians are also reparameterised, with their entropy. All
-//! memory is lent, and what does not depend on the point (scales, logarithms, small factorisations) is computed once
-//! per batch.
+//! A family is a config value (a dimension, a [`Link`]); its parameters lambda are one flat slice of unconstrained numbers. A
+//! family evaluates log densities of a batch, draws a batch, and adds weighted scores to a gradient; Gaussians are also
+//! reparameterised, and have their entropy in closed form. The caller lends all memory, and quantities that do not depend on the
+//! point (scales, logarithms, small factorisations) are computed once per batch.
 //!
-//! | family | params | a score costs | its inclusive optimum |
+//! | family | number of parameters | cost of a score | minimiser of the inclusive divergence |
 //! |---|---|---|---|
 //! | [`MeanField`] | `2 d` | `d` | the target's means and variances |
 //! | [`LowRank`] | `(2 + r) d` | `r d` | no closed form |
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
-//! | [`Flow`], couplings or splines | those of its networks | a sweep forth and one back | no closed form |
-//! | [`TwistedChain`], paths of a model | `2 T` | `T` | if the model is linear and Gaussian, the posterior |
+//! | [`Flow`], couplings or splines | those of its networks | one forward and one backward sweep | no closed form |
+//! | [`TwistedChain`], paths of a model | `2 T` | `T` | the posterior, if the model is linear and Gaussian |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
-//! | [`Maf`], [`Iaf`] | `2 d` and the networks' | a pass and its way back; `Iaf`: `d` steps first | no closed form |
+//! | [`Maf`], [`Iaf`] | `2 d` and those of the networks | a forward and a backward pass; `Iaf`: `d` steps first | no closed form |
 //! | [`PlanarFlow`], [`RadialFlow`] | `2 d + K (2 d + 1)`, `2 d + K (d + 2)` | `K d` | no closed form |
-//! | [`Bnaf`] | `2 d` and the networks' | no score: it is known by its draws alone | - |
+//! | [`Bnaf`] | `2 d` and those of the networks | no score: log q is known at its own draws alone | - |
 //!
-//! Flows of the last three rows are [`Composed`] of bijections around a location and scale; all are
-//! [`Pushforward`](mcsa::Pushforward)s and can be fitted to the exclusive divergence, as can any reparameterised family that is
-//! [`Drawn`]. Inclusive training asks the proposal for its density where the chain is: a [`Family`](mcsa::Family) may be one, what is a
-//! `Pushforward` only may not, and there it does not compile.
+//! The flows of the last three rows are compositions of bijections ([`Composed`]) with a location and scale at the end. They are
+//! all [`Pushforward`](mcsa::Pushforward)s and can be fitted to the exclusive divergence KL(q || p), as can any reparameterised
+//! family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa::Family)
+//! provides it, a type that is only a `Pushforward` does not, and using one there does not compile.
 //!
-//! [`Defence`] mixes a [`Tail`] into what a kernel proposes from, so that importance weights are bounded. A family
-//! of [`Atoms`] lets [`mcsa::enumerate`] compute a kernel's transition matrix.
+//! [`Defence`] mixes a heavy-tailed [`Tail`] into the proposal of a kernel, so that importance weights are bounded. A family
+//! of [`Atoms`] lets [`mcsa::enumerate`] compute the transition matrix of a kernel.
 //!
-//! A [`Flow`] is also a [`Pushforward`](mcsa::Pushforward), begins exactly at a Gaussian or a t, and goes to text and back bit for bit.
+//! A [`Flow`] is also a [`Pushforward`](mcsa::Pushforward), starts exactly at a Gaussian or a t, and can be saved as text bit for
+//! bit.
 //!
-//! [`Start`] says where a fit begins; [`Normal`] and [`kl_gaussian`] are the closed forms against which it is judged;
-//! [`conformance`] holds the laws, for your families too.
+//! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is
+//! checked; [`conformance`] is a test suite for families, also for your own.
 //!
-//! Deliberately absent: targets and transforms (a model lives on unconstrained space itself), natural gradients (an
-//! optimiser's business), and as families flows whose inverse is iterative beyond one monotone scalar equation: whoever climbs the
-//! score asks for log q at points that q did not draw.
+//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients (a matter of
+//! the optimiser), and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q
+//! at points that q did not draw.
 
 mod amortised;
 mod atoms;

@@ -1,19 +1,19 @@
-//! A positive scale from an unconstrained number.
+//! Link functions: maps from an unconstrained number to a positive scale.
 
 use mcsa::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
-/// How an unconstrained `rho` names a positive scale.
+/// Link function from an unconstrained `rho` to a positive scale `sigma`.
 ///
 /// ```text
 /// Softplus: sigma = ln(1 + e^rho)      Exp: sigma = e^rho
 /// ```
-/// Softplus is linear to the right, so that a step of the optimiser cannot multiply a scale by e; exp
-/// makes the scale's relative change the step. Both are `e^rho` far to the left.
+/// Softplus is linear for large `rho`, so that one step of the optimiser cannot multiply a scale by e; with exp a step in `rho`
+/// is a relative change of the scale. Both are about `e^rho` for very negative `rho`.
 ///
-/// Numerics: [`check`](Link::check) admits `rho` whose scale is a normal number: at least
-/// [`LEAST`](Link::LEAST), and for `Exp` at most [`GREATEST`](Link::GREATEST). Within these bounds nothing
-/// here is zero, infinite or NaN; families refuse other params at the door.
+/// Numerics: [`check`](Link::check) admits a `rho` whose scale is a normal number: at least
+/// [`LEAST`](Link::LEAST), and for `Exp` at most [`GREATEST`](Link::GREATEST). Within these bounds no scale or derivative
+/// is zero, infinite or NaN; families refuse other parameters in `check`.
 ///
 /// ```
 /// use mcsa_families::Link;
@@ -33,12 +33,12 @@ pub enum Link {
 }
 
 impl Link {
-    /// The least `rho` that [`check`](Link::check) admits: `e^-708` is the last such power that is normal.
+    /// The least `rho` that [`check`](Link::check) admits: `e^-708` is the smallest integer power of e that is a normal number.
     pub const LEAST: f64 = -708.0;
     /// The greatest `rho` that [`check`](Link::check) admits under [`Link::Exp`]: `e^709` is finite, `e^710` is not.
     pub const GREATEST: f64 = 709.0;
 
-    /// The scale.
+    /// The scale `sigma` at `rho`.
     pub fn scale(self, rho: f64) -> f64 {
         match self {
             Self::Softplus => rho.max(0.0) + (-rho.abs()).exp().ln_1p(),
@@ -54,7 +54,7 @@ impl Link {
         }
     }
 
-    /// `d ln sigma / d rho`, which is between 0 and 1: what scores are multiplied with.
+    /// `d ln sigma / d rho`, which is between 0 and 1; the score of `rho` contains this factor.
     pub fn log_derivative(self, rho: f64) -> f64 {
         match self {
             Self::Softplus => logistic(rho) / self.scale(rho),
@@ -62,9 +62,9 @@ impl Link {
         }
     }
 
-    /// The `rho` of a scale.
+    /// The `rho` whose scale is `scale`.
     ///
-    /// Softplus: `ln(e^sigma - 1)`, computed as `sigma + ln(1 - e^-sigma)` above ln 2, so that both ends keep
+    /// Softplus: `ln(e^sigma - 1)`, computed as `sigma + ln(1 - e^-sigma)` above ln 2, so that small and large scales keep
     /// their digits.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Link {
         }
     }
 
-    /// `d ln sigma / d rho` at each `rho`, whose scales are known.
+    /// `d ln sigma / d rho` at each `rho`, given the `scales` at `rho`.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -128,7 +128,7 @@ impl Link {
     /// The `rho` of each scale.
     ///
     /// # Errors
-    /// As [`inverse`](Link::inverse), with the index; or if the lengths differ.
+    /// If the lengths differ, or [`inverse`](Link::inverse) refuses a scale; the error names its index.
     pub fn inverses_into(self, scales: &[f64], rho: &mut [f64]) -> Result<(), Error> {
         mcsa::same_length("rho", scales.len(), rho.len())?;
         for (i, (rho, &scale)) in rho.iter_mut().zip(scales).enumerate() {
@@ -137,10 +137,10 @@ impl Link {
         Ok(())
     }
 
-    /// Refuses numbers whose scale is not a positive normal number: underflow, overflow, NaN.
+    /// Refuses a `rho` whose scale is not a positive normal number: underflow, overflow, NaN.
     ///
     /// # Errors
-    /// Says which, and its scale.
+    /// If a scale is not a positive normal number; the error names its index, the `rho` and the scale.
     pub fn check(self, rho: &[f64]) -> Result<(), Error> {
         match rho.iter().position(|&rho| !self.admits(rho)) {
             None => Ok(()),
@@ -174,7 +174,7 @@ mod tests {
     const LINKS: [Link; 2] = [Link::Softplus, Link::Exp];
 
     proptest! {
-        /// `rho -> sigma` multiplies an absolute error of `rho` by `d ln sigma / d rho <= 1`, relative.
+        /// `rho -> sigma` turns an absolute error of `rho` into a relative error of `sigma`, times `d ln sigma / d rho <= 1`.
         #[test]
         fn the_inverse_is_the_inverse(rho in -708.0..709.0f64) {
             for link in LINKS {

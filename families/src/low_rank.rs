@@ -1,4 +1,4 @@
-//! The Gaussian with a diagonal and a few directions.
+//! Low-rank plus diagonal Gaussian family (factor analysis): `N(m, diag(sigma^2) + B B^T)`.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
@@ -8,7 +8,7 @@ use crate::normal::LN_SQRT_2PI;
 use crate::woodbury::{AddScore, Woodbury};
 use crate::{Link, standard};
 
-/// The Gaussian whose covariance is a diagonal plus few directions (factor analysis; Ong, Nott & Smith 2018).
+/// Gaussian with a low-rank plus diagonal covariance (factor analysis; Ong, Nott & Smith 2018).
 ///
 /// ```text
 /// q(z) = N(z; m, S),   S = diag(sigma^2) + B B^T,   B of rank r,   sigma = link(rho)
@@ -17,17 +17,17 @@ use crate::{Link, standard};
 /// d/dB     log q = y (B^T y)^T - S^-1 B
 /// d/drho_i log q = (y_i^2 - (S^-1)_ii) sigma_i link'(rho_i)
 /// ```
-/// Packing: `[m; rho; B column by column]`. Draws take `d + r` noises: `z = m + sigma eps + B eta`.
+/// Packing: `[m; rho; B column by column]`. A draw takes `d + r` standard normals `(eps, eta)`: `z = m + sigma eps + B eta`.
 ///
 /// Only matrices of `d x r` and `r x r` are formed: with `U = B / sigma`, `C = I + U^T U`, `x = (z - m) / sigma`
-/// and `t = C^-1 U^T x`, the quadratic form is `|x - U t|^2 + |t|^2`, a sum of squares that cancels nothing
-/// (Woodbury), and `ln det S = 2 sum ln sigma + ln det C`. A batch costs `d r^2` once and `d r` per point.
+/// and `t = C^-1 U^T x`, the quadratic form is `|x - U t|^2 + |t|^2` (Woodbury), a sum of squares without
+/// cancellation, and `ln det S = 2 sum ln sigma + ln det C`. A batch costs `d r^2` once and `d r` per point.
 ///
-/// B enters by `B B^T`: turning its columns changes nothing, and at `B = 0` the gradient in B is zero, a saddle.
-/// Start elsewhere: [`Start`](crate::Start) does.
+/// The density depends on B through `B B^T`: rotating its columns changes nothing, and at `B = 0` the gradient in B is zero, a
+/// saddle point. [`Start`](crate::Start) therefore starts from a random B.
 ///
-/// `check` refuses a `rho` whose scale is no positive normal number, and a B that overflows in `C`. A point
-/// whose distance in scales overflows has log density `-inf`. Dimension 0 is
+/// `check` refuses a `rho` whose scale is not a positive normal number, and a B that overflows in `C`. A point
+/// whose quadratic form overflows has log density `-inf`. Dimension 0 is
 /// the point mass on the empty vector; rank 0 is [`MeanField`](crate::MeanField).
 ///
 /// ```
@@ -44,11 +44,11 @@ pub struct LowRank {
     pub dim: usize,
     /// The number of columns of B.
     pub rank: usize,
-    /// From `rho` to the scale.
+    /// The map from `rho` to the scale.
     pub link: Link,
 }
 
-/// Params, taken apart.
+/// Mean, rho and factor, as slices of `params`.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     mean: &'a [f64],
@@ -57,21 +57,22 @@ struct Parts<'a> {
 }
 
 impl LowRank {
-    /// In `dim` dimensions with `rank` directions, with the softplus link.
+    /// Family in `dim` dimensions with `rank` columns of B, with the softplus link.
     pub const fn new(dim: usize, rank: usize) -> Self {
         Self { dim, rank, link: Link::Softplus }
     }
 
-    /// The same with another link.
+    /// This family with another link.
     #[must_use]
     pub const fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
     }
 
-    /// The params with this mean, these scales of the diagonal and this factor B.
+    /// Parameters with this mean, these scales of the diagonal and this factor B.
     ///
     /// # Errors
-    /// If a shape differs, a number is not finite, or a scale is not positive.
+    /// If a shape differs, a number is not finite, a scale is not positive, or a column of the factor divided by the scales has a
+    /// squared length that overflows.
     pub fn at(&self, mean: &[f64], scales: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
         same_length("mean", self.dim, mean.len())?;
         same_length("scales", self.dim, scales.len())?;
@@ -97,12 +98,12 @@ impl LowRank {
         Woodbury::new(scales, parts.factor, self.rank, work)
     }
 
-    /// The log density at the mean; `room` is memory of the size of the scales.
+    /// Log density at the mean; `room` is scratch memory of the length of `scales`.
     fn peak(&self, scales: &[f64], log_det: f64, room: &mut [f64]) -> f64 {
         -(standard::sum_of_logs(scales, room) + 0.5 * log_det + self.dim as f64 * LN_SQRT_2PI)
     }
 
-    /// `z = m + sigma eps + B eta`, of one column.
+    /// The point `z = m + sigma eps + B eta` of one column of noise.
     fn place(&self, Parts { mean, factor, .. }: Parts<'_>, scales: &[f64], noise: &[f64], z: &mut [f64]) {
         let (eps, eta) = noise.split_at(self.dim);
         for i in 0..self.dim {
@@ -128,7 +129,7 @@ impl Family for LowRank {
     }
 
     fn work_len(&self, _columns: usize) -> usize {
-        // Scales, slopes, x and a vector to spare; U and S^-1 B; C; t and the noise of one point.
+        // Scales, slopes, x and one spare vector; U and S^-1 B; C; t and the noise of one point.
         4 * self.dim + 2 * self.dim * self.rank + self.rank * (self.rank + 1) + self.dim + self.rank
     }
 

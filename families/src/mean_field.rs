@@ -1,4 +1,4 @@
-//! The Gaussian with independent coordinates.
+//! Mean-field Gaussian family: a Gaussian with diagonal covariance.
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
@@ -9,17 +9,17 @@ use crate::normal::LN_SQRT_2PI;
 use crate::standard::AddScores;
 use crate::{Link, standard};
 
-/// The Gaussian with independent coordinates, the family of all published score climbing experiments.
+/// Mean-field Gaussian (diagonal covariance), the family of all published score climbing experiments.
 ///
 /// ```text
 /// q(z) = prod_i N(z_i; m_i, sigma_i^2),   sigma = link(rho),   lambda = [m; rho]
 /// d/dm_i   log q = (z_i - m_i) / sigma_i^2
 /// d/drho_i log q = ((z_i - m_i)^2 / sigma_i^2 - 1) / sigma_i * link'(rho_i)
 /// ```
-/// Its inclusive divergence is least at the target's means and marginal variances, whatever the target's
-/// correlations. Where the target's tails are heavier, importance weights are unbounded.
+/// KL(p || q) is least at the target's means and marginal variances, whatever the target's
+/// correlations. Where the target's tails are heavier than Gaussian, importance weights are unbounded.
 ///
-/// `check` refuses a `rho` whose scale is no positive normal number. In dimension 0 it is the point mass on
+/// `check` refuses a `rho` whose scale is not a positive normal number. Dimension 0 is the point mass on
 /// the empty vector: log density 0, entropy 0.
 ///
 /// ```
@@ -36,23 +36,23 @@ use crate::{Link, standard};
 pub struct MeanField {
     /// The dimension.
     pub dim: usize,
-    /// From `rho` to the scale.
+    /// The map from `rho` to the scale.
     pub link: Link,
 }
 
 impl MeanField {
-    /// In `dim` dimensions, with the softplus link.
+    /// Family in `dim` dimensions with the softplus link.
     pub const fn new(dim: usize) -> Self {
         Self { dim, link: Link::Softplus }
     }
 
-    /// The same with another link.
+    /// This family with another link.
     #[must_use]
     pub const fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
     }
 
-    /// The params with this mean and these scales.
+    /// Parameters with this mean and these scales.
     ///
     /// # Errors
     /// If a length differs, the mean is not finite, or a scale is not positive and finite.
@@ -65,13 +65,13 @@ impl MeanField {
         Ok(params)
     }
 
-    /// The part of the params that is the mean, and the part that is `rho`.
+    /// The mean and `rho`, as slices of `params`.
     fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64]) {
         assert_eq!(params.len(), 2 * self.dim, "mean and rho");
         params.split_at(self.dim)
     }
 
-    /// Writes the scales, and returns the log density at the mean.
+    /// Writes the scales, and returns the log density at the mean; `logs` is scratch memory.
     fn peak(&self, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
         self.link.scales_into(rho, scales);
         -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)

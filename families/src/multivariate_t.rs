@@ -1,4 +1,4 @@
-//! The Student t with any scale matrix.
+//! Multivariate Student t family, parametrised by location and Cholesky factor of the scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
@@ -9,7 +9,7 @@ use crate::packed::{self, AddOuters, SolveTransposed};
 use crate::student::Student;
 use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard};
 
-/// The Student t with any scale matrix, by its Cholesky factor; one `nu` for all directions.
+/// Multivariate Student t `t_nu(m, L L^T)`, parametrised by the Cholesky factor of the scale matrix; one `nu` for all directions.
 ///
 /// ```text
 /// log q(z) = c(nu) - sum_k ln L_kk - (nu + d)/2 ln(1 + r^2/nu),   eps = L^-1 (z - m),   r = |eps|,   y = L^-T eps
@@ -19,13 +19,13 @@ use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard}
 /// d/drho_k log q = (w y_k eps_k - 1/L_kk) link'(rho_k)
 /// d/dnu    log q = c'(nu) - ln(1 + r^2/nu)/2 + (nu + d)/(2 nu) r^2 / (nu + r^2)
 /// ```
-/// Packing as [`FullRank`]: `[m; L column by column]` with `L_kk = link(rho_k)`, and for
-/// `MultivariateT<Learned>` one more number at the end, see [`Learned`].
+/// Packing as [`FullRank`]: `[m; L column by column]` with `L_kk = link(rho_k)`; `MultivariateT<Learned>` appends the
+/// parameter of `nu`, see [`Learned`].
 ///
-/// Unlike [`StudentT`](crate::StudentT) it is not a product: coordinates share one stretch, so they are
-/// dependent even where the factor is diagonal. [`Reparameterised`] for fixed degrees of freedom only. Mean
-/// for `nu > 1`, covariance for `nu > 2`. In dimension 0 log density and entropy are 0. Past `r = 1e154` the
-/// square overflows and the log density is `-inf`, unlike that of the product.
+/// Unlike [`StudentT`](crate::StudentT) it is not a product: all coordinates of a draw are multiplied by one random stretch
+/// `sqrt(nu / chi2)`, so they are dependent even where the factor is diagonal. [`Reparameterised`] for fixed degrees of freedom
+/// only. The mean exists for `nu > 1`, the covariance for `nu > 2`. In dimension 0 log density and entropy are 0. Beyond
+/// `r = 1e154` the square overflows and the log density is `-inf`, unlike that of [`StudentT`](crate::StudentT).
 ///
 /// ```
 /// use mcsa::Family;
@@ -40,61 +40,61 @@ use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard}
 pub struct MultivariateT<D> {
     /// The dimension.
     pub dim: usize,
-    /// From `rho` to the diagonal of the factor.
+    /// The map from `rho` to the diagonal of the factor.
     pub link: Link,
     /// The degrees of freedom.
     pub dof: D,
 }
 
 impl MultivariateT<Fixed> {
-    /// In `dim` dimensions with the softplus link and these degrees of freedom.
+    /// Family in `dim` dimensions with the softplus link and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// As [`Fixed::new`].
+    /// If `dof` is not finite, or below 0.1, as in [`Fixed::new`].
     pub fn fixed(dim: usize, dof: f64) -> Result<Self, Error> {
         Ok(Self { dim, link: Link::Softplus, dof: Fixed::new(dof)? })
     }
 
-    /// The params with this location and this factor of the scale matrix.
+    /// Parameters with this location and this lower Cholesky factor of the scale matrix.
     ///
     /// # Errors
-    /// As [`FullRank::at`].
+    /// If a shape differs, a number is not finite, the diagonal is not positive, or an entry above the diagonal is not zero.
     pub fn at(&self, location: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
         self.frame().at(location, factor)
     }
 
-    /// Params to begin with: those of a Gaussian.
+    /// Initial parameters: location and factor of a Gaussian drawn from `start`.
     ///
     /// # Errors
-    /// As [`Start::draw`].
+    /// If [`Start::draw`] refuses `start`.
     pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         start.draw(&self.frame(), stream)
     }
 }
 
 impl MultivariateT<Learned> {
-    /// In `dim` dimensions with the softplus link; more than `floor` degrees of freedom, to be learned.
+    /// Family in `dim` dimensions with the softplus link and learned degrees of freedom, greater than `floor`.
     ///
     /// # Errors
-    /// As [`Learned::above`].
+    /// If `floor` is not finite, or below 0.1, as in [`Learned::above`].
     pub fn learned(dim: usize, floor: f64) -> Result<Self, Error> {
         Ok(Self { dim, link: Link::Softplus, dof: Learned::above(floor)? })
     }
 
-    /// The params with this location, this factor of the scale matrix and these degrees of freedom.
+    /// Parameters with this location, this lower Cholesky factor of the scale matrix and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// As [`FullRank::at`], or if `dof` is not above the floor.
+    /// If [`FullRank::at`] refuses the location or the factor, or `dof` is not finite and above the floor.
     pub fn at(&self, location: &[f64], factor: MatRef<'_, f64>, dof: f64) -> Result<Vec<f64>, Error> {
         let mut params = self.frame().at(location, factor)?;
         params.push(self.dof.param(dof)?);
         Ok(params)
     }
 
-    /// Params to begin with: those of a Gaussian, and these degrees of freedom.
+    /// Initial parameters: location and factor of a Gaussian drawn from `start`, and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// As [`Start::draw`], or if `dof` is not above the floor.
+    /// If [`Start::draw`] refuses `start`, or `dof` is not finite and above the floor.
     pub fn start(&self, start: &Start, dof: f64, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let mut params = start.draw(&self.frame(), stream)?;
         params.push(self.dof.param(dof)?);
@@ -103,34 +103,34 @@ impl MultivariateT<Learned> {
 }
 
 impl<D: Dof> MultivariateT<D> {
-    /// The same with another link.
+    /// This family with another link.
     #[must_use]
     pub fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
     }
 
-    /// The degrees of freedom at these params.
+    /// The degrees of freedom at `params`.
     ///
     /// # Panics
-    /// If the length is wrong.
+    /// If `params` does not have `num_params` entries.
     pub fn dof_at(&self, params: &[f64]) -> f64 {
         self.parts(params).1.dof
     }
 
-    /// The mean; `None` if `nu <= 1` and there is none.
+    /// The mean; `None` if `nu <= 1`, where it does not exist.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (frame, student) = self.parts(params);
         Ok((student.dof > 1.0).then(|| frame[..self.dim].to_vec()))
     }
 
-    /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2` and there is none.
+    /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2`, where it does not exist.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn covariance(&self, params: &[f64]) -> Result<Option<Mat<f64>>, Error> {
         self.check(params)?;
         let (frame, student) = self.parts(params);
@@ -141,19 +141,19 @@ impl<D: Dof> MultivariateT<D> {
         Ok(Some(self.frame().moments(frame)?.covariance() * faer::Scale(stretch)))
     }
 
-    /// The entropy, in closed form: `sum_k ln L_kk` and that of the standard t in so many dimensions.
+    /// The entropy, in closed form: `sum_k ln L_kk` plus the entropy of the standard t in `dim` dimensions.
     pub fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let (frame, student) = self.parts(params);
         let Diagonal { scales, room, .. } = self.frame().diagonal(&frame[self.dim..], &mut work);
         student.entropy(self.dim) + standard::sum_of_logs(scales, room)
     }
 
-    /// The Gaussian with the same location and factor: noise enters both in the same way.
+    /// Gaussian family with the same location and factor: both map noise `eps` to `m + L eps`.
     fn frame(&self) -> FullRank {
         FullRank { dim: self.dim, link: self.link }
     }
 
-    /// Params of the frame, and the t that their rest names.
+    /// Parameters of the Gaussian [`frame`](Self::frame), and the standard t with the degrees of freedom at `params`.
     fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], Student) {
         assert_eq!(params.len(), self.num_params(), "location, triangle and degrees of freedom");
         let (frame, dof) = params.split_at(params.len() - D::NUM_PARAMS);
@@ -169,7 +169,7 @@ impl<D: Dof> MultivariateT<D> {
     }
 }
 
-/// A standard draw: normals, all stretched alike.
+/// A draw from the standard multivariate t: independent normals times one common stretch.
 fn draw(student: Student, lane: &mut Stream, eps: &mut [f64]) {
     lane.normals_into(eps);
     let stretch = student.stretch(lane);
@@ -343,7 +343,7 @@ impl Reparameterised for MultivariateT<Fixed> {
     }
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
-        // Entropies of both differ by a number that does not depend on lambda.
+        // The entropies of the t and of the Gaussian frame differ by a constant in lambda.
         self.frame().add_entropy_gradient(params, weight, gradient, work);
     }
 }

@@ -1,4 +1,4 @@
-//! A Gaussian as mean and Cholesky factor: what targets and families have in common.
+//! Gaussian distribution as mean and Cholesky factor, and KL divergence between two Gaussians.
 
 use faer::linalg::solvers::LltError;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
@@ -8,7 +8,7 @@ use mcsa::{Error, Reparameterised, all_finite, numeric, same_length};
 /// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
 pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 
-/// A Gaussian as mean and Cholesky factor, away from any parametrisation.
+/// Gaussian distribution as mean and Cholesky factor, independent of the parametrisation of any family.
 ///
 /// ```
 /// use mcsa_families::{MeanField, Normal, kl_gaussian, Gaussian};
@@ -25,7 +25,7 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// With this mean and this covariance, of which the lower triangle is read.
+    /// Gaussian with this mean and this covariance, of which only the lower triangle is read.
     ///
     /// # Errors
     /// If a shape differs, a number is not finite, or the covariance is not positive definite.
@@ -46,7 +46,7 @@ impl Normal {
         Self::from_factor(mean, factor)
     }
 
-    /// With this mean and this lower Cholesky factor, whose part above the diagonal is set to zero.
+    /// Gaussian with this mean and this lower Cholesky factor, whose entries above the diagonal are set to zero.
     ///
     /// # Errors
     /// If a shape differs, a number is not finite, or the diagonal is not positive.
@@ -97,13 +97,13 @@ impl Normal {
     }
 }
 
-/// `KL(p || q)` of two Gaussians.
+/// KL divergence `KL(p || q)` between two Gaussians.
 ///
 /// ```text
 /// M = L_q^-1 L_p,  delta = L_q^-1 (m_q - m_p)
 /// KL = ( |delta|^2 + sum_{i>k} M_ik^2 + sum_k (M_kk^2 - 1 - 2 ln M_kk) ) / 2
 /// ```
-/// Each term is nonnegative, and the last is computed from `M_kk - 1`: close Gaussians keep their digits.
+/// Each term is nonnegative, and the last is computed from `M_kk - 1`, so that the divergence of close Gaussians keeps its digits.
 ///
 /// # Errors
 /// If the dimensions differ.
@@ -124,9 +124,9 @@ pub fn kl_gaussian(p: &Normal, q: &Normal) -> Result<f64, Error> {
     Ok(0.5 * (twice + numeric::dot(delta, delta)))
 }
 
-/// A family of Gaussians: what can be said of each of them in closed form.
+/// A family of Gaussians, with moments in closed form.
 pub trait Gaussian: Reparameterised {
-    /// The mean, which is the first `d` params.
+    /// The mean, which is the first `d` parameters.
     fn mean<'p>(&self, params: &'p [f64]) -> &'p [f64] {
         &params[..self.dim()]
     }
@@ -134,23 +134,24 @@ pub trait Gaussian: Reparameterised {
     /// The marginal variances.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error>;
 
-    /// Mean and covariance: `d (d + 1) / 2` numbers, whatever the family.
+    /// Mean and full covariance, as `d (d + 1) / 2` numbers of a Cholesky factor, whatever the family.
     ///
     /// # Errors
-    /// If the family refuses the params, or the covariance is singular in double precision.
+    /// If `Family::check` refuses `params`, or the covariance is singular in double precision.
     fn moments(&self, params: &[f64]) -> Result<Normal, Error>;
 
-    /// Params of this mean and this `rho`, a number per coordinate that the link turns into a scale, without
-    /// correlations; where the family has a factor at which zero would be a saddle, `factor` says its entries.
+    /// Parameters of an uncorrelated Gaussian with this mean and this `rho`, one number per coordinate, which the link turns into a
+    /// scale. If the family has a factor for which zero is a saddle point (a low-rank B), each of its entries is a value of
+    /// `factor()`.
     ///
     /// # Errors
-    /// If a length differs, or the family refuses the result.
+    /// If a length differs, or `Family::check` refuses the result.
     fn assemble(&self, mean: &[f64], rho: &[f64], factor: &mut dyn FnMut() -> f64)
     -> Result<Vec<f64>, Error>;
 
-    /// From `rho` to the scale.
+    /// The map from `rho` to the scale.
     fn link(&self) -> crate::Link;
 }

@@ -1,28 +1,28 @@
-//! Lower triangles, packed column by column, against many points at once.
+//! Products and solves of packed lower triangular matrices with a batch of points.
 //!
-//! Column `k` of a `d x d` triangle has `d - k` numbers, its diagonal first. A triangle is larger than any
-//! cache long before its points are: columns are read in panels of four, once, for all points. What happens to
-//! one point does not depend on the others, and no product is fused with a sum: the bits are those of one point
-//! alone, on every machine.
+//! The triangle is packed column by column: column `k` of a `d x d` triangle has `d - k` numbers, its diagonal first. A triangle
+//! exceeds any cache long before its points do: columns are read in panels of four, once, for all points. The arithmetic of
+//! one point does not depend on the others, and no product is fused with a sum: each point gets the bits that it gets alone, on
+//! every machine.
 
 use pulp::{Arch, NullaryFnOnce};
 
 const PANEL: usize = 4;
 const LANES: usize = 8;
-/// Rows of a gradient that are updated for all points while these stay in the first cache: ten points take 20 kB.
+/// Rows of a gradient that are updated together, so that these rows of all points stay in the first cache: ten points take 20 kB.
 const TILE: usize = 256;
 
-/// The length of a triangle.
+/// Number of packed entries of a `dim x dim` triangle.
 pub(crate) const fn len(dim: usize) -> usize {
     dim * (dim + 1) / 2
 }
 
-/// Where column `k` starts.
+/// Index of the diagonal entry of column `k`, at which the column starts.
 pub(crate) const fn start(dim: usize, k: usize) -> usize {
     k * (2 * dim + 1 - k) / 2
 }
 
-/// The rows from `from` down of the four columns from `k`.
+/// Rows `from..dim` of the four columns `k..k + 4`.
 #[inline(always)]
 fn panel(triangle: &[f64], dim: usize, k: usize, from: usize) -> [&[f64]; PANEL] {
     std::array::from_fn(|p| {
@@ -31,7 +31,7 @@ fn panel(triangle: &[f64], dim: usize, k: usize, from: usize) -> [&[f64]; PANEL]
     })
 }
 
-/// `x <- L^-1 x` for each point `x`; `inverse` are the reciprocals of the diagonal, which is not read.
+/// Forward substitution `x <- L^-1 x` for each point `x`; `inverse` holds the reciprocals of the diagonal, which is not read.
 pub(crate) struct Solve<'a> {
     pub(crate) triangle: &'a [f64],
     pub(crate) inverse: &'a [f64],
@@ -77,7 +77,7 @@ impl NullaryFnOnce for Solve<'_> {
     }
 }
 
-/// `x <- L^-T x` for each point `x`.
+/// Back substitution `x <- L^-T x` for each point `x`; `inverse` as in [`Solve`].
 pub(crate) struct SolveTransposed<'a> {
     pub(crate) triangle: &'a [f64],
     pub(crate) inverse: &'a [f64],
@@ -116,7 +116,7 @@ impl NullaryFnOnce for SolveTransposed<'_> {
     }
 }
 
-/// Four products with one vector, each in eight interleaved sums.
+/// Dot products of four columns with one vector, each as eight interleaved partial sums.
 #[inline(always)]
 fn dots(columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
     let [mut sa, mut sb, mut sc, mut sd] = [[0.0; LANES]; PANEL];
@@ -145,7 +145,7 @@ fn add_product(mut sum: [f64; LANES], a: &[f64; LANES], x: &[f64; LANES]) -> [f6
     sum
 }
 
-/// `out += L x` for each point `x`; `diagonal` stands for that of the triangle, which is not read.
+/// Product `out += L x` for each point `x`; `diagonal` replaces the diagonal of the triangle, which is not read.
 pub(crate) struct MultiplyAdd<'a> {
     pub(crate) triangle: &'a [f64],
     pub(crate) diagonal: &'a [f64],
@@ -191,7 +191,8 @@ impl NullaryFnOnce for MultiplyAdd<'_> {
     }
 }
 
-/// `triangle += sum_j y_j x_j^T` strictly below the diagonal, added in the order of `j`; the diagonal is left alone.
+/// Outer products `triangle += sum_j y_j x_j^T` strictly below the diagonal, added in the order of `j`; the diagonal is not
+/// changed.
 pub(crate) struct AddOuters<'a> {
     pub(crate) dim: usize,
     pub(crate) rows: &'a [f64],
@@ -223,7 +224,7 @@ impl NullaryFnOnce for AddOuters<'_> {
                 }
             }
         }
-        // A tile of all points stays in the first cache while the panels pass by.
+        // A tile of rows of all points stays in the first cache while all panels are updated.
         for top in (PANEL..dim).step_by(TILE) {
             let bottom = (top + TILE).min(dim);
             for k in (0..bottom.saturating_sub(PANEL)).step_by(PANEL) {
@@ -239,7 +240,7 @@ impl NullaryFnOnce for AddOuters<'_> {
     }
 }
 
-/// The points, restricted to some rows, into four columns from `k`.
+/// Adds the outer products of all points, restricted to the rows `range`, to the four columns from `k`.
 #[inline(always)]
 fn add_tile(
     mut tails: [&mut [f64]; PANEL],
@@ -263,7 +264,7 @@ fn add_tile(
     }
 }
 
-/// As [`panel`], from the row after the panel's last column.
+/// Four mutable columns as in [`panel`], from the row after the panel's last column.
 #[inline(always)]
 fn panel_mut(triangle: &mut [f64], dim: usize, k: usize) -> [&mut [f64]; PANEL] {
     let mut rest = &mut triangle[start(dim, k)..start(dim, k + PANEL)];
@@ -274,7 +275,7 @@ fn panel_mut(triangle: &mut [f64], dim: usize, k: usize) -> [&mut [f64]; PANEL] 
     })
 }
 
-/// Four points into four columns: `tails[c] += sum_p y[p] * x(c, p)`, in the order of `p`.
+/// Adds the outer products of four points to four columns: `tails[c] += sum_p y[p] * x(c, p)`, in the order of `p`.
 #[inline(always)]
 fn add_square(tails: &mut [&mut [f64]; PANEL], y: [&[f64]; PANEL], x: impl Fn(usize, usize) -> f64) {
     let n = y[0].len();

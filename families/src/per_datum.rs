@@ -1,12 +1,13 @@
-//! A family for every datum.
+//! Per-datum (non-amortised) family: separate parameters for each datum.
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa::{BlockFamily, Error, Family, Stream, same_length};
 
-/// A part of lambda for each datum, which nothing shares: `q_lambda(z_i | x_i) = q_{lambda_i}(z_i)`.
+/// Family with separate parameters for each datum, none shared: `q_lambda(z_i | x_i) = q_{lambda_i}(z_i)`.
 ///
-/// Lambda is `[lambda_0; lambda_1; ..]`. As flexible as the family, and as many params as data.
+/// Lambda is `[lambda_0; lambda_1; ..]`. It is as flexible as the single-datum family; the number of parameters grows with the
+/// data.
 ///
 /// ```
 /// use mcsa::BlockFamily;
@@ -16,7 +17,7 @@ use mcsa::{BlockFamily, Error, Family, Stream, same_length};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PerDatum<F> {
-    /// What fits one datum.
+    /// The family of a single datum.
     pub family: F,
     /// The number of data.
     pub data: usize,

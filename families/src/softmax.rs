@@ -1,8 +1,8 @@
-//! Probabilities from logits.
+//! Log softmax: log probabilities from logits.
 
-/// `log softmax` of finite logits.
+/// Log softmax of finite logits.
 ///
-/// Numerics: the largest logit is subtracted before the logarithm of the sum is, so that logits of any size
+/// Numerics: the largest logit is subtracted before the logarithm of the sum, so that logits of any size
 /// give probabilities.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Softmax {
@@ -16,7 +16,7 @@ impl Softmax {
         Self { top, log_total: logits.iter().map(|x| (x - top).exp()).sum::<f64>().ln() }
     }
 
-    /// The log probability of a logit.
+    /// Log probability of an outcome with this logit.
     pub(crate) fn log(self, logit: f64) -> f64 {
         (logit - self.top) - self.log_total
     }

@@ -1,4 +1,4 @@
-//! Sums whose order depends on their length alone, so that a column has the same bits in any company.
+//! Sums and scores of Gaussian families, bit-identical for every batch: the order of summation depends on the length alone.
 
 use faer::MatRef;
 use mcsa::{Columns, numeric};
@@ -6,13 +6,13 @@ use pulp::{Arch, NullaryFnOnce};
 
 pub(crate) use numeric::{dot, sum_squares_scaled, sums_squares, sums_squares_scaled};
 
-/// `sum_i ln x_i`; `logs` is memory of the same length.
+/// `sum_i ln x_i`; `logs` is scratch memory of the same length.
 pub(crate) fn sum_of_logs(x: &[f64], logs: &mut [f64]) -> f64 {
     numeric::ln_into(x, logs);
     numeric::sum(logs)
 }
 
-/// `peak - quadratic / 2`, where a point so far away that the form overflowed on its way has density zero, not NaN.
+/// `peak - quadratic / 2`; `-inf` instead of NaN where `z` has no NaN but is so far away that the quadratic form overflowed.
 pub(crate) fn log_density(peak: f64, quadratic: f64, z: &[f64]) -> f64 {
     if quadratic.is_nan() && !z.iter().any(|z| z.is_nan()) {
         return f64::NEG_INFINITY;
@@ -20,21 +20,20 @@ pub(crate) fn log_density(peak: f64, quadratic: f64, z: &[f64]) -> f64 {
     peak - 0.5 * quadratic
 }
 
-/// `2 m - z`.
+/// Point reflection `z <- 2 m - z` through the centre `m`.
 pub(crate) fn reflect(centre: &[f64], z: &mut [f64]) {
     z.iter_mut().zip(centre).for_each(|(z, centre)| *z = 2.0 * centre - *z);
 }
 
-/// A slope per point.
+/// Asserts that `slopes` and `z` have the same shape, with `dim` rows.
 pub(crate) fn assert_slopes(dim: usize, z: MatRef<'_, f64>, slopes: MatRef<'_, f64>) {
     assert_eq!((slopes.nrows(), slopes.ncols()), (z.nrows(), z.ncols()), "a slope per point");
     assert_eq!(z.nrows(), dim, "a point has the dimension of the family");
 }
 
-/// The scores of independent coordinates at some points, each times its weight, added to a gradient in the order of the
-/// points.
+/// Weighted scores of a diagonal Gaussian at some points, added to a gradient in the order of the points.
 ///
-/// No product is fused with a sum: the same bits on every machine.
+/// No product is fused with a sum, so that results are bit-identical on every machine.
 pub(crate) struct AddScores<'a> {
     pub(crate) z: MatRef<'a, f64>,
     pub(crate) weights: &'a [f64],

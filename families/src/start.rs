@@ -1,15 +1,15 @@
-//! Where a fit begins.
+//! Initial parameters of a fit.
 
 use mcsa::{Error, Stream};
 
 use crate::{Gaussian, Link};
 
-/// What the first `rho` are.
+/// Initial value of `rho`, the unconstrained number behind each scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rho {
-    /// All the same number.
+    /// The same number in every coordinate.
     Fixed(f64),
-    /// Those of a scale, by the family's link.
+    /// In every coordinate the `rho` at which the family's link gives this scale.
     Scale(f64),
     /// `centre + spread * N(0, 1)`.
     Normal {
@@ -18,14 +18,15 @@ pub enum Rho {
         /// The standard deviation.
         spread: f64,
     },
-    /// `ln(1 + e^N(0, 1))`: a number that was already a scale, taken for a rho and made a scale once more.
+    /// `ln(1 + e^N(0, 1))`: a softplus, already a scale, is used as `rho`, so that the link is applied once more.
     SoftplusOfNormal,
 }
 
-/// Where a fit begins: `mean_i = mean_spread * N(0, 1)`, rho as said, entries of a low-rank factor
-/// `factor_spread * N(0, 1)`, drawn in this order.
+/// Distribution of the initial parameters: `mean_i = mean_spread * N(0, 1)`, `rho` as given by [`Rho`], entries of a low-rank
+/// factor `factor_spread * N(0, 1)`, drawn in this order.
 ///
-/// The constructors name the beginnings of the published experiments; the published code, not the papers, tells them.
+/// The constructors are named after the initial values of the published experiments, taken from the published code, not from the
+/// papers.
 ///
 /// ```
 /// use mcsa::Seed;
@@ -39,25 +40,25 @@ pub enum Rho {
 pub struct Start {
     /// The standard deviation of the means.
     pub mean_spread: f64,
-    /// What the first `rho` are.
+    /// Initial value of `rho`.
     pub rho: Rho,
-    /// The standard deviation of the entries of a factor at which zero would be a saddle.
+    /// The standard deviation of the entries of a low-rank factor, for which zero would be a saddle point.
     pub factor_spread: f64,
 }
 
 impl Start {
-    /// Mean 0 and scale 1, without chance (but for a low-rank factor).
+    /// Mean 0 and scale 1, without randomness (except in a low-rank factor).
     pub const fn standard() -> Self {
         Self { mean_spread: 0.0, rho: Rho::Scale(1.0), factor_spread: 0.1 }
     }
 
     /// Means `0.1 N(0, 1)`, rho `0.1 N(0, 1)`: neural network, radon, stochastic volatility, Gaussian process on
-    /// the processor. A softplus scale is about 0.69.
+    /// the CPU. A softplus scale is about 0.69.
     pub const fn jittered() -> Self {
         Self { mean_spread: 0.1, rho: Rho::Normal { centre: 0.0, spread: 0.1 }, factor_spread: 0.1 }
     }
 
-    /// Means `N(0, 1)`, rho `softplus(N(0, 1))`: logistic regression, and the Gaussian of the stepsize figure.
+    /// Means `N(0, 1)`, rho `softplus(N(0, 1))`: logistic regression, and the Gaussian target of the step size figure.
     /// The softplus is applied twice; the median scale is 1.10.
     pub const fn twice_softplus() -> Self {
         Self { mean_spread: 1.0, rho: Rho::SoftplusOfNormal, factor_spread: 0.1 }
@@ -68,21 +69,21 @@ impl Start {
         Self { mean_spread: 1.0, rho: Rho::Scale(1.0), factor_spread: 0.1 }
     }
 
-    /// Means `N(0, 1)`, every rho the same: Gaussian processes, 3 for score ascent (scale 3.0486) and 1 for
-    /// the evidence bound (1.3133), under softplus.
+    /// Means `N(0, 1)`, the same rho in every coordinate: Gaussian processes, 3 for score ascent (scale 3.0486) and 1 for
+    /// the evidence lower bound (1.3133), under softplus.
     pub const fn fixed_rho(rho: f64) -> Self {
         Self { mean_spread: 1.0, rho: Rho::Fixed(rho), factor_spread: 0.1 }
     }
 
-    /// Means `0.1 N(0, 1)`, rho `0.5 + 0.1 N(0, 1)`: probit regression and the twisting of MSC, under [`Link::Exp`].
+    /// Means `0.1 N(0, 1)`, rho `0.5 + 0.1 N(0, 1)`: probit regression and the twisted chain of MSC, under [`Link::Exp`].
     pub const fn probit() -> Self {
         Self { mean_spread: 0.1, rho: Rho::Normal { centre: 0.5, spread: 0.1 }, factor_spread: 0.1 }
     }
 
-    /// Params of a family to begin with.
+    /// Draws initial parameters of `family`.
     ///
     /// # Errors
-    /// If a spread is negative or not finite, or the family refuses the params: a scale that is not positive, say.
+    /// If a spread is negative or not finite, or the family refuses the parameters, for example a scale that is not positive.
     pub fn draw<G: Gaussian + ?Sized>(&self, family: &G, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let Self { mean_spread, rho, factor_spread } = *self;
         spread("mean_spread", mean_spread)?;

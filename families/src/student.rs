@@ -1,4 +1,4 @@
-//! The standard Student t on the line.
+//! Standard Student t distribution: log density, score terms, entropy and draws.
 
 use std::f64::consts::PI;
 
@@ -7,13 +7,13 @@ use rand_distr::{Distribution, Gamma};
 
 use crate::gamma_ratio::{excess, excess_slope};
 
-/// Below this many degrees of freedom draws may leave the range of a double.
+/// Least degrees of freedom that are allowed: below, draws may leave the range of a double.
 ///
-/// A draw is a normal over `sqrt(chi2 / dof)`; below two degrees `rand_distr` multiplies a gamma draw by
+/// A draw is a normal over `sqrt(chi2 / dof)`; below two degrees of freedom `rand_distr` multiplies a gamma draw by
 /// `u^(2/dof)` with `u >= 2^-53`, and `2^(-53 * 20)` is the last such power that is not zero.
 pub(crate) const LEAST_DOF: f64 = 0.1;
 
-/// `Ok` if draws of so many degrees of freedom are always finite.
+/// Checks that draws with `dof` degrees of freedom are always finite.
 pub(crate) fn check_dof(dof: f64) -> Result<(), Error> {
     if dof >= LEAST_DOF && dof.is_finite() {
         return Ok(());
@@ -21,7 +21,7 @@ pub(crate) fn check_dof(dof: f64) -> Result<(), Error> {
     Err(Error::parameter("dof", dof, "finite and at least 0.1, so that draws are finite"))
 }
 
-/// `n` dependent or independent coordinates of a t share its degrees of freedom: this is what they need.
+/// Standard Student t with `dof` degrees of freedom, for independent coordinates or for dependent ones in `n` dimensions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Student {
     pub(crate) dof: f64,
@@ -43,7 +43,7 @@ impl Student {
         0.5 * excess_slope(0.5 * self.dof, n)
     }
 
-    /// `ln(1 + u^2 / dof)`, how far the log density has fallen, in units of `(dof + n) / 2`.
+    /// `ln(1 + u^2 / dof)`, the decrease of the log density from zero to `u` in units of `(dof + n) / 2`.
     pub(crate) fn log_fall(self, u: f64) -> f64 {
         log_1p_square(u / self.dof.sqrt())
     }
@@ -69,14 +69,14 @@ impl Student {
         total
     }
 
-    /// `(dof + n) / (dof + radius^2)`: what a point weighs beside one of a Gaussian.
+    /// `(dof + n) / (dof + radius^2)`, the weight of a point in the score relative to a Gaussian.
     pub(crate) fn weight(self, n: usize, radius: f64) -> f64 {
         let t = radius / self.dof.sqrt();
         (1.0 + n as f64 / self.dof) / (1.0 + t * t)
     }
 
-    /// `u / (dof + u^2)`, how strongly a point pulls at the location, and `u^2 / (dof + u^2)`, what it claims of
-    /// the scale: at most 1, also where the square overflows.
+    /// `u / (dof + u^2)`, the pull of a point on the location, and `u^2 / (dof + u^2)`, its claim on the scale, which is at most 1,
+    /// also where the square overflows.
     pub(crate) fn pull_and_claim(self, u: f64) -> (f64, f64) {
         let square = u * u;
         let shrink = 1.0 / (self.dof + square);
@@ -93,23 +93,23 @@ impl Student {
         0.5 * (self.dof + n as f64) * self.expected_fall(n) - self.log_peak(n)
     }
 
-    /// A draw of `sqrt(dof / chi2)`, by which normals become a t.
+    /// A draw of the stretch `sqrt(dof / chi2)`, which turns a normal into a t.
     pub(crate) fn stretch(self, stream: &mut Stream) -> f64 {
-        // Params that were checked have degrees of freedom; others say NaN, which kernels reject.
+        // Checked parameters have valid degrees of freedom; others give NaN, which kernels reject.
         self.chi_squared.map_or(f64::NAN, |chi_squared| (self.dof / chi_squared.sample(stream)).sqrt())
     }
 
-    /// A draw.
+    /// A draw from the standard t on the line.
     pub(crate) fn draw(self, stream: &mut Stream) -> f64 {
         if self.dof == 1.0 {
-            // The quantile function: the uniform is inside the open interval, so this is finite.
+            // Quantile function of the Cauchy distribution: the uniform is inside the open interval, so the draw is finite.
             return (PI * (stream.uniform() - 0.5)).tan();
         }
         stream.normal() * self.stretch(stream)
     }
 }
 
-/// `ln(1 + t^2)`, where `t^2` may overflow.
+/// `ln(1 + t^2)`, also where `t^2` overflows.
 fn log_1p_square(t: f64) -> f64 {
     if t.abs() < 1e8 { (t * t).ln_1p() } else { 2.0 * t.abs().ln() }
 }
@@ -147,8 +147,8 @@ mod tests {
         assert!((student.entropy(2) - (1.0 + (2.0 * PI).ln())).abs() < 1e-12);
     }
 
-    /// The largest gap between the empirical and the true distribution function exceeds `e` with probability at
-    /// most `2 exp(-2 n e^2)` (Massart 1990): for n = 20,000 and e = 0.0166 that is 4e-5. Fixed seed.
+    /// Dvoretzky-Kiefer-Wolfowitz: the largest gap between the empirical and the true distribution function exceeds `e` with
+    /// probability at most `2 exp(-2 n e^2)` (Massart 1990): for n = 20,000 and e = 0.0166 that is 4e-5. Fixed seed.
     #[test]
     fn draws_have_the_distribution() {
         for (lane, dof) in [0.5, 1.0, 3.0, 30.0].into_iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
                 draws.iter().enumerate().map(gap).fold(0.0, f64::max)
             };
             assert!(gap(dof) < 0.0166, "{dof}: {}", gap(dof));
-            // The twin: half the degrees of freedom are seen, except where both are nearly Gaussian.
+            // Negative control: half the degrees of freedom must be detected, except where both are nearly Gaussian.
             assert!(gap(0.5 * dof) > 0.0166 || dof > 3.0, "{dof}: {}", gap(0.5 * dof));
         }
     }
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// `rand_distr` promises no values; a change of its gamma sampler is value-breaking, and seen here.
+    /// `rand_distr` does not promise stable values; a change of its gamma sampler is value-breaking, and this test detects it.
     #[test]
     fn the_first_values_are_pinned() {
         let pinned = [

@@ -1,4 +1,4 @@
-//! The Student t with independent coordinates.
+//! Product of Student t distributions: a heavy-tailed mean-field family.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
@@ -7,7 +7,7 @@ use crate::lanes::each_column;
 use crate::student::Student;
 use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
 
-/// The Student t with independent coordinates that share their degrees of freedom.
+/// Student t with independent coordinates and common degrees of freedom `nu`.
 ///
 /// ```text
 /// q(z) = prod_i t_nu(u_i) / sigma_i,   u_i = (z_i - m_i) / sigma_i,   sigma = link(rho)
@@ -16,11 +16,11 @@ use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
 /// d/drho_i log q = ((nu + 1) u_i^2 / (nu + u_i^2) - 1) / sigma_i * link'(rho_i)
 /// d/dnu    log q = sum_i c'(nu) - ln(1 + u_i^2/nu)/2 + (nu + 1)/(2 nu) u_i^2 / (nu + u_i^2)
 /// ```
-/// Lambda is `[m; rho]`, and for `StudentT<Learned>` one more: `[m; rho; param of nu]`, see [`Learned`].
+/// Lambda is `[m; rho]`, for `StudentT<Learned>` `[m; rho; parameter of nu]`, see [`Learned`].
 /// With heavier tails than the target the importance weights are bounded, so independent
-/// Metropolis-Hastings is uniformly ergodic: what a Gaussian cannot promise.
+/// Metropolis-Hastings is uniformly ergodic; a Gaussian does not guarantee this.
 ///
-/// [`Reparameterised`] for fixed degrees of freedom only (the noise is a standard t). Mean for `nu > 1`,
+/// [`Reparameterised`] for fixed degrees of freedom only (the noise is a standard t). The mean exists for `nu > 1`, the
 /// variance for `nu > 2`. In dimension 0 log density and entropy are 0.
 ///
 /// ```
@@ -36,22 +36,22 @@ use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
 pub struct StudentT<D> {
     /// The dimension.
     pub dim: usize,
-    /// From `rho` to the scale.
+    /// The map from `rho` to the scale.
     pub link: Link,
     /// The degrees of freedom.
     pub dof: D,
 }
 
 impl StudentT<Fixed> {
-    /// In `dim` dimensions with the softplus link and these degrees of freedom.
+    /// Family in `dim` dimensions with the softplus link and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// As [`Fixed::new`].
+    /// If `dof` is not finite, or below 0.1, as in [`Fixed::new`].
     pub fn fixed(dim: usize, dof: f64) -> Result<Self, Error> {
         Ok(Self { dim, link: Link::Softplus, dof: Fixed::new(dof)? })
     }
 
-    /// The params with this location and these scales; the standard t has zeros and ones.
+    /// Parameters with this location and these scales; the standard t has location 0 and scales 1.
     ///
     /// # Errors
     /// If a length differs, the location is not finite, or a scale is not positive and finite.
@@ -59,38 +59,38 @@ impl StudentT<Fixed> {
         self.frame().at(location, scales)
     }
 
-    /// Params to begin with: those of a Gaussian.
+    /// Initial parameters: location and scales of a Gaussian drawn from `start`.
     ///
     /// # Errors
-    /// As [`Start::draw`].
+    /// If [`Start::draw`] refuses `start`.
     pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         start.draw(&self.frame(), stream)
     }
 }
 
 impl StudentT<Learned> {
-    /// In `dim` dimensions with the softplus link; more than `floor` degrees of freedom, to be learned.
+    /// Family in `dim` dimensions with the softplus link and learned degrees of freedom, greater than `floor`.
     ///
     /// # Errors
-    /// As [`Learned::above`].
+    /// If `floor` is not finite, or below 0.1, as in [`Learned::above`].
     pub fn learned(dim: usize, floor: f64) -> Result<Self, Error> {
         Ok(Self { dim, link: Link::Softplus, dof: Learned::above(floor)? })
     }
 
-    /// The params with this location, these scales and degrees of freedom.
+    /// Parameters with this location, these scales and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// As [`StudentT::<Fixed>::at`], or if `dof` is not above the floor.
+    /// As [`StudentT::<Fixed>::at`], or if `dof` is not finite and above the floor.
     pub fn at(&self, location: &[f64], scales: &[f64], dof: f64) -> Result<Vec<f64>, Error> {
         let mut params = self.frame().at(location, scales)?;
         params.push(self.dof.param(dof)?);
         Ok(params)
     }
 
-    /// Params to begin with: those of a Gaussian, and these degrees of freedom.
+    /// Initial parameters: location and scales of a Gaussian drawn from `start`, and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// As [`Start::draw`], or if `dof` is not above the floor.
+    /// If [`Start::draw`] refuses `start`, or `dof` is not finite and above the floor.
     pub fn start(&self, start: &Start, dof: f64, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let mut params = start.draw(&self.frame(), stream)?;
         params.push(self.dof.param(dof)?);
@@ -99,34 +99,34 @@ impl StudentT<Learned> {
 }
 
 impl<D: Dof> StudentT<D> {
-    /// The same with another link.
+    /// This family with another link.
     #[must_use]
     pub fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
     }
 
-    /// The degrees of freedom at these params.
+    /// The degrees of freedom at `params`.
     ///
     /// # Panics
-    /// If the length is wrong.
+    /// If `params` does not have `num_params` entries.
     pub fn dof_at(&self, params: &[f64]) -> f64 {
         self.parts(params).2.dof
     }
 
-    /// The mean; `None` if `nu <= 1` and there is none.
+    /// The mean; `None` if `nu <= 1`, where it does not exist.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (location, _, student) = self.parts(params);
         Ok((student.dof > 1.0).then(|| location.to_vec()))
     }
 
-    /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2` and there are none.
+    /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2`, where they do not exist.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn variances(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (_, rho, student) = self.parts(params);
@@ -134,7 +134,7 @@ impl<D: Dof> StudentT<D> {
         Ok((student.dof > 2.0).then(|| rho.iter().map(variance).collect()))
     }
 
-    /// The entropy, in closed form: `sum_i ln sigma_i` and that of the standard t, `dim` times.
+    /// The entropy, in closed form: `sum_i ln sigma_i` plus `dim` times the entropy of the standard t on the line.
     pub fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let (_, rho, student) = self.parts(params);
         let scales = borrow(&mut work, self.dim);
@@ -142,7 +142,7 @@ impl<D: Dof> StudentT<D> {
         self.dim as f64 * student.entropy(1) + standard::sum_of_logs(scales, borrow(&mut work, self.dim))
     }
 
-    /// The Gaussian with the same location and scales: noise enters both in the same way.
+    /// Gaussian family with the same location and scales: both map noise `u` to `m + sigma u`.
     fn frame(&self) -> MeanField {
         MeanField { dim: self.dim, link: self.link }
     }
@@ -154,7 +154,7 @@ impl<D: Dof> StudentT<D> {
         (location, rho, Student::new(self.dof.dof(dof)))
     }
 
-    /// Writes the scales, and returns the log density at the location.
+    /// Writes the scales, and returns the log density at the location; `logs` is scratch memory.
     fn peak(&self, student: Student, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
         self.link.scales_into(rho, scales);
         self.dim as f64 * student.log_peak(1) - standard::sum_of_logs(scales, logs)
@@ -308,7 +308,7 @@ impl Reparameterised for StudentT<Fixed> {
     }
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
-        // Entropies of both differ by a number that does not depend on lambda.
+        // The entropies of the t and of the Gaussian frame differ by a constant in lambda.
         self.frame().add_entropy_gradient(params, weight, gradient, work);
     }
 }

@@ -1,4 +1,4 @@
-//! Heavy tails to fall back on.
+//! Heavy-tailed component of a defensive mixture: a product of Student t distributions.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, Error, Guide, Stream, all_finite, same_length};
@@ -6,14 +6,14 @@ use mcsa::{Columns, Error, Guide, Stream, all_finite, same_length};
 use crate::lanes::each_column;
 use crate::student::{Student, check_dof};
 
-/// A product of Student t, one per coordinate; with one degree of freedom, of Cauchys.
+/// Product of Student t distributions, one per coordinate; with one degree of freedom, a product of Cauchy distributions.
 ///
 /// ```text
 /// tail(z) = prod_i t_dof((z_i - location_i) / scale_i) / scale_i
 /// ```
-/// It does not depend on lambda, so it is a [`Guide`] and no family. Mixed into a guide by
+/// The tail does not depend on lambda, so it is a [`Guide`] and no family. Mixed into a guide by
 /// [`Defensive`](crate::Defensive) it bounds the importance weights of every target whose own tails are no
-/// heavier, coordinate by coordinate. The product of standard Cauchys is the tail of pMCSA.
+/// heavier, coordinate by coordinate. The product of standard Cauchy distributions is the tail of pMCSA.
 ///
 /// ```
 /// use mcsa::Guide;
@@ -31,12 +31,12 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// A product of `dim` standard Cauchys.
+    /// Product of `dim` standard Cauchy distributions.
     pub fn cauchy(dim: usize) -> Self {
         Self::standard(dim, 1.0)
     }
 
-    /// A product of `dim` standard Student t.
+    /// Product of `dim` standard Student t distributions with `dof` degrees of freedom.
     ///
     /// # Errors
     /// If `dof` is not finite, or below 0.1, where draws leave the range of a double.
@@ -45,10 +45,10 @@ impl Tail {
         Ok(Self::standard(dim, dof))
     }
 
-    /// The same at a location and with a scale per coordinate.
+    /// The tail moved to `location` and scaled by `scale`, one number each per coordinate.
     ///
     /// # Errors
-    /// If a length is not the dimension, a location is not finite, or a scale is not positive and finite.
+    /// If a length is not the dimension, a location is not finite, or a scale or its reciprocal is not positive and finite.
     pub fn at(self, location: &[f64], scale: &[f64]) -> Result<Self, Error> {
         let dim = self.location.len();
         same_length("location", dim, location.len())?;

@@ -1,4 +1,4 @@
-//! Gaussian dynamics, twisted.
+//! Twisted Markov chain family: Gaussian dynamics of a model, each step tilted by a learned Gaussian factor.
 
 use faer::{MatMut, MatRef};
 use mcsa::numeric::{exp, ln_1p};
@@ -10,7 +10,7 @@ use mcsa::{
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 
-/// Paths that lean on a model: [`TwistedChain`] for whatever model is fitted.
+/// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
 /// ```
 /// use mcsa::{Family, LearnableStateSpace, PathFamily};
@@ -39,7 +39,7 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
     }
 }
 
-/// The Markov chain of a model's own steps, each twisted by a Gaussian factor (MSC, eqs. 13-14):
+/// Markov chain of a model's Gaussian steps, each twisted by a Gaussian factor `psi_t` (MSC, eqs. 13-14):
 ///
 /// ```text
 /// q(z_t | z_{t-1}) ∝ p(z_t | z_{t-1}) psi_t(z_t),     psi_t(z) = exp(-Lambda_t z^2 / 2 + nu_t z)
@@ -49,17 +49,18 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
 /// d/dlog Lambda_t log q = Lambda_t (1 / P + m'^2 - z_t^2) / 2
 /// ```
 ///
-/// Where the model is linear and Gaussian and each `psi_t` is the likelihood of all that is still to come, it is the posterior.
-/// It moves with the model's theta; scores are those in lambda.
+/// If the model is linear and Gaussian and each `psi_t` is the likelihood of all observations from `t` on given `z_t`, the chain is
+/// the posterior. It changes with the model's parameters theta; its scores are those in lambda alone.
 ///
-/// `check` refuses a precision that is not finite; one that has underflowed to 0 does not twist.
+/// `check` refuses a precision `Lambda_t` that is not finite; one that underflows to 0 leaves the precision of the step as in the
+/// model.
 #[derive(Debug, Clone, Copy)]
 pub struct TwistedChain<P> {
     /// The model.
     pub model: P,
 }
 
-/// One twisted step: its precision and what its mean is made of.
+/// One twisted step: variance of the model's step, and `nu_t` and `Lambda_t` of its twist.
 #[derive(Clone, Copy)]
 struct Step {
     variance: f64,
@@ -72,7 +73,7 @@ impl Step {
         self.variance.recip() + self.lambda
     }
 
-    /// The mean of the twisted step, from that of the model's.
+    /// Mean of the twisted step, from the mean of the model's step.
     fn mean(self, mean: f64) -> f64 {
         (mean / self.variance + self.nu) / self.precision()
     }
@@ -84,7 +85,7 @@ impl<P: GaussianDynamics> TwistedChain<P> {
         params.split_at(params.len() / 2)
     }
 
-    /// Calls `take` with each step of a path and the mean of the model's.
+    /// Calls `take(t, step, mean)` for each step of a path, with the mean of the model's step.
     fn each_step(&self, nu: &[f64], lambda: &[f64], z: &[f64], mut take: impl FnMut(usize, Step, f64)) {
         for t in 0..z.len() {
             let mut mean = [0.0];
@@ -187,8 +188,10 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
     }
 }
 
-/// The steps of [`TwistedChain`] at one lambda. What does not depend on a particle is computed for all times at once, when a
-/// guide is made: divisions, roots and logarithms in a row cost less than one at each step.
+/// Steps of [`TwistedChain`] at a fixed lambda, as a path guide.
+///
+/// Divisions, square roots and logarithms that do not depend on a particle are computed for all times at once when the guide is
+/// made: in a row they cost less than one at each step.
 #[derive(Debug)]
 pub struct TwistedSteps<'a, P> {
     model: &'a P,
@@ -198,7 +201,7 @@ pub struct TwistedSteps<'a, P> {
     halves: &'a [f64],
     /// `v nu^2 / (2 (1 + v Lambda)) - log(1 + v Lambda) / 2`.
     constants: &'a [f64],
-    /// The standard deviation of a twisted step.
+    /// Standard deviation of each twisted step.
     deviations: &'a [f64],
 }
 
@@ -234,8 +237,8 @@ impl<P: GaussianDynamics> ChainFamily for TwistedChain<P> {
 }
 
 impl<P: GaussianDynamics> TwistedSteps<'_, P> {
-    /// Replaces the means of the model's steps by `log int p(z_t | z_{t-1}) psi_t(z_t) dz_t`, which is what a twisted step weighs,
-    /// wherever it leads:
+    /// Replaces the means `m` of the model's steps by the log weights `log int p(z_t | z_{t-1}) psi_t(z_t) dz_t` of the twisted
+    /// steps, which do not depend on the proposed `z_t`:
     ///
     /// ```text
     /// -log(1 + v Lambda) / 2 + (2 m nu + v nu^2 - m^2 Lambda) / (2 (1 + v Lambda))

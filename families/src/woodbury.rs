@@ -1,14 +1,14 @@
-//! Diagonal plus few directions, inverted.
+//! Inverse and determinant of a low-rank plus diagonal matrix by the Woodbury identity.
 
 use mcsa::{borrow, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
-/// `S = diag(sigma)(I + U U^T) diag(sigma)` with the Cholesky factor of `C = I + U^T U`.
+/// Factored `S = diag(sigma)(I + U U^T) diag(sigma)`, with the Cholesky factor of `C = I + U^T U`.
 pub(crate) struct Woodbury<'a> {
     pub(crate) scales: &'a [f64],
     /// `U = B / sigma`, column by column.
     directions: &'a [f64],
-    /// The lower Cholesky factor of `C`, column by column, a full square.
+    /// Lower Cholesky factor of `C`, column by column, stored as a full square.
     factor: &'a [f64],
     rank: usize,
     /// `ln det C`.
@@ -16,7 +16,7 @@ pub(crate) struct Woodbury<'a> {
 }
 
 impl<'a> Woodbury<'a> {
-    /// Takes `d r + r r` of the work.
+    /// Factors `C`, with `d r + r r` numbers of `work`.
     pub(crate) fn new(scales: &'a [f64], b: &[f64], rank: usize, work: &mut &'a mut [f64]) -> Self {
         let dim = scales.len();
         let directions = borrow(work, dim * rank);
@@ -56,7 +56,8 @@ impl<'a> Woodbury<'a> {
         let (dim, rank) = (self.scales.len(), self.rank);
         solved.copy_from_slice(self.directions);
         precision.fill(1.0);
-        // Rows of U, one after the other: first R^-1 u, whose length is what the precision lacks; then C^-1 u.
+        // Solve with the factor R of C = R R^T for all rows of U at once: first R^-1 u, whose squared length reduces the precision;
+        // then C^-1 u.
         for k in 0..rank {
             let inverse = 1.0 / self.factor[k + k * rank];
             for i in 0..k {
@@ -101,15 +102,15 @@ impl<'a> Woodbury<'a> {
     }
 }
 
-/// The score at one point, times a weight, added to a gradient.
+/// Weighted score of the low-rank Gaussian at one point, added to a gradient.
 pub(crate) struct AddScore<'a> {
     pub(crate) woodbury: &'a Woodbury<'a>,
     /// `d ln sigma / d rho`.
     pub(crate) slope: &'a [f64],
-    /// As written by [`Woodbury::inverse_into`].
+    /// Diagonal of `(I + U U^T)^-1`, as written by [`Woodbury::inverse_into`]; likewise `solved`, which is `S^-1 B`.
     pub(crate) precision: &'a [f64],
     pub(crate) solved: &'a [f64],
-    /// As written by [`Woodbury::apply`]; `y` is overwritten.
+    /// `U^T x`, as written by [`Woodbury::apply`]; likewise `y`, which is overwritten.
     pub(crate) t: &'a [f64],
     pub(crate) y: &'a mut [f64],
     pub(crate) weight: f64,
@@ -134,7 +135,7 @@ impl NullaryFnOnce for AddScore<'_> {
         let (slope, precision, scales) = (&self.slope[..n], &self.precision[..n], &self.woodbury.scales[..n]);
         let (y, d_mean, d_rho) = (&mut self.y[..n], &mut self.d_mean[..n], &mut self.d_rho[..n]);
         for i in 0..n {
-            // Here y is still (I + U U^T)^-1 x; S^-1 (z - m) is that over the scales.
+            // Here y is still (I + U U^T)^-1 x; divided by the scales it is S^-1 (z - m).
             d_rho[i] += weight * ((y[i] * y[i] - precision[i]) * slope[i]);
             y[i] /= scales[i];
             d_mean[i] += weight * y[i];
@@ -152,9 +153,10 @@ fn column(matrix: &[f64], dim: usize, k: usize) -> &[f64] {
     &matrix[k * dim..][..dim]
 }
 
-/// Factors in place and returns the log determinant.
+/// Cholesky factorisation in place; returns the log determinant.
 ///
-/// C is at least the identity, so every pivot is at least one: a smaller one is rounding, and is raised.
+/// The eigenvalues of C are at least one, so every pivot is at least one: a smaller pivot is a rounding error, and is raised to
+/// one.
 fn cholesky(matrix: &mut [f64], rank: usize) -> f64 {
     let mut log_det = 0.0;
     for k in 0..rank {

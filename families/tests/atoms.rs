@@ -1,4 +1,4 @@
-//! The laws of atoms, and a kernel run along every branch.
+//! Conformance of [`Atoms`], and exact invariance of a kernel that is enumerated on it.
 
 use faer::{Mat, mat};
 use mcsa::{At, Columns, Family, Guide, Stream, enumerate};
@@ -16,7 +16,7 @@ fn cases() -> Vec<Case<Atoms>> {
     ]
 }
 
-/// All laws that speak of points of the support; densities on the plane and slopes off the atoms are none.
+/// All laws that evaluate points of the support; those that need a density on the plane or slopes between atoms do not apply.
 #[test]
 fn atoms_keep_the_laws() {
     for case in cases() {
@@ -32,7 +32,7 @@ fn atoms_keep_the_laws() {
     }
 }
 
-/// Independent Metropolis-Hastings as a kernel would run it: propose, weigh, accept.
+/// One step of independent Metropolis-Hastings: propose, weigh, accept.
 fn imh(log_p: &[f64], guide: &mut dyn Guide, z: f64, lanes: &mut [Stream], power: f64) -> f64 {
     let (mut proposal, mut log_q) = ([0.0], [0.0; 2]);
     guide.sample_into(lanes, mcsa::batch_mut(&mut proposal, 1, 1), &mut log_q[..1]);
@@ -41,7 +41,7 @@ fn imh(log_p: &[f64], guide: &mut dyn Guide, z: f64, lanes: &mut [Stream], power
     if lanes[0].accept(log_w(proposal[0], log_q[0]) - log_w(z, log_q[1])) { proposal[0] } else { z }
 }
 
-/// The largest difference between `p` and `p K`, with `K` computed branch by branch.
+/// Largest absolute entry of `p - p K`, with the transition matrix `K` computed by enumeration.
 fn invariance_gap(log_p: &[f64], params: &[f64], power: f64) -> f64 {
     let atoms = Atoms::on_line(log_p.len()).expect("atoms");
     let mut work = vec![0.0; atoms.work_len(1)];
@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-/// The twin: five per cent missing from the proposal's exponent are seen without a single draw.
+/// Negative control: an exponent of the proposal that is five per cent too small is detected without random draws.
 #[test]
 fn an_almost_right_proposal_ratio_is_seen() {
     let log_p = [0.2_f64.ln(), 0.5_f64.ln(), 0.3_f64.ln()];

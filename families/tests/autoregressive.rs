@@ -1,4 +1,4 @@
-//! Masked and inverse autoregressive flows: the laws, the order of dependence, and what makes them duals.
+//! Conformance of masked and inverse autoregressive flows, the order of dependence, and their duality.
 
 use mcsa::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
@@ -25,7 +25,7 @@ fn shapes() -> [(usize, Autoregressive); 7] {
     ]
 }
 
-/// Some way off the start.
+/// Parameters at some distance from the start.
 fn moved(mut params: Vec<f64>) -> Vec<f64> {
     let mut stream = Seed::new(5).stream(0, 0);
     let size = 3.0 / (params.len() as f64).sqrt();
@@ -91,7 +91,7 @@ fn a_fit_begins_at_the_gaussian() {
     }
 }
 
-/// The side a layer reads, moved in coordinate `k`: what stands before `k` on the other side keeps its bits.
+/// Changing coordinate `k` on the side that the network reads leaves the earlier coordinates of the other side bit-identical.
 #[test]
 fn coordinates_depend_on_those_before_them() {
     let (dim, config) = (6, config(2, &[12, 9]));
@@ -119,7 +119,7 @@ fn coordinates_depend_on_those_before_them() {
     }
 }
 
-/// The conditioners are the same: where a `Maf` presses, an `Iaf` at the same params stretches.
+/// With the same networks, a `Maf` contracts where an `Iaf` at the same parameters expands.
 #[test]
 fn an_affine_layer_the_other_way_round_is_its_dual() {
     let (dim, config) = (5, config(1, &[16]));
@@ -139,7 +139,7 @@ fn an_affine_layer_the_other_way_round_is_its_dual() {
     assert!((log_scales.sum::<f64>() - stretched[0]).abs() < 1e-10);
 }
 
-/// Within a layer, log scales stay within the bound, whatever lambda and however far the point.
+/// In a layer, log scales stay within the bound, for any lambda and any distance of the point.
 #[test]
 fn far_away_everything_is_finite_and_bounded() {
     fn check<F: Family + Pushforward>(case: &Case<F>, bound: f64) {
@@ -190,7 +190,7 @@ fn what_cannot_be_is_refused() {
     assert!(parse(r#"{"depth": 4}"#).is_err());
 }
 
-/// A conditioner that sees its own coordinate: the twin whose log-determinant is wrong.
+/// Faulty family: its conditioner reads its own coordinate, so that its log-determinant is wrong.
 #[derive(Debug, Clone)]
 struct Peeks(MeanField);
 

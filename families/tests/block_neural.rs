@@ -1,4 +1,4 @@
-//! Block neural autoregressive flows: the laws, an oracle with full matrices, the triangle, the beginning.
+//! Conformance of block neural autoregressive flows, comparison with full matrices, triangular Jacobian, and start.
 
 use faer::Mat;
 use mcsa::{Pushforward, Seed, batch, batch_mut};
@@ -19,7 +19,7 @@ fn begin(q: &Bnaf) -> Vec<f64> {
     q.start(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
 }
 
-/// Some way off the start, gates among them.
+/// Case at some distance from the start, gates included.
 fn moved(q: Bnaf) -> Case<Bnaf> {
     let mut params = begin(&q);
     let mut stream = Seed::new(5).stream(0, 0);
@@ -49,8 +49,8 @@ fn run(layer: &impl Bijection, params: &[f64], x: &[f64]) -> (Vec<f64>, f64) {
     (y, log_det[0])
 }
 
-/// The flow once more, from its formulas: full matrices with their zeros, and the Jacobian as their product. Without
-/// the normalisation of rows it is another flow.
+/// Independent implementation of the flow from its formulas: full matrices with their zeros, and the Jacobian as their product.
+/// Without the normalisation of rows it is a different flow.
 fn oracle(
     params: &[f64],
     x: &[f64],
@@ -105,7 +105,7 @@ fn it_is_the_flow_of_its_formulas() {
     for (dim, hidden) in [(1, vec![8]), (2, vec![8, 8]), (4, vec![3, 5, 2]), (3, vec![])] {
         let q = flow(dim, 2, &hidden);
         let case = moved(q.clone());
-        // The first of two flows has the gate and keeps the order.
+        // The first of two flows has the gate and does not reverse the order.
         let layer = &q.layers()[0];
         let own = &case.params[2 * dim..2 * dim + layer.num_params()];
         let factors = [&[1], &hidden[..], &[1]].concat();
@@ -125,8 +125,8 @@ fn it_is_the_flow_of_its_formulas() {
     }
 }
 
-/// Moving coordinate `k` leaves all that stands before it bit for bit, and moves itself the same way: the Jacobian is lower
-/// triangular with a positive diagonal. Every second flow has the order reversed.
+/// Changing coordinate `k` leaves all earlier coordinates bit-identical and changes its own in the same direction: the Jacobian is
+/// lower triangular with a positive diagonal. Every second flow has the order reversed.
 #[test]
 fn the_jacobian_is_triangular() {
     let dim = 5;
@@ -150,7 +150,8 @@ fn the_jacobian_is_triangular() {
     }
 }
 
-/// Slope 1 and value 0 at the centre; off the identity by at most 3 per cent one scale away and a tenth three scales away.
+/// At the start: slope 1 and value 0 at the centre; off the identity by at most 3 per cent one scale away and a tenth three scales
+/// away.
 #[test]
 fn a_fit_begins_near_the_gaussian() {
     for (dim, flows, hidden) in [(1, 1, vec![8, 8]), (4, 1, vec![8, 8]), (3, 3, vec![16]), (2, 1, vec![])] {
@@ -190,7 +191,8 @@ fn far_away_everything_is_finite() {
     }
 }
 
-/// Nine layers of scale `e^-95`: a product of slopes would be zero, the sum of their logarithms is -855 and eight activations.
+/// Nine layers of scale `e^-95`: a product of slopes would underflow to zero; the sum of their logarithms is -855 plus eight
+/// activations.
 #[test]
 fn tiny_slopes_are_not_lost() {
     let q = flow(1, 1, &[1; 8]);
@@ -209,7 +211,7 @@ fn what_cannot_be_is_refused() {
     let q = flow(2, 2, &[3]);
     let good = begin(&q);
     assert_eq!(q.check(&good), Ok(()));
-    // An own weight, a ws, a weight of an earlier coordinate, a scale, a NaN.
+    // A weight of the own coordinate, a ws, a weight of an earlier coordinate, a scale, a NaN.
     for (k, value) in [(4, 200.0), (4 + 9, -200.0), (4 + 3, 1e200), (2, -800.0), (4 + 4, f64::NAN)] {
         let mut bad = good.clone();
         bad[k] = value;
@@ -228,7 +230,7 @@ fn what_cannot_be_is_refused() {
     assert!(parse(r#"{"flow": 3}"#).is_err());
 }
 
-/// The law that judges densities sees a gate that is forgotten in the log-determinant.
+/// Negative control: a gate left out of the log-determinant is detected by the law of densities.
 #[test]
 fn a_forgotten_gate_is_caught() {
     #[derive(Debug, Clone)]

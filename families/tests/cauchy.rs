@@ -1,4 +1,4 @@
-//! The laws of a family of an outsider: Cauchy with location and scale, whose tails need the sinh-sinh map.
+//! Conformance of a family defined outside the crate: a Cauchy with location and scale, which needs the sinh-sinh map.
 
 use faer::{MatMut, MatRef};
 use mcsa::{ColumnsMut, Error, Family, Stream};

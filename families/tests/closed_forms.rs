@@ -1,4 +1,4 @@
-//! Closed forms, against quadrature, each other, and paper and pencil.
+//! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
 use mcsa::{Columns, Family, Reparameterised, Seed};
@@ -12,7 +12,7 @@ fn entropy(q: &impl Reparameterised, params: &[f64]) -> f64 {
     q.entropy(params, &mut vec![f64::NAN; q.work_len(1)])
 }
 
-/// The trapezoidal rule on a square of side 24 about the origin, which converges geometrically for Gaussians.
+/// Trapezoidal rule on a square of side 24 about the origin, which converges geometrically for Gaussians.
 fn integral(dim: usize, mut f: impl FnMut(&[f64]) -> f64) -> f64 {
     let (half, step) = (120_i32, 0.1);
     let at = |k: i32| f64::from(k) * step;
@@ -80,7 +80,7 @@ fn broken_gaussians_are_refused() {
     assert!(MeanField::new(1).moment_match(&two).is_err());
 }
 
-/// At the optimum of the inclusive divergence the score has mean zero under the target: exact stationarity.
+/// At the minimum of the inclusive divergence the score has mean zero under the target: exact stationarity.
 #[test]
 fn matched_moments_are_the_optimum() {
     let (p, _, target) = pair(2);
@@ -169,7 +169,7 @@ fn dimension_zero_is_a_point_mass() {
     check(&LowRank::new(0, 2));
 }
 
-/// In 5000 dimensions, with covariances that paper and pencil can invert: two points at once, and the score of one.
+/// In 5000 dimensions, with covariances that can be inverted by hand: two points at once, and the score of one.
 #[test]
 fn five_thousand_dimensions_work() {
     let dim = 5000;

@@ -1,4 +1,4 @@
-//! Planar and radial flows: the laws, the inverse, the beginning, and twins that break them.
+//! Conformance of planar and radial flows, inverse, start, and faulty layers that must fail.
 
 use faer::Mat;
 use mcsa::{Error, Family, Pushforward, Seed, Stream, batch, batch_mut, one};
@@ -11,7 +11,7 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
-/// Some way off the start, so that every layer bends.
+/// Case at some distance from the start, so that no layer is the identity.
 fn moved<F: Pushforward>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
     let mut stream = Seed::new(5).stream(0, 0);
     params.iter_mut().for_each(|param| *param += size * stream.normal());
@@ -34,7 +34,8 @@ fn planar() -> Vec<Case<PlanarFlow>> {
     [(1, 1), (1, 3), (2, 0), (2, 2), (3, 4), (7, 2)].map(case).into()
 }
 
-/// Not in two dimensions, where laws are integrals and the kink at a centre is no line. On the line it is a knot.
+/// Radial flows, none in two dimensions, where the laws are integrals and the kink at a centre is not a knot of a coordinate. In
+/// one dimension it is a knot.
 fn radial() -> Vec<Case<RadialFlow>> {
     let case = |(dim, layers)| {
         let q = RadialFlow::new(dim, layers).unwrap();
@@ -87,7 +88,7 @@ fn a_fit_begins_at_the_gaussian() {
     check(&RadialFlow::new(3, 5).unwrap());
 }
 
-/// What was pushed comes back, near and a million scales away.
+/// The inverse of pushed points is their noise, near the origin and a million scales away.
 #[test]
 fn the_inverse_is_the_inverse() {
     fn check<L: Invertible>(q: &Composed<L>, params: &[f64]) {
@@ -109,7 +110,7 @@ fn the_inverse_is_the_inverse() {
     }
     planar().iter().filter(|case| !case.family.layers().is_empty()).for_each(|c| check(&c.family, &c.params));
     radial().iter().for_each(|case| check(&case.family, &case.params));
-    // Almost flat at its plane, and much stretched: `w . u` of -20 and of 50.
+    // A layer that is almost flat at its plane, and one that stretches strongly: `w . u` of -20 and of 50.
     for along in [-20.0, 50.0] {
         let q = PlanarFlow::new(2, 1).unwrap();
         check(&q, &[0.0, 0.0, 0.5, 0.5, 1.0, 0.0, along, 0.3, 0.1]);
@@ -159,13 +160,13 @@ fn what_is_no_bijection_is_refused() {
     );
 }
 
-/// A planar layer with a fault.
+/// A planar layer with a fault: a wrong log-determinant or a shifted inverse.
 #[derive(Debug, Clone, Copy)]
 struct Twin {
     layer: Planar,
-    /// What the log-determinant is multiplied with.
+    /// Factor of the log-determinant.
     log_det: f64,
-    /// What is added to the inverse.
+    /// Number that is added to the inverse.
     shift: f64,
 }
 
@@ -243,7 +244,7 @@ fn faults_are_caught() {
     assert!(laws::score_is_gradient(&shifted).is_err());
 }
 
-/// The determinant of `Drawn` is that of the family: one column against `log_prob`.
+/// The log density of `Drawn` is that of its family: one column against `log_prob`.
 #[test]
 fn a_drawn_family_is_the_family() {
     let (q, params) = (FullRank::new(2), [0.1, 0.2, -0.3, 0.4, 0.6]);

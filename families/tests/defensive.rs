@@ -1,4 +1,4 @@
-//! What a defended guide must not do: allocate, or fail in no or in many dimensions.
+//! Defensive mixtures allocate nothing, and work in dimension zero and in many dimensions.
 
 use mcsa::{At, Family, Guide, Seed};
 use mcsa_families::{Defence, MultivariateT, StudentT, Tail};

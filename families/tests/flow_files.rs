@@ -1,4 +1,4 @@
-//! Flows on file, and flows under a defence.
+//! Flows saved as text, and flows in a defensive mixture.
 
 use mcsa::{At, Family, Guide, Seed};
 use mcsa_families::{Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail};
@@ -18,7 +18,7 @@ fn a_flow_comes_back_with_every_bit() {
     assert_eq!(again, flow);
     assert!(back.iter().map(|x| x.to_bits()).eq(params.iter().map(|x| x.to_bits())));
     assert_eq!(again.save(&back).unwrap(), text);
-    // White space is not content.
+    // White space does not enter the checksum.
     let dense: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(Flow::<Gauss>::load(&dense.to_string()).unwrap().1.len(), params.len());
 

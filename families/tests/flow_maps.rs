@@ -1,4 +1,4 @@
-//! What makes a flow a flow: exact inverses, true determinants, exact beginnings, finite far away.
+//! Flows: exact inverses, log-determinants, start at the base, and finite numbers far away.
 
 use faer::{Mat, mat};
 use mcsa::{Columns, Family, Pushforward, Seed, Stream};
@@ -16,7 +16,7 @@ fn coupling(mask: Mask, activation: Activation, map: CouplingMap) -> Layer {
     Layer::Coupling(Coupling { mask, hidden: vec![7, 6], activation, map })
 }
 
-/// Every kind of layer, with every activation.
+/// A flow with every kind of layer and every activation.
 fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
     let (affine, spline) = (CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default()));
     let layers = vec![
@@ -52,7 +52,7 @@ fn transport(flow: &Flow, params: &[f64], noise: &Mat<f64>) -> (Mat<f64>, Vec<f6
     (z, log_det)
 }
 
-/// There and back, and the other way round, within 1e-10; more points than a block holds.
+/// Forward then inverse, and inverse then forward, are the identity within 1e-10; for more points than a block holds.
 #[test]
 fn the_inverse_is_the_inverse() {
     for dim in [1, 2, 5, 10] {
@@ -68,7 +68,7 @@ fn the_inverse_is_the_inverse() {
                 assert!(gap < 1e-10 * (1.0 + eps[(i, j)].abs()), "dimension {dim}, point {j}: {gap:e}");
             }
         }
-        // The twin: the inverse of another lambda, one param of which differs by a millionth, is none.
+        // Negative control: the inverse at a lambda of which one parameter differs by a millionth is not the inverse.
         let mut other = params.clone();
         *other.last_mut().expect("a param") += 1e-6;
         other[0] += 1e-6;
@@ -82,7 +82,7 @@ fn the_inverse_is_the_inverse() {
 }
 
 proptest! {
-    /// Whatever the dimension, the masks, the networks and the params.
+    /// For any dimension, masks, networks and parameters.
     #[test]
     fn any_flow_inverts_and_knows_its_density(
         dim in 1..7_usize,
@@ -109,7 +109,7 @@ proptest! {
         flow.push(&params, eps.as_ref(), z.as_mut(), &mut log_q, &mut memory(&flow, columns));
         let (mut back, mut log_det) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
         flow.invert(&params, z.as_ref(), back.as_mut(), &mut log_det, &mut memory(&flow, columns));
-        // What moving z by some last places does to its noise: where a map is steep, so much is lost on the way.
+        // Change of the noise if z moves by some last places: where a map is steep, the inverse loses this accuracy.
         let (mut near, moved) = (Mat::zeros(dim, columns), &z * faer::Scale(1.0 + 1e-14));
         flow.invert(&params, moved.as_ref(), near.as_mut(), &mut log_det, &mut memory(&flow, columns));
         for j in 0..columns {
@@ -147,13 +147,13 @@ fn determinants_are_those_of_the_jacobian() {
             let jacobian = Mat::from_fn(dim, dim, |i, k| slopes[k][(i, 0)]);
             let found = jacobian.determinant().abs().ln();
             assert!((found - log_det[j]).abs() < 1e-7, "dimension {dim}, point {j}: {found} {}", log_det[j]);
-            // The twin: the other sign is seen.
+            // Negative control: the opposite sign is detected.
             assert!((found + log_det[j]).abs() > 1e-3);
         }
     }
 }
 
-/// A batch of more than two blocks has the bits of points alone; so do sums of scores.
+/// A batch of more than two blocks has the bits of its points alone; so have sums of scores.
 #[test]
 fn blocks_are_not_seen() {
     let flow = everything(5, Gauss);
@@ -176,7 +176,7 @@ fn blocks_are_not_seen() {
     assert_eq!(pushed, pushed_alone);
 }
 
-/// `q` and a closed form at draws of the closed form.
+/// Compares the flow with a closed form at draws of the closed form.
 fn same_density<B: Base, F: Family>(flow: &Flow<B>, params: &[f64], closed: &F, closed_params: &[f64]) {
     let (dim, columns) = (closed.dim(), 60);
     let (mut z, mut expected, mut found) = (Mat::zeros(dim, columns), vec![0.0; columns], vec![0.0; columns]);
@@ -222,7 +222,8 @@ fn a_flow_begins_as_the_gaussian_it_is_given() {
     assert!(flow.set_dof(&mut params, 0.5).is_err());
 }
 
-/// At a million, in all directions, at wild params: log densities and scores are finite, or the density is zero.
+/// At a distance of a million, in all directions, at extreme parameters: log densities and scores are finite, or the density is
+/// zero.
 #[test]
 fn far_away_nothing_is_nan() {
     fn far<B: Base>(flow: &Flow<B>, size: f64, distance: f64) -> (Vec<f64>, Vec<f64>) {

@@ -1,4 +1,4 @@
-//! Splines: their densities have kinks at knots and their scores jump there.
+//! Conformance of spline flows: densities have kinks at knots, and scores jump there.
 
 use mcsa::{Family, Seed};
 use mcsa_families::conformance::{Case, batch_equals_columns, score_is_gradient, scores_have_mean_zero};
@@ -11,7 +11,7 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
 const BINS: usize = 5;
 const BOUND: f64 = 3.0;
 
-/// A spline whose network is linear: without hidden layers.
+/// A spline flow whose network is linear, without hidden layers.
 fn flow(dim: usize) -> (Flow, Vec<f64>) {
     let map = CouplingMap::Spline(Spline { bins: BINS, bound: BOUND, ..Spline::default() });
     let coupling = Coupling { mask: Mask::Even, hidden: vec![], activation: Activation::Tanh, map };
@@ -20,7 +20,7 @@ fn flow(dim: usize) -> (Flow, Vec<f64>) {
     (flow, params)
 }
 
-/// The heights of the knots, where the others say `z_1`: bins are shares of `[-B, B]`, softmaxes above a least share.
+/// Heights of the knots, given `z_1`: bins are fractions of `[-B, B]`, softmaxes above a least fraction.
 fn knots(params: &[f64], z_1: &[f64]) -> Vec<f64> {
     let outputs = 3 * BINS - 1;
     let (weights, biases) = params.split_at(params.len() - outputs);
@@ -35,7 +35,7 @@ fn knots(params: &[f64], z_1: &[f64]) -> Vec<f64> {
     [-BOUND].into_iter().chain(heights).collect()
 }
 
-/// On the line, and in the plane, where `z_0` alone moves and its knots depend on `z_1`.
+/// A case on the line, and one in the plane, where `z_0` alone moves and its knots depend on `z_1`.
 fn cases() -> [Case<Flow>; 2] {
     [1, 2].map(|dim| {
         let (flow, params) = flow(dim);
@@ -46,7 +46,7 @@ fn cases() -> [Case<Flow>; 2] {
 
 suite!(laws, cases(), meter);
 
-/// The twin: knots elsewhere are seen, so they are where the formula puts them.
+/// Negative control: knots at other places are detected, which confirms the places of the formula.
 #[test]
 fn knots_are_where_the_formula_puts_them() {
     let [line, _] = cases();
@@ -55,7 +55,7 @@ fn knots_are_where_the_formula_puts_them() {
     assert!(scores_have_mean_zero(&elsewhere).is_err());
 }
 
-/// One bin, many bins, bins near their least size, knots hit exactly: there and back, and scores against differences.
+/// One bin, many bins, bins near their least size, points exactly at knots: inverse after forward, and scores against differences.
 #[test]
 fn unusual_splines_are_splines() {
     for (bins, bound, size) in [(1, 2.0, 1.0), (40, 8.0, 1.0), (8, 5.0, 8.0), (3, 1e-3, 1.0), (3, 1e5, 1.0)] {

@@ -1,4 +1,4 @@
-//! Flows that are wrong in the ways flows go wrong, and the law that says so. In the plane,
+//! Negative controls: flows with typical faults, and the law that detects each. In the plane,
 //!
 //! ```text
 //! z_0 = eps_0,   z_1 = e^s eps_1 + t,   s = a tanh(b z_0 + 0.4),   t = c z_0,   lambda = [a; b; c]
@@ -11,17 +11,17 @@ use mcsa_families::conformance::{self as laws, Case, Verdict};
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,
-    /// The log determinant is added where it should be subtracted.
+    /// The log-determinant is added instead of subtracted.
     DeterminantSign,
-    /// The score forgets that the determinant depends on lambda.
+    /// The score omits the derivative of the log-determinant.
     ForgottenDeterminant,
-    /// The score forgets that the noise depends on lambda.
+    /// The score omits the derivative of the noise.
     ForgottenNoise,
     /// The inverse scales before it shifts.
     InverseOrder,
-    /// The inverse of the draw asks the coordinate that has moved.
+    /// The inverse evaluates the network at the coordinate that has moved.
     MaskOfOthers,
-    /// The pullback forgets that the shift depends on lambda.
+    /// The pullback omits the derivative of the shift.
     ForgottenShift,
 }
 use Fault::*;
@@ -29,7 +29,7 @@ use Fault::*;
 #[derive(Debug, Clone)]
 struct Twin(Fault);
 
-/// `s`, `t`, and the slopes of `s` by `a` and `b`, of `t` by `c`.
+/// `s`, `t`, and the derivatives of `s` in `a` and `b`, and of `t` in `c`.
 fn network(params: &[f64], z_0: f64) -> (f64, f64, [f64; 3]) {
     let tanh = (params[1] * z_0 + 0.4).tanh();
     (params[0] * tanh, params[2] * z_0, [tanh, params[0] * (1.0 - tanh * tanh) * z_0, z_0])

@@ -1,4 +1,4 @@
-//! The laws of flows, as families and as pushforwards.
+//! Conformance of flows, as families and as pushforwards.
 
 use mcsa_families::conformance::{Case, Map, push_knows_its_density};
 use mcsa_families::{
@@ -20,7 +20,7 @@ fn spline(mask: Mask, hidden: &[usize]) -> Layer {
     Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), activation: Activation::Tanh, map })
 }
 
-/// At params that are far from where it starts.
+/// Case at parameters far from the start.
 fn case<B: Base>(flow: Flow<B>) -> Case<Flow<B>> {
     let len = mcsa::Family::num_params(&flow);
     let params = (0..len).map(|k| 0.5 * (1.3 * k as f64 + 0.4).sin()).collect();
@@ -84,7 +84,8 @@ fn learned() -> Vec<Case<Flow<Learned>>> {
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
-/// Where quadrature claims nothing: a spline's density has kinks at its knots, and `flow_splines.rs` integrates between them.
+/// Spline flows in dimensions where quadrature is not used: their densities have kinks at knots, between which `flow_splines.rs`
+/// integrates.
 fn splines() -> Vec<Case<Flow>> {
     vec![
         flow(5, Gauss, vec![spline(Mask::Even, &[6]), spline(Mask::Odd, &[6]), Layer::ActNorm]),

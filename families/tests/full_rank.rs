@@ -1,4 +1,4 @@
-//! The laws of the Gaussian with any covariance.
+//! Conformance of the full-rank Gaussian.
 
 use mcsa::Family;
 use mcsa_families::conformance::{self, Case};
@@ -21,7 +21,7 @@ fn cases() -> Vec<Case<FullRank>> {
 
 suite!(laws, cases(), meter, reparameterised);
 
-/// More rows than a tile of the gradient has, and not a multiple of anything.
+/// More rows than a tile of the gradient has, and not a multiple of any block size.
 #[test]
 fn tiles_do_not_show() {
     let q = FullRank::new(263);
@@ -32,7 +32,7 @@ fn tiles_do_not_show() {
     assert_eq!(conformance::pullback_is_gradient(&case), Ok(()));
 }
 
-/// A covariance is no factor: it is refused where both can be told apart, and so it is by what is placed like a [`FullRank`].
+/// A covariance that is not diagonal is refused in place of a factor, by [`FullRank`] and by families with its factor.
 #[test]
 fn a_covariance_is_not_taken_for_a_factor() {
     let covariance = faer::mat![[2.0, 0.5], [0.5, 1.0]];
@@ -47,7 +47,7 @@ fn a_covariance_is_not_taken_for_a_factor() {
     assert!(q.at(&[0.0; 2], faer::mat![[1.0, f64::NAN], [0.0, 1.0]].as_ref()).is_err());
     let error = q.at(&[0.0; 2], faer::mat![[1.0, 0.0]].as_ref()).unwrap_err().to_string();
     assert_eq!(error, "rows of the factor has length 1, expected 2");
-    // The twin: its factor is one, with a minus before a zero as well.
+    // Negative control: its Cholesky factor is accepted, also with a negative zero above the diagonal.
     let factor = faer::mat![[2.0_f64.sqrt(), -0.0], [0.5 / 2.0_f64.sqrt(), 0.875_f64.sqrt()]];
     assert!(q.at(&[0.0; 2], factor.as_ref()).is_ok());
 }

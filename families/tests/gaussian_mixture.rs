@@ -1,4 +1,4 @@
-//! The laws of mixtures of Gaussians.
+//! Conformance of mixtures of Gaussians.
 
 use faer::{Mat, mat};
 use mcsa::{Family, Seed};

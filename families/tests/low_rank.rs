@@ -1,4 +1,4 @@
-//! The laws of the Gaussian with a diagonal and a few directions.
+//! Conformance of the low-rank plus diagonal Gaussian.
 
 use mcsa::Family;
 use mcsa_families::conformance::Case;

@@ -1,4 +1,4 @@
-//! The laws of the mean-field Gaussian.
+//! Conformance of the mean-field Gaussian.
 
 use mcsa_families::conformance::Case;
 use mcsa_families::{Link, MeanField, suite};

@@ -1,4 +1,4 @@
-//! The laws of the Student t with any scale matrix.
+//! Conformance of the multivariate Student t.
 
 use faer::{Mat, mat};
 use mcsa::{Family, Seed};
@@ -45,7 +45,7 @@ fn on_the_line_it_is_the_other_t_and_with_many_degrees_the_gaussian() {
     assert!((log_prob(&many.family, &many.params, &z) - log_prob(&gaussian, &many.params, &z)).abs() < 1e-12);
 }
 
-/// Margins of a multivariate t are t: integrating the second coordinate out leaves the first.
+/// Margins of a multivariate t are t: integrating over the second coordinate gives the t of the first.
 #[test]
 fn the_margin_is_a_t() {
     let (two, one) = (MultivariateT::fixed(2, 1.5).unwrap(), StudentT::fixed(1, 1.5).unwrap());
@@ -78,7 +78,7 @@ fn moments_exist_from_their_degree_on() {
     let covariance = q.covariance(&params).unwrap().unwrap();
     let started = q.start(&Start::jittered(), 4.0, &mut Seed::new(1).stream(0, 0)).unwrap();
     assert!(q.check(&started).is_ok() && (q.dof_at(&started) - 4.0).abs() < 1e-14);
-    // Twice L L^T.
+    // Twice L L^T, because nu / (nu - 2) = 2.
     let expected = mat![[8.0, 4.0], [4.0, 20.0]];
     assert!((covariance - expected).norm_max() < 1e-13);
 }

@@ -1,4 +1,4 @@
-//! The laws at lambdas and points that nobody chose; failures shrink towards dimension zero.
+//! Laws as property tests, at random lambdas and points; failures shrink towards dimension zero.
 
 use mcsa::{Columns, Family, Reparameterised, Seed};
 use mcsa_families::conformance::{self as laws, Case};
@@ -10,7 +10,7 @@ fn link() -> impl Strategy<Value = Link> {
     prop_oneof![Just(Link::Softplus), Just(Link::Exp)]
 }
 
-/// A family, and params of it.
+/// A family with valid parameters.
 fn with_params<F: Family + std::fmt::Debug + Clone>(
     families: impl Strategy<Value = F>,
 ) -> impl Strategy<Value = (F, Vec<f64>, u64)> {
@@ -20,7 +20,7 @@ fn with_params<F: Family + std::fmt::Debug + Clone>(
     })
 }
 
-/// The laws that need no integral.
+/// Checks the laws that need no integral.
 fn laws_hold<F: Reparameterised>(q: F, params: Vec<f64>, seed: u64) -> Result<(), TestCaseError> {
     let case = Case::new(q, params).with_seed(Seed::new(seed));
     let verdicts = [
@@ -39,7 +39,7 @@ fn laws_hold<F: Reparameterised>(q: F, params: Vec<f64>, seed: u64) -> Result<()
     Ok(())
 }
 
-/// `log q(t(eps)) = log q(m) - |eps|^2 / 2` where the noise has the dimension of the point.
+/// `log q(t(eps)) = log q(m) - |eps|^2 / 2` if the noise has the dimension of the point.
 fn noise_is_whitened<F: Reparameterised>(q: &F, params: &[f64], seed: u64) -> Result<(), TestCaseError> {
     let dim = q.dim();
     let (mut eps, mut z) = (vec![0.0; dim], vec![0.0; dim]);
@@ -87,7 +87,7 @@ proptest! {
         prop_assert_eq!(laws::entropy_is_mean_surprise(&case), Ok(()));
     }
 
-    /// What `check` admits gives numbers: a log density is never NaN, at any admitted scale and any finite point.
+    /// At parameters that `check` admits a log density is never NaN, at any admitted scale and any finite point.
     #[test]
     fn no_nan_at_extreme_scales(rho in -708.0..709.0f64, mean in -1e9..1e9f64, z in -1e9..1e9f64, link in link()) {
         let mean_field = MeanField::new(1).with_link(link);
@@ -105,7 +105,7 @@ proptest! {
                 prop_assert!(!log_q.is_nan() && log_q < f64::INFINITY, "{log_q}");
                 let mut score = vec![0.0; params.len()];
                 q.add_score(&params, &[point], 1.0, &mut score, &mut work);
-                // Where the density is zero in double precision, there is no score.
+                // If the density is zero in double precision, the score need not be finite.
                 prop_assert!(log_q == f64::NEG_INFINITY || score.iter().all(|s| !s.is_nan()), "{score:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! For each law of pushforwards, one that breaks it: `z = m + e^rho eps`, with a fault.
+//! Negative controls of the laws of pushforwards: `z = m + e^rho eps` with a fault, one for each law.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Pushforward, Stream};

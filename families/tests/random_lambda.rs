@@ -1,11 +1,11 @@
-//! The laws of heavy tails and mixtures, at dimensions and lambdas that nobody chose.
+//! Conformance of heavy-tailed families and mixtures at random dimensions and lambdas.
 
 use mcsa::{Family, Seed};
 use mcsa_families::conformance::{self, Case, Failure, Map};
 use mcsa_families::{GaussianMixture, Link, MultivariateT, StudentT};
 use proptest::prelude::*;
 
-/// What is cheap enough for many lambdas.
+/// Checks the laws that are cheap enough for many lambdas.
 fn keeps_the_laws<F: Family>(family: F, numbers: &[f64], seed: u64) -> Result<(), Failure> {
     let params = numbers.iter().copied().cycle().take(family.num_params()).collect();
     let case = Case::new(family, params).with_map(Map::SinhSinh).with_seed(Seed::new(seed));

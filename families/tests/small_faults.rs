@@ -1,4 +1,4 @@
-//! Faults too small for the laws of a few thousand draws, and a right family whose score has a kink.
+//! Detection of faults too small for the laws of a few thousand draws, and a correct family whose score has a kink.
 
 use faer::{MatMut, MatRef};
 use mcsa::{ColumnsMut, Error, Family, Pushforward, Reparameterised, Stream};
@@ -7,7 +7,8 @@ use mcsa_families::{
     Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, suite,
 };
 
-/// A family with one fault: draws too wide by a factor about the first `d` params, a wrong constant in `log q`, or memory claimed short.
+/// A family with one fault: draws too wide by a factor about the first `d` parameters, a wrong constant in `log q`, or memory
+/// claimed too short.
 #[derive(Debug, Clone)]
 struct Twin<F> {
     family: F,
@@ -121,7 +122,7 @@ fn twin<F: Family + Clone>(case: &Case<Twin<F>>, change: impl FnOnce(&mut Twin<F
     Case { family: twin, params: case.params.clone(), left_out: case.left_out.clone(), ..*case }
 }
 
-/// One per cent in the scale of draws: seen by the law, which holds without the fault and states its power.
+/// An error of one per cent in the scale of draws is detected; without it the law holds and states its power.
 fn sees_the_scale<F: Family + Clone>(right: &Case<Twin<F>>) {
     let power = laws::draws_have_their_scale(right).expect("right").expect("some dimension");
     assert!(power.size <= 0.009, "{power}");
@@ -129,7 +130,7 @@ fn sees_the_scale<F: Family + Clone>(right: &Case<Twin<F>>) {
     assert_eq!(failure.law, "draws_have_their_scale");
 }
 
-/// 1e-3 in the log normaliser, either sign.
+/// An error of 1e-3 in the log normaliser, of either sign, is detected.
 fn sees_the_constant<F: Family + Clone>(right: &Case<Twin<F>>) {
     let power = laws::density_is_normalised(right).expect("right").expect("always");
     assert!(power.size <= 1.05e-3, "{power}");
@@ -152,7 +153,7 @@ fn one_per_cent_in_the_scale_of_draws_is_seen() {
     sees_the_scale(&case(Laplace(8), Map::Sinh));
 }
 
-/// Heavy tails on the line say little about a scale: a million draws for a Cauchy.
+/// Heavy tails on the line carry little information about a scale: a Cauchy needs a million draws.
 #[test]
 fn the_scale_of_a_cauchy_needs_a_million_draws() {
     let right = case(StudentT::fixed(1, 1.0).expect("degrees"), Map::SinhSinh);
@@ -164,7 +165,7 @@ fn the_scale_of_a_cauchy_needs_a_million_draws() {
     assert!(laws::draws_have_their_scale(&wide).is_err());
 }
 
-/// Transported noise has a scale of its own to lose.
+/// An error in the scale of transported noise alone is detected.
 #[test]
 fn one_per_cent_in_the_scale_of_transport_is_seen() {
     for dim in [1, 6] {
@@ -195,7 +196,7 @@ fn a_thousandth_in_the_normaliser_is_seen() {
     [3, 8].into_iter().for_each(|dim| sees_the_constant(&case(Laplace(dim), Map::Sinh)));
 }
 
-/// Flows have no reference that fits: less is seen, and said.
+/// Flows have no close reference density: the law detects larger errors only, and its power says so.
 #[test]
 fn a_flow_states_what_it_cannot_see() {
     let right = case(Flow::real_nvp(4, Gauss, 4, &[5]).expect("a flow"), Map::Sinh);
@@ -218,7 +219,7 @@ fn memory_claimed_short_is_a_failure() {
     }
     let failure = laws::check_reparameterised(&short).expect_err("short");
     assert_eq!(failure.law, "transport_work_is_enough", "{failure}");
-    // A law that is not about memory meets the panic, and says so with its name.
+    // A law that is not about memory reports the panic as a failure with its name.
     let failure = laws::check(&short.clone().without("work_is_enough", "to see another law fail").unwrap());
     let failure = failure.expect_err("short").to_string();
     assert!(failure.starts_with("density_is_normalised: the code under examination: found "), "{failure}");
@@ -356,7 +357,7 @@ fn laplaces() -> Vec<Case<Laplace>> {
 
 suite!(laplace, laplaces(), |call: &mut dyn FnMut()| allocation_counter::measure(call).count_total);
 
-/// Without knots the trapezoidal rule meets the kink, in the middle of a cell.
+/// Without knots the trapezoidal rule meets the kink in the middle of a cell.
 #[test]
 fn a_kink_needs_a_knot() {
     for case in laplaces().into_iter().filter(|case| matches!(case.family.0, 1 | 2)) {

@@ -1,4 +1,4 @@
-//! The laws of the Student t with independent coordinates.
+//! Conformance of the Student t with independent coordinates.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Family, Seed, Stream};
@@ -74,7 +74,7 @@ fn far_out_log_densities_are_finite_and_scores_vanish() {
     }
 }
 
-/// The twin: with the factor `nu` for `nu + 1` in the density's power, mass and differences both tell.
+/// Negative control: with exponent `nu` instead of `nu + 1` in the density, the law of the mass and that of differences fail.
 #[test]
 fn a_wrong_power_is_caught() {
     for case in fixed().into_iter().filter(|case| case.family.dim > 0) {

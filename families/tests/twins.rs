@@ -1,4 +1,4 @@
-//! Each law has a twin of the mean-field Gaussian that breaks it, and is found out.
+//! Negative controls of the laws: for each law a faulty mean-field Gaussian, which the law must detect.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, same_length};
@@ -243,7 +243,7 @@ fn every_fault_is_found_by_its_law() {
 #[test]
 fn without_a_fault_every_law_holds() {
     for (_, law, name) in BROKEN {
-        // This twin copies the gradient whatever its fault, so it cannot be silent.
+        // This faulty family copies the gradient for every fault, so that it always allocates.
         if name != "allocates_nothing" {
             assert_eq!(law(&case(None, 2)), Ok(()), "{name}");
         }
@@ -252,7 +252,7 @@ fn without_a_fault_every_law_holds() {
     assert_eq!(laws::check_reparameterised(&case(None, 2)), Ok(()));
 }
 
-/// A score whose mean is not zero: the gradient of another density. Quadrature finds it without differences.
+/// Negative control: a score of another density has a nonzero mean. Quadrature detects it without differences.
 #[test]
 fn a_shifted_score_has_a_mean() {
     struct Shifted(MeanField);

@@ -1,4 +1,4 @@
-//! The laws of twisted chains, on a linear-Gaussian path and on a volatility model.
+//! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
 use mcsa::{ChainFamily, Family, LearnableStateSpace, PathGuide, Seed, StateSpace};
 use mcsa_families::conformance::Case;
@@ -37,7 +37,8 @@ fn volatility() -> Vec<Case<TwistedChain<FxStates<'static>>>> {
 suite!(on_a_linear_path, linear(), meter);
 suite!(on_a_volatility_path, volatility(), meter);
 
-/// Steps multiply to the chain: sum of `log p - log q` along the steps, and twists, against densities of whole paths.
+/// The product of the steps is the density of the chain: sums of `log p - log q` along the steps, and twists, against densities of
+/// paths.
 #[test]
 fn the_steps_are_those_of_the_chain() {
     let model = RETURNS.at(&[-0.5, 1.2, -0.4, 0.3]);
@@ -62,7 +63,8 @@ fn the_steps_are_those_of_the_chain() {
     assert!((log_q - (prior + sum)).abs() < 1e-13, "{log_q} {}", prior + sum);
 }
 
-/// With the likelihood of the future for a twist it is the posterior: `log p(z, x) - log q(z)` is the evidence, wherever.
+/// With the likelihood of the future as the twist the chain is the posterior: `log p(z, x) - log q(z)` is the log evidence at every
+/// path.
 #[test]
 fn the_right_twist_is_the_posterior() {
     let theta = [0.8, -0.3, 0.1];

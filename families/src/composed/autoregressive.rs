@@ -1,4 +1,4 @@
-//! Masked and inverse autoregressive flows.
+//! Masked and inverse autoregressive flows (MAF, IAF).
 
 use mcsa::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::made::Made;
 use super::{Bijection, Composed, Invertible};
 
-/// What a [`Maf`] or an [`Iaf`] is made of.
+/// Architecture of a [`Maf`] or an [`Iaf`]: layers, hidden units, and the bound of the log scales.
 ///
 /// ```
 /// use mcsa_families::Autoregressive;
@@ -16,9 +16,10 @@ use super::{Bijection, Composed, Invertible};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Autoregressive {
-    /// The number of layers; every second one takes the coordinates from the last to the first.
+    /// The number of layers; every second one orders the coordinates from the last to the first.
     pub layers: usize,
-    /// Units of the conditioner's hidden layers, from the input on. None: each coordinate is linear in those before it.
+    /// Units of the hidden layers of the masked network, the first next to the input. If empty, each coordinate is linear in those
+    /// before it.
     pub hidden: Vec<usize>,
     /// The bound `B` of a layer's log scales: each is between `-B` and `B`.
     pub bound: f64,
@@ -31,14 +32,15 @@ impl Default for Autoregressive {
     }
 }
 
-/// One layer of a [`Maf`], or of an [`Iaf`] if `INVERSE`.
+/// Masked autoregressive affine layer of a [`Maf`], or its inverse, a layer of an [`Iaf`], if `INVERSE`.
 ///
 /// ```text
 /// Maf: y_i = m_i(y_{<i}) + e^{s_i(y_{<i})} x_i        Iaf: y_i = m_i(x_{<i}) + e^{s_i(x_{<i})} x_i
 /// s_i = B tanh(a_i / B),   (m, a) from a masked network (MADE) of tanh units
 /// ```
-/// The side that the network reads is where one pass suffices; towards it, coordinate after coordinate is found. Units are sorted
-/// by what they may see, so that this way computes each unit once too: `d` short steps, the arithmetic of one pass.
+/// From the points that the network reads (`y` of a Maf, `x` of an Iaf) to the other side takes one pass; in the opposite direction
+/// the coordinates are computed one after the other. Units are sorted by the number of coordinates that they depend on, so that
+/// this direction also computes each unit once: `d` short steps, together the arithmetic of one pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaskedAffine<const INVERSE: bool> {
     dim: usize,
@@ -47,19 +49,19 @@ pub struct MaskedAffine<const INVERSE: bool> {
     reversed: bool,
 }
 
-/// A masked autoregressive flow (Papamakarios, Pavlakou & Murray 2017, eq. 3-5): density in one pass, draws in `d` steps.
+/// Masked autoregressive flow, MAF (Papamakarios, Pavlakou & Murray 2017, eq. 3-5): density in one pass, draws in `d` steps.
 ///
 /// ```text
 /// y_i = m_i(y_{<i}) + e^{s_i(y_{<i})} x_i,   x_i = (y_i - m_i(y_{<i})) e^{-s_i(y_{<i})},   log |det dy/dx| = sum_i s_i
 /// s_i = B tanh(a_i / B)
 /// ```
-/// Unlike the paper, log scales are bounded by `B` ([`Autoregressive::bound`]) in every layer: within a layer no coordinate is stretched
-/// by more than `e^B`, and nothing overflows however far a point lies. Each layer has a masked network of its own
-/// (Germain et al. 2015), with tanh units; every second layer goes from the last coordinate to the first. Layers start as
-/// the identity, exactly.
+/// Unlike the paper, log scales are bounded by `B` ([`Autoregressive::bound`]) in every layer: within a layer no coordinate is
+/// stretched by more than `e^B`, and nothing overflows however far a point lies. Each layer has a masked network of its own
+/// (Germain et al. 2015), with tanh units; every second layer orders the coordinates from the last to the first. Layers start
+/// exactly as the identity.
 ///
-/// Score climbing asks for densities and scores at the states of chains, one pass each, and for draws: here a draw has `d` steps that
-/// wait for each other, each for all points of the batch, with the arithmetic of one pass in all.
+/// Score climbing needs densities and scores at the states of chains, one pass each, and draws. A draw takes `d` sequential
+/// steps, each for all points of the batch, with the arithmetic of one pass in all.
 ///
 /// ```
 /// use mcsa::{Family, Seed};
@@ -71,26 +73,26 @@ pub struct MaskedAffine<const INVERSE: bool> {
 /// ```
 pub type Maf = Composed<MaskedAffine<false>>;
 
-/// An inverse autoregressive flow (Kingma, Salimans, Jozefowicz, Chen, Sutskever & Welling 2016, eq. 10-12): draws in one pass, the
-/// density at a point from elsewhere in `d` steps.
+/// Inverse autoregressive flow, IAF (Kingma, Salimans, Jozefowicz, Chen, Sutskever & Welling 2016, eq. 10-12): draws in one pass,
+/// the density at a point that it did not draw in `d` steps.
 ///
 /// ```text
 /// y_i = m_i(x_{<i}) + e^{s_i(x_{<i})} x_i,   x_i = (y_i - m_i(x_{<i})) e^{-s_i(x_{<i})},   log |det dy/dx| = sum_i s_i
 /// s_i = B tanh(a_i / B)
 /// ```
-/// A [`Maf`] the other way round, and all that is said there holds with the directions exchanged. The lower bound
-/// needs draws alone and is cheap. As a [`Family`](mcsa::Family) it is exact too, but `log_probs` and `add_scores` first find
-/// the noise, in `d` steps that wait for each other; the arithmetic is that of one pass, the waiting is not. Score climbing asks for
-/// densities and scores at every state, so there a `Maf` is the better choice.
+/// This is a [`Maf`] with the two directions exchanged: bounds and networks are equal, costs are exchanged. The evidence lower
+/// bound needs draws alone and is cheap. As a [`Family`](mcsa::Family) the density is exact too, but `log_probs` and `add_scores`
+/// first compute the noise of each point in `d` sequential steps, with the arithmetic of one pass but a longer latency. Score
+/// climbing needs densities and scores at every state, so that a `Maf` is the better choice there.
 ///
 /// Unlike the paper, the scale is `e^s` with a bounded `s` and not a sigmoid gate, and there is no context from an encoder.
 pub type Iaf = Composed<MaskedAffine<true>>;
 
 impl<const INVERSE: bool> Composed<MaskedAffine<INVERSE>> {
-    /// Around a location and scale in so many dimensions.
+    /// Flow of `config.layers` layers in `dim` dimensions, with a location and scale at the end.
     ///
     /// # Errors
-    /// If the dimension is zero, a hidden layer has no units, or the bound is not positive and at most 100.
+    /// If `dim` is zero, a hidden layer has no units, or the bound is not positive and at most 100.
     pub fn new(dim: usize, config: &Autoregressive) -> Result<Self, Error> {
         let Autoregressive { layers, ref hidden, bound } = *config;
         let place = if INVERSE { "Iaf" } else { "Maf" };
@@ -103,16 +105,16 @@ impl<const INVERSE: bool> Composed<MaskedAffine<INVERSE>> {
     }
 }
 
-/// Which way a layer is gone.
+/// Direction in which a layer is evaluated.
 #[derive(Clone, Copy)]
 struct Way {
-    /// `m + e^s x`, else `(x - m) e^-s`.
+    /// If true the map is `m + e^s x`, else `(x - m) e^-s`.
     expands: bool,
-    /// The network reads what comes in, else what goes out.
+    /// If true the network reads the input of the map, else its output.
     reads_input: bool,
 }
 
-/// Memory for one coordinate of all points.
+/// Scratch memory for one coordinate of all points: `tanh(a / B)`, and `e^s` or `e^-s`.
 struct Coordinate<'a> {
     tanh: &'a mut [f64],
     scale: &'a mut [f64],
@@ -122,12 +124,12 @@ impl<const INVERSE: bool> MaskedAffine<INVERSE> {
     const FORWARD: Way = Way { expands: true, reads_input: INVERSE };
     const BACK: Way = Way { expands: false, reads_input: !INVERSE };
 
-    /// The coordinate that stands at a place of the order.
+    /// Coordinate at position `place` of the layer's order.
     fn at(&self, place: usize) -> usize {
         if self.reversed { self.dim - 1 - place } else { place }
     }
 
-    /// `tanh(a / B)` and `e^(s or -s)` of the coordinate at a place.
+    /// Computes `tanh(a / B)`, and `e^s` or `e^-s`, of the coordinate at position `place`.
     fn bend(&self, way: Way, place: usize, output: &[f64], coordinate: &mut Coordinate<'_>) {
         let Coordinate { tanh, scale } = coordinate;
         for (tanh, output) in tanh.iter_mut().zip(output.chunks_exact(2 * self.dim)) {
@@ -177,7 +179,7 @@ impl<const INVERSE: bool> MaskedAffine<INVERSE> {
         }
     }
 
-    /// Points in the order of the network.
+    /// Copies points to the input of the network, with coordinates in the layer's order.
     fn read(&self, points: &[f64], tape: &mut [f64], n: usize) {
         let rows = self.made.input(tape, n).chunks_exact_mut(self.dim);
         for (row, point) in rows.zip(points.chunks_exact(self.dim)) {

@@ -1,4 +1,4 @@
-//! Block neural autoregressive flows.
+//! Block neural autoregressive flow (B-NAF).
 
 use mcsa::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use super::blocks::{Blocks, Trace};
 use super::{Bijection, Composed};
 use crate::Link;
 
-/// The slope of the activation far from zero.
+/// Slope of the activation far from zero.
 const LEAK: f64 = 0.01;
-/// How far from zero a fit starts: small, for the activation to be nearly linear; not zero, for units to differ.
+/// Size of the initial weights and biases: small, so that the activation is nearly linear; not zero, so that units differ.
 const SPREAD: f64 = 0.1;
 
-/// What a [`Bnaf`] is made of.
+/// Architecture of a [`Bnaf`]: number of flows and hidden units.
 ///
 /// ```
 /// use mcsa_families::BlockNeural;
@@ -22,7 +22,7 @@ const SPREAD: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlockNeural {
-    /// The number of flows. All but the last have a gate; every second one takes the coordinates from the last to the first.
+    /// The number of flows. All but the last have a gate; every second one orders the coordinates from the last to the first.
     pub flows: usize,
     /// Units per coordinate in each hidden layer.
     pub hidden: Vec<usize>,
@@ -35,7 +35,7 @@ impl Default for BlockNeural {
     }
 }
 
-/// A block neural autoregressive flow (De Cao, Titov & Aziz 2019): one wide network that is monotone in each coordinate.
+/// Block neural autoregressive flow (De Cao, Titov & Aziz 2019): one wide network that is monotone in each coordinate.
 ///
 /// ```text
 /// h_l = B_l a_{l-1} + b_l,   a_l = tanh h_l + 0.01 h_l (not after the last),   a_0 = x,   f(x) = h_L
@@ -43,17 +43,18 @@ impl Default for BlockNeural {
 /// log df_i/dx_i = log of the product of the blocks (i, i) of B_L, diag a'_{L-1}, .., diag a'_1, B_1
 /// y = f(x);   with a gate:   y = g f(x) + (1 - g) x,   g = 1 / (1 + e^-p)
 /// ```
-/// Every entry on the way from a coordinate to itself is positive: `f` is strictly increasing in it and the Jacobian is triangular.
-/// The product of positive blocks is taken among logarithms (log-sum-exp), so that no slope is lost to underflow, and its adjoint
-/// are the softmax weights.
+/// Every weight on a path from a coordinate to itself is positive: `f` is strictly increasing in it and the Jacobian is triangular.
+/// The product of positive blocks is computed in log space (log-sum-exp), so that no slope underflows; its derivatives
+/// are softmax weights.
 ///
-/// There is an inverse, but no formula for it: this is a [`Pushforward`](mcsa::Pushforward) alone, for the exclusive
-/// divergence. It is no [`Family`](mcsa::Family), and using it as a proposal does not compile.
+/// The inverse exists but has no formula: the flow is a [`Pushforward`](mcsa::Pushforward) alone, for the exclusive
+/// divergence. It is no [`Family`](mcsa::Family), and using it as the proposal of a kernel does not compile.
 ///
-/// [`start`](Composed::start) makes the map nearly the identity: value 0 and slope 1 at 0, off by less than a tenth up to three scales away.
-/// `check` refuses a `W` of the own coordinate or a `ws` beyond 100, and other `W` beyond 1e100.
+/// [`start`](Composed::start) makes the map nearly the identity: value 0 and slope 1 at 0, off by less than a tenth up to three
+/// scales away. `check` refuses a `ws`, or a `W` of a unit's own coordinate, beyond 100 in absolute value, and any `W` beyond
+/// 1e100.
 ///
-/// Params of a flow: for each layer `[W row by row; ws; b]`, and `p` if it has a gate.
+/// Parameters of a flow: for each layer `[W row by row; ws; b]`, and `p` if it has a gate.
 ///
 /// ```
 /// use mcsa::{Pushforward, Seed};
@@ -64,7 +65,7 @@ impl Default for BlockNeural {
 /// ```
 pub type Bnaf = Composed<BlockLayer>;
 
-/// One flow of a [`Bnaf`].
+/// One flow of a [`Bnaf`]: a monotone network with an optional gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockLayer {
     dim: usize,
@@ -74,10 +75,10 @@ pub struct BlockLayer {
 }
 
 impl Bnaf {
-    /// Around a location and scale in so many dimensions.
+    /// Flow with `config.flows` networks in `dim` dimensions, with a location and scale at the end.
     ///
     /// # Errors
-    /// If the dimension is zero, or a hidden layer has no units.
+    /// If `dim` is zero, or a hidden layer has no units.
     pub fn new(dim: usize, config: &BlockNeural) -> Result<Self, Error> {
         let BlockNeural { flows, ref hidden } = *config;
         if let Some(layer) = hidden.iter().position(|&units| units == 0) {
@@ -92,11 +93,11 @@ impl Bnaf {
     }
 }
 
-/// Memory of one call.
+/// Scratch memory of one call.
 struct Desk<'a> {
-    /// Points in the order of the flow.
+    /// Points, with coordinates in the order of the flow.
     input: &'a mut [f64],
-    /// Four batches of the widest layer.
+    /// Four batches of the size of the widest layer.
     spare: [&'a mut [f64]; 4],
     tape: &'a mut [f64],
 }
@@ -119,8 +120,8 @@ impl BlockLayer {
         Desk { input, spare, tape: work }
     }
 
-    /// `value <- tanh h + 0.01 h`, and its slope, which is at least 0.01: in `1.01 - tanh^2 h` no more than two digits are lost,
-    /// wherever `h` is.
+    /// Activation `value <- tanh h + 0.01 h`; adds the logarithm of its slope to `log_slope`. The slope is at least 0.01: computed
+    /// as `1.01 - tanh^2 h` it loses at most two digits, for any `h`.
     fn activate(trace: &mut Trace<'_>, spare: &mut [f64]) {
         trace.tanh.copy_from_slice(trace.value);
         numeric::tanh(trace.tanh);
@@ -133,7 +134,8 @@ impl BlockLayer {
         trace.log_slope.iter_mut().zip(&*slopes).for_each(|(sum, slope)| *sum += slope);
     }
 
-    /// Fills the tape; its last trace has the values of `f` and the logarithms of the diagonal of the Jacobian. Says where that begins.
+    /// Forward pass, recorded on the tape. The last trace has the values of `f` and the logarithms of the Jacobian's diagonal;
+    /// returns its position on the tape.
     fn run(&self, params: &[f64], columns: usize, desk: &mut Desk<'_>) -> usize {
         let (mut params, mut start, mut before) = (params, 0, 0);
         for (k, layer) in self.layers.iter().enumerate() {
@@ -155,12 +157,12 @@ impl BlockLayer {
         before
     }
 
-    /// The layer that ends the flow.
+    /// The last layer of the flow.
     fn last(&self) -> &Blocks {
         &self.layers[self.layers.len() - 1]
     }
 
-    /// The logit of the gate and its two shares, `g` of the flow and `1 - g` of what came in; without a gate, all of the flow.
+    /// Logit `p` of the gate, and the weights `g` of the network's output and `1 - g` of the input; without a gate `g = 1`.
     fn gate(&self, params: &[f64]) -> (f64, [f64; 2]) {
         if !self.gated {
             return (f64::INFINITY, [1.0, 0.0]);
@@ -194,8 +196,8 @@ impl Bijection for BlockLayer {
         Ok(())
     }
 
-    /// Own weights near one and others zero, biases near zero, the first layer ten times smaller: the activation is nearly linear
-    /// there. The last layer then makes the slope at zero one and the value zero.
+    /// Weights of the own coordinate near one, others zero, biases near zero, the first layer ten times smaller, so that the
+    /// activation is nearly linear. The last layer then makes the value at zero 0 and the slope at zero 1.
     fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
         let begin = params.len();
         let (mut offset, mut units) = (begin, 1);
@@ -303,7 +305,7 @@ impl Bijection for BlockLayer {
             from -= below.trace_len(n);
             let last = below.trace(&mut done[from..], n);
             layer.pull(&trace, last.value, d_out, d_in, own);
-            // Back through tanh h + 0.01 h and the logarithm of its slope.
+            // Derivative of tanh h + 0.01 h and of the logarithm of its slope.
             for i in 0..len {
                 let square = last.tanh[i] * last.tanh[i];
                 let slope = (1.0 + LEAK) - square;

@@ -1,43 +1,44 @@
-//! One layer of a block neural autoregressive flow.
+//! Layer of a block neural autoregressive flow: a block triangular matrix with positive diagonal blocks.
 
 use mcsa::{Error, borrow, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
 use super::staircase::Staircase;
 
-/// How large `W` of the own coordinate and `ws` may be.
+/// Largest absolute value of `W` of the own coordinate and of `ws`.
 const LARGEST_LOG: f64 = 100.0;
-/// How large other weights may be: their squares are summed.
+/// Largest absolute value of other weights: their squares are summed.
 const LARGEST: f64 = 1e100;
 
-/// A matrix of `dim x dim` blocks, each `outputs x inputs`: any number below the diagonal, positive on it, zero above.
+/// Matrix of `dim x dim` blocks, each `outputs x inputs`: real below the diagonal, positive on it, zero above.
 ///
 /// ```text
 /// row o: e^{ws_o} w_o / |w_o|,   w_o = [W_o of earlier coordinates, e^{W_o} of the own coordinate]
 /// ```
-/// Params are `[W row by row; ws; b]`.
+/// Parameters are `[W row by row; ws; b]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Blocks {
     inputs: usize,
     stairs: Staircase,
 }
 
-/// What the way back needs of a layer, for all points.
+/// Intermediate values of a layer that its derivative needs, for all points.
 pub(super) struct Trace<'a> {
-    /// `w`, then `e^ws / |w|` and `1 / |w|^2` of each row, and logarithms of the weights of the own coordinate.
+    /// `w`, and in the next three fields: `e^ws / |w|` and `1 / |w|^2` of each row, and the logarithms of the own coordinate's
+    /// weights.
     raw: &'a mut [f64],
     factor: &'a mut [f64],
     inverse_square: &'a mut [f64],
     log_weight: &'a mut [f64],
     /// `B x`, without the bias.
     product: &'a mut [f64],
-    /// For who activates: the hyperbolic tangent of the value.
+    /// `tanh` of the value, for the activation.
     pub(super) tanh: &'a mut [f64],
-    /// `B x + b`, until it is activated.
+    /// `B x + b`, which the activation overwrites.
     pub(super) value: &'a mut [f64],
-    /// The logarithm of its derivative in the own coordinate.
+    /// Logarithm of the derivative of the value in the own coordinate.
     pub(super) log_slope: &'a mut [f64],
-    /// Softmax weights of the sum behind it.
+    /// Softmax weights of the log-sum-exp that gives `log_slope`.
     shares: &'a mut [f64],
 }
 
@@ -55,12 +56,12 @@ impl Blocks {
         self.stairs.len() + 2 * self.rows()
     }
 
-    /// Where `ws` begins, and where `b` does.
+    /// Indices in `params` at which `ws` and `b` begin.
     pub(super) fn ends(&self) -> [usize; 2] {
         [self.stairs.len(), self.stairs.len() + self.rows()]
     }
 
-    /// Entries of `W` of the own coordinate: the last of each row.
+    /// Indices of the entries of `W` of the own coordinate: the last `inputs` of each row.
     pub(super) fn own(&self) -> impl Iterator<Item = usize> {
         self.stairs.treads().iter().flat_map(move |tread| {
             tread.rows.clone().flat_map(move |row| {
@@ -87,7 +88,7 @@ impl Blocks {
         self.stairs.len() + 2 * self.rows() + shares + (4 * self.rows() + shares) * columns
     }
 
-    /// Lent memory of that length, in parts.
+    /// Splits lent memory of length `trace_len` into the parts of a trace.
     pub(super) fn trace<'a>(&self, mut memory: &'a mut [f64], columns: usize) -> Trace<'a> {
         let (rows, shares) = (self.rows(), self.rows() * self.inputs);
         Trace {
@@ -103,7 +104,7 @@ impl Blocks {
         }
     }
 
-    /// The normalised weights, once for all points.
+    /// Computes the normalised weights, once for all points.
     fn prepare(&self, params: &[f64], trace: &mut Trace<'_>) {
         trace.raw.copy_from_slice(&params[..self.stairs.len()]);
         for tread in self.stairs.treads() {
@@ -123,7 +124,8 @@ impl Blocks {
         }
     }
 
-    /// Values and slopes from inputs and theirs; the inputs of the first layer have slope one, and say nothing.
+    /// Computes values and log slopes from inputs and their log slopes `before`; `None` stands for the first layer, whose inputs
+    /// have slope one.
     pub(super) fn forward(&self, params: &[f64], x: &[f64], before: Option<&[f64]>, trace: &mut Trace<'_>) {
         self.prepare(params, trace);
         let rows = self.rows();
@@ -143,7 +145,7 @@ impl Blocks {
         });
     }
 
-    /// `log_slope_o = log sum_u e^{log_weight_ou + before_u}`, the sum over units of the own coordinate.
+    /// `log_slope_o = log sum_u e^{log_weight_ou + before_u}`, the sum over the units `u` of the own coordinate.
     fn multiply_logs(&self, before: Option<&[f64]>, trace: &mut Trace<'_>) {
         let (inputs, rows) = (self.inputs, self.rows());
         let Some(before) = before else {
@@ -179,7 +181,8 @@ impl Blocks {
         }
     }
 
-    /// From cotangents of value and slope to those of the inputs and theirs, which are added to; `gradient +=` in the order of points.
+    /// Reverse-mode derivative of [`forward`](Self::forward): from cotangents of value and log slope, adds the cotangents of the
+    /// inputs and of their log slopes, and the gradient in the order of points.
     pub(super) fn pull(
         &self,
         trace: &Trace<'_>,
@@ -192,7 +195,8 @@ impl Blocks {
     }
 }
 
-/// With `c` the cotangent of a row's value, `s` of its slope, `F = e^ws / |w|` and `P = B x`:
+/// Vectorised body of [`Blocks::pull`]. With `c` the cotangent of a row's value, `s` of its log slope, `F = e^ws / |w|` and
+/// `P = B x`:
 ///
 /// ```text
 /// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k
@@ -248,7 +252,7 @@ impl NullaryFnOnce for Pull<'_, '_> {
     }
 }
 
-/// The weights of earlier coordinates, which are most.
+/// Derivatives in the weights of earlier coordinates, which are most of the weights.
 #[inline(always)]
 fn add_earlier(out: f64, shrink: f64, [x, w]: [&[f64]; 2], [d_w, d_x]: [&mut [f64]; 2]) {
     let n = d_w.len();

@@ -1,4 +1,4 @@
-//! Layers in a row, pushed forward.
+//! Composition of bijections as a normalizing flow: draws, their density, and pathwise gradients.
 
 use faer::{MatMut, MatRef};
 use mcsa::{
@@ -10,19 +10,19 @@ use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::{Link, standard};
 
-/// Layers in a row, from noise to points, with a location and scale at the end.
+/// Normalizing flow: a composition of bijections applied to Gaussian noise, with a location and scale at the end.
 ///
 /// ```text
 /// x_0 = eps ~ N(0, I),   x_k = f_k(x_{k-1}),   z = m + sigma x_K,   sigma = link(rho)
 /// log q(z) = log N(eps; 0, I) - sum_i log sigma_i - sum_k log |det df_k/dx_{k-1}|
-/// lambda = [m; rho; params of f_1; ..; params of f_K]
+/// lambda = [m; rho; parameters of f_1; ..; parameters of f_K]
 /// ```
-/// [`start`](Self::start) puts every layer at the identity, so that a fit begins at the Gaussian that
+/// [`start`](Self::start) sets every layer to the identity, exactly or nearly, so that a fit begins at the Gaussian that
 /// [`MeanField`](crate::MeanField) has at the same `[m; rho]`.
 ///
-/// With any [`Bijection`] it is a [`Pushforward`]. Where all are [`Invertible`](super::Invertible) it is also a
-/// [`Family`](mcsa::Family), which can be asked for its density at a chain's state and so may be the proposal of inclusive training.
-/// A sweep back needs the input of every layer: `d (K + 1)` numbers of lent memory per point, beside what a layer needs.
+/// With any [`Bijection`] it is a [`Pushforward`]. If all layers are [`Invertible`](super::Invertible) it is also a
+/// [`Family`](mcsa::Family): its density can be evaluated at a chain's state, so that it can be the proposal of inclusive training.
+/// A backward sweep needs the input of every layer: `d (K + 1)` numbers of lent memory per point, in addition to the layers' own.
 ///
 /// ```
 /// use mcsa::{Family, Seed};
@@ -41,7 +41,7 @@ pub struct Composed<L> {
     layers: Vec<L>,
 }
 
-/// What a sweep back reads: the input of every layer, point by point, and the last output.
+/// Memory of a sweep, which a backward sweep reads: the input of every layer, point by point, and the last output.
 pub(super) struct Tape<'a> {
     pub(super) states: &'a mut [f64],
     pub(super) scales: &'a mut [f64],
@@ -52,10 +52,10 @@ pub(super) struct Tape<'a> {
 }
 
 impl<L: Bijection> Composed<L> {
-    /// These layers, the first next to the noise, with the softplus link for the scale.
+    /// Flow of these layers, the first next to the noise, with the softplus link for the scale.
     ///
     /// # Errors
-    /// If the dimension is zero, or that of a layer differs.
+    /// If `dim` is zero, or the dimension of a layer is not `dim`.
     pub fn of(dim: usize, layers: Vec<L>) -> Result<Self, Error> {
         if dim == 0 {
             return Err(Error::parameter("dim", 0.0, "at least 1").within("Composed"));
@@ -67,7 +67,7 @@ impl<L: Bijection> Composed<L> {
         Ok(Self { dim, link: Link::Softplus, layers })
     }
 
-    /// The same with another link.
+    /// This flow with another link.
     #[must_use]
     pub fn with_link(self, link: Link) -> Self {
         Self { link, ..self }
@@ -78,7 +78,7 @@ impl<L: Bijection> Composed<L> {
         &self.layers
     }
 
-    /// Params with this location and these scales, and every layer at the identity or as near as it comes.
+    /// Initial parameters with this location and these scales, and every layer at the identity, exactly or nearly.
     ///
     /// # Errors
     /// If a length differs, the mean is not finite, or a scale is not positive and finite.
@@ -112,7 +112,7 @@ impl<L: Bijection> Composed<L> {
         params[..2 * self.dim].split_at(self.dim)
     }
 
-    /// Each layer with its number and params.
+    /// Index, layer and parameters of each layer.
     pub(super) fn with_params<'s>(
         &'s self,
         params: &'s [f64],
@@ -125,7 +125,7 @@ impl<L: Bijection> Composed<L> {
         })
     }
 
-    /// Lent memory, with the scales in it.
+    /// Tape in lent memory, with the scales computed, and the log density at the location if all layers are the identity.
     pub(super) fn tape<'w>(
         &self,
         params: &[f64],
@@ -144,7 +144,7 @@ impl<L: Bijection> Composed<L> {
         (Tape { states, scales, slopes, log_det, work }, peak)
     }
 
-    /// From the noise in the first place of the tape to the output in the last.
+    /// Forward sweep from the noise, the first state of the tape, to the output, the last state.
     pub(super) fn run(&self, params: &[f64], tape: &mut Tape<'_>) {
         let len = self.dim * tape.log_det.len();
         for (k, layer, params) in self.with_params(params) {
@@ -153,7 +153,7 @@ impl<L: Bijection> Composed<L> {
         }
     }
 
-    /// Points in the place of their noise, with their densities.
+    /// Replaces the noise in `z` by its image, and writes the log density of each point.
     pub(super) fn push_in_place(
         &self,
         params: &[f64],
@@ -244,7 +244,7 @@ impl<L: Bijection> Pushforward for Composed<L> {
         let (d_mean, rest) = gradient.split_at_mut(dim);
         let (d_rho, mut d_layers) = rest.split_at_mut(dim);
         for (j, &weight) in weights.iter().enumerate() {
-            // log q has the log-determinant with a minus.
+            // The log-determinant enters log q with a minus sign.
             turned[j] = -weight;
             let y = &states[self.layers.len() * len + j * dim..][..dim];
             let pulled = &mut pulled[j * dim..(j + 1) * dim];

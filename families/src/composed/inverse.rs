@@ -1,4 +1,4 @@
-//! Layers in a row, also backwards: the density at any point.
+//! Density of a composition of invertible layers at any point, and its score.
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
@@ -9,7 +9,7 @@ use super::{Composed, Invertible};
 use crate::lanes::each_column;
 
 impl<L: Invertible> Composed<L> {
-    /// From points to noise: the tape is filled from its last place to its first.
+    /// Inverse sweep from points, the last state of the tape, to noise, the first state.
     fn run_back(&self, params: &[f64], z: MatRef<'_, f64>, tape: &mut Tape<'_>) {
         let (mean, _) = self.location(params);
         let (dim, len, depth) = (mean.len(), mean.len() * z.ncols(), self.layers().len());

@@ -1,4 +1,4 @@
-//! The masked network that conditions each coordinate on those before it.
+//! Masked autoencoder (MADE), the network of autoregressive flows.
 
 use std::ops::Range;
 
@@ -7,25 +7,26 @@ use pulp::Arch;
 
 use super::staircase::Staircase;
 
-/// A masked autoencoder (Germain, Gregor, Murray & Larochelle 2015, MADE): two numbers for each coordinate, a function of the
+/// Masked autoencoder (MADE; Germain, Gregor, Murray & Larochelle 2015): two outputs for each coordinate, functions of the
 /// coordinates before it.
 ///
 /// ```text
 /// h_0 = x,   h_l = tanh(W_l h_{l-1} + b_l),   (m_i, a_i) = rows 2i, 2i+1 of W h_L + b
 /// unit k of H has degree 1 + floor(k (d-1) / H); it reads units of at most its degree; outputs of i read degrees below i
 /// ```
-/// Degrees are spread evenly instead of drawn, and units are sorted by them: the masks are [`Staircase`]s, of which only
-/// what is not masked is stored. A degree is then a range of rows, so that the network can also be run one degree after the other, each
-/// unit once: the way from `x` known as it is found costs the arithmetic of one pass.
+/// Unlike the paper, degrees are spread evenly instead of drawn at random. Units are sorted by degree: the masks are
+/// [`Staircase`]s, which store only unmasked weights. A degree is then a range of rows, so that the network can also be evaluated
+/// degree by degree, each unit once: inverting the flow, which finds one coordinate of the input at a time, costs the arithmetic of
+/// one pass.
 ///
-/// Params are `[W_1; b_1; ..; W; b]`. On the tape stand `h_0, .., h_L` and the outputs, each for all points.
+/// Parameters are `[W_1; b_1; ..; W; b]`. The tape holds `h_0, .., h_L` and the outputs, each for all points.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Made {
     dim: usize,
     stairs: Vec<Staircase>,
-    /// Where the params of each matrix begin, and where they end.
+    /// Index at which the parameters of each matrix begin, and at the end their number.
     params: Vec<usize>,
-    /// Numbers of tape per point before each block, and in all.
+    /// Offset of each block of the tape, per point, and at the end the length of the tape per point.
     blocks: Vec<usize>,
 }
 
@@ -35,7 +36,7 @@ impl Made {
             return Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1")));
         }
         let degrees = dim.saturating_sub(1);
-        // Units of at most this degree; there are none if no coordinate has one before it.
+        // Number of units of at most this degree; zero if the only coordinate has none before it.
         let up_to = |units: usize, degree: usize| {
             if degrees == 0 { 0 } else { (units * degree).div_ceil(degrees) }
         };
@@ -60,12 +61,12 @@ impl Made {
         self.params[self.stairs.len()]
     }
 
-    /// Numbers of tape per point.
+    /// Length of the tape per point.
     pub(super) fn tape_len(&self) -> usize {
         self.blocks[self.stairs.len() + 1]
     }
 
-    /// Params at which the outputs are 0 whatever the input: hidden weights `N(0, 1 / inputs)`, all else 0.
+    /// Parameters at which the outputs are 0 for any input: hidden weights `N(0, 1 / inputs)`, all others 0.
     pub(super) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
         for (layer, stairs) in self.stairs.iter().enumerate() {
             for tread in stairs.treads() {
@@ -88,17 +89,17 @@ impl Made {
         params[self.params[layer]..self.params[layer + 1]].split_at(self.stairs[layer].len())
     }
 
-    /// The input on a tape of so many points.
+    /// The input on a tape of `columns` points.
     pub(super) fn input<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
         &mut tape[..self.dim * columns]
     }
 
-    /// The outputs on a tape of so many points: `(m_i, a_i)` for each coordinate, point by point.
+    /// The outputs on a tape of `columns` points: `(m_i, a_i)` for each coordinate, point by point.
     pub(super) fn output<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
         &mut tape[self.blocks[self.stairs.len()] * columns..]
     }
 
-    /// Some treads of a layer, from the block before it.
+    /// Computes some treads (degrees) of a layer from the previous block of the tape.
     fn advance(&self, layer: usize, treads: Range<usize>, params: &[f64], tape: &mut [f64], columns: usize) {
         let stairs = &self.stairs[layer];
         let (weights, biases) = self.split(layer, params);
@@ -114,26 +115,26 @@ impl Made {
         }
     }
 
-    /// Everything, from an input that is known.
+    /// Full pass from a complete input.
     pub(super) fn forward(&self, params: &[f64], tape: &mut [f64], columns: usize) {
         for (layer, stairs) in self.stairs.iter().enumerate() {
             self.advance(layer, 0..stairs.treads().len(), params, tape, columns);
         }
     }
 
-    /// The outputs of coordinate `i`, from the degrees up to `i`.
+    /// Computes the outputs of coordinate `i`, from units of degrees up to `i`.
     pub(super) fn tell(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
         self.advance(self.stairs.len() - 1, i..i + 1, params, tape, columns);
     }
 
-    /// The units that may see coordinate `i` and none after it.
+    /// Computes the hidden units that depend on coordinate `i` and on none after it.
     pub(super) fn learn(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
         if i + 1 < self.dim {
             (0..self.stairs.len() - 1).for_each(|layer| self.advance(layer, i..i + 1, params, tape, columns));
         }
     }
 
-    /// The way back through some treads of a layer: cotangents `d` lie as the tape does.
+    /// Reverse-mode derivative of [`advance`](Self::advance); the cotangents `d` have the layout of the tape.
     fn retreat(
         &self,
         (layer, treads): (usize, Range<usize>),
@@ -168,7 +169,7 @@ impl Made {
         stairs.pull(treads, weights, &tape[from..to], d_y, d_x, d_weights, d_biases);
     }
 
-    /// The way back of [`forward`](Self::forward).
+    /// Reverse-mode derivative of [`forward`](Self::forward).
     pub(super) fn backward(
         &self,
         params: &[f64],
@@ -182,7 +183,7 @@ impl Made {
         }
     }
 
-    /// The way back of [`tell`](Self::tell).
+    /// Reverse-mode derivative of [`tell`](Self::tell).
     pub(super) fn untell(
         &self,
         i: usize,
@@ -194,7 +195,7 @@ impl Made {
         self.retreat((self.stairs.len() - 1, i..i + 1), params, (tape, d), gradient, columns);
     }
 
-    /// The way back of [`learn`](Self::learn): after it, the cotangent of coordinate `i` is complete.
+    /// Reverse-mode derivative of [`learn`](Self::learn); after it the cotangent of coordinate `i` is complete.
     pub(super) fn unlearn(
         &self,
         i: usize,

@@ -1,4 +1,4 @@
-//! Bijections in a row, around a location and scale.
+//! Normalizing flows composed of bijections: autoregressive, planar, radial and block neural.
 
 mod autoregressive;
 mod bijection;

@@ -1,39 +1,39 @@
-//! Planar flows.
+//! Planar flow.
 
 use mcsa::{Error, Stream, numeric};
 
 use super::{Bijection, Composed, Invertible};
 use crate::Link;
 
-/// `ln(e - 1)`: where `-1 + softplus(s)` is zero.
+/// `ln(e - 1)`, at which `-1 + softplus(s)` is zero.
 const REST: f64 = 0.541_324_854_612_918_1;
-/// The least `|w|^2` that is admitted: what is divided by it stays finite.
+/// Least `|w|^2` that is admitted, so that divisions by it stay finite.
 const LEAST: f64 = 1e-200;
-/// Newton steps at most. Where the map is nearly flat a step takes off a third of what is left: the error ends below `1e-17`.
+/// Largest number of Newton steps. Where the map is nearly flat a step reduces the error by a third: it ends below `1e-17`.
 const STEPS: usize = 100;
 
-/// A planar layer: it stretches or presses space along one direction, near one plane.
+/// Planar layer: it stretches or compresses space along one direction, near one plane.
 ///
 /// ```text
 /// y = x + u' tanh(a),   a = w . x + b,   u' = u + (c - w . u) w / |w|^2,   c = -1 + softplus(w . u)
 /// log |det dy/dx| = log(1 + c sech^2 a) = log(tanh^2 a + softplus(w . u) sech^2 a),   params [w; u; b]
 /// ```
-/// (Rezende & Mohamed 2015, eq. 10 and appendix A.1.) Since `w . u' = c > -1`, it is a bijection at every lambda, and the second
-/// form of the log-determinant subtracts nothing.
+/// (Rezende & Mohamed 2015, eq. 10 and appendix A.1.) Since `w . u' = c > -1`, the map is a bijection at every lambda, and the
+/// second form of the log-determinant has no cancellation.
 ///
-/// The inverse is one scalar equation, `a + c tanh a = w . y + b`, monotone in `a`. It is solved by Newton's method from the side on
-/// which every step goes towards the root, until rounding stops it (some 5 steps, at most 100); so the layer is [`Invertible`]. Where
-/// `c` is near -1 the map is nearly flat at its plane and the equation itself is ill-posed there: as many digits are lost as
-/// `sech^2 a` comes near `-1/c`.
+/// The inverse solves one scalar equation, `a + c tanh a = w . y + b`, monotone in `a`, by Newton's method. It starts on the side
+/// on which every step moves towards the root, and ends when rounding stops it (some 5 steps, at most 100); so the layer is
+/// [`Invertible`]. If `c` is near -1 the map is nearly flat at its plane and the equation is ill-posed there: it loses as many
+/// digits as `sech^2 a` comes near `-1/c`.
 ///
-/// `check` refuses `|w|^2 < 1e-200` and a `w . u` whose softplus is no normal number.
+/// `check` refuses `|w|^2 < 1e-200` and a `w . u` whose softplus is not a normal number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planar {
     /// The dimension.
     pub dim: usize,
 }
 
-/// Planar layers in a row: a teaching flow for low dimensions.
+/// Planar flow: a composition of planar layers, a teaching example for low dimensions.
 ///
 /// ```
 /// use mcsa::Family;
@@ -44,30 +44,30 @@ pub struct Planar {
 pub type PlanarFlow = Composed<Planar>;
 
 impl PlanarFlow {
-    /// So many planar layers around a location and scale.
+    /// Flow of `layers` planar layers, with a location and scale at the end.
     ///
     /// # Errors
-    /// If the dimension is zero.
+    /// If `dim` is zero.
     pub fn new(dim: usize, layers: usize) -> Result<Self, Error> {
         Self::of(dim, vec![Planar { dim }; layers])
     }
 }
 
-/// What the params say before any point is seen.
+/// Parameters of a layer, and quantities that do not depend on the point.
 struct Plane<'a> {
     w: &'a [f64],
     u: &'a [f64],
     b: f64,
     /// `u' = u + k w`.
     k: f64,
-    /// `w . u`, and the square of `w`.
+    /// `w . u`; the next field is `|w|^2`.
     s: f64,
     square: f64,
     /// `softplus(s) = 1 + c`.
     slope: f64,
 }
 
-/// What one point adds: `tanh a`, `sech^2 a` and the determinant.
+/// Quantities of one point: `tanh a`, `sech^2 a` and the determinant.
 struct Bend {
     t: f64,
     g: f64,
@@ -102,10 +102,10 @@ impl<'a> Plane<'a> {
         numeric::dot(self.u, v) + self.k * numeric::dot(self.w, v)
     }
 
-    /// The `a` with `a + c tanh a = target`.
+    /// Solution `a` of `a + c tanh a = target`.
     ///
-    /// On the right half line the left side is convex for `c < 0` and concave for `c > 0`: from the far end of the interval that holds the
-    /// root, Newton's iterates do not cross it.
+    /// For `a > 0` the left side is convex if `c < 0` and concave if `c > 0`: started at the far end of the interval that contains
+    /// the root, Newton's iterates do not cross it.
     fn solve(&self, target: f64) -> f64 {
         let (c, right) = (self.c(), target.abs());
         let mut a = (right - c).max(0.0);
@@ -121,11 +121,12 @@ impl<'a> Plane<'a> {
         a.copysign(target)
     }
 
-    /// Adds the gradient of `cotangent . f(x) + weight log |det|` at one point, and returns the factor of `w` in that of `x`.
+    /// Adds the gradient in the parameters of `cotangent . f(x) + weight log |det|` at one point, and returns its derivative in
+    /// `w . x`.
     fn add_gradient(&self, x: &[f64], cotangent: &[f64], weight: f64, gradient: &mut [f64]) -> f64 {
         let Bend { t, g, det } = self.bend(self.argument(x));
         let d_a = self.along(cotangent) * g - 2.0 * weight * self.c() * t * g / det;
-        // u' = u + k w with k = (c - s) / |w|^2; c also stands in the determinant.
+        // u' = u + k w with k = (c - s) / |w|^2; c enters the determinant too.
         let d_k = t * numeric::dot(cotangent, self.w);
         let d_c = weight * g / det + d_k / self.square;
         let d_s = d_c * Link::Softplus.derivative(self.s) - d_k / self.square;
@@ -165,7 +166,7 @@ impl Bijection for Planar {
         Ok(())
     }
 
-    /// A random direction, and `u` along it such that `u' = 0`.
+    /// A random `w`, and the multiple `u` of it for which `u' = 0`.
     fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
         let mut w = vec![0.0; self.dim];
         while numeric::dot(&w, &w) < 1e-6 {
@@ -236,7 +237,7 @@ impl Invertible for Planar {
         let points = x.chunks_exact(self.dim).zip(cotangents.chunks_exact_mut(self.dim));
         for ((x, cotangent), &weight) in points.zip(weights) {
             let Bend { t, g, det } = plane.bend(plane.argument(x));
-            // All that x is worth, then through the inverse of J^T = I + g w u'^T (Sherman & Morrison).
+            // The full cotangent of x, then multiplied by the inverse of J^T = I + g w u'^T (Sherman & Morrison).
             numeric::axpy(2.0 * weight * plane.c() * t * g / det, plane.w, cotangent);
             numeric::axpy(-g * plane.along(cotangent) / det, plane.w, cotangent);
             turned.iter_mut().zip(&*cotangent).for_each(|(turned, c)| *turned = -c);

@@ -1,29 +1,29 @@
-//! Radial flows.
+//! Radial flow.
 
 use mcsa::{Error, Stream};
 
 use super::{Bijection, Composed, Invertible};
 use crate::Link;
 
-/// A radial layer: it draws space towards a centre or pushes it away.
+/// Radial layer: it contracts space towards a centre or expands it.
 ///
 /// ```text
 /// y = x + beta' h (x - z0),   h = 1 / (alpha + r),   r = |x - z0|,   alpha = softplus(a),   beta' = -alpha + softplus(b)
 /// log |det dy/dx| = (d - 1) log(1 + beta' h) + log(1 + beta' h + beta' h' r),               params [z0; a; b]
 /// ```
-/// (Rezende & Mohamed 2015, eq. 14 and appendix A.2.) Since `beta' > -alpha`, it is a bijection at every lambda. With
-/// `e = softplus(b)` the two factors are `(r + e) / (alpha + r)` and `(r^2 + 2 alpha r + alpha e) / (alpha + r)^2`, which subtract
-/// nothing.
+/// (Rezende & Mohamed 2015, eq. 14 and appendix A.2.) Since `beta' > -alpha`, the map is a bijection at every lambda. With
+/// `e = softplus(b)` the two factors are `(r + e) / (alpha + r)` and `(r^2 + 2 alpha r + alpha e) / (alpha + r)^2`, without
+/// cancellation.
 ///
-/// The inverse is in closed form: the distance `s = |y - z0|` satisfies `s (alpha + r) = r (r + e)`, a quadratic in `r` with one root
-/// that is not negative. At `r = 0` the log-determinant has a kink; its slope there is taken as 0.
+/// The inverse has a closed form: the distance `s = |y - z0|` satisfies `s (alpha + r) = r (r + e)`, a quadratic in `r` with one
+/// nonnegative root. At `r = 0` the log-determinant has a kink; its slope there is taken as 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Radial {
     /// The dimension.
     pub dim: usize,
 }
 
-/// Radial layers in a row: a teaching flow for low dimensions.
+/// Radial flow: a composition of radial layers, a teaching example for low dimensions.
 ///
 /// ```
 /// use mcsa::Family;
@@ -34,10 +34,10 @@ pub struct Radial {
 pub type RadialFlow = Composed<Radial>;
 
 impl RadialFlow {
-    /// So many radial layers around a location and scale.
+    /// Flow of `layers` radial layers, with a location and scale at the end.
     ///
     /// # Errors
-    /// If the dimension is zero.
+    /// If `dim` is zero.
     pub fn new(dim: usize, layers: usize) -> Result<Self, Error> {
         Self::of(dim, vec![Radial { dim }; layers])
     }
@@ -67,12 +67,12 @@ impl<'a> Centre<'a> {
         square.sqrt()
     }
 
-    /// `1 + beta' h`, by which a point's distance is multiplied.
+    /// `1 + beta' h`, the ratio of the distances to the centre after and before.
     fn across(&self, r: f64) -> f64 {
         (r + self.e) / (self.alpha + r)
     }
 
-    /// `1 + beta' h + beta' h' r`, the derivative of the new distance.
+    /// `1 + beta' h + beta' h' r`, the derivative of the new distance in the old one.
     fn outward(&self, r: f64) -> f64 {
         self.quadratic(r) / (self.alpha + r) / (self.alpha + r)
     }
@@ -85,14 +85,14 @@ impl<'a> Centre<'a> {
         (self.z0.len() - 1) as f64 * self.across(r).ln() + self.outward(r).ln()
     }
 
-    /// The distance before, of the distance after.
+    /// Distance `r` before the map, from the distance `s` after it.
     fn solve(&self, s: f64) -> f64 {
         let gap = self.e - s;
         let root = gap.hypot(2.0 * (s * self.alpha).sqrt());
         if gap > 0.0 { 2.0 * s * self.alpha / (gap + root) } else { 0.5 * (root - gap) }
     }
 
-    /// The slopes of the log-determinant in `r`, `alpha` and `e`.
+    /// Derivatives of the log-determinant in `r`, `alpha` and `e`.
     fn log_det_slopes(&self, r: f64) -> [f64; 3] {
         let (others, sum, quadratic) = ((self.z0.len() - 1) as f64, self.alpha + r, self.quadratic(r));
         [
@@ -102,7 +102,7 @@ impl<'a> Centre<'a> {
         ]
     }
 
-    /// Adds the gradient of `cotangent . f(x) + weight log |det|` at one point; `pulled` becomes that in `x`.
+    /// Adds the gradient of `cotangent . f(x) + weight log |det|` at one point; its gradient in `x` is written to `pulled`.
     fn add_gradient(
         &self,
         x: &[f64],
@@ -148,7 +148,7 @@ impl Bijection for Radial {
         Link::Softplus.check(&params[self.dim..])
     }
 
-    /// A centre drawn from the standard normal, and `alpha = e = 1`.
+    /// The centre drawn from the standard normal, and `alpha = e = 1`.
     fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
         params.extend((0..self.dim).map(|_| stream.normal()));
         params.extend([1.0_f64.exp_m1().ln(); 2]);
@@ -225,7 +225,7 @@ impl Invertible for Radial {
                 cotangent[i] += slope * (x[i] - centre.z0[i]);
                 along += cotangent[i] * unit;
             }
-            // J is symmetric: `outward` along the ray, `across` in all other directions.
+            // J is symmetric: its eigenvalue is `outward` along the ray, `across` in all other directions.
             let ray = along / centre.outward(r) - along / across;
             for i in 0..self.dim {
                 cotangent[i] = cotangent[i] / across + ray * ((x[i] - centre.z0[i]) * inverse);

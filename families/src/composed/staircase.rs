@@ -1,4 +1,4 @@
-//! Matrices whose rows see ever more of their input.
+//! Staircase matrices: masked matrices whose rows read a growing number of leading inputs.
 
 use std::ops::Range;
 
@@ -7,20 +7,21 @@ use pulp::{Arch, NullaryFnOnce};
 const LANES: usize = 8;
 const PANEL: usize = 4;
 
-/// Rows of one width.
+/// Consecutive rows of equal width.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tread {
     pub(super) rows: Range<usize>,
-    /// Row `r` reads the first so many inputs.
+    /// Number of leading inputs that each row reads.
     pub(super) width: usize,
-    /// Where the first row is stored; the others follow.
+    /// Index of the first row's first weight; the other rows follow.
     pub(super) start: usize,
 }
 
-/// A matrix whose row `r` is zero after its first `width(r)` entries, which never become fewer; only these are stored, row by row.
+/// Matrix whose row `r` is zero after its first `width(r)` entries, with widths that do not decrease; only these entries are
+/// stored, row by row.
 ///
-/// The masks of autoregressive networks have this shape when units are sorted by what they may see, and then no product with a zero is
-/// made. What happens to a point does not depend on the others, nor on which treads are computed together.
+/// The masks of autoregressive networks have this shape when units are sorted by degree, and no product with a masked zero is
+/// computed. The arithmetic of one point does not depend on the others, nor on which treads are computed together.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Staircase {
     inputs: usize,
@@ -28,7 +29,7 @@ pub(super) struct Staircase {
 }
 
 impl Staircase {
-    /// From the number of rows and the width of each tread.
+    /// Matrix from the number of rows and the width of each tread.
     pub(super) fn new(inputs: usize, treads: impl Iterator<Item = (usize, usize)>) -> Self {
         let (mut row, mut start) = (0, 0);
         let treads = treads.map(|(rows, width)| {
@@ -47,18 +48,18 @@ impl Staircase {
         self.treads.last().map_or(0, |tread| tread.rows.end)
     }
 
-    /// Numbers stored.
+    /// Number of stored weights.
     pub(super) fn len(&self) -> usize {
         self.treads.last().map_or(0, |tread| tread.start + tread.rows.len() * tread.width)
     }
 
-    /// The weights of a row of a tread.
+    /// Indices of the weights of row `row`, which belongs to `tread`.
     pub(super) fn row(&self, tread: &Tread, row: usize) -> Range<usize> {
         let start = tread.start + (row - tread.rows.start) * tread.width;
         start..start + tread.width
     }
 
-    /// `y_j[r] = biases[r] + W_r . x_j` for the rows of some treads, and every point.
+    /// `y_j[r] = biases[r] + W_r . x_j` for the rows of `treads`, and every point `j`.
     pub(super) fn multiply(
         &self,
         treads: Range<usize>,
@@ -70,8 +71,8 @@ impl Staircase {
         Arch::new().dispatch(Multiply { stairs: self, treads, weights, biases, x, y });
     }
 
-    /// The way back, for the rows of some treads, the last first: `d_x_j += W^T d_y_j` and, in the order of `j`,
-    /// `d_weights += d_y_j x_j^T`, `d_biases += d_y_j`.
+    /// Reverse-mode derivative of [`multiply`](Self::multiply) for the rows of `treads`, the last first: `d_x_j += W^T d_y_j` and,
+    /// in the order of `j`, `d_weights += d_y_j x_j^T`, `d_biases += d_y_j`.
     #[expect(clippy::too_many_arguments, reason = "what went in, what comes back, and where it goes")]
     pub(super) fn pull(
         &self,
@@ -128,7 +129,7 @@ impl NullaryFnOnce for Multiply<'_> {
     }
 }
 
-/// Products with one vector, each in eight interleaved sums: the same bits for a row alone and in a panel.
+/// Dot products of rows with one vector, each as eight interleaved sums; a row has the same bits alone and in a panel.
 #[inline(always)]
 fn dots<const P: usize>(rows: [&[f64]; P], x: &[f64]) -> [f64; P] {
     let mut sums = [[0.0; LANES]; P];
@@ -207,7 +208,7 @@ mod tests {
         .collect()
     }
 
-    /// One coordinate has no one before it: there is nothing to read.
+    /// A single coordinate has none before it: the network reads no input.
     #[test]
     fn without_inputs_it_is_its_biases() {
         let stairs = Staircase::new(0, [(2, 0)].into_iter());
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(d_b, [4.0, 6.0]);
     }
 
-    /// Against the matrix with its zeros, and tread by tread with the bits of all at once.
+    /// Checked against the dense matrix with its zeros; computed tread by tread it has the bits of one call for all treads.
     #[test]
     fn it_is_a_matrix_with_zeros() {
         let stairs = Staircase::new(23, [(1, 0), (9, 5), (0, 7), (4, 8), (7, 23)].into_iter());

@@ -1,4 +1,4 @@
-//! A column has the same bits alone and in company.
+//! Laws of batching: every column of a batch has the bits that it has alone.
 
 use faer::Mat;
 use mcsa::{Columns, Family, Reparameterised};
@@ -9,11 +9,11 @@ use mcsa::law::same_bits;
 
 const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 
-/// `log_probs` and `add_scores` of a batch have the bits of one column after the other, for 0 to 13 columns
-/// with padding between them, a weight of zero among the weights, and a gradient that is not empty before.
+/// `log_probs` and `add_scores` of a batch are bit-identical to single-column calls, for 0 to 13 columns. A third of the weights is
+/// zero, and the gradient is not empty before the call.
 ///
 /// # Errors
-/// With the batch size and the column or param.
+/// If a bit differs; the failure names the batch size and the column or parameter.
 pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Verdict {
     const LAW: &str = "batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
@@ -38,10 +38,10 @@ pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// The same of `transport`, `add_slopes` and `add_pullbacks`.
+/// `transport`, `add_slopes` and `add_pullbacks` of a batch are bit-identical to single-column calls, for 0 to 13 columns.
 ///
 /// # Errors
-/// With the batch size and the coordinate or param.
+/// If a bit differs; the failure names the batch size and the coordinate or parameter.
 pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Verdict {
     const LAW: &str = "transport_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);

@@ -1,4 +1,4 @@
-//! A family at one lambda, under examination.
+//! Test case: a family at fixed parameters, with the settings of the laws.
 
 use faer::{Mat, MatRef};
 use mcsa::law::LeftOut;
@@ -6,11 +6,11 @@ use mcsa::{Columns, Error, Family, Seed, Stream};
 
 use super::{LAWS, Map};
 
-/// `knots(family, params, z, i)`: values of coordinate `i` at which the score has a kink or a jump on the line through `z` along that
-/// coordinate, in any order.
+/// Function `knots(family, params, z, i)`: values of coordinate `i` at which the score has a kink or a jump on the line through `z`
+/// along that coordinate, in any order.
 pub type Knots<F> = fn(&F, &[f64], &[f64], usize) -> Vec<f64>;
 
-/// A family at one lambda, under examination.
+/// Test case of the laws: a family at fixed parameters lambda, with settings.
 ///
 /// ```
 /// use mcsa_families::{MeanField, conformance::Case};
@@ -25,27 +25,28 @@ pub struct Case<F> {
     pub family: F,
     /// Lambda.
     pub params: Vec<f64>,
-    /// How quadrature covers the line; [`Map::SinhSinh`] for tails heavier than exponential.
+    /// Map of the line for quadrature; [`Map::SinhSinh`] for tails heavier than exponential.
     pub map: Map,
-    /// Where the points come from at which the laws are tried.
+    /// Seed of the points at which the laws are tested.
     pub seed: Seed,
-    /// Kinks and jumps of the score: quadrature splits there and differences keep away. In the plane, knots of the second coordinate
-    /// must not depend on the first.
+    /// Kinks and jumps of the score, at which quadrature splits and which differences avoid. In two dimensions the knots of the
+    /// second coordinate must not depend on the first.
     pub knots: Option<Knots<F>>,
-    /// The most draws that a law may take to see an error of one per cent in the scale of draws, or of 1e-3 in `log q`.
+    /// Largest number of draws with which a law may try to detect an error of one per cent in the scale of draws, or of 1e-3 in
+    /// `log q`.
     pub draws: usize,
     /// Laws that [`check`](super::check), [`report`](super::report) and [`suite!`](crate::suite) leave out.
     pub left_out: LeftOut,
 }
 
 impl<F> Case<F> {
-    /// With light tails, seed 1, no knots, at most 2^18 draws, and all laws.
+    /// Case with settings for light tails, seed 1, no knots, at most 2^18 draws, and all laws.
     pub fn new(family: F, params: Vec<f64>) -> Self {
         let (map, seed, left_out) = (Map::Sinh, Seed::new(1), LeftOut::default());
         Self { family, params, map, seed, knots: None, draws: 1 << 18, left_out }
     }
 
-    /// The same, with a score that has kinks or jumps.
+    /// This case for a score that has kinks or jumps, at `knots`.
     ///
     /// ```
     /// use mcsa_families::{MeanField, conformance::Case};
@@ -57,13 +58,13 @@ impl<F> Case<F> {
         Self { knots: Some(knots), ..self }
     }
 
-    /// The same, with at most this number of draws per law: fewer draws, less power.
+    /// This case with at most `draws` draws per law: fewer draws give less power.
     #[must_use]
     pub fn with_draws(self, draws: usize) -> Self {
         Self { draws, ..self }
     }
 
-    /// The same without one law, for a reason that is reported.
+    /// This case without one law, for a reason that the report repeats.
     ///
     /// ```
     /// use mcsa_families::{MeanField, conformance::Case};
@@ -79,13 +80,13 @@ impl<F> Case<F> {
         Ok(self)
     }
 
-    /// The same, integrated on another map of the line.
+    /// This case integrated on another map of the line.
     #[must_use]
     pub fn with_map(self, map: Map) -> Self {
         Self { map, ..self }
     }
 
-    /// The same, tried at other points.
+    /// This case with another seed, hence other points.
     #[must_use]
     pub fn with_seed(self, seed: Seed) -> Self {
         Self { seed, ..self }
@@ -97,7 +98,7 @@ impl<F> Case<F> {
 }
 
 impl<F: Family> Case<F> {
-    /// Lent memory, full of NaN.
+    /// Lent memory, filled with NaN.
     pub(super) fn work(&self, columns: usize) -> Vec<f64> {
         vec![f64::NAN; self.family.work_len(columns)]
     }
@@ -108,7 +109,7 @@ impl<F: Family> Case<F> {
         log_q
     }
 
-    /// The score of each column.
+    /// The score at each column of `z`.
     pub(super) fn scores(&self, z: MatRef<'_, f64>) -> Vec<Vec<f64>> {
         (0..z.ncols())
             .map(|j| {
@@ -120,7 +121,7 @@ impl<F: Family> Case<F> {
             .collect()
     }
 
-    /// Draws by one lane, and their log densities.
+    /// Draws of one lane, and their log densities.
     pub(super) fn draw(&self, columns: usize, stream: &mut Stream) -> (Mat<f64>, Vec<f64>) {
         let mut z = Mat::full(self.family.dim(), columns, f64::NAN);
         let mut log_q = vec![f64::NAN; columns];
@@ -129,7 +130,7 @@ impl<F: Family> Case<F> {
         (z, log_q)
     }
 
-    /// Points to try the laws at: draws, every second one moved half as far again from the origin, and all off the knots.
+    /// Points at which the laws are tested: draws, every second one multiplied by 1.5, all at a distance from the knots.
     pub(super) fn points(&self, columns: usize) -> Mat<f64> {
         let (z, _) = self.draw(columns, &mut self.stream("points"));
         let mut z =
@@ -154,14 +155,14 @@ impl<F: Family> Case<F> {
         knots
     }
 
-    /// Median and interquartile range of 1025 draws, coordinate by coordinate.
+    /// Median and interquartile range of each coordinate, over 1025 draws.
     pub(super) fn spreads(&self) -> Vec<(f64, f64)> {
         let (z, _) = self.draw(1025, &mut self.stream("spread"));
         (0..z.nrows()).map(|i| spread((0..z.ncols()).map(|j| z[(i, j)]).collect())).collect()
     }
 }
 
-/// Median and interquartile range; a range of one where it is none.
+/// Median and interquartile range; the range is replaced by one if it is not positive and finite.
 pub(super) fn spread(mut values: Vec<f64>) -> (f64, f64) {
     values.sort_by(f64::total_cmp);
     let at = |share: usize| values[share * (values.len() - 1) / 4];
@@ -169,7 +170,7 @@ pub(super) fn spread(mut values: Vec<f64>) -> (f64, f64) {
     (at(2), if width > 0.0 && width.is_finite() { width } else { 1.0 })
 }
 
-/// The point nearest to `x` that keeps `margin`, or a quarter of the gap between two knots, from all knots (which are sorted).
+/// The point nearest to `x` whose distance to every knot (sorted) is at least `margin`, or a quarter of the gap between two knots.
 fn away(x: f64, knots: &[f64], margin: f64) -> f64 {
     let above = knots.partition_point(|&knot| knot <= x);
     let (low, high) = (above.checked_sub(1).map(|k| knots[k]), knots.get(above).copied());
@@ -178,7 +179,7 @@ fn away(x: f64, knots: &[f64], margin: f64) -> f64 {
     high.map_or(x, |high| x.min(high - margin))
 }
 
-/// Standard normals, as a matrix.
+/// Matrix of standard normals.
 pub(super) fn normals(rows: usize, columns: usize, stream: &mut Stream) -> Mat<f64> {
     Mat::from_fn(rows, columns, |_, _| stream.normal())
 }

@@ -1,4 +1,4 @@
-//! Derivatives, against differences.
+//! Laws of derivatives, by comparison with extrapolated finite differences.
 
 use faer::Mat;
 use mcsa::{Columns, Family, Reparameterised, Stream};
@@ -9,8 +9,8 @@ use super::{Case, Failure, Verdict};
 const ROWS: usize = 12;
 const DEGREE: usize = 6;
 
-/// `f'(0)` and an estimate of its error: central differences at steps `h, h/2, ..`, extrapolated to zero
-/// (Ridders 1982). The entry that differs least from its two parents wins.
+/// `f'(0)` and an estimate of its error, from central differences at steps `h, h/2, ..` by Richardson extrapolation (Ridders 1982).
+/// The table entry that differs least from its two parents is chosen.
 fn slope(differences: &[f64; ROWS]) -> (f64, f64) {
     let mut parents = [0.0; DEGREE];
     let (mut best, mut error) = (f64::NAN, f64::INFINITY);
@@ -31,7 +31,7 @@ fn slope(differences: &[f64; ROWS]) -> (f64, f64) {
     (best, error)
 }
 
-/// Compares a derivative with what differences say of it.
+/// Compares a derivative with its extrapolated differences.
 fn equals_slope(
     law: &'static str,
     place: impl Fn() -> String,
@@ -49,13 +49,13 @@ fn equals_slope(
     Err(Failure::new(law, place(), expected, format!("{found:e}")))
 }
 
-/// A direction in the space of params, with its name.
+/// A direction in parameter space, with its name for messages.
 struct Direction {
     name: String,
     v: Vec<f64>,
 }
 
-/// Every coordinate if there are few, else some; and a few directions that mix all.
+/// Every coordinate direction of at most 48 parameters, else 16 random ones; and three directions that mix all parameters.
 fn directions(num_params: usize, stream: &mut Stream) -> Vec<Direction> {
     let chosen: Vec<usize> = if num_params <= 48 {
         (0..num_params).collect()
@@ -75,7 +75,7 @@ fn directions(num_params: usize, stream: &mut Stream) -> Vec<Direction> {
     all
 }
 
-/// Compares `gradients[j] . v` with the slope of `values(params + t v)[j]` at `t = 0`.
+/// Compares `gradients[j] . v` with the derivative of `values(params + t v)[j]` at `t = 0`, for several directions `v`.
 pub(super) fn compare<F>(
     law: &'static str,
     case: &Case<F>,
@@ -115,11 +115,11 @@ pub(super) fn compare<F>(
 /// `add_score` is the gradient of `log_prob` in lambda, at five points.
 ///
 /// Central differences with steps 1/8, 1/16, .., 2^-14, extrapolated; the tolerance is ten times the
-/// extrapolation's own estimate of its error plus 1e-9, relative to a slope above one. Of more than 48 params,
-/// 16 are tried alone and all together in 3 mixed directions.
+/// extrapolation's own estimate of its error plus 1e-9, relative to a derivative above one. Of more than 48 parameters,
+/// 16 are tested alone, and all together in 3 mixed directions.
 ///
 /// # Errors
-/// With the param, and the slope found by differences.
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Verdict {
     let z = case.points(5);
     let admits = |params: &[f64]| case.family.check(params).is_ok();
@@ -127,11 +127,11 @@ pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Verdict {
     compare("score_is_gradient", case, admits, &scores, |params| case.log_probs(params, z.as_ref()))
 }
 
-/// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five noises; as
+/// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five draws of the noise; method as in
 /// [`score_is_gradient`].
 ///
 /// # Errors
-/// With the param, and the slope found by differences.
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
     let family = &case.family;
     let mut stream = case.stream("pullback");
@@ -155,11 +155,11 @@ pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
     })
 }
 
-/// `add_slopes` is the gradient of `log_prob` in the point, at five points: weight and what was there before are
-/// respected. Tolerances as in [`score_is_gradient`]; at most 16 coordinates are tried.
+/// `add_slopes` adds `weight` times the gradient of `log_prob` in the point, at five points, to the existing values. Tolerances as
+/// in [`score_is_gradient`]; at most 16 coordinates are tested.
 ///
 /// # Errors
-/// With the column and coordinate, and the slope found by differences.
+/// If a derivative differs; the failure names the column, the coordinate and the derivative by differences.
 pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
     const LAW: &str = "slope_is_gradient";
     let (family, params) = (&case.family, &case.params);
@@ -184,11 +184,10 @@ pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// `add_entropy_gradient` is the gradient of `entropy`; as [`score_is_gradient`]. Weight and what was there
-/// before are respected.
+/// `add_entropy_gradient` adds `weight` times the gradient of `entropy` to the existing values; method as in [`score_is_gradient`].
 ///
 /// # Errors
-/// With the param, and the slope found by differences.
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Verdict {
     let family = &case.family;
     let mut gradient = vec![1.0; family.num_params()];

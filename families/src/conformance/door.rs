@@ -1,14 +1,14 @@
-//! What does not come in.
+//! Law of argument checks: invalid parameters are refused.
 
 use mcsa::Family;
 
 use super::{Case, Failure, Verdict};
 
-/// `check` admits the params of the case and refuses others: too short, too long, or with a NaN or an infinity
-/// anywhere (of more than 64 positions, 64 are tried).
+/// `check` admits the parameters of the case and refuses invalid ones: too short, too long, or with a NaN or an infinity
+/// at any position (of more than 64 positions, 64 are tested).
 ///
 /// # Errors
-/// With what was let in.
+/// If `check` refuses the parameters of the case or admits invalid ones; the failure names them.
 pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Verdict {
     const LAW: &str = "bad_params_are_refused";
     let mut params = case.params.clone();

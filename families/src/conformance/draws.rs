@@ -1,4 +1,4 @@
-//! Laws of what is drawn.
+//! Laws of draws: their densities, their lanes, their distribution, and reflections.
 
 use faer::{Mat, MatRef};
 use mcsa::{Columns, Family, Reparameterised};
@@ -6,10 +6,10 @@ use mcsa::{Columns, Family, Reparameterised};
 use super::{Case, Verdict};
 use mcsa::law::{near, same_bits};
 
-/// `sample_into` returns the `log_probs` of what it drew, within 1e-10 of its size (above one).
+/// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
 ///
 /// # Errors
-/// With the column.
+/// If a density differs; the failure names the column.
 pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Verdict {
     let (z, log_q) = case.draw(32, &mut case.stream("density"));
     let again = case.log_probs(&case.params, z.as_ref());
@@ -20,10 +20,10 @@ pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// With `c` columns and `l` lanes, lane `j` draws columns `j c/l ..` in order, with the bits it has alone.
+/// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l` in order, with the bits of single draws.
 ///
 /// # Errors
-/// With the number of lanes and the column.
+/// If a bit differs; the failure names the number of lanes and the column.
 pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Verdict {
     const LAW: &str = "lanes_draw_their_columns";
     let (family, columns) = (&case.family, 12);
@@ -45,21 +45,21 @@ pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// The mean score of draws is zero within 6 standard errors, param by param: false alarm 2e-9 each.
+/// The mean score of draws is zero within 6 standard errors, for each parameter: false alarm 2e-9 each.
 ///
-/// 16384 draws; 1024 if there are more than 64 params.
+/// 16384 draws; 1024 if there are more than 64 parameters.
 ///
 /// # Errors
-/// With the param.
+/// If a mean differs from zero; the failure names the parameter.
 pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Verdict {
     let (z, _) = case.draw(count(case), &mut case.stream("follow"));
     mean_score_is_zero("draws_follow_the_density", case, z.as_ref())
 }
 
-/// The same of transported noise.
+/// The mean score of transported noise is zero, as in [`draws_follow_the_density`].
 ///
 /// # Errors
-/// With the param.
+/// If a mean differs from zero; the failure names the parameter.
 pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Verdict {
     let (family, columns) = (&case.family, count(case));
     let mut noise = Mat::full(family.noise_dim(), columns, f64::NAN);
@@ -73,7 +73,7 @@ fn count<F: Family>(case: &Case<F>) -> usize {
     if case.family.num_params() <= 64 { 16_384 } else { 1024 }
 }
 
-/// What a mean of scores that should all be zero may be: in dimension 0 there is no standard error to speak of.
+/// Tolerance for means of scores that are all zero up to rounding, so that their standard error is zero or meaningless.
 const ROUNDING: f64 = 1e-14;
 
 fn mean_score_is_zero<F: Family>(law: &'static str, case: &Case<F>, z: MatRef<'_, f64>) -> Verdict {
@@ -89,7 +89,7 @@ fn mean_score_is_zero<F: Family>(law: &'static str, case: &Case<F>, z: MatRef<'_
     Ok(())
 }
 
-/// The mean, and its standard error.
+/// Mean and its standard error.
 pub(super) fn mean(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -97,11 +97,11 @@ pub(super) fn mean(values: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Where a family has a mirror, the image is as likely as the point, and the image of the image is the point, within
-/// 1e-10 of their size (above one).
+/// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point, both
+/// within 1e-10 of their size (above one).
 ///
 /// # Errors
-/// With the column.
+/// If a density or a coordinate differs; the failure names the column.
 pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Verdict {
     const LAW: &str = "reflection_keeps_the_density";
     let z = case.points(8);

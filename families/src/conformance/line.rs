@@ -1,6 +1,6 @@
-//! Densities on a line, known at nodes: their logarithm is linear between nodes.
+//! Piecewise log-linear densities on a line.
 
-/// A normalised density whose logarithm is linear between nodes, and `-inf` beyond the last.
+/// Normalised density whose logarithm is linear between nodes, and `-inf` outside them.
 pub(super) struct Line {
     nodes: Vec<f64>,
     logs: Vec<f64>,
@@ -8,7 +8,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The density proportional to `exp(logs)` at `nodes`, which ascend. `None` if there is no mass, or no end of it.
+    /// Density proportional to `exp(logs)` at ascending `nodes`. `None` if the mass is zero or infinite.
     pub(super) fn new(nodes: Vec<f64>, mut logs: Vec<f64>) -> Option<Self> {
         let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !top.is_finite() {
@@ -30,7 +30,7 @@ impl Line {
         Some(Self { nodes, logs, below })
     }
 
-    /// The mean of densities with the same nodes.
+    /// Mean of densities with the same nodes.
     pub(super) fn average(lines: &[Self]) -> Option<Self> {
         let nodes = lines.first()?.nodes.clone();
         let mean = |k: usize| lines.iter().map(|line| line.logs[k].exp()).sum::<f64>().ln();
@@ -47,7 +47,7 @@ impl Line {
         self.logs[k - 1] + share * (self.logs[k] - self.logs[k - 1])
     }
 
-    /// The point below which the share `u` of the mass lies.
+    /// Quantile function: the point below which the mass is `u`.
     pub(super) fn quantile(&self, u: f64) -> f64 {
         let k = self.below.partition_point(|&below| below <= u).clamp(1, self.nodes.len() - 1);
         let rest = (u - self.below[k - 1]) / (self.below[k] - self.below[k - 1]);
@@ -63,7 +63,7 @@ impl Line {
     }
 }
 
-/// The integral of an exponential between two nodes; none where it meets `-inf`.
+/// Integral of a log-linear function between two nodes; 0 if its logarithm is `-inf` at a node.
 fn mass(width: f64, left: f64, right: f64) -> f64 {
     let (low, high) = (left.min(right), left.max(right));
     if low == f64::NEG_INFINITY {
@@ -83,7 +83,7 @@ mod tests {
         Line::new(nodes, logs).expect("some mass")
     }
 
-    /// An exponential is exact; quantiles invert masses; a gap of the support has no mass.
+    /// An exponential density is exact; quantiles invert the distribution function; a gap in the support has no mass.
     #[test]
     fn exponentials_are_exact() {
         let line = Line::new(vec![0.0, 0.5, 40.0], vec![3.0, 2.0, -77.0]).expect("some mass");

@@ -1,13 +1,13 @@
-//! No allocation once warm.
+//! Laws of memory: no allocation in a warm call.
 
 use faer::Mat;
 use mcsa::{Family, Reparameterised};
 
 use super::{Case, Failure, Verdict};
 
-/// Runs a closure and says how often it allocated.
+/// Function that runs a closure and returns its number of allocations.
 ///
-/// Only a binary can install an allocator, so the caller brings one; the crate `allocation-counter` has it:
+/// Only a binary can install an allocator, so the caller provides the meter; the crate `allocation-counter` has one:
 /// `|call| allocation_counter::measure(call).count_total`.
 pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
 
@@ -24,10 +24,10 @@ pub(super) fn silent(
     }
 }
 
-/// The verbs of a family, on lent memory, allocate nothing; nor does `check`.
+/// `log_probs`, `add_scores`, `sample_into` and `check` allocate nothing.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If a method allocates; the failure names the method and the number of allocations.
 pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
     const LAW: &str = "allocates_nothing";
     let (family, params, columns) = (&case.family, &case.params, 4);
@@ -47,10 +47,10 @@ pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Verdict
     })
 }
 
-/// The same of the verbs of a reparameterised family.
+/// The methods of a reparameterised family allocate nothing.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If a method allocates; the failure names the method and the number of allocations.
 pub fn transport_allocates_nothing<F: Reparameterised>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
     const LAW: &str = "transport_allocates_nothing";
     let (family, params, columns) = (&case.family, &case.params, 4);

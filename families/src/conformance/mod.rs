@@ -1,7 +1,7 @@
-//! The laws every family keeps, as functions that say where one is broken.
+//! Conformance suite: the laws of every family, as functions that return a verdict.
 //!
-//! A [`Family`](mcsa::Family) of yours is checked like ours: put it at some params into a [`Case`] and call
-//! [`check`], or let [`suite!`](crate::suite) write one test per law. A law returns [`Failure`] instead of
+//! To check a [`Family`](mcsa::Family) of your own, put it at some parameters into a [`Case`] and call
+//! [`check`], or let [`suite!`](crate::suite) write one test per law. A law that does not hold returns a [`Failure`] instead of
 //! panicking, so that a test can also demand that a wrong family fails.
 //!
 //! ```
@@ -12,29 +12,30 @@
 //! # Ok::<(), mcsa::Error>(())
 //! ```
 //!
-//! | law | how | tolerance |
+//! | law | method | tolerance |
 //! |---|---|---|
-//! | [`work_is_enough`] | each verb on exactly the memory that `work_len` claims | no panic |
+//! | [`work_is_enough`] | each method on exactly the memory that `work_len` claims | no panic |
 //! | [`density_integrates_to_one`], [`scores_have_mean_zero`] | quadrature, d = 1, 2 | 1e-9 |
-//! | [`density_is_normalised`] | bridge sampling against a reference density, any d but 1, 2 | 5 standard errors: 6e-7; finds 1e-3 where it says so |
-//! | [`draws_have_their_scale`] | importance identity, any d | 5 standard errors: 6e-7; finds 1 % |
+//! | [`density_is_normalised`] | bridge sampling against a reference density, any d but 1, 2 | 5 standard errors: 6e-7; detects 1e-3 if its power says so |
+//! | [`draws_have_their_scale`] | importance identity, any d | 5 standard errors: 6e-7; detects 1 % |
 //! | [`score_is_gradient`] | extrapolated differences | ten times their own error estimate, + 1e-9 |
-//! | [`draws_know_their_density`] | `log_probs` of what was drawn | 1e-10 |
-//! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per param |
+//! | [`draws_know_their_density`] | `log_probs` of draws | 1e-10 |
+//! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per parameter |
 //! | [`reflection_keeps_the_density`] | points and their images | 1e-10 |
 //! | [`lanes_draw_their_columns`], [`batch_equals_columns`] | one column at a time | bit for bit |
 //! | [`bad_params_are_refused`] | length, NaN, infinities | - |
 //! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
 //!
-//! Those of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
+//! The further laws of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
 //! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`], [`transport_has_its_scale`],
 //! [`transport_batch_equals_columns`], [`transport_work_is_enough`] and [`transport_allocates_nothing`].
 //!
-//! Those of a [`Pushforward`](mcsa::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
-//! [`push_batch_equals_columns`], [`push_work_is_enough`] and [`push_allocates_nothing`]; if it is a family too, [`push_knows_its_density`].
+//! The laws of a [`Pushforward`](mcsa::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
+//! [`push_batch_equals_columns`], [`push_work_is_enough`] and [`push_allocates_nothing`]; if it is a family too,
+//! [`push_knows_its_density`].
 //!
-//! [`report`] also returns the power of the statistical laws: the size of error that each would have seen with probability 0.9. Both
-//! depend on the family and on [`Case::draws`]:
+//! [`report`] also returns the power of the statistical laws: the size of the error that each detects with probability 0.9. The
+//! power depends on the family and on [`Case::draws`]:
 //!
 //! ```
 //! # use mcsa_families::{MeanField, conformance::{Case, report}};
@@ -42,10 +43,10 @@
 //! assert!(report.powers.iter().all(|power| power.size <= if power.law == "density_is_normalised" { 1e-3 } else { 0.011 }));
 //! ```
 //!
-//! A score with kinks or jumps (Laplace, splines) needs [`Case::with_knots`]; a law that a family cannot obey is left out by name and
-//! with a reason, [`Case::without`].
+//! A score with kinks or jumps (Laplace, splines) needs [`Case::with_knots`]; a law that a family cannot satisfy is left out by
+//! name and with a reason, [`Case::without`].
 //!
-//! Lent memory is filled with NaN before every call: a family that reads what it did not write is found out.
+//! Lent memory is filled with NaN before every call, which detects a family that reads memory before it writes it.
 
 mod batch;
 mod case;

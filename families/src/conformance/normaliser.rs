@@ -1,4 +1,4 @@
-//! The normaliser of a density, by bridge sampling against a reference.
+//! Law of the normalising constant, by bridge sampling against a reference density.
 
 use faer::{Mat, MatRef};
 use mcsa::law::{ACCEPTED, DETECTED, Power, near};
@@ -7,29 +7,30 @@ use mcsa::{Columns, ColumnsMut, Family, Stream};
 use super::reference::Reference;
 use super::{Case, Failure};
 
-/// The error of the log normaliser that is to be seen with probability 0.9.
+/// Error of the log normaliser that the law tries to detect with probability 0.9.
 const SOUGHT: f64 = 1e-3;
 const ROUNDING: f64 = 1e-9;
 const BATCH: usize = 1024;
 const PILOT: usize = 512;
-/// The least effective number of terms behind a mean that is believed.
+/// Least effective number of terms of a mean for the law to use it.
 const TERMS: f64 = 200.0;
 
-/// `int q = 1`, in any dimension, by bridge sampling (Bennett 1976; Meng and Wong 1996) between draws of the family and of a reference
-/// density `r` of the suite's own:
+/// `int q = 1`, in any dimension, by bridge sampling (Bennett 1976; Meng and Wong 1996) between draws of the family and of a
+/// normalised reference density `r`:
 ///
 /// ```text
 /// int q = E_r[ q / (q + r) ] / E_q[ r / (q + r) ].
 /// ```
 ///
-/// `r` has the shape of `q` along lines, or along rays from the mode, and a normaliser computed on a line; for independent coordinates,
-/// Gaussians and multivariate t it equals `q` up to interpolation, and the estimate has next to no variance. Elsewhere draws are added
-/// until an error of 1e-3 is seen with probability 0.9, or an eighth of [`Case::draws`] is taken; the power says what was reached. False
-/// alarm 6e-7. Nothing is claimed where the two hardly overlap, nor in one and two dimensions, where
-/// [`density_integrates_to_one`](super::density_integrates_to_one) knows the integral to 1e-9, unless that law is left out.
+/// `r` has the shape of `q` along lines, or along rays from the mode, and a normaliser computed on a line. For independent
+/// coordinates, Gaussians and multivariate t it equals `q` up to interpolation, and the estimate has almost no variance. Elsewhere
+/// draws are added until an error of 1e-3 is detected with probability 0.9, or an eighth of [`Case::draws`] is taken; the returned
+/// power states the size that is detected. False alarm 6e-7. If the two densities hardly overlap, the law holds without a test
+/// (infinite power size). In one and two dimensions [`density_integrates_to_one`](super::density_integrates_to_one) computes the
+/// integral to 1e-9, and this law is skipped unless that law is left out.
 ///
 /// # Errors
-/// With the log normaliser found.
+/// If the log normaliser differs from zero; the failure names it.
 pub fn density_is_normalised<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     const LAW: &str = "density_is_normalised";
     let dim = case.family.dim();
@@ -67,7 +68,7 @@ pub fn density_is_normalised<F: Family>(case: &Case<F>) -> Result<Option<Power>,
     }
 }
 
-/// The two means whose ratio is the integral of `q`.
+/// Bridge sampling estimate: the two means whose ratio is the integral of `q`.
 #[derive(Default)]
 struct Bridge {
     of_r: Mean,
@@ -75,7 +76,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// Adds draws of the family, and draws of the reference in the same number.
+    /// Adds draws of the family, and as many draws of the reference.
     fn add<F: Family>(
         &mut self,
         case: &Case<F>,
@@ -93,13 +94,13 @@ impl Bridge {
         }
     }
 
-    /// The standard error of the logarithm of the ratio.
+    /// Standard error of the logarithm of the ratio.
     fn error(&self) -> f64 {
         self.of_r.relative_error().hypot(self.of_q.relative_error())
     }
 }
 
-/// A mean of numbers that are not negative.
+/// Mean of nonnegative numbers, with its uncertainty.
 #[derive(Default)]
 struct Mean {
     count: f64,
@@ -118,7 +119,7 @@ impl Mean {
         self.sum / self.count
     }
 
-    /// The number of equal terms that would be as uncertain.
+    /// Effective number of terms, `(sum x)^2 / sum x^2`.
     fn terms(&self) -> f64 {
         self.sum * self.sum / self.squares
     }

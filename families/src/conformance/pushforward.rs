@@ -1,4 +1,4 @@
-//! Laws of what is known by how it is drawn.
+//! Laws of pushforwards: gradients, densities, batches and memory.
 
 use faer::{Mat, MatRef};
 use mcsa::{Columns, Family, Pushforward};
@@ -12,7 +12,7 @@ use mcsa::law::{near, same_bits};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
 
-/// Lent memory, full of NaN.
+/// Lent memory, filled with NaN.
 fn work<F: Pushforward>(case: &Case<F>, columns: usize) -> Vec<f64> {
     vec![f64::NAN; case.family.work_len(columns)]
 }
@@ -31,10 +31,10 @@ fn push<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) 
 }
 
 /// `add_push_gradients` is the gradient in lambda of `cotangent . t(lambda, eps) + weight log q(t(lambda, eps))`, at five
-/// noises, with both terms together and each alone; as [`score_is_gradient`](super::score_is_gradient).
+/// draws of the noise, for both terms together and each alone; method as in [`score_is_gradient`](super::score_is_gradient).
 ///
 /// # Errors
-/// With the param, and the slope found by differences.
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Verdict {
     let family = &case.family;
     let noise = noise(case, 5);
@@ -61,7 +61,7 @@ pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// `log q(t(lambda, eps)) + ln |det dt/deps|` of each noise, with the determinant by central differences of step 1e-5.
+/// `log q(t(lambda, eps)) + ln |det dt/deps|` at each noise, with the determinant by central differences of step 1e-5.
 fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) -> Vec<f64> {
     const STEP: f64 = 1e-5;
     let (_, mut log_density) = push(case, params, noise);
@@ -84,18 +84,19 @@ fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatR
     log_density
 }
 
-/// `push` knows the density of what it writes: by the change of variables,
+/// The log density that `push` writes is that of its points: by the change of variables,
 ///
 /// ```text
 /// log q(t(lambda, eps)) + ln |det dt/deps| = log r(eps)
 /// ```
-/// is one function of the noise at this lambda and at another (1e-6), even in it (1e-6), and the density of the noise that is
-/// drawn: over draws `E[s(eps) / r(eps)] = 1` for a narrower Gaussian `s`, within 6 standard errors of 2048 (2e-9).
+/// is a function of the noise alone: equal at this lambda and at another (1e-6), even in the noise (1e-6), and the log density of
+/// the noise that is drawn: `E[s(eps) / r(eps)] = 1` over draws for a narrower Gaussian `s`, within 6 standard errors of 2048 draws
+/// (2e-9).
 ///
-/// Nothing is claimed where noise and point have other dimensions.
+/// If noise and point have different dimensions, the law holds without a test.
 ///
 /// # Errors
-/// With the noise.
+/// If a number differs; the failure names the noise.
 pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Verdict {
     const LAW: &str = "push_follows_the_density";
     const SCALE: f64 = 0.8;
@@ -133,11 +134,11 @@ pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Verdict {
     near(LAW, || "mean of s / r over the noise".into(), mean, 1.0, 6.0 * error + 1e-6)
 }
 
-/// `push` and `add_push_gradients` of a batch have the bits of one column after the other, for 0 to 29 columns, and
+/// `push` and `add_push_gradients` of a batch are bit-identical to single-column calls, for 0 to 29 columns, and
 /// lanes draw the noise of their columns in order.
 ///
 /// # Errors
-/// With the batch size and the coordinate or param.
+/// If a bit differs; the failure names the batch size and the coordinate or parameter.
 pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Verdict {
     const LAW: &str = "push_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
@@ -178,10 +179,10 @@ pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// What is pushed, judged as a family: the same log density within 1e-10 of its size (above one).
+/// A pushforward that is also a family has the same log density in both roles, within 1e-10 of its size (above one).
 ///
 /// # Errors
-/// With the column, or the number the two disagree about.
+/// If dimension, number of parameters or a log density differs; the failure names the numbers, or the column.
 pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Verdict {
     const LAW: &str = "push_knows_its_density";
     let family = &case.family;
@@ -199,10 +200,10 @@ pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Verdic
     Ok(())
 }
 
-/// The verbs of a pushforward, on lent memory, allocate nothing.
+/// The methods of a pushforward, and `check`, allocate nothing.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If a method allocates; the failure names the method and the number of allocations.
 pub fn push_allocates_nothing<F: Pushforward>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
     const LAW: &str = "push_allocates_nothing";
     let (family, params, columns) = (&case.family, &case.params, 4);

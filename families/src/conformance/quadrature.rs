@@ -1,25 +1,25 @@
-//! Integrals over the line and the plane.
+//! Quadrature on the line and in the plane: the trapezoidal rule with a change of variables.
 
 use faer::Mat;
 use mcsa::Family;
 
 use super::Case;
 
-/// How the trapezoidal rule covers a line: equal steps of `t`, `z = centre + width * map(t)`.
+/// Change of variables of the trapezoidal rule on a line: equal steps of `t`, `z = centre + width * map(t)`.
 ///
-/// The rule converges geometrically for analytic integrands that vanish at both ends (Takahasi & Mori 1974),
-/// and a map takes care of the ends. Centre and width are the median and the interquartile range of draws.
+/// The rule converges geometrically for analytic integrands that vanish at both ends (Takahasi & Mori 1974);
+/// the map makes the integrand vanish there. Centre and width are the median and the interquartile range of draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Map {
-    /// `sinh t`: tails at least exponential.
+    /// `sinh t`, for tails that fall at least exponentially.
     #[default]
     Sinh,
-    /// `sinh(pi/2 sinh t)`: tails like a power, as those of Student or Cauchy.
+    /// `sinh(pi/2 sinh t)`, for tails that fall like a power, such as Student's or Cauchy's.
     SinhSinh,
 }
 
 impl Map {
-    /// Where the map stops: `sinh 6` is 200 widths; `sinh(pi/2 sinh 5)` is 10^50 widths.
+    /// Largest `t`: `sinh 6` is 200 widths; `sinh(pi/2 sinh 5)` is 10^50 widths.
     fn reach(self) -> f64 {
         match self {
             Self::Sinh => 6.0,
@@ -27,7 +27,7 @@ impl Map {
         }
     }
 
-    /// The image of `t` and the logarithm of the slope there.
+    /// The image of `t` and the logarithm of the derivative there.
     fn at(self, t: f64) -> (f64, f64) {
         match self {
             Self::Sinh => (t.sinh(), t.cosh().ln()),
@@ -39,8 +39,8 @@ impl Map {
     }
 }
 
-/// The nodes of one axis: points and logarithms of weights. Between knots, and beyond the last on either side, double exponential maps
-/// put the ends of pieces where the rule does not mind a kink.
+/// Nodes of one axis: points and log weights. With knots the line is divided at them, and double exponential maps make each piece,
+/// also the unbounded ones, insensitive to kinks at its ends.
 fn axis(map: Map, (centre, width): (f64, f64), step: f64, knots: &[f64]) -> Vec<(f64, f64)> {
     if let (Some(&low), Some(&high)) = (knots.first(), knots.last()) {
         let mut nodes = Vec::new();
@@ -74,13 +74,13 @@ fn steps(reach: f64, step: f64) -> impl Iterator<Item = f64> {
     (-count..=count).map(move |k| k as f64 * step)
 }
 
-/// `pi/2 sinh t`, and the logarithm of its slope.
+/// `pi/2 sinh t`, and the logarithm of its derivative.
 fn double_exponential(t: f64) -> (f64, f64) {
     let half = std::f64::consts::FRAC_PI_2;
     (half * t.sinh(), (half * t.cosh()).ln())
 }
 
-/// Integrals against `q`, and how much the last halving of the step changed them.
+/// Integrals against `q`, and their change at the last halving of the step.
 pub(super) struct Totals {
     pub(super) mass: f64,
     pub(super) surprise: f64,
@@ -88,9 +88,10 @@ pub(super) struct Totals {
     pub(super) change: f64,
 }
 
-/// `[E 1, E -log q, E score]` in dimension one or two; `None` elsewhere.
+/// Mass, mean of `-log q` and mean score under `q` in dimension one or two; `None` in other dimensions.
 ///
-/// The step is halved until nothing changes by more than 1e-11 of its size, at most to 1/512 (1-D) or 1/64 (2-D; with knots 1/32).
+/// The step is halved until no integral changes by more than 1e-11 of its size, at most to 1/512 (1-D) or 1/64 (2-D; with knots
+/// 1/32).
 pub(super) fn totals<F: Family>(case: &Case<F>) -> Option<Totals> {
     let dim = case.family.dim();
     let finest = match dim {
@@ -141,7 +142,7 @@ fn at_step<F: Family>(case: &Case<F>, lines: &[(f64, f64)], step: f64) -> Totals
         weights.clear();
         for j in 0..first.len() {
             let weight = (log_q[j] + first[j].1 + log_y).exp();
-            // A point of no mass has no score to speak of: it may have overflowed.
+            // The score of a point of zero weight may have overflowed: such points are left out.
             if weight != 0.0 {
                 totals.mass += weight;
                 totals.surprise -= weight * log_q[j];

@@ -1,4 +1,4 @@
-//! Reference densities near a family's: normalised by code that shares nothing with the family's.
+//! Normalised reference densities close to a family's, computed without the family's normaliser.
 
 use faer::linalg::solvers::DenseSolveCore;
 use faer::{Mat, MatRef, Side};
@@ -9,28 +9,28 @@ use super::Case;
 use super::case::spread;
 use super::line::Line;
 
-/// Nodes of a line are `1/32` apart on the map's axis, up to 5 on either side.
+/// Nodes of a line: spacing `1/32` on the axis of the map, up to 5 on either side.
 const NODES: i32 = 160;
 const STEP: f64 = 1.0 / 32.0;
-/// Differences go this part of an interquartile range.
+/// Step of differences, as a fraction of an interquartile range.
 const DIFFERENCE: f64 = 0.01;
-/// Slices that are averaged for a margin.
+/// Number of slices that are averaged for a margin.
 const SLICES: usize = 8;
-/// Dimensions above which no margins are averaged.
+/// Largest dimension in which margins are averaged.
 const MARGINS: usize = 16;
-/// A candidate with an error below this is near enough.
+/// Error below which a candidate is accepted.
 const NEAR: f64 = 1e-3;
-/// Dimensions above which no Hessian is formed.
+/// Largest dimension in which a Hessian is formed.
 const LARGEST: usize = 64;
 
-/// A normalised density around `centre`, in coordinates `y = C^T (z - centre)`: a product of densities on lines, or a function of
-/// `|y|` alone. Their shapes are read off slices of the family's density; the constants are this module's.
+/// Normalised density around `centre`, in coordinates `y = C^T (z - centre)`: a product of densities on lines, or a function of
+/// `|y|` alone. The shapes are interpolated from slices of the family's density; the normalisers are computed in this module.
 pub(super) struct Reference {
     centre: Vec<f64>,
-    /// Lower triangular; `C C^T` is a precision.
+    /// Lower triangular factor of a precision matrix `C C^T`.
     c: Mat<f64>,
     is_diagonal: bool,
-    /// `ln det C`, less the logarithm of the sphere's area where the shape is elliptical.
+    /// `ln det C`, minus the logarithm of the sphere's area if the shape is elliptical.
     constant: f64,
     shape: Shape,
 }
@@ -41,9 +41,9 @@ enum Shape {
 }
 
 impl Reference {
-    /// The candidate with the least `error`, given draws of the family: a product along the axes (exact for independent coordinates), a
-    /// product around the mode and an elliptical density there (exact for Gaussians and t), and the same two with the covariance of the
-    /// draws, where the lines of the product are the margins of the draws.
+    /// The candidate with the least `error`, from draws `z` of the family. Candidates are a product along the axes (exact for
+    /// independent coordinates), a product and an elliptical density around the mode (exact for Gaussians and t), and both with the
+    /// mean and covariance of the draws, where the product takes averages of slices through draws as its margins.
     pub(super) fn nearest<F: Family>(
         case: &Case<F>,
         z: MatRef<'_, f64>,
@@ -81,7 +81,8 @@ impl Reference {
         best.map(|best| best.1)
     }
 
-    /// Slices go through the centre if `slices` is zero, else through the first draws, and are averaged.
+    /// Product of densities on lines. Slices go through the centre if `slices` is zero, else through the first draws, and are
+    /// averaged.
     fn product<F: Family>(
         case: &Case<F>,
         centre: Vec<f64>,
@@ -113,7 +114,8 @@ impl Reference {
         Some(this)
     }
 
-    /// On the axis of `ln |y|`: `|y|^d` times the geometric mean of the density over four random directions and their opposites.
+    /// Elliptical density. On the axis of `ln |y|` its shape is `|y|^d` times the geometric mean of the density over four random
+    /// directions and their opposites.
     fn elliptical<F: Family>(
         case: &Case<F>,
         centre: Vec<f64>,
@@ -208,7 +210,7 @@ fn unit(dim: usize, stream: &mut Stream) -> Vec<f64> {
     u
 }
 
-/// A mode by Newton's method on differences, from a first guess, and `C` with `C C^T` the negative Hessian there.
+/// Mode by Newton's method on differences, from a first guess, and `C` with `C C^T` the negative Hessian of the log density there.
 fn mode<F: Family>(case: &Case<F>, guess: Vec<f64>, widths: &[f64]) -> Option<(Vec<f64>, Mat<f64>)> {
     let dim = guess.len();
     let mut mode = guess;
@@ -251,7 +253,7 @@ fn mode<F: Family>(case: &Case<F>, guess: Vec<f64>, widths: &[f64]) -> Option<(V
     None
 }
 
-/// The mean of draws, and `C` with `C C^T` the inverse of their covariance.
+/// Mean of draws, and `C` with `C C^T` the inverse of their covariance.
 fn cloud(z: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
     let n = z.ncols() as f64;
     let mean: Vec<f64> = (0..z.nrows()).map(|i| (0..z.ncols()).map(|j| z[(i, j)]).sum::<f64>() / n).collect();

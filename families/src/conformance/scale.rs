@@ -1,4 +1,4 @@
-//! Scale of draws, by an importance identity that holds in any dimension.
+//! Laws of the scale of draws, by an importance identity that holds in any dimension.
 
 use faer::{Mat, MatMut};
 use mcsa::law::{ACCEPTED, DETECTED, Power, near};
@@ -6,7 +6,7 @@ use mcsa::{Family, Reparameterised};
 
 use super::{Case, Failure};
 
-/// The relative error of the scale that is to be seen with probability 0.9; one of 0.01 then is with probability 0.998.
+/// Relative error of the scale that the law tries to detect with probability 0.9; it then detects 0.01 with probability 0.998.
 const SOUGHT: f64 = 0.008;
 const BATCH: usize = 1024;
 const PILOT: usize = 4096;
@@ -17,12 +17,13 @@ const PILOT: usize = 4096;
 /// E_q[ s^d q(m + s (z - m)) / q(z) ] = 1,
 /// ```
 ///
-/// and if draws are wider than `q` by a factor `1 + e` about `m`, the mean is `1 + (s - 1) e I` with `I` the Fisher information of a
-/// draw about a scale (`2 d` for Gaussians). The number of draws is chosen so that `e` = 0.008 is found with probability 0.9, as far as
-/// [`Case::draws`] allows; the false alarm is 6e-7. In one of `d` coordinates alone, an error is seen if it is `d` times as large.
+/// and if draws are wider than `q` by a factor `1 + e` about `m`, the mean is `1 + (s - 1) e I` with `I` the Fisher information of
+/// a draw about a scale (`2 d` for Gaussians). The number of draws is chosen so that `e` = 0.008 is detected with probability 0.9,
+/// as far as [`Case::draws`] allows; the false alarm is 6e-7. An error in one of `d` coordinates alone is detected if it is `d`
+/// times as large.
 ///
 /// # Errors
-/// With the relative error of the scale found.
+/// If the scale differs; the failure names its relative error.
 pub fn draws_have_their_scale<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     let (family, params) = (&case.family, &case.params);
     let (mut lane, mut work) = ([case.stream("scale")], case.work(BATCH));
@@ -31,10 +32,10 @@ pub fn draws_have_their_scale<F: Family>(case: &Case<F>) -> Result<Option<Power>
     })
 }
 
-/// The same of transported noise.
+/// Transported noise has the scale of the density, as in [`draws_have_their_scale`].
 ///
 /// # Errors
-/// With the relative error of the scale found.
+/// If the scale differs; the failure names its relative error.
 pub fn transport_has_its_scale<F: Reparameterised>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     let (family, params) = (&case.family, &case.params);
     let (mut lane, mut work) = ([case.stream("scale of transport")], case.work(BATCH));
@@ -58,7 +59,7 @@ fn scale<F: Family>(
     let centre: Vec<f64> = case.spreads().iter().map(|spread| spread.0).collect();
     let (mut z, mut work) = (Mat::zeros(dim, BATCH), case.work(BATCH));
     let (mut log_q, mut moved_log_q) = (vec![0.0; BATCH], vec![0.0; BATCH]);
-    // Mean and variance of (ratio - 1) / ln s, which is the derivative by ln s.
+    // Mean and variance of (ratio - 1) / ln s, which approximates the derivative in ln s.
     let mut pass = |log_s: f64, draws: usize| {
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..draws / BATCH {

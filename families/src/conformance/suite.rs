@@ -1,4 +1,4 @@
-//! All laws at once.
+//! Test suites: all laws of a family or a pushforward in one call, or as one test each.
 
 use mcsa::law::Report;
 use mcsa::{Family, Pushforward, Reparameterised};
@@ -13,7 +13,7 @@ macro_rules! report {
     }};
 }
 
-/// Names of all laws, those on memory among them.
+/// Names of all laws, including those of memory.
 pub const LAWS: &[&str] = &[
     "work_is_enough",
     "bad_params_are_refused",
@@ -44,63 +44,63 @@ pub const LAWS: &[&str] = &[
     "push_allocates_nothing",
 ];
 
-/// Every law of a family but that on memory, with the sizes of errors that would have been seen.
+/// Verdicts on all laws of a family except those of memory, with the sizes of the errors that they detect.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// If a law does not hold: the first such law.
 pub fn report<F: Family>(case: &Case<F>) -> Result<Report, Failure> {
     report!(case; work_is_enough bad_params_are_refused density_integrates_to_one density_is_normalised scores_have_mean_zero
         score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density draws_have_their_scale
         reflection_keeps_the_density lanes_draw_their_columns)
 }
 
-/// Every further law of a reparameterised family but that on memory, as [`report`].
+/// Verdicts on the further laws of a reparameterised family except those of memory, as [`report`].
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// If a law does not hold: the first such law.
 pub fn report_reparameterised<F: Reparameterised>(case: &Case<F>) -> Result<Report, Failure> {
     report!(case; transport_work_is_enough pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient
         entropy_is_mean_surprise transport_follows_the_density transport_has_its_scale transport_batch_equals_columns)
 }
 
-/// Every law of a pushforward but that on memory, as [`report`].
+/// Verdicts on all laws of a pushforward except those of memory, as [`report`].
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// If a law does not hold: the first such law.
 pub fn report_pushforward<F: Pushforward>(case: &Case<F>) -> Result<Report, Failure> {
     report!(case; push_work_is_enough push_gradient_is_gradient push_follows_the_density push_batch_equals_columns)
 }
 
-/// Every law of a family but that on memory.
+/// Verdict on all laws of a family except those of memory.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// If a law does not hold: the first such law.
 pub fn check<F: Family>(case: &Case<F>) -> Verdict {
     report(case).map(drop)
 }
 
-/// Every further law of a reparameterised family but that on memory.
+/// Verdict on the further laws of a reparameterised family except those of memory.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// If a law does not hold: the first such law.
 pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Verdict {
     report_reparameterised(case).map(drop)
 }
 
-/// Every law of a pushforward but that on memory.
+/// Verdict on all laws of a pushforward except those of memory.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// If a law does not hold: the first such law.
 pub fn check_pushforward<F: Pushforward>(case: &Case<F>) -> Verdict {
     report_pushforward(case).map(drop)
 }
 
-/// A module of tests, one per law: `suite!(name, cases, meter)`, with `, reparameterised` if the family is; of a pushforward,
-/// `suite!(name, cases, meter, pushforward)`.
+/// Module of tests, one per law: `suite!(name, cases, meter)` for a family, `suite!(name, cases, meter, reparameterised)` for a
+/// reparameterised one, `suite!(name, cases, meter, pushforward)` for a pushforward.
 ///
-/// `cases` is an expression for something that iterates over [`Case`](crate::conformance::Case)s, `meter` one for
-/// a closure as in [`Meter`](crate::conformance::Meter). Each test prints the powers of its law and the reasons for which cases leave
-/// it out; `cargo test -- --show-output` shows them.
+/// `cases` is an expression that iterates over [`Case`](crate::conformance::Case)s, `meter` an expression for a closure as in
+/// [`Meter`](crate::conformance::Meter). Each test prints the powers of its law, and the reason of every case that leaves the law
+/// out; `cargo test -- --show-output` shows them.
 ///
 /// ```
 /// use mcsa_families::{MeanField, conformance::Case, suite};
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::MeanField;
 
-    /// All laws that run are on the list of names that can be left out, and each is on it once.
+    /// Every law that runs is in the list of names that can be left out, and is there once.
     #[test]
     fn the_list_of_laws_is_complete() {
         let case = Case::new(MeanField::new(1), vec![0.0; 2]);

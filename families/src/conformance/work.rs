@@ -1,4 +1,4 @@
-//! Lent memory: `work_len` numbers are enough.
+//! Laws of lent memory: `work_len` numbers are enough for every method.
 
 use faer::Mat;
 use mcsa::law::memory_is_enough;
@@ -8,10 +8,10 @@ use super::{Case, Verdict};
 
 const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
 
-/// The verbs of a family need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
+/// `sample_into`, `log_probs` and `add_scores` need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
 ///
 /// # Errors
-/// With the verb, the length claimed and one that is enough.
+/// If a method needs more; the failure names the method, the length claimed and a length that is enough.
 pub fn work_is_enough<F: Family>(case: &Case<F>) -> Verdict {
     const LAW: &str = "work_is_enough";
     let (family, params) = (&case.family, &case.params);
@@ -34,10 +34,10 @@ pub fn work_is_enough<F: Family>(case: &Case<F>) -> Verdict {
     Ok(())
 }
 
-/// The same of the verbs of a reparameterised family.
+/// The methods of a reparameterised family need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
 ///
 /// # Errors
-/// With the verb, the length claimed and one that is enough.
+/// If a method needs more; the failure names the method, the length claimed and a length that is enough.
 pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Verdict {
     const LAW: &str = "transport_work_is_enough";
     let (family, params) = (&case.family, &case.params);
@@ -77,10 +77,10 @@ pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Verdict {
     )
 }
 
-/// The same of the verbs of a pushforward.
+/// The methods of a pushforward need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
 ///
 /// # Errors
-/// With the verb, the length claimed and one that is enough.
+/// If a method needs more; the failure names the method, the length claimed and a length that is enough.
 pub fn push_work_is_enough<F: Pushforward>(case: &Case<F>) -> Verdict {
     const LAW: &str = "push_work_is_enough";
     let (family, params) = (&case.family, &case.params);

@@ -1,13 +1,13 @@
-//! Location and scale.
+//! Activation normalisation (ActNorm): location and scale of each coordinate.
 
 use mcsa::{Error, borrow};
 
 use super::layer::{At, Bijection, Direction, Sweep};
 use crate::{Link, standard};
 
-/// `y = b + s x`, `s = ln(1 + e^rho)`: each coordinate by itself (Kingma & Dhariwal 2018, section 3.1).
+/// ActNorm layer `y = b + s x`, `s = ln(1 + e^rho)`, coordinate by coordinate (Kingma & Dhariwal 2018, section 3.1).
 ///
-/// Params `[b; rho]`, as those of [`MeanField`](crate::MeanField).
+/// Packing: `[b; rho]`, as in [`MeanField`](crate::MeanField).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ActNorm {
     pub(super) dim: usize,
@@ -16,7 +16,7 @@ pub(super) struct ActNorm {
 const LINK: Link = Link::Softplus;
 
 impl ActNorm {
-    /// Params at which this is `y = b + s x`.
+    /// Sets `params` such that the layer is `y = location + scales x`.
     pub(super) fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
         let (b, rho) = params.split_at_mut(self.dim);
         b.copy_from_slice(location);
@@ -33,7 +33,7 @@ impl Bijection for ActNorm {
         self.dim
     }
 
-    /// Scales, slopes of the link, and the log determinant.
+    /// Scales, derivatives of the link, and the log-determinant.
     fn prepared_len(&self) -> usize {
         2 * self.dim + 1
     }

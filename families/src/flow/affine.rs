@@ -1,4 +1,4 @@
-//! Scale and shift of a coordinate.
+//! Affine coupling map: scale and shift of a coordinate.
 
 use mcsa::{Error, numeric};
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::coupling::{Monotone, Theta};
 use super::layer::Direction;
 
-/// The affine map of RealNVP (Dinh et al. 2017, eq. 7), with a bound:
+/// Affine coupling map of RealNVP (Dinh et al. 2017, eq. 7), with bounded log scales:
 ///
 /// ```text
 /// y = t + e^s x,   s = B tanh(r / B),   |s| < B,   r and t from the network
 /// ```
-/// Near zero `s` is `r`. Unlike the paper, whose bound is a learned factor, `B` is given: a coordinate never grows by more than `e^B`
-/// in a layer, whatever the network says far away, so nothing overflows there and the tails are those of the base.
+/// Near zero `s` is about `r`. Unlike the paper, whose bound is a learned factor, `B` is given: a coordinate grows at most by the
+/// factor `e^B` in a layer, for any output of the network far from the data, so that nothing overflows there and the tails are
+/// those of the base.
 ///
 /// The network's output is `[r of all moving coordinates; t of all]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ impl Monotone for Affine {
     }
 
     fn bend(&self, width: usize, raw: &mut [f64], kept: &mut [f64]) {
-        // tanh(r/B) and e^s, each side by side for the vector functions.
+        // Computes tanh(r/B) and e^s, each contiguous, for the vector functions.
         let inverse = 1.0 / self.bound;
         for (raw, kept) in raw.chunks_exact(2 * width).zip(kept.chunks_exact_mut(width)) {
             kept.iter_mut().zip(raw).for_each(|(angle, r)| *angle = r * inverse);
@@ -91,7 +92,7 @@ impl Monotone for Affine {
         let [tanh, power] = theta.kept;
         let (d_angle, d_shift) = d_raw.split_at_mut(x.len());
         for i in 0..x.len() {
-            // The cotangent of y at a fixed x, and what goes on.
+            // Cotangent of y at a fixed x, and the cotangent that the sweep returns.
             let (pull, next) = match direction {
                 Direction::Forward => (d[i], d[i] * power[i]),
                 Direction::Inverse => (-d[i] / power[i], d[i] / power[i]),

@@ -1,4 +1,4 @@
-//! What a flow bends.
+//! Base distributions of a flow: standard Gaussian or multivariate Student t.
 
 use faer::MatMut;
 use mcsa::{Error, Stream};
@@ -9,18 +9,18 @@ use crate::normal::LN_SQRT_2PI;
 use crate::student::Student;
 use crate::{Dof, Fixed, Learned, standard};
 
-/// What a flow bends: [`Gauss`], the standard Gaussian, or the standard multivariate t, by its degrees of freedom [`Fixed`] or
-/// [`Learned`]. All are the same in every direction, so permutations leave them as they are.
+/// Base distribution of a flow: the standard Gaussian [`Gauss`], or the standard multivariate t with [`Fixed`] or
+/// [`Learned`] degrees of freedom. All are isotropic, so that a permutation of coordinates does not change them.
 ///
-/// Sealed.
+/// Sealed: no other type can implement it.
 pub trait Base: std::fmt::Debug + Copy + PartialEq + Send + Sync + sealed::Sealed {
-    /// How many params it takes, the last of lambda: none or one.
+    /// Number of parameters: 0, or 1, which is then the last entry of lambda.
     const NUM_PARAMS: usize;
 
-    /// How it is written to a file.
+    /// The base as it is written to a file.
     fn config(&self) -> BaseConfig;
 
-    /// How it is read from a file.
+    /// The base read from a file.
     ///
     /// # Errors
     /// If the file holds another base, or a number that the base refuses.
@@ -36,20 +36,20 @@ pub trait Base: std::fmt::Debug + Copy + PartialEq + Send + Sync + sealed::Seale
     fn dof_slope(&self, params: &[f64]) -> f64;
 }
 
-/// The base on file.
+/// File format of a base.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BaseConfig {
-    /// [`Gauss`].
+    /// The base [`Gauss`].
     Gauss,
-    /// [`Fixed`].
+    /// The base [`Fixed`].
     Student {
         /// The degrees of freedom.
         dof: f64,
     },
-    /// [`Learned`].
+    /// The base [`Learned`].
     LearnedStudent {
-        /// What the degrees of freedom exceed.
+        /// Lower bound of the degrees of freedom.
         floor: f64,
     },
 }
@@ -62,9 +62,10 @@ impl BaseConfig {
     }
 }
 
-/// A base whose noise does not depend on lambda, so that a flow of it is also a [`Pushforward`](mcsa::Pushforward).
+/// Base distribution that does not depend on lambda, so that a flow on it is also a [`Pushforward`](mcsa::Pushforward).
 ///
-/// Learned degrees of freedom move the noise itself, whose gradient has no formula here; asking for it does not compile:
+/// With learned degrees of freedom the noise depends on lambda, and its gradient is not implemented; asking for it does not
+/// compile:
 ///
 /// ```compile_fail
 /// use mcsa_families::{Flow, Learned};
@@ -174,7 +175,7 @@ pub(super) mod sealed {
     impl Sealed for super::Fixed {}
     impl Sealed for super::Learned {}
 
-    /// A base at one lambda: a Gaussian, or a t.
+    /// The base at a fixed lambda: a Gaussian if `None`, else a t.
     #[derive(Debug, Clone, Copy)]
     pub struct Noise(pub(in crate::flow) Option<crate::student::Student>);
 }
@@ -185,12 +186,12 @@ fn radius(eps: &[f64]) -> f64 {
 }
 
 impl Noise {
-    /// The log density at the centre in `dim` dimensions.
+    /// Log density at zero in `dim` dimensions.
     pub(super) fn log_peak(self, dim: usize) -> f64 {
         self.0.map_or(-(dim as f64) * LN_SQRT_2PI, |student| student.log_peak(dim))
     }
 
-    /// By how much the log density is lower at `eps`.
+    /// Decrease of the log density from zero to `eps`.
     pub(super) fn fallen(self, eps: &[f64]) -> f64 {
         match self.0 {
             None => 0.5 * standard::dot(eps, eps),
@@ -204,7 +205,7 @@ impl Noise {
         slope.iter_mut().zip(eps).for_each(|(slope, eps)| *slope = -weight * pull * eps);
     }
 
-    /// `d/d dof` of what falls and of the peak, whose own slope is `peak_slope`.
+    /// Derivative of the log density at `eps` in the degrees of freedom; `peak_slope` is that of the log density at zero.
     pub(super) fn dof_score(self, peak_slope: f64, eps: &[f64]) -> f64 {
         self.0.map_or(0.0, |student| {
             let radius = radius(eps);
@@ -214,7 +215,7 @@ impl Noise {
         })
     }
 
-    /// `d log_peak / d dof`.
+    /// Derivative of [`log_peak`](Self::log_peak) in the degrees of freedom.
     pub(super) fn log_peak_slope(self, dim: usize) -> f64 {
         self.0.map_or(0.0, |student| student.log_peak_slope(dim))
     }

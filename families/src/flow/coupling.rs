@@ -1,4 +1,4 @@
-//! Some coordinates say how the others move.
+//! Coupling layers of a flow.
 
 use mcsa::{Error, borrow};
 use serde::{Deserialize, Serialize};
@@ -9,28 +9,28 @@ use super::mask::Mask;
 use super::network::{Activation, Network};
 use super::spline::Spline;
 
-/// A coupling (Dinh et al. 2017, eqs. 4-8): with the coordinates split by a mask into `a` and `b`,
+/// Coupling layer (Dinh et al. 2017, eqs. 4-8). A mask splits the coordinates into `a`, which stay, and `b`, which move:
 ///
 /// ```text
 /// y_a = x_a,   y_b = g(x_b; theta),   theta = network(x_a),   ln |det| = sum_b ln g'(x_b; theta)
 /// ```
-/// Inverting it inverts `g` alone: the network runs the same way in both directions. In dimension one `a` is empty and the network
-/// a bias. Params are the network's: `[W_1; b_1; ..; W_n; b_n]`, each `W` column by column.
+/// Only `g` is inverted: the network is evaluated in the forward direction for the inverse too. In dimension one `a` is empty and
+/// the network is a bias. Parameters are those of the network: `[W_1; b_1; ..; W_n; b_n]`, each `W` column by column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coupling {
-    /// Which coordinates move.
+    /// The coordinates that move.
     pub mask: Mask,
-    /// The units of each hidden layer of the network.
+    /// The number of units of each hidden layer of the network.
     pub hidden: Vec<usize>,
-    /// What bends the hidden layers.
+    /// Activation of the hidden layers.
     #[serde(default)]
     pub activation: Activation,
-    /// How a coordinate moves.
+    /// The map of each moving coordinate.
     pub map: Map,
 }
 
-/// How a coordinate moves: a monotone map of the line.
+/// Monotone map of the line, which a coupling applies to each moving coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Map {
@@ -40,25 +40,25 @@ pub enum Map {
     Spline(Spline),
 }
 
-/// A monotone map of each of `width` coordinates. Slices hold points one after the other; `raw` is the network's output.
+/// Monotone maps of `width` coordinates, one each. Slices hold points one after the other; `raw` is the network's output.
 pub(super) trait Monotone {
-    /// Outputs of the network per coordinate; at zeros the map is the identity.
+    /// Network outputs per coordinate; if they are all zero the map is the identity.
     fn num_raw(&self) -> usize;
 
-    /// Further numbers per coordinate that stay on the tape: none or two.
+    /// Number of further values per coordinate that are kept on the tape: 0 or 2.
     fn kept_len(&self) -> usize;
 
-    /// Turns the network's output into what the map needs, once per batch: in place, and `kept`, the first number of all
-    /// coordinates of all points, then the second.
+    /// Transforms the network's output into the values that the map needs, once per batch: `raw` in place, and `kept`, which holds
+    /// the first value of all coordinates of all points, then the second.
     fn bend(&self, width: usize, raw: &mut [f64], kept: &mut [f64]);
 
-    /// Writes `y = g(x)` of a point, and returns `ln g'(x)`, summed.
+    /// Writes `y = g(x)` of a point, and returns `sum ln g'(x)`.
     fn forward(&self, theta: Theta<'_>, x: &[f64], y: &mut [f64]) -> f64;
 
-    /// Writes `x = g^-1(y)` of a point, and returns `ln g'(x)`, summed.
+    /// Writes `x = g^-1(y)` of a point, and returns `sum ln g'(x)`.
     fn inverse(&self, theta: Theta<'_>, y: &[f64], x: &mut [f64]) -> f64;
 
-    /// As [`Bijection::backward`] for the coordinates of a point: cotangents in place, and `d_raw` written.
+    /// [`Bijection::backward`] for the coordinates of a point: replaces the cotangents `d`, and writes the network's, `d_raw`.
     fn backward(
         &self,
         theta: Theta<'_>,
@@ -70,15 +70,15 @@ pub(super) trait Monotone {
     );
 }
 
-/// What the network says to one point, after [`Monotone::bend`].
+/// Network output of one point, after [`Monotone::bend`].
 #[derive(Clone, Copy)]
 pub(super) struct Theta<'a> {
     pub(super) raw: &'a [f64],
-    /// The kept numbers of its coordinates: the first of each, the second of each.
+    /// The kept values of the point: the first of each coordinate, and the second of each.
     pub(super) kept: [&'a [f64]; 2],
 }
 
-/// A coupling at work in some dimension.
+/// A coupling in a given dimension, with its network built.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CouplingLayer {
     dim: usize,
@@ -88,7 +88,7 @@ pub(super) struct CouplingLayer {
     map: Map,
 }
 
-/// The tape of a batch.
+/// Tape of a batch, divided into its parts.
 struct Tape<'a> {
     stay: &'a mut [f64],
     network: &'a mut [f64],
@@ -126,7 +126,7 @@ impl CouplingLayer {
         }
     }
 
-    /// Runs the network and moves the coordinates of every point one way.
+    /// Evaluates the network and moves the coordinates of every point in one direction.
     fn sweep(
         &self,
         at: At<'_>,
@@ -149,7 +149,7 @@ impl CouplingLayer {
         let points = points.chunks_exact_mut(self.dim).zip(log_det);
         for ((j, x), (point, log_det)) in moved.chunks_exact_mut(width).enumerate().zip(points) {
             let theta = self.theta(raw, kept, j);
-            // The tape has x, on whichever side it stands.
+            // The tape holds x, which is the input or the output.
             let (from, to) = if direction == Direction::Forward { (x, &mut *room) } else { (&mut *room, x) };
             self.moved.iter().zip(&mut *from).for_each(|(&i, from)| *from = point[i]);
             *log_det += match direction {
@@ -160,7 +160,7 @@ impl CouplingLayer {
         }
     }
 
-    /// What the network said to point `j`.
+    /// Network output of point `j`.
     fn theta<'a>(&self, raw: &'a [f64], kept: &'a [f64], j: usize) -> Theta<'a> {
         let (width, raws) = (self.moved.len(), monotone(&self.map).num_raw() * self.moved.len());
         let kept = match kept {
@@ -192,7 +192,7 @@ impl Bijection for CouplingLayer {
         self.network.transposed_len()
     }
 
-    /// A point; sweeping back, cotangents of the network's ends besides what it needs itself.
+    /// One point; for a backward sweep also the cotangents of the network's inputs and outputs, and the network's own memory.
     fn work_len(&self, columns: usize) -> usize {
         let ends = self.stay.len() + monotone(&self.map).num_raw() * self.moved.len();
         self.moved.len() + columns * ends + self.network.work_len(columns)

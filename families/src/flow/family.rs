@@ -1,4 +1,4 @@
-//! A flow as a family.
+//! Flow as a family: densities, draws and scores.
 
 use faer::reborrow::Reborrow;
 use faer::{MatMut, MatRef};
@@ -9,7 +9,7 @@ use super::sweep::{BLOCK, Weights};
 use super::{Base, Flow};
 use crate::standard;
 
-/// A point so far away that a number overflowed on its way has density zero, not NaN.
+/// The log density; `-inf` instead of NaN where `z` has no NaN but is so far away that a number overflowed.
 fn decided(log_q: f64, z: &[f64]) -> f64 {
     if log_q.is_nan() && !z.iter().any(|z| z.is_nan()) { f64::NEG_INFINITY } else { log_q }
 }
@@ -92,7 +92,7 @@ impl<B: Base> Family for Flow<B> {
 }
 
 impl<B: Base> Flow<B> {
-    /// `slopes_j += weight * d/dz log q(z_j)` of each column, with memory as for the verbs of a family.
+    /// Adds `weight * d/dz log q(z_j)` to column `j` of `slopes`; `work` as for the methods of [`Family`].
     ///
     /// # Panics
     /// If the shapes differ.
@@ -120,7 +120,7 @@ impl<B: Base> Flow<B> {
         }
     }
 
-    /// The noise of each point, `eps_j = t^-1(z_j)`, and `ln |det dz/deps|` there, with memory as for the verbs of a family.
+    /// Noise of each point, `eps_j = t^-1(z_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
     /// If the shapes differ.
@@ -135,7 +135,7 @@ impl<B: Base> Flow<B> {
         self.carry(params, Direction::Inverse, z, noise, log_det, work);
     }
 
-    /// The point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there, with memory as for the verbs of a family.
+    /// Point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
     /// If the shapes differ.
@@ -172,7 +172,7 @@ impl<B: Base> Flow<B> {
         }
     }
 
-    /// Replaces noise by its images, and writes their log densities.
+    /// Replaces noise by its images, and writes the log density of each.
     pub(super) fn push_in_place(
         &self,
         params: &[f64],

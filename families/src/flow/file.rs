@@ -1,4 +1,4 @@
-//! A trained flow as text.
+//! Flow and parameters as text (JSON), saved and loaded bit for bit.
 
 use mcsa::{Error, all_finite, same_length};
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use super::{Base, Flow, FlowConfig};
 
-/// What the text begins with.
+/// Value of `format` in every file.
 const FORMAT: &str = "mcsa flow";
 
-/// The version this code writes, and the only one it reads.
+/// Version of the format that this code writes, and the only one that it reads.
 const VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -20,11 +20,11 @@ struct File {
     flow: FlowConfig,
     #[serde(with = "mcsa::bits::vector")]
     params: Vec<f64>,
-    /// SHA-256 of flow and params as they are written here.
+    /// SHA-256 of flow and parameters as they are written here.
     checksum: String,
 }
 
-/// What of any version is read first.
+/// Fields of every version, read first.
 #[derive(Deserialize)]
 struct Header {
     format: String,
@@ -41,10 +41,10 @@ fn checksum(flow: &FlowConfig, params: &[f64]) -> Result<String, Error> {
 }
 
 impl<B: Base> Flow<B> {
-    /// The flow at these params as text (JSON): format, version, config, every bit of every param, checksum.
+    /// The flow and these parameters as text (JSON): format, version, config, every bit of every parameter, checksum.
     ///
     /// # Errors
-    /// If the flow refuses the params.
+    /// If `Family::check` refuses `params`.
     pub fn save(&self, params: &[f64]) -> Result<String, Error> {
         self.admit(params).map_err(|error| error.within("saving a flow"))?;
         let flow = self.config();
@@ -54,11 +54,11 @@ impl<B: Base> Flow<B> {
             .map_err(|error| Error::invalid(format!("a flow cannot be written: {error}")))
     }
 
-    /// Reads what [`save`](Self::save) wrote: the flow and its params.
+    /// Flow and parameters from the text that [`save`](Self::save) wrote.
     ///
     /// # Errors
-    /// If the text is cut off, of another format or version, changed, of a flow that cannot be built or on another base; the message
-    /// says which.
+    /// If the text is cut off, of another format or version, changed, of a flow that cannot be built or on another base; the
+    /// message names the reason.
     pub fn load(text: &str) -> Result<(Self, Vec<f64>), Error> {
         let refuse = |error: Error| error.within("reading a flow");
         let cannot = |error: serde_json::Error| {

@@ -1,4 +1,4 @@
-//! One layer of a flow, as a config and at work.
+//! Layers of a flow: configuration, and bijections with log-determinants and derivatives.
 
 use mcsa::{Error, Stream};
 use serde::{Deserialize, Serialize};
@@ -8,36 +8,36 @@ use super::coupling::{Coupling, CouplingLayer};
 use super::linear::Linear;
 use super::mask::Permutation;
 
-/// One layer of a flow: a bijection whose Jacobian determinant is cheap.
+/// Layer of a flow: a bijection whose Jacobian determinant is cheap.
 ///
-/// | layer | `y` | params |
+/// | layer | `y` | parameters |
 /// |---|---|---|
-/// | `Coupling` | coordinates move, each by a monotone map that the others choose | those of its network |
+/// | `Coupling` | each moving coordinate by a monotone map whose parameters depend on the others | those of its network |
 /// | `Permutation` | the coordinates in another order | none |
 /// | `Linear` | `b + L U x` | `d + d^2`: `[b; L; U]` |
 /// | `ActNorm` | `b + s x` | `2 d`: `[b; rho]`, `s = ln(1 + e^rho)` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Layer {
-    /// Some coordinates say how the others move.
+    /// Coupling: a network of some coordinates gives the maps of the others.
     Coupling(Coupling),
-    /// Another order of the coordinates.
+    /// Permutation of the coordinates.
     Permutation(Permutation),
-    /// An invertible matrix by its triangular factors, and a shift (Kingma & Dhariwal 2018): `L` lower triangular by columns, packed as
-    /// in [`FullRank`](crate::FullRank); `U` upper triangular with ones on its diagonal, which are left out, by rows.
+    /// Invertible matrix by its triangular factors, and a shift (Kingma & Dhariwal 2018): `L` lower triangular by columns, packed
+    /// as in [`FullRank`](crate::FullRank); `U` upper triangular by rows, without its diagonal of ones.
     Linear,
     /// Location and scale of each coordinate (Kingma & Dhariwal 2018), packed as in [`MeanField`](crate::MeanField).
     ActNorm,
 }
 
-/// Params of a layer, and what was prepared of them for a batch.
+/// Parameters of a layer, and the quantities prepared from them for a batch.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) params: &'a [f64],
     pub(super) prepared: &'a [f64],
 }
 
-/// Which way a batch went.
+/// Direction in which a batch passes a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// `y = f(x)`.
@@ -46,31 +46,32 @@ pub(super) enum Direction {
     Inverse,
 }
 
-/// What a reverse sweep reads.
+/// Record of a sweep that a reverse sweep reads.
 #[derive(Clone, Copy)]
 pub(super) struct Sweep<'a> {
     pub(super) direction: Direction,
     pub(super) tape: &'a [f64],
-    /// The cotangent of `ln |det df/dx|` of each point, whichever way the batch went.
+    /// Cotangent of `ln |det df/dx|` of each point, for either direction.
     pub(super) weights: &'a [f64],
 }
 
-/// A bijection `y = f(x)` over batches: points one after the other in a slice. What happens to a point does not depend on others.
+/// Bijection `y = f(x)` on batches, points one after the other in a slice. The arithmetic of one point does not depend on the
+/// others.
 pub(super) trait Bijection {
     fn num_params(&self) -> usize;
 
-    /// Numbers per point that a sweep writes for the reverse sweep.
+    /// Length of tape per point, which a sweep writes for the reverse sweep.
     fn tape_len(&self) -> usize;
 
-    /// Numbers that depend on lambda alone.
+    /// Length of the quantities that depend on lambda alone.
     fn prepared_len(&self) -> usize;
 
     fn work_len(&self, columns: usize) -> usize;
 
-    /// Refuses finite params that cannot be represented.
+    /// Refuses finite parameters at which the layer cannot be represented.
     fn check(&self, params: &[f64]) -> Result<(), Error>;
 
-    /// Writes what depends on lambda alone; for sweeps back too if `backward`.
+    /// Writes the quantities that depend on lambda alone; also those of backward sweeps if `backward`.
     fn prepare(&self, params: &[f64], prepared: &mut [f64], backward: bool);
 
     /// `x <- f(x)`, `log_det += ln |det df/dx|`.
@@ -79,11 +80,12 @@ pub(super) trait Bijection {
     /// `y <- f^-1(y)`, `log_det += ln |det df/dx|` at the result.
     fn inverse(&self, at: At<'_>, y: &mut [f64], log_det: &mut [f64], tape: &mut [f64], work: &mut [f64]);
 
-    /// From cotangents of what the sweep returned to those of what it was given, in place; `gradient += ..` in the order of points.
+    /// Reverse-mode derivative: replaces cotangents of a sweep's output by those of its input; `gradient += ..` in the order of
+    /// points.
     ///
-    /// With `l = ln |det df/dx|` of cotangent `v`: forwards `dx = f_x^T dy + v l_x` and `dlambda = f_lambda^T dy + v l_lambda`. The
-    /// other way `l` still depends on what is returned: with `g = dx + v l_x` it is `dy = f_x^-T g` and
-    /// `dlambda = -f_lambda^T dy + v l_lambda`.
+    /// With `l = ln |det df/dx|` of cotangent `v`: after `forward` it is `dx = f_x^T dy + v l_x` and
+    /// `dlambda = f_lambda^T dy + v l_lambda`. After `inverse`, `l` is still a function of `x`, which is then the output: with
+    /// `g = dx + v l_x` it is `dy = f_x^-T g` and `dlambda = -f_lambda^T dy + v l_lambda`.
     fn backward(
         &self,
         at: At<'_>,
@@ -94,7 +96,7 @@ pub(super) trait Bijection {
     );
 }
 
-/// A layer at work in some dimension.
+/// A layer in a given dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
     Coupling(CouplingLayer),
@@ -122,7 +124,7 @@ impl Part {
         }
     }
 
-    /// Params at which the layer leaves points where they are, but for their order.
+    /// Appends parameters at which the layer is the identity, up to the order of coordinates.
     pub(super) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
         match self {
             Self::Coupling(coupling) => coupling.network().start(stream, params),
@@ -136,7 +138,7 @@ impl Part {
         Ok(())
     }
 
-    /// Sets params to `y = location + scales x`.
+    /// Sets `params` such that the layer is `y = location + scales x`.
     pub(super) fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
         match self {
             Self::ActNorm(norm) => norm.place(location, scales, params),
@@ -151,14 +153,14 @@ impl Part {
     }
 }
 
-/// A permutation at work: `y_i = x_source[i]`.
+/// Permutation of a given dimension: `y_i = x_source[i]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Order {
     sources: Vec<usize>,
 }
 
 impl Order {
-    /// `x_i <- x_source[i]` of each point, or the reverse.
+    /// `x_i <- x_source[i]` of each point, or the inverse.
     fn apply(&self, direction: Direction, points: &mut [f64], work: &mut [f64]) {
         let dim = self.sources.len();
         for x in points.chunks_exact_mut(dim) {

@@ -1,4 +1,4 @@
-//! Invertible matrices.
+//! Linear layer of a flow: an invertible matrix by its LU factors, and a shift.
 
 use faer::MatRef;
 use mcsa::{Error, borrow};
@@ -7,14 +7,15 @@ use pulp::Arch;
 use super::layer::{At, Bijection, Direction, Sweep};
 use crate::{FullRank, Link, packed, standard};
 
-/// `y = b + L U x`: `L` lower triangular with `L_kk = ln(1 + e^rho_k)`, `U` upper with ones on its diagonal (Kingma & Dhariwal 2018,
-/// section 3.2).
+/// Linear layer `y = b + L U x`: `L` lower triangular with `L_kk = ln(1 + e^rho_k)`, `U` upper triangular with ones on its diagonal
+/// (Kingma & Dhariwal 2018, section 3.2).
 ///
 /// ```text
 /// ln |det L U| = sum_k ln L_kk
 /// ```
-/// Either direction costs `d^2` per point. Every matrix whose leading minors are positive is such a product; the others follow a
-/// permutation. Params `[b; L column by column; U row by row]`: those of [`FullRank`], then `U` without its diagonal.
+/// Either direction costs `d^2` per point. Every matrix whose leading minors are positive is such a product; other invertible
+/// matrices need a permutation before the layer. Packing: `[b; L column by column; U row by row]`: parameters as in [`FullRank`],
+/// then `U` without its diagonal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Linear {
     pub(super) dim: usize,
@@ -22,12 +23,12 @@ pub(super) struct Linear {
 
 const LINK: Link = Link::Softplus;
 
-/// A lower triangle, strip by strip: what stands below the diagonal in column `k`. `U` is the transpose of one.
+/// Lower triangular matrix by strips: strip `k` holds the entries below the diagonal in column `k`. `U` is the transpose of one.
 #[derive(Clone, Copy)]
 struct Strips<'a> {
     numbers: &'a [f64],
     diagonal: &'a [f64],
-    /// Whether a strip begins with a number that belongs to the diagonal.
+    /// Whether each strip in `numbers` is preceded by an entry of the diagonal, which is skipped.
     led: bool,
 }
 
@@ -94,13 +95,13 @@ impl<'a> Strips<'a> {
     }
 }
 
-/// Where strip `k` starts among strips without a diagonal.
+/// Index at which strip `k` starts if strips have no diagonal entry.
 const fn strip_start(dim: usize, k: usize) -> usize {
     k * (2 * dim - 1 - k) / 2
 }
 
 impl Linear {
-    /// Params at which this is `y = b + L x`.
+    /// Sets `params` such that the layer is `y = b + L x`, with `b = location` and `L = factor`.
     pub(super) fn place(
         &self,
         location: &[f64],
@@ -114,7 +115,7 @@ impl Linear {
         Ok(())
     }
 
-    /// `L`, and the transpose of `U`.
+    /// `L` and `U^T`.
     fn factors<'a>(&self, at: At<'a>) -> [Strips<'a>; 2] {
         let (lower, upper) = at.params[self.dim..].split_at(packed::len(self.dim));
         let (diagonal, rest) = at.prepared.split_at(self.dim);
@@ -128,17 +129,17 @@ impl Bijection for Linear {
         self.dim + self.dim * self.dim
     }
 
-    /// `x`, and `U x`.
+    /// `x` and `U x`.
     fn tape_len(&self) -> usize {
         2 * self.dim
     }
 
-    /// The diagonal of `L`, slopes of the link, ones, and the log determinant.
+    /// The diagonal of `L`, derivatives of the link, ones, and the log-determinant.
     fn prepared_len(&self) -> usize {
         3 * self.dim + 1
     }
 
-    /// Two cotangents.
+    /// A cotangent of `U x` per point.
     fn work_len(&self, columns: usize) -> usize {
         self.dim * columns
     }
@@ -199,7 +200,7 @@ impl Bijection for Linear {
     ) {
         let dim = self.dim;
         let [lower, upper] = self.factors(at);
-        // `outer` is the cotangent of y, `inner` that of U x; d is one of them, and ends as the other side's.
+        // `outer` is the cotangent of y, `inner` that of U x; d is the sweep's output cotangent, and ends as that of its input.
         let inner = &mut work[..d.len()];
         let (outer, inner) = match sweep.direction {
             Direction::Forward => {

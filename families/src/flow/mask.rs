@@ -1,9 +1,9 @@
-//! Which coordinates a coupling moves, and how coordinates are shuffled.
+//! Masks of coupling layers, and permutations of coordinates.
 
 use mcsa::{Seed, Stream};
 use serde::{Deserialize, Serialize};
 
-/// Which coordinates a coupling moves; the others stay and say how (Dinh et al. 2017, section 3.4).
+/// Set of coordinates that a coupling moves; the others stay and are the input of its network (Dinh et al. 2017, section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Mask {
@@ -13,18 +13,18 @@ pub enum Mask {
     Odd,
     /// A random half, the larger one if the dimension is odd.
     Random {
-        /// The half is a function of it.
+        /// Seed of the random half.
         seed: u64,
     },
 }
 
 impl Mask {
-    /// `Even`, `Odd`, `Even`, ..; in dimension one, where `Odd` moves nothing, always `Even`.
+    /// Masks `Even`, `Odd`, `Even`, ..; in dimension one, where `Odd` moves nothing, always `Even`.
     pub fn alternating(dim: usize) -> impl Iterator<Item = Self> {
         (0..).map(move |k: usize| if dim == 1 || k.is_multiple_of(2) { Self::Even } else { Self::Odd })
     }
 
-    /// The coordinates that stay, and those that move; both ascend.
+    /// The coordinates that stay, and those that move, each in ascending order.
     pub fn split(self, dim: usize) -> (Vec<usize>, Vec<usize>) {
         let moves: Vec<bool> = match self {
             Self::Even => (0..dim).map(|i| i.is_multiple_of(2)).collect(),
@@ -40,21 +40,21 @@ impl Mask {
     }
 }
 
-/// A layer that moves no coordinate but changes their order.
+/// Permutation of coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Permutation {
-    /// The last becomes the first.
+    /// Reversed order.
     Reverse,
-    /// Any order, all equally likely.
+    /// Random order, all permutations equally likely.
     Random {
-        /// The order is a function of it.
+        /// Seed of the permutation.
         seed: u64,
     },
 }
 
 impl Permutation {
-    /// `source` such that `y_i = x_source[i]`.
+    /// Indices `source` such that `y_i = x_source[i]`.
     pub fn sources(self, dim: usize) -> Vec<usize> {
         match self {
             Self::Reverse => (0..dim).rev().collect(),
@@ -63,7 +63,7 @@ impl Permutation {
     }
 }
 
-/// `0..count` in random order (Fisher & Yates).
+/// Random permutation of `0..count` (Fisher & Yates).
 fn shuffled(count: usize, stream: &mut Stream) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {

@@ -1,4 +1,4 @@
-//! Normalising flows with an exact inverse: [`Flow`] and what it is made of.
+//! Normalizing flows with an exact inverse: [`Flow`], its layers and its base distributions.
 
 mod act_norm;
 mod affine;

@@ -1,4 +1,4 @@
-//! A flow, put together.
+//! Normalizing flow with an exact inverse: layers on a base distribution.
 
 use std::ops::Range;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::layer::Part;
 use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, Layer, Mask, Spline};
 
-/// A normalising flow: noise bent by layers whose inverses and Jacobian determinants are exact and cheap.
+/// Normalizing flow: noise transformed by layers whose inverses and Jacobian determinants are exact and cheap.
 ///
 /// ```text
 /// z = f_K(.. f_1(eps) ..),   eps ~ base,   log q(z) = log r(eps) - sum_k ln |det df_k|
 /// ```
-/// Both directions cost the same, so that it is a [`Family`](mcsa::Family), whose scores are wanted at points that it did not draw,
+/// Both directions cost the same, so that it is a [`Family`](mcsa::Family), whose scores are needed at points that it did not draw,
 /// and on a [`FixedBase`](super::FixedBase) also a [`Pushforward`](mcsa::Pushforward). It is not
-/// [`Reparameterised`](mcsa::Reparameterised): its entropy has no closed form. Scores are reverse sweeps written by hand.
+/// [`Reparameterised`](mcsa::Reparameterised): its entropy has no closed form. Scores are hand-written reverse sweeps.
 ///
-/// Lambda is `[params of layer 1; ..; params of layer K; param of the base, if it learns]`, see [`Layer`] and
-/// [`layout`](Flow::layout). A flow that begins by [`start_at`](Flow::start_at) is exactly that Gaussian, or that t.
+/// Lambda is `[parameters of layer 1; ..; parameters of layer K; parameter of the base, if it is learned]`, see [`Layer`] and
+/// [`layout`](Flow::layout). At the parameters of [`start_at`](Flow::start_at) the flow is exactly a Gaussian, or a t.
 ///
-/// Tails are the base's, stretched: log scales are bounded and splines end. On a Gaussian a target with heavier tails has an infinite
-/// w*; a [`Fixed`](crate::Fixed) or [`Learned`](crate::Learned) t keeps it finite.
+/// Its tails are those of the base up to bounded scales: log scales are bounded and splines end. On a Gaussian base a target with
+/// heavier tails has an infinite w* (supremum of p/q); a [`Fixed`](crate::Fixed) or [`Learned`](crate::Learned) t keeps it finite.
 ///
-/// Numerics: log density and score are finite at `|z| = 1e6` and beyond; where a square overflows the log density is `-inf`.
-/// A network's product may overflow at params that no fit comes to; the log density is then `-inf` or NaN, which kernels reject.
+/// Numerics: log density and score are finite at `|z| = 1e6` and beyond; where a square overflows the log density is `-inf`. The
+/// network's products may overflow at parameters that no fit reaches; the log density is then `-inf` or NaN, which kernels reject.
 ///
 /// ```
 /// use mcsa::{Family, Seed};
@@ -44,33 +44,33 @@ pub struct Flow<B = Gauss> {
     num_params: usize,
 }
 
-/// A layer at work, and where its numbers stand.
+/// A layer, and the ranges of its parameters, prepared quantities and tape.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Placed {
     pub(super) part: Part,
     pub(super) params: Range<usize>,
     pub(super) prepared: Range<usize>,
-    /// Per point.
+    /// Range per point.
     pub(super) tape: Range<usize>,
 }
 
-/// A flow on file: what [`Flow::new`] takes.
+/// Configuration of a flow, as in a file: the arguments of [`Flow::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowConfig {
     /// The dimension of a point.
     pub dim: usize,
-    /// What is bent.
+    /// The base distribution.
     pub base: BaseConfig,
     /// The layers, from the base outwards.
     pub layers: Vec<Layer>,
 }
 
 impl<B: Base> Flow<B> {
-    /// In `dim` dimensions; layers from the base outwards.
+    /// Flow in `dim` dimensions; layers from the base outwards.
     ///
     /// # Errors
-    /// If the dimension is 0, or a layer cannot be built: one that moves nothing, a hidden layer without units, a bound that is none.
+    /// If `dim` is 0, or a layer cannot be built: its mask moves nothing, a hidden layer has no units, or a bound is out of range.
     pub fn new(dim: usize, base: B, layers: Vec<Layer>) -> Result<Self, Error> {
         if dim == 0 {
             return Err(Error::parameter("dimension of a flow", 0.0, "at least 1"));
@@ -89,19 +89,19 @@ impl<B: Base> Flow<B> {
         Ok(Self { dim, base, layers, parts, num_params })
     }
 
-    /// RealNVP (Dinh et al. 2017): affine couplings with alternating masks, then location and scale. Networks have these hidden
-    /// layers of tangents; log scales are bounded by 2.
+    /// RealNVP (Dinh et al. 2017): affine couplings with alternating masks, then location and scale. Networks have `hidden` layers
+    /// with tanh units; log scales are bounded by 2.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// If `dim` is 0, or a hidden layer has no units.
     pub fn real_nvp(dim: usize, base: B, couplings: usize, hidden: &[usize]) -> Result<Self, Error> {
         Self::alternating(dim, base, couplings, hidden, CouplingMap::Affine(Affine::default()))
     }
 
-    /// A neural spline flow (Durkan et al. 2019): the same with rational-quadratic splines.
+    /// Neural spline flow (Durkan et al. 2019): as [`real_nvp`](Self::real_nvp), with rational-quadratic splines as coupling maps.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// If `dim` is 0, a hidden layer has no units, or a number of `spline` is out of range.
     pub fn neural_spline(
         dim: usize,
         base: B,
@@ -126,15 +126,15 @@ impl<B: Base> Flow<B> {
         Self::new(dim, base, layers.chain([Layer::ActNorm]).collect())
     }
 
-    /// From a config.
+    /// Flow with this config.
     ///
     /// # Errors
-    /// As [`new`](Self::new), or if the base is another than `B`.
+    /// If [`new`](Self::new) refuses `dim` or the layers, or the base of `config` is not of type `B`.
     pub fn from_config(config: FlowConfig) -> Result<Self, Error> {
         Self::new(config.dim, B::from_config(config.base)?, config.layers)
     }
 
-    /// Its config.
+    /// The config from which [`from_config`](Self::from_config) builds this flow.
     pub fn config(&self) -> FlowConfig {
         FlowConfig { dim: self.dim, base: self.base.config(), layers: self.layers.clone() }
     }
@@ -149,7 +149,7 @@ impl<B: Base> Flow<B> {
         &self.layers
     }
 
-    /// Where the params of each layer stand, from the base outwards; that of the base is what is left.
+    /// Range of the parameters of each layer, from the base outwards; the parameter of a learned base follows.
     pub fn layout(&self) -> Vec<(&Layer, Range<usize>)> {
         self.layers.iter().zip(self.parts.iter().map(|placed| placed.params.clone())).collect()
     }
@@ -159,13 +159,13 @@ impl<B: Base> Flow<B> {
         self.num_params
     }
 
-    /// The params of the base.
+    /// The parameters of the base.
     pub(super) fn base_params<'a>(&self, params: &'a [f64]) -> &'a [f64] {
         assert_eq!(params.len(), self.num_params, "the params of every layer, and of the base");
         &params[self.num_params - B::NUM_PARAMS..]
     }
 
-    /// Refuses params.
+    /// Refuses parameters of the wrong number, not finite, or not allowed in a layer or the base.
     pub(super) fn admit(&self, params: &[f64]) -> Result<(), Error> {
         mcsa::same_length("params", self.num_params, params.len())?;
         mcsa::all_finite("params", params)?;

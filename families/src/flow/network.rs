@@ -1,4 +1,4 @@
-//! The network inside a layer of a flow.
+//! Feed-forward neural network of a coupling layer.
 
 use mcsa::{Error, Stream, borrow, numeric};
 use pulp::Arch;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::product::{add_outers, add_product, transpose_into};
 
-/// What bends a hidden layer.
+/// Activation function of hidden layers.
 ///
 /// ```text
 /// Tanh: tanh x      Elu: x if x > 0, else e^x - 1      Relu: max(x, 0)
 /// ```
-/// `Tanh` is bounded and smooth. `Elu` has one continuous derivative, `Relu` none: where it bends, the score is that of its
-/// left side.
+/// `Tanh` is bounded and smooth. `Elu` has a continuous first derivative, `Relu` does not: at its kink the score is the
+/// left derivative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
@@ -43,7 +43,7 @@ impl Activation {
         }
     }
 
-    /// `d <- d h'(x)`, with the derivative told by the value `h(x)`.
+    /// `d <- d h'(x)`, with the derivative computed from the value `h(x)`.
     fn chain(self, value: &[f64], d: &mut [f64]) {
         let pairs = d.iter_mut().zip(value);
         Arch::new().dispatch(|| match self {
@@ -54,12 +54,13 @@ impl Activation {
     }
 }
 
-/// A perceptron: `W_n h(.. h(W_1 x + b_1) ..) + b_n`.
+/// Multilayer perceptron `W_n h(.. h(W_1 x + b_1) ..) + b_n`.
 ///
-/// Params are `[W_1; b_1; ..; W_n; b_n]`, each `W` column by column: the weights of one input side by side. Batches are lent as
-/// slices, a point after the other. Layers may be linear alone (one layer), and have no input (then the output is `b_n`).
+/// Packing: `[W_1; b_1; ..; W_n; b_n]`, each `W` column by column: the weights of one input are contiguous. Batches are lent as
+/// slices, one point after the other. A network may have no hidden layer (then it is linear), and no input (then the output is
+/// `b_n`).
 ///
-/// What a reverse sweep needs stays on the tape: `[h_1 of all points; ..; h_{n-1}; output]`.
+/// The tape holds the values that a reverse sweep needs: `[h_1 of all points; ..; h_{n-1}; output]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Network {
     sizes: Vec<usize>,
@@ -67,7 +68,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// With so many inputs, hidden units layer by layer, and outputs.
+    /// Network with `inputs` inputs, `hidden` units layer by layer, and `outputs` outputs.
     pub(crate) fn new(
         inputs: usize,
         hidden: &[usize],
@@ -81,7 +82,7 @@ impl Network {
         Ok(Self { sizes, activation })
     }
 
-    /// Inputs and outputs of each layer.
+    /// Numbers of inputs and outputs of each layer.
     fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator {
         self.sizes.windows(2).map(|pair| (pair[0], pair[1]))
     }
@@ -94,22 +95,22 @@ impl Network {
         self.layers().map(|(inputs, outputs)| (inputs + 1) * outputs).sum()
     }
 
-    /// Numbers of tape per point.
+    /// Length of the tape per point.
     pub(crate) fn tape_len(&self) -> usize {
         self.sizes[1..].iter().sum()
     }
 
-    /// The length of all matrices, transposed.
+    /// Total length of the transposed matrices.
     pub(crate) fn transposed_len(&self) -> usize {
         self.layers().map(|(inputs, outputs)| inputs * outputs).sum()
     }
 
-    /// Numbers of lent memory that [`backward`](Self::backward) needs.
+    /// Length of `work` that [`backward`](Self::backward) needs.
     pub(crate) fn work_len(&self, columns: usize) -> usize {
         2 * columns * self.sizes.iter().max().copied().unwrap_or(0)
     }
 
-    /// Params at which the output is 0 whatever the input: hidden weights `N(0, 1 / inputs)`, all else 0.
+    /// Parameters at which the output is 0 for any input: hidden weights `N(0, 1 / inputs)`, all others 0.
     pub(crate) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
         let last = self.sizes.len() - 2;
         for (layer, (inputs, outputs)) in self.layers().enumerate() {
@@ -119,7 +120,7 @@ impl Network {
         }
     }
 
-    /// Writes `[W_1^T; ..; W_n^T]`, which every backward sweep at these params needs.
+    /// Writes `[W_1^T; ..; W_n^T]`, which every backward sweep at these parameters needs.
     pub(crate) fn transpose_into(&self, mut params: &[f64], mut out: &mut [f64]) {
         for (inputs, outputs) in self.layers() {
             let (weights, rest) = params.split_at(inputs * outputs);
@@ -128,7 +129,7 @@ impl Network {
         }
     }
 
-    /// Writes the tape of `columns` points.
+    /// Evaluates the network at `columns` points, and writes the tape.
     pub(crate) fn forward(&self, mut params: &[f64], x: &[f64], columns: usize, mut tape: &mut [f64]) {
         let mut x = x;
         let last = self.sizes.len() - 2;
@@ -152,7 +153,8 @@ impl Network {
         &mut tape[start..start + self.outputs() * columns]
     }
 
-    /// From cotangents `d_output` of the outputs: `d_x += ..` and, where asked for, `gradient += ..` in the order of points.
+    /// Backpropagation from cotangents `d_output` of the outputs: `d_x += ..` and, if given, `gradient += ..` in the order of
+    /// points.
     #[expect(clippy::too_many_arguments, reason = "a sweep reads all that the forward sweep wrote")]
     pub(crate) fn backward(
         &self,

@@ -1,15 +1,16 @@
-//! Small matrix products whose sums have one order.
+//! Small matrix products with a fixed order of summation.
 //!
-//! Every entry of the result is a chain of `fma` over the inner index, in order, from what was there before. It does not
-//! depend on how many columns stand beside it, nor where a batch was cut: the bits are those of one column alone. A general
-//! matrix product chooses its blocks by shape and cannot promise that.
+//! Every entry of the result is a chain of `fma` over the inner index, in order, starting from the entry's old value. It does not
+//! depend on the number of columns beside it, nor on where a batch was divided: each column has the bits that it has alone. A
+//! general matrix product chooses its blocks by shape and cannot guarantee this.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// `C += A B`; `A` is `rows x depth`, `B` is `depth x columns`, all by columns. With a batch for `B`: a layer of a network.
+/// `C += A B`; `A` is `rows x depth`, `B` is `depth x columns`, all column-major. With a batch as `B` it evaluates a layer of a
+/// network.
 ///
 /// # Panics
-/// If the lengths do not fit.
+/// If the lengths do not fit these shapes.
 pub(crate) fn add_product(rows: usize, depth: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
     assert_eq!(a.len(), rows * depth, "A is rows x depth");
     if rows == 0 || depth == 0 {
@@ -19,10 +20,11 @@ pub(crate) fn add_product(rows: usize, depth: usize, a: &[f64], b: &[f64], c: &m
     Arch::new().dispatch(Product::<false> { rows, depth, columns: c.len() / rows, a, b, c });
 }
 
-/// `C += sum_j a_j b_j^T` in the order of `j`; points `a_j` of `rows` numbers, `b_j` of `columns`. A layer's gradient.
+/// `C += sum_j a_j b_j^T` in the order of `j`; points `a_j` have `rows` numbers, `b_j` have `columns`. It is the gradient of a
+/// layer.
 ///
 /// # Panics
-/// If the lengths do not fit.
+/// If the lengths do not fit these shapes.
 pub(crate) fn add_outers(rows: usize, columns: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
     assert_eq!(c.len(), rows * columns, "C is rows x columns");
     if rows == 0 || columns == 0 {
@@ -32,7 +34,7 @@ pub(crate) fn add_outers(rows: usize, columns: usize, a: &[f64], b: &[f64], c: &
     Arch::new().dispatch(Product::<true> { rows, depth: a.len() / rows, columns, a, b, c });
 }
 
-/// `out <- A^T`; `A` is `rows x columns`. Square by square, for a row of one is a column of the other.
+/// `out <- A^T`; `A` is `rows x columns`. Computed in small squares, because rows of one are columns of the other.
 pub(crate) fn transpose_into(rows: usize, a: &[f64], out: &mut [f64]) {
     const SIDE: usize = 8;
     assert_eq!(a.len(), out.len(), "as many numbers");
@@ -47,7 +49,7 @@ pub(crate) fn transpose_into(rows: usize, a: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `C += A B`, or `A B^T` where `B` lies transposed.
+/// Product `C += A B`, or `C += A B^T` if `TRANSPOSED`.
 struct Product<'a, const TRANSPOSED: bool> {
     rows: usize,
     depth: usize,
@@ -66,7 +68,7 @@ impl<const T: bool> WithSimd for Product<'_, T> {
         let mut top = 0;
         while top < self.rows {
             let left = self.rows - top;
-            // Eight lanes come with 32 registers, others with 16: sums, and room for the operands.
+            // Eight lanes come with 32 registers, fewer lanes with 16; they hold the sums and the operands.
             top += if lanes >= 8 && left >= 8 * lanes && self.columns < 4 {
                 self.band::<S, 8, false>(simd, top)
             } else if lanes >= 8 && left >= 4 * lanes {
@@ -85,7 +87,7 @@ impl<const T: bool> WithSimd for Product<'_, T> {
 }
 
 impl<const T: bool> Product<'_, T> {
-    /// The rows from `top` in `FULL` registers, and in one that is not full if `PART`, against all columns.
+    /// Rows from `top` in `FULL` registers, and in a partial one if `PART`, times all columns.
     #[inline(always)]
     fn band<S: Simd, const FULL: usize, const PART: bool>(&mut self, simd: S, top: usize) -> usize {
         let height = if PART { self.rows - top } else { FULL * S::F64_LANES };
@@ -103,7 +105,7 @@ impl<const T: bool> Product<'_, T> {
         height
     }
 
-    /// The same against `C` columns from `first`: every sum stays in its register until it is complete.
+    /// Rows as in [`band`](Self::band), times `C` columns from `first`: every sum stays in its register until it is complete.
     #[inline(always)]
     fn tile<S: Simd, const FULL: usize, const PART: bool, const C: usize>(
         &mut self,
@@ -172,7 +174,7 @@ mod tests {
         (17, 2, 0),
     ];
 
-    /// Both products on one set of instructions, and the sums they should be.
+    /// Compares both products, with one instruction set, with reference sums.
     fn run(simd: impl Simd, (rows, depth, columns): (usize, usize, usize)) -> [Vec<f64>; 3] {
         let (a, b) = (numbers(rows * depth, 0.1), numbers(depth * columns, 0.7));
         let mut flipped = b.clone();

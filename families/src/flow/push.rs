@@ -1,4 +1,4 @@
-//! A flow as a pushforward.
+//! Flow as a pushforward: draws with pathwise gradients, for the exclusive divergence.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Error, Pushforward, Stream};

@@ -1,4 +1,4 @@
-//! Monotone rational-quadratic splines.
+//! Monotone rational-quadratic splines as coupling maps.
 
 use mcsa::{Error, numeric};
 use serde::{Deserialize, Serialize};
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 use super::coupling::{Monotone, Theta};
 use super::layer::Direction;
 
-/// The monotone rational-quadratic spline (Durkan et al. 2019, section 3.1): `K` bins on `[-B, B]`, the identity outside.
+/// Monotone rational-quadratic spline (Durkan et al. 2019, section 3.1): `K` bins on `[-B, B]`, the identity outside.
 ///
 /// ```text
 /// in bin k, with xi = (x - x_k) / w_k and s = h_k / w_k:
 /// g(x)  = y_k + h_k (s xi^2 + d_k xi (1 - xi)) / D,      D = s + (d_{k+1} + d_k - 2 s) xi (1 - xi)
 /// g'(x) = s^2 (d_{k+1} xi^2 + 2 s xi (1 - xi) + d_k (1 - xi)^2) / D^2
 /// ```
-/// Widths and heights are softmaxes, each bin at least `least_width` resp. `least_height` of the interval; slopes at inner knots are
-/// `least_slope` and a softplus, at the two outer knots 1. The network's output is
-/// `[widths, K of each moving coordinate; heights; slopes, K - 1 of each]`; zeros are the identity, for the softplus begins at
-/// `1 - least_slope`.
+/// Widths and heights are softmaxes, each bin at least `least_width` or `least_height` of the interval; the slope at an inner knot
+/// is `least_slope` plus a softplus, at the two outer knots 1. The network's output is
+/// `[widths, K of each moving coordinate; heights; slopes, K - 1 of each]`; zeros give the identity, because the softplus is
+/// shifted to start at `1 - least_slope`.
 ///
-/// The density has one continuous derivative less than `g'`: it is continuous and has kinks at knots. Its tails are those of the base.
+/// The density is continuous and has kinks at knots, where `g'` has no continuous derivative. Its tails are those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spline {
-    /// `K`.
+    /// Number of bins `K`.
     pub bins: usize,
-    /// `B`.
+    /// Bound `B` of the interval.
     pub bound: f64,
-    /// The least width of a bin, as a share of the interval.
+    /// The least width of a bin, as a fraction of the interval.
     #[serde(default = "thousandth")]
     pub least_width: f64,
-    /// The least height of a bin, as a share of the interval.
+    /// The least height of a bin, as a fraction of the interval.
     #[serde(default = "thousandth")]
     pub least_height: f64,
     /// The least slope at an inner knot.
@@ -48,25 +48,25 @@ impl Default for Spline {
     }
 }
 
-/// A bin, and where a point is in it: what `g`, its derivative and theirs are made of.
+/// Bin of the spline, with its position, size and slopes; or the cotangents of these.
 struct Bin {
     k: usize,
     x: f64,
     width: f64,
     y: f64,
     height: f64,
-    /// Slopes at its two ends.
+    /// Slopes at the two ends of the bin.
     slopes: [f64; 2],
 }
 
-/// `g` and `ln g'` at `xi`, and the quantities in between.
+/// Values at a position `xi` of a bin from which `g`, `ln g'` and their derivatives are computed.
 struct Point {
     xi: f64,
-    /// `s`.
+    /// `s`, the slope of the secant.
     secant: f64,
     /// `xi (1 - xi)`.
     product: f64,
-    /// The numerator of `(g - y_k) / h_k`, and `D`.
+    /// Numerator of `(g - y_k) / h_k`, and its denominator `D`.
     fraction: [f64; 2],
     /// `g' D^2 / s^2`.
     mixed: f64,
@@ -82,7 +82,7 @@ impl Bin {
         Point { xi, secant, product, fraction: [numerator, denominator], mixed }
     }
 
-    /// The `xi` whose image is `y` (eqs. 6-8 of the paper's appendix: the root that does not cancel).
+    /// The `xi` at which `g = y` (eqs. 6-8 of the paper's appendix: the form of the root without cancellation).
     fn solve(&self, y: f64) -> f64 {
         let [left, right] = self.slopes;
         let (secant, rise) = (self.height / self.width, y - self.y);
@@ -123,19 +123,19 @@ impl Spline {
         Ok(())
     }
 
-    /// Where widths, heights and slopes of coordinate `i` of `width` stand.
+    /// Widths, heights and slopes of coordinate `i` of `width`, as slices of `raw`.
     fn parts<'a>(&self, raw: &'a [f64], width: usize, i: usize) -> [&'a [f64]; 3] {
         let (bins, all) = (self.bins, self.bins * width);
         let inner = bins - 1;
         [&raw[i * bins..][..bins], &raw[all + i * bins..][..bins], &raw[2 * all + i * inner..][..inner]]
     }
 
-    /// The size of a bin whose softmax is `share`, with the least share `least`.
+    /// Size of a bin whose softmax is `share`, with the least fraction `least`.
     fn size(&self, least: f64, share: f64) -> f64 {
         2.0 * self.bound * (least + (1.0 - least * self.bins as f64) * share)
     }
 
-    /// The bin whose side `by` (0 for x, 1 for y) holds `at`.
+    /// Bin that contains `at` on its x side (`by = 0`) or its y side (`by = 1`).
     fn bin(&self, [widths, heights, slopes]: [&[f64]; 3], by: usize, at: f64) -> Bin {
         let slope = |knot: usize| {
             if knot == 0 || knot == self.bins { 1.0 } else { self.least_slope + slopes[knot - 1] }
@@ -154,12 +154,12 @@ impl Spline {
     }
 
     fn is_outside(&self, x: f64) -> bool {
-        // NaN is outside too: it stays what it is.
+        // NaN counts as outside and is returned unchanged.
         !(x > -self.bound && x < self.bound)
     }
 }
 
-/// Shares of each group of `bins`: softmaxes, in place.
+/// Softmax of each group of `bins` logits, in place.
 fn softmax(bins: usize, logits: &mut [f64]) {
     for group in logits.chunks_exact_mut(bins) {
         let top = group.iter().fold(f64::NEG_INFINITY, |top, &x| top.max(x));
@@ -251,7 +251,7 @@ impl Monotone for Spline {
             self.back_through_softmax(self.least_height, parts[1], d_heights);
             for (knot, d_slope) in [bin.k, bin.k + 1].into_iter().zip(d_bin.slopes) {
                 if knot > 0 && knot < self.bins {
-                    // The logistic function, from the softplus: 1 - e^-softplus.
+                    // Derivative of the softplus, the logistic function, from its value: 1 - e^-softplus.
                     d_slopes[knot - 1] = d_slope * -(-parts[2][knot - 1]).exp_m1();
                 }
             }
@@ -259,7 +259,7 @@ impl Monotone for Spline {
     }
 }
 
-/// Bin `k` begins at the sum of all sizes before it.
+/// Cotangents of all sizes from those of bin `k`, which begins at the sum of all sizes before it.
 fn cumulate(k: usize, d_start: f64, d_size: f64, d_sizes: &mut [f64]) {
     let (before, rest) = d_sizes.split_at_mut(k);
     before.fill(d_start);
@@ -268,7 +268,7 @@ fn cumulate(k: usize, d_start: f64, d_size: f64, d_sizes: &mut [f64]) {
 }
 
 impl Spline {
-    /// From cotangents of sizes to those of logits, in place.
+    /// Replaces cotangents of sizes by those of logits.
     fn back_through_softmax(&self, least: f64, shares: &[f64], d: &mut [f64]) {
         let slope = 2.0 * self.bound * (1.0 - least * self.bins as f64);
         let mean: f64 = shares.iter().zip(&*d).map(|(share, d)| share * d).sum();
@@ -277,14 +277,15 @@ impl Spline {
 }
 
 impl Bin {
-    /// The cotangents of the bin's numbers, from that of `y` or `x` (replaced by the other's) and `v` of `ln g'`.
+    /// Cotangents of the bin's numbers, from `v`, the cotangent of `ln g'`, and `d`, that of the output, which is replaced by the
+    /// input's.
     fn backward(&self, direction: Direction, v: f64, x: f64, d: &mut f64) -> Bin {
         let [left, right] = self.slopes;
         let point = self.at(((x - self.x) / self.width).clamp(0.0, 1.0));
         let Point { xi, secant, product, fraction: [n, den], mixed, .. } = point;
         let (rest, tilt) = (1.0 - xi, 1.0 - 2.0 * xi);
         let bent = right + left - 2.0 * secant;
-        // Derivatives of n, den and mixed by xi, by the secant, by the left slope, by the right slope.
+        // Derivatives of n, den and mixed in xi, the secant, the left slope and the right slope.
         let of_n = [2.0 * secant * xi + left * tilt, xi * xi, product, 0.0];
         let of_den = [bent * tilt, 1.0 - 2.0 * product, product, product];
         let of_mixed =
@@ -294,7 +295,7 @@ impl Bin {
         let of_log: [f64; 4] = std::array::from_fn(|m| {
             of_mixed[m] / mixed - 2.0 * of_den[m] / den + if m == 1 { 2.0 / secant } else { 0.0 }
         });
-        // The cotangent of y at a fixed x.
+        // Cotangent of y at a fixed x.
         let (slope, log_slope) = (of_g[0] / self.width, of_log[0] / self.width);
         let pull = match direction {
             Direction::Forward => {

@@ -1,4 +1,4 @@
-//! Where the fit of a flow begins.
+//! Initial parameters of a flow.
 
 use faer::MatRef;
 use mcsa::{Columns, Error, Stream, all_finite, same_length};
@@ -8,11 +8,12 @@ use super::{Base, Flow};
 use crate::Learned;
 
 impl<B: Base> Flow<B> {
-    /// Params of the base itself: every layer is the identity, up to the order of coordinates. Hidden weights are drawn,
-    /// `N(0, 1 / inputs)`, so that the first scores differ from unit to unit; the param of a learned base is 0.
+    /// Initial parameters at which the flow is its base: every layer is the identity, up to the order of coordinates. Hidden
+    /// weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units; the parameter of a learned base is
+    /// 0.
     ///
     /// # Errors
-    /// None that a flow which was built gives cause for.
+    /// If an initial layer is refused, which does not happen for a flow that could be built.
     pub fn start(&self, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let mut params = Vec::with_capacity(self.len_params());
         for placed in &self.parts {
@@ -22,8 +23,8 @@ impl<B: Base> Flow<B> {
         Ok(params)
     }
 
-    /// Params of the base with this location and these scales, exactly: on [`Gauss`](super::Gauss) the Gaussian that a
-    /// [`MeanField`](crate::MeanField) is there.
+    /// Initial parameters at which the flow is exactly its base with this location and these scales: on [`Gauss`](super::Gauss) the
+    /// Gaussian of a [`MeanField`](crate::MeanField).
     ///
     /// # Errors
     /// If the last layer is neither `ActNorm` nor `Linear`, a length differs, or a number is not finite or a scale not positive.
@@ -37,8 +38,9 @@ impl<B: Base> Flow<B> {
         Ok(params)
     }
 
-    /// Params of the base with this location and the lower triangular `factor`, exactly: on [`Gauss`](super::Gauss) the Gaussian of
-    /// covariance `L L^T` that a [`FullRank`](crate::FullRank) is there, a Laplace approximation say.
+    /// Initial parameters at which the flow is exactly its base with this location and this lower triangular `factor`: on
+    /// [`Gauss`](super::Gauss) the Gaussian of covariance `L L^T` of a [`FullRank`](crate::FullRank), for example a Laplace
+    /// approximation.
     ///
     /// # Errors
     /// If the last layer is not `Linear`, a shape differs, a number is not finite, or the diagonal is not positive.
@@ -63,12 +65,12 @@ impl<B: Base> Flow<B> {
             .ok_or_else(|| Error::invalid("a flow of no layers cannot be placed: end with ActNorm or Linear"))
     }
 
-    /// Sets every `ActNorm` so that these points leave it, on their way to the noise, with mean 0 and variance 1 (Kingma & Dhariwal
-    /// 2018, section 3.1: data-dependent initialisation). Other params stay.
+    /// Data-dependent initialisation (Kingma & Dhariwal 2018, section 3.1): sets every `ActNorm` such that these points, on their
+    /// way to the noise, leave it with mean 0 and variance 1. Other parameters are not changed.
     ///
     /// # Errors
-    /// If params are refused, points have another dimension, are fewer than two or not finite, or a coordinate does not vary; params
-    /// are then as before.
+    /// If the flow refuses `params`, the points have another dimension, are fewer than two or not finite, or a coordinate does not
+    /// vary; `params` is then unchanged.
     pub fn normalise(&self, params: &mut [f64], points: MatRef<'_, f64>) -> Result<(), Error> {
         self.admit(params)?;
         same_length("a point", self.dim, points.nrows())?;
@@ -99,10 +101,10 @@ impl<B: Base> Flow<B> {
 }
 
 impl Flow<Learned> {
-    /// Sets the degrees of freedom of the base.
+    /// Sets the degrees of freedom of the base to `dof`.
     ///
     /// # Errors
-    /// If params have another length, or `dof` is not above the floor.
+    /// If `params` has another length, or `dof` is not finite and above the floor.
     pub fn set_dof(&self, params: &mut [f64], dof: f64) -> Result<(), Error> {
         same_length("params", self.len_params(), params.len())?;
         params[self.len_params() - 1] = self.base.param(dof)?;

@@ -1,4 +1,4 @@
-//! Batches on their way through the layers, a block of points at a time.
+//! Evaluation of all layers, forward and backward, a block of points at a time.
 
 use faer::MatRef;
 use mcsa::{Columns, borrow};
@@ -7,10 +7,10 @@ use super::layer::{At, Direction, Sweep};
 use super::model::{Flow, Placed};
 use super::{Base, base::Noise};
 
-/// Points that go through all layers together: their activations stay in the second cache, a layer's in the first.
+/// Points that pass all layers together: their activations stay in the second cache, those of a layer in the first.
 pub(super) const BLOCK: usize = 48;
 
-/// Lent memory, divided.
+/// Lent memory, divided into prepared quantities, a block of points, weights and cotangents.
 pub(super) struct Room<'a> {
     prepared: &'a mut [f64],
     block: Block<'a>,
@@ -18,7 +18,7 @@ pub(super) struct Room<'a> {
     d: &'a mut [f64],
 }
 
-/// The memory of a block of points.
+/// Memory of a block of points.
 struct Block<'a> {
     x: &'a mut [f64],
     log_det: &'a mut [f64],
@@ -26,16 +26,16 @@ struct Block<'a> {
     work: &'a mut [f64],
 }
 
-/// A block that has come through.
+/// Output of a block that has passed all layers.
 pub(super) struct Passed<'a> {
-    /// Points, one after the other.
+    /// Output points, one after the other.
     pub(super) x: &'a mut [f64],
-    /// `sum_k ln |det df_k|` of each.
+    /// `sum_k ln |det df_k|` of each point.
     pub(super) log_det: &'a mut [f64],
 }
 
 impl<B: Base> Flow<B> {
-    /// Numbers of lent memory for so many columns.
+    /// Length of `work` for batches of `columns` columns.
     pub(super) fn room_len(&self, columns: usize) -> usize {
         let n = columns.min(BLOCK);
         let last = self.parts.last();
@@ -48,7 +48,7 @@ impl<B: Base> Flow<B> {
         each.max().unwrap_or(0)
     }
 
-    /// Divides lent memory and prepares every layer, for sweeps back too if `backward`.
+    /// Divides lent memory and prepares every layer, also for backward sweeps if `backward`.
     pub(super) fn room<'a>(
         &self,
         params: &[f64],
@@ -78,7 +78,8 @@ impl<B: Base> Flow<B> {
 }
 
 impl Room<'_> {
-    /// Takes the columns from `first` on through all layers of a flow one way. What a sweep back reads is kept if `taped`.
+    /// Passes a block of columns, starting at `first`, through all layers in one direction. The tape is kept for a backward sweep
+    /// if `taped`.
     pub(super) fn pass<B: Base>(
         &mut self,
         flow: &Flow<B>,
@@ -97,7 +98,7 @@ impl Room<'_> {
         log_det.fill(0.0);
         let mut through = |placed: &Placed| {
             let at = placed.at(params, self.prepared);
-            // Without a sweep back every layer writes on the same tape, which stays in the cache.
+            // Without a backward sweep every layer writes to the beginning of the tape, which stays in the cache.
             let start = if taped { placed.tape.start * n } else { 0 };
             let tape = &mut tape[start..start + placed.tape.len() * n];
             let bijection = placed.part.bijection();
@@ -113,8 +114,9 @@ impl Room<'_> {
         Passed { x, log_det }
     }
 
-    /// Sweeps back over the block that [`pass`](Self::pass) took last, `taped`, with cotangents in `self.d`; returns those of the
-    /// points it was given. `weights` are those of log densities, so the log determinant has them with a minus.
+    /// Backward sweep over the block of the last [`pass`](Self::pass), which was `taped`, with output cotangents in `self.d`;
+    /// returns the cotangents of the input points. `weights` are those of log densities, in which the log-determinant has a minus
+    /// sign.
     pub(super) fn back<B: Base>(
         &mut self,
         flow: &Flow<B>,
@@ -140,7 +142,7 @@ impl Room<'_> {
         d
     }
 
-    /// The slopes of the base at the noise of the block, times weights: where a sweep back from the noise begins.
+    /// Initial cotangents of a backward sweep from the noise: weighted gradients of the base log density.
     pub(super) fn begin_at_noise(&mut self, noise: Noise, dim: usize, weights: Weights<'_>) {
         let points = self.block.x.chunks_exact(dim).zip(self.d.chunks_exact_mut(dim));
         for (j, (eps, d)) in points.take(weights.len()).enumerate() {
@@ -148,7 +150,7 @@ impl Room<'_> {
         }
     }
 
-    /// Cotangents of the points: where a sweep back from them begins.
+    /// Initial cotangents of a backward sweep from the points.
     pub(super) fn begin_at_points(&mut self, cotangents: MatRef<'_, f64>, first: usize, n: usize) {
         for (k, d) in self.d.chunks_exact_mut(cotangents.nrows()).take(n).enumerate() {
             d.copy_from_slice(cotangents.column(first + k));
@@ -162,7 +164,7 @@ impl Placed {
     }
 }
 
-/// The weights of a block: one each, or one for all.
+/// Weights of a block: one per point, or one for all.
 #[derive(Clone, Copy)]
 pub(super) enum Weights<'a> {
     Each(&'a [f64]),
