@@ -31,6 +31,7 @@ pub enum Selection {
 /// Invariant for p at every step size, because the leapfrog is reversible and preserves volume. The gradients of all chains
 /// are evaluated as one batch per leapfrog step. Costs `L` gradients per chain; with multinomial selection one more after
 /// each step in which a chain moved, because only the positions of a trajectory are kept.
+///
 /// Numerics: in each direction a trajectory ends at a density of `-inf` (the border of the support), at NaN, at `+inf` or
 /// at an overflow; the states from there on have weight zero. This rule does not depend on the position of the chain in the
 /// trajectory, so invariance stays exact. Trajectories with an energy error above 1000 are counted as divergences; their
