@@ -22,6 +22,7 @@ use crate::noise::{self, check_draws};
 /// Such a flow cannot be a proposal distribution: a kernel needs `log q` at the state of its chain. Families with a density
 /// at arbitrary points implement [`Family`](mcsa::Family), which the inclusive divergence requires. The types separate the
 /// two:
+///
 /// ```
 /// use mcsa::Estimator;
 /// use mcsa_estimators::{FlowElbo, pmcsa};

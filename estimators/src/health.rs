@@ -30,7 +30,8 @@ use crate::{Ascent, Fit, Judged, TailWeight};
 /// ```
 /// The threshold is 0.7. First 4000 draws are made. They suffice if the tail is heavy, or if it is light with 1/2 in place
 /// of the threshold, which means weights of finite variance. Otherwise 16 000 draws are made. Of 200 sets of weights of a
-/// Gaussian q, the numbers called light were
+/// Gaussian q, the numbers called light were:
+///
 /// | target | k | by k-hat of 1000 draws | by this rule |
 /// |---|---|---|---|
 /// | Gaussian, 2 dimensions | 0.1 | 200 | 200 |
@@ -237,7 +238,7 @@ where
 /// Number of transitions after which half of the bias is left, at the rate of `w_star`.
 fn half_life(w_star: f64) -> f64 {
     let rate = bounds::rate(w_star);
-    // Near rate 1 the logarithm of the rate loses digits, and equals ln(1 - 1/w*).
+    // Near rate 1 the logarithm of the rate loses digits; ln_1p(-1/w*) does not.
     if rate < 0.9 {
         -std::f64::consts::LN_2 / rate.ln()
     } else {

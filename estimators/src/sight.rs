@@ -61,8 +61,8 @@ impl Iterates {
         sights.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
-    /// Of the largest split R-hat of a parameter's blocks, and the root mean square of all parameters', the one that is nearer to its
-    /// limit or farther above it, and the limit. A parameter that never moved has no R-hat.
+    /// Of the largest split R-hat of a parameter and the root mean square of all parameters', the one that is larger
+    /// relative to its limit, and that limit. A parameter that never moved has no R-hat.
     fn drift(&self, blocks: usize, limits: &mut Limits) -> (f64, f64) {
         let (mut largest, mut squares, mut moving) = (f64::NAN, 0.0, 0.0);
         for j in 0..self.count() {

@@ -29,7 +29,8 @@ use crate::{Ascent, Fit, Observer, Outcome};
 ///   number of blocks ([`split_r_hat_limit`](mcsa_theory::diagnostics::split_r_hat_limit)): independent blocks without
 ///   drift pass them with probability 0.5 and 0.8 or more, whatever the number of parameters. Unlike these papers, which
 ///   compare the largest with 1.1;
-///   more on average over parameters, or of one parameter above
+/// * reports memory if batches of four blocks vary more than independent blocks would: the ratio of long-run variances is 2
+///   or more on average over parameters, or that of one parameter is above
 ///   [`batch_ratio_limit`](mcsa_theory::diagnostics::batch_ratio_limit) at 0.95 for all parameters together;
 /// * computes the standard error of the mean from batches of one, two and four blocks and uses the largest, because
 ///   directions come from Markov chains and are correlated. The variance from single blocks is multiplied by the mean ratio
@@ -55,8 +56,8 @@ use crate::{Ascent, Fit, Observer, Outcome};
 ///
 /// # Rates of wrong decisions
 ///
-/// Measured with the example `false_stops`. A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most 30
-/// 000 steps, 4 seeds: the table has the number of stops, their median step, and in brackets the number of stops under a
+/// Measured with the example `false_stops`. A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most
+/// 30 000 steps, 4 seeds: the table has the number of stops, their median step, and in brackets the number of stops under a
 /// fixed limit of 1.1, where that was measured. No stop was false.
 ///
 /// | parameters, family | exact draws | chains of memory 39 steps | pmcsa, 10 chains |
