@@ -56,7 +56,7 @@ pub struct Fit<S, O> {
     verified: Verified,
 }
 
-/// Whether the cached densities of a fit were compared with the target since it was read from a file. Ignored by `==`.
+/// True if the cached densities of a fit were compared with the target since it was read from a file. Ignored by `==`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Verified(bool);
 

@@ -44,7 +44,7 @@ pub struct Elbo {
     /// Estimator of the entropy term.
     #[serde(default)]
     pub entropy: Entropy,
-    /// Whether the second half of the noise is the negative of the first half (antithetic draws).
+    /// If true, the second half of the noise is the negative of the first half (antithetic draws).
     #[serde(default)]
     pub mirrored: bool,
 }

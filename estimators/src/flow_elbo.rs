@@ -56,7 +56,7 @@ use crate::noise::{self, check_draws};
 pub struct FlowElbo {
     /// Number of draws per step.
     pub samples: usize,
-    /// Whether the second half of the noise is the negative of the first half (antithetic draws).
+    /// If true, the second half of the noise is the negative of the first half (antithetic draws).
     #[serde(default)]
     pub mirrored: bool,
 }

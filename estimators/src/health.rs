@@ -265,7 +265,7 @@ impl Health {
         TailWeight::of(self.shape, self.shape_error, self.shape_growth, self.shape_threshold)
     }
 
-    /// Whether averages over weighted draws of q are reliable: k-hat is below its threshold with error and growth taken
+    /// True if averages over weighted draws of q are reliable: k-hat is below its threshold with error and growth taken
     /// into account.
     pub fn has_light_tails(&self) -> bool {
         self.tail_weight() == TailWeight::Light

@@ -17,7 +17,7 @@ use crate::{ScoreClimb, ScoreWeights, single, snis};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interleaved<A, B> {
-    /// The estimator of all other steps.
+    /// The estimator of all steps but one in each round.
     pub often: A,
     /// The estimator of the second step of each round.
     pub seldom: B,

@@ -155,7 +155,7 @@ impl Iterates {
         (self.blocks, self.length) = (ROOM / 2, 2 * self.length);
     }
 
-    /// Whether a look is due: at block counts that grow with the run, once each.
+    /// True if a look is due: at block counts that grow with the run, once each.
     pub(crate) fn is_due(&mut self) -> bool {
         let due = !self.looked && self.blocks >= LEAST && self.blocks.is_multiple_of(EVERY);
         self.looked = true;

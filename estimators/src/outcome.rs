@@ -69,7 +69,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the run failed: it ended although neither a rule nor an observer nor the budget required it.
+    /// True if the run failed: it ended although neither a rule nor an observer nor the budget required it.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::Diverged { .. } | Self::NonFinite { .. } | Self::NothingFinite { .. })
     }
@@ -97,8 +97,8 @@ pub struct Accuracy {
     pub bend: f64,
     /// The parameter of the largest half-width.
     pub parameter: usize,
-    /// Split R-hat of the window's blocks: of the largest R-hat of a parameter and the root mean square of all parameters,
-    /// the one that is larger relative to its limit.
+    /// Split R-hat of the window's blocks: that of the worst parameter or the root mean square over parameters, whichever
+    /// is larger relative to its limit.
     #[serde(with = "bits::scalar")]
     pub r_hat: f64,
     /// Limit of `r_hat`. It grows with the number of parameters and falls with the number of blocks.

@@ -41,7 +41,7 @@ pub struct ScoreClimb<K, G = ()> {
     pub lanes: usize,
     /// Points over which scores are averaged.
     pub average: Average,
-    /// Whether every second chain receives the mirror images of the proposals of the chain before it. The distribution of
+    /// If true, every second chain receives the mirror images of the proposals of the chain before it. The distribution of
     /// each chain is unchanged; errors of a pair that are odd about the centre of `q_lambda` cancel.
     #[serde(default)]
     pub mirrored: bool,

@@ -48,7 +48,7 @@ pub struct ScoreWeights<G = ()> {
     pub samples: usize,
     /// Weighting of the draws.
     pub weighting: Weighting,
-    /// Whether the second half of the draws is the mirror image of the first. Not with [`Weighting::Evidence`], whose
+    /// If true, the second half of the draws is the mirror image of the first. Not with [`Weighting::Evidence`], whose
     /// baseline needs independent draws.
     #[serde(default)]
     pub mirrored: bool,

@@ -22,13 +22,14 @@ pub(crate) type Limits = limits::Limits<ROOM>;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sight {
     pub(crate) blocks: usize,
-    /// Of the largest split R-hat of a parameter and the root mean square of all, the one that is larger relative to its limit.
+    /// Split R-hat: that of the worst parameter or the root mean square over parameters, whichever is larger relative to
+    /// its limit.
     pub(crate) r_hat: f64,
     pub(crate) r_hat_limit: f64,
     pub(crate) half_width: f64,
     pub(crate) parameter: usize,
     pub(crate) bend: f64,
-    /// Whether blocks are too short to be independent.
+    /// True if blocks are too short to be independent.
     pub(crate) remembers: bool,
 }
 
@@ -40,7 +41,7 @@ impl Sight {
 }
 
 impl Iterates {
-    /// Whether at least one window has no drift.
+    /// True if at least one window has no drift.
     pub(crate) fn rests(&self, limits: &mut Limits) -> bool {
         self.windows().any(|blocks| {
             let (r_hat, limit) = self.drift(blocks, limits);
@@ -61,8 +62,8 @@ impl Iterates {
         sights.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
-    /// Of the largest split R-hat of a parameter and the root mean square of all parameters', the one that is larger
-    /// relative to its limit, and that limit. A parameter that never moved has no R-hat.
+    /// Split R-hat and its limit: that of the worst parameter or the root mean square over parameters, whichever is larger
+    /// relative to its limit. A parameter that never moved has no R-hat.
     fn drift(&self, blocks: usize, limits: &mut Limits) -> (f64, f64) {
         let (mut largest, mut squares, mut moving) = (f64::NAN, 0.0, 0.0);
         for j in 0..self.count() {

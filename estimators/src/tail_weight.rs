@@ -74,7 +74,7 @@ impl TailShape {
         }
     }
 
-    /// Whether more draws are unnecessary: the tail is heavy, or so light that the weights have a variance.
+    /// True if more draws are unnecessary: the tail is heavy, or so light that the weights have a variance.
     pub(crate) fn is_clear(&self) -> bool {
         let at = |threshold| TailWeight::of(self.shape, self.error, self.growth, threshold);
         at(self.threshold) == TailWeight::Heavy || at(self.threshold.min(0.5)) == TailWeight::Light
@@ -118,7 +118,7 @@ mod tests {
         TailWeight::of(tail.shape, tail.error, tail.growth, tail.threshold)
     }
 
-    /// Of 20 sets with k = 0.9 none is called light, of those with k = 0.1 all are. The twin: k-hat of 1000 draws against a
+    /// No set of 20 with k = 0.9 is called light, all with k = 0.1 are. The twin: k-hat of 1000 draws against a
     /// t is always below its threshold, though it is 1 or more farther out; this rule calls about three of them light.
     #[test]
     fn known_tails_get_their_verdict() {

@@ -150,7 +150,7 @@ fn mirrored_importance_sampling_is_unbiased() {
     assert!(close(law(&known.clone().mirrored(), &|| (), 0.0).mean, exact));
 }
 
-/// Where q is p every proposal is accepted and the direction equals the control: with the right coefficient no noise is
+/// If q is p every proposal is accepted and the direction equals the control: with the right coefficient no noise is
 /// left. Elsewhere some is.
 #[test]
 fn at_the_optimum_no_noise_is_left() {
@@ -195,7 +195,7 @@ fn impossible_settings_are_refused() {
     assert_eq!(target.dim(), 1);
 }
 
-/// Where q is p all weights are equal and all proposals accepted: the score of the mean is odd, so it cancels in mirrored
+/// If q is p all weights are equal and all proposals accepted: the score of the mean is odd, so it cancels in mirrored
 /// pairs. With independent draws it does not.
 #[test]
 fn what_is_odd_cancels_in_mirrored_draws() {

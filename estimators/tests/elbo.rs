@@ -87,7 +87,7 @@ fn the_path_derivative_holds_lambda_in_the_density() {
     }
 }
 
-/// Where q is p, every draw has direction zero with the path derivative; with the entropy in closed form noise remains.
+/// If q is p, every draw has direction zero with the path derivative; with the entropy in closed form noise remains.
 #[test]
 fn it_sticks_the_landing() {
     let target = Gaussian::new(vec![0.5, -1.0], mat![[1.5, 0.4], [0.4, 0.7]].as_ref()).unwrap();

@@ -33,7 +33,7 @@ pub struct DelayedAcceptance<K, S> {
 pub struct DelayedState<S> {
     chains: Ensemble,
     inner: S,
-    /// Whether the chains were written from outside since the surrogate was last evaluated there.
+    /// True if the chains were written from outside since the surrogate was last evaluated there.
     moved: bool,
 }
 

@@ -17,9 +17,9 @@ pub enum Restart {
     /// Never: every transition is Metropolis-Hastings, and the target is invariant.
     #[default]
     Never,
-    /// A chain not visited for more than this number of steps accepts its next proposal of positive density without a test.
-    /// Lambda has moved far since the last visit, and a chain placed under an old lambda may stay there for long; the price
-    /// is that a restart does not leave p invariant.
+    /// A chain not visited for more than this number of steps accepts its next proposal without a test, if that proposal has
+    /// positive density. Lambda has moved far since the last visit, and a chain placed under an old lambda may stay there for
+    /// long; the price is that a restart does not leave p invariant.
     OlderThan(u64),
 }
 

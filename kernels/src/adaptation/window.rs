@@ -35,7 +35,7 @@ pub struct WindowAdaptation {
     pub steps: u64,
     /// Dual averaging of the step size.
     pub averaging: DualAveraging,
-    /// Whether the mass adapts as well; if not, there are no windows.
+    /// If true, the mass adapts as well; if false, there are no windows.
     #[serde(default = "yes")]
     pub learns_mass: bool,
 }

@@ -54,7 +54,7 @@ impl Weight {
         }
     }
 
-    /// Whether the energy varies by more than the divergence threshold along the stretch.
+    /// True if the energy varies by more than the divergence threshold along the stretch.
     pub(super) fn diverges(self) -> bool {
         self.high - self.low > leapfrog::DIVERGENCE
     }

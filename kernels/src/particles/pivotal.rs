@@ -15,7 +15,7 @@ pub(super) fn fraction(number: f64) -> f64 {
 /// x + y >  1:   (1, x + y - 1) with probability (1 - y) / (2 - x - y),   else (x + y - 1, 1)
 /// ```
 ///
-/// Of each pair one number is settled, the other is paired with the next. Every `n_i + x_i` is a martingale. So the
+/// In each pair one number is settled, the other is paired with the next. Every `n_i + x_i` is a martingale. So the
 /// distribution that weights outcomes in proportion to `n_r`, with r the retained particle, is obtained by multiplying the
 /// probability of each decision about r by the ratio of `n_r + x_r` after to before it.
 pub(super) fn settle(

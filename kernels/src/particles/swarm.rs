@@ -13,7 +13,7 @@ pub(super) struct Rules {
     pub(super) resampling: Resampling,
     pub(super) threshold: f64,
     pub(super) lineage: Lineage,
-    /// Whether states and ancestors of all times are kept, which tracing a path needs.
+    /// True if states and ancestors of all times are kept, which tracing a path needs.
     pub(super) keeps: bool,
 }
 

@@ -35,7 +35,7 @@ impl Definition<'_> {
         (0..dim).map(|i| (from..=to).map(|k| self.states[&k].p[i]).sum()).collect()
     }
 
-    /// Whether the momenta at `a` and `b` still point along the sum of those in `from..=to`.
+    /// True if the momenta at `a` and `b` still point along the sum of those in `from..=to`.
     fn apart(&self, a: i32, b: i32, from: i32, to: i32) -> bool {
         let sum = self.sum(from, to);
         let along = |k: i32| {
