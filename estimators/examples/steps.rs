@@ -1,5 +1,5 @@
-//! Runs a number of steps of one estimator on a target of the shape of the Pima data, for counting instructions: `cargo run
-//! --release -p mcsa-estimators --example steps -- pmcsa 1000`. Without arguments it lists the estimators.
+//! Runs a number of steps of one estimator on a target of the shape of the Pima data, for counting instructions:
+//! `cargo run --release -p mcsa-estimators --example steps -- pmcsa 1000`. Without arguments it lists the estimators.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the shell")]
 

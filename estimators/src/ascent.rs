@@ -37,7 +37,7 @@ pub struct Ascent<'a, P: ?Sized, F: ?Sized, E, O> {
 /// which are compared in every run. The data of a target are compared through the log density at the chains: the first use
 /// of a fit read from a file evaluates that density once more, if the estimator caches it.
 ///
-/// Every serde format can store it. Reading a fit with other state types returns an error that names them.
+/// Any serde format can store it. Reading a fit with other state types returns an error that names them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fit<S, O> {
     #[serde(deserialize_with = "configs::read::<S, O, _>")]

@@ -12,8 +12,8 @@ const FIRST: u64 = 16;
 /// Number of blocks before the first look of a rule, and between two looks.
 const LEAST: usize = ROOM / 2;
 const EVERY: usize = ROOM / 8;
-/// Means of consecutive blocks of iterates, their sums of squares, and the longest stay of a chain in each block. `2 x 64 +
-/// 3` numbers per parameter, independent of the length of the run.
+/// Means of consecutive blocks of iterates, their sums of squares, and the longest stay of a chain in each block.
+/// `2 x 64 + 3` numbers per parameter, independent of the length of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Iterates {
     length: u64,

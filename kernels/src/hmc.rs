@@ -145,8 +145,8 @@ impl Hmc {
         self.selection
     }
 
-    /// A step with given momenta, one column per chain. Its remaining randomness is discrete (the choice of `l` among `L +
-    /// 1` and of the state, or one acceptance), so tests can enumerate it.
+    /// A step with given momenta, one column per chain. Its remaining randomness is discrete (the choice of `l` among
+    /// `L + 1` and of the state, or one acceptance), so tests can enumerate it.
     ///
     /// # Panics
     /// As [`Kernel::step`], or if the number of momenta differs from dimension times chains.

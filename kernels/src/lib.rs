@@ -6,8 +6,8 @@
 //!
 //! * Independent proposals from the guide: [`Imh`], [`Cis`].
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
-//! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns their
-//!   step size and mass.
+//! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
+//!   step size and mass of the first four.
 //! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
 //! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
 //!

@@ -107,8 +107,8 @@ impl<'w> Pieces<'w> {
         }
     }
 
-    /// Systematic lookup for many particles, in order and without a search: particle `i` ends before point `k` if `k >=
-    /// end_i - u`, so the ancestor of `k` is the particle after the last one that ends before it.
+    /// Systematic lookup for many particles, in order and without a search: particle `i` ends before point `k` if
+    /// `k >= end_i - u`, so the ancestor of `k` is the particle after the last one that ends before it.
     fn long_comb(&self, unit: f64, u: f64, ancestors: &mut [usize]) {
         let (count, scale) = (ancestors.len(), unit.recip());
         ancestors.fill(0);

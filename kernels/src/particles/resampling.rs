@@ -74,8 +74,7 @@ impl Resampling {
     /// ```text
     /// multinomial   the other slots are independent draws
     /// residual      that slot was a certain one with probability floor(S W_r) / (S W_r), else one of the draws
-    /// stratified    the slot's stratum contains a uniform point of the retained particle's piece; other strata are as in
-    /// ancestors_into
+    /// stratified    that slot's stratum contains a uniform point of the retained particle's piece; other strata are unchanged
     /// systematic    such a point fixes the shift, and with it all other points (Chopin & Singh 2015)
     /// SSP           each decision about the retained particle is tilted by the mean of n_r that it leads to
     /// ```
