@@ -1,6 +1,6 @@
-//! Joint fits along a path of the length of the exchange rates, ten particles: `cargo bench -p mcsa-estimators --bench paths`.
+//! Joint fits of a path as long as the exchange rates, ten particles: `cargo bench -p mcsa-estimators --bench paths`.
 //!
-//! The throughput is in steps: a sweep, the scores in lambda and theta, and Adam.
+//! Throughput is in steps: one of conditional SMC, the scores in lambda and theta, and Adam.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mcsa::{Estimator, Seed};
@@ -10,7 +10,7 @@ use mcsa_models::{FxVolatility, Theta};
 use mcsa_optim::Adam;
 
 const RETURNS: usize = 119;
-/// As many as the published fits have.
+/// Number of steps of the published fits.
 const STEPS: u64 = 2_000;
 
 fn model() -> FxVolatility {

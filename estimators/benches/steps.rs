@@ -1,7 +1,7 @@
-//! One step of each estimator, the optimiser's included, as the loop makes it: `cargo bench -p mcsa-estimators`.
+//! One step of each estimator with the optimiser, as made by the loop: `cargo bench -p mcsa-estimators`.
 //!
-//! The target has the shape of the Pima data: 691 rows, 8 inputs, a hierarchical prior, so 11 dimensions. `likelihood`
-//! is what ten evaluations of it take alone; a step should take little more.
+//! The target has the shape of the Pima data: 691 rows, 8 inputs, a hierarchical prior, so 11 dimensions. `likelihood` is
+//! the cost of ten evaluations of the target alone; a step should cost little more.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;

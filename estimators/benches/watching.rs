@@ -1,4 +1,4 @@
-//! What a step costs beside its estimator: the loop, the watch and the rule around a direction that is free.
+//! Cost of a step without its estimator: loop, record and stopping rule, with a direction of no cost.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, Sgd};
 
-/// Ten chains of which all but one move, a direction of ones, and the numbers a kernel tells.
+/// An estimator of no cost: ten chains of which all but one move, a direction of ones, and the usual metrics of a kernel.
 struct Free;
 
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Estimator<Gaussian, MeanField> for Free {
         _: &mut [f64],
     ) -> Result<Told, Error> {
         (1..10).for_each(|j| state.positions[(0, j)] += 1.0);
-        // Of both signs, so that lambda goes nowhere.
+        // Of alternating signs, so that lambda does not drift.
         let sign = if state.positions[(0, 1)] % 2.0 == 0.0 { 1.0 } else { -1.0 };
         direction.fill(sign);
         Ok(Told)

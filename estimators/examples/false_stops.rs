@@ -4,14 +4,14 @@
 //! cargo run --release -p mcsa-estimators --example false_stops -- parameters [seeds] [steps] [words] [first seed]
 //! cargo run --release -p mcsa-estimators --example false_stops -- targets    [seeds] [steps] [words] [first seed]
 //! ```
-//! `parameters`: a standard Gaussian fitted by 2 to 2,000 parameters, from the optimum and from far away, under
-//! `Stationary::to(0.2)`. `targets`: six targets, four methods, four rates, under `Stationary::to(0.1)`. With `words`, only rows
-//! whose name holds them are run; a row does not depend on the others.
+//! `parameters`: a standard Gaussian fitted with 2 to 2,000 parameters, from the optimum and from far away, under
+//! `Stationary::to(0.2)`. `targets`: six targets, four methods, four rates, under `Stationary::to(0.1)`. With `words`, only
+//! rows whose name contains them are run; rows are independent of each other.
 //!
-//! The averaged iterate is compared with the known optimum of the inclusive divergence, in the rule's own units. A stop is
-//! false if the worst error of a parameter is above the accuracy that was claimed. A refusal is a run that spent all its steps; it
-//! is counted as right where the average that was refused is not off by more than the accuracy, so that it could have been
-//! claimed. The last column says what the rule found in its way.
+//! The averaged iterate is compared with the known optimum of the inclusive divergence, in the rule's units. A stop is
+//! false if the worst error of a parameter is above the claimed accuracy. A refusal is a run that spent all its steps; the
+//! last column has the rule's obstacles. The table also counts refusals whose average had errors below the accuracy, which
+//! could have been accepted.
 #![expect(clippy::print_stdout, reason = "a table for people")]
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ struct Trial<'a, F> {
     steps: u64,
 }
 
-/// A run: how it ended, the worst error of its average in units, and whether k-hat was low.
+/// A run: its outcome, the worst error of its average in units, and whether k-hat was low.
 struct Fitted {
     outcome: Outcome,
     error: f64,
@@ -82,7 +82,7 @@ fn units<F: Family>(family: &F, optimum: &[f64]) -> Vec<f64> {
     square.iter().map(|square| (square / f64::from(draws)).sqrt().recip()).collect()
 }
 
-/// All seeds, on all cores; the results in the order of seeds.
+/// Runs all seeds on all cores; results in the order of seeds.
 fn each_seed<T: Send>(
     seeds: &Range<u64>,
     one: impl Fn(u64) -> Result<T, Error> + Sync,
@@ -154,7 +154,7 @@ fn add(totals: &mut Totals, keys: &[String], row: [usize; 5]) {
     }
 }
 
-/// A target with the means and scales at which the inclusive divergence of independent Gaussians is least.
+/// A target with the means and scales that minimise the inclusive divergence of independent Gaussians.
 struct Case {
     name: &'static str,
     target: Box<dyn LogDensity>,
@@ -253,7 +253,7 @@ fn targets(seeds: &Range<u64>, steps: u64, words: &str) -> Result<Totals, Error>
     Ok(totals)
 }
 
-/// Draws of a standard Gaussian with this correlation from step to step: a chain whose quality does not depend on q.
+/// Estimator with draws of a standard Gaussian of this correlation from step to step: a chain whose mixing does not depend on q.
 struct Autoregressive(f64);
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Autoregressive {
@@ -290,7 +290,7 @@ fn sized<F: Family>(
     let units = units(family, &optimum);
     for (start, params) in [("optimum", optimum.clone()), ("far", at(3.0, 2.0)?)] {
         for chains in ["exact", "slow", "pmcsa 10"] {
-            // Proposals from so far away are never accepted where there are many dimensions.
+            // In many dimensions proposals from this start are never accepted.
             if start == "far" && chains == "pmcsa 10" {
                 continue;
             }

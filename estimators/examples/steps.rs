@@ -1,5 +1,5 @@
-//! So many steps of one estimator on a target of the shape of the Pima data, for counting instructions:
-//! `cargo run --release -p mcsa-estimators --example steps -- pmcsa 1000`. Without arguments it lists the names.
+//! Runs a number of steps of one estimator on a target of the shape of the Pima data, for counting instructions:
+//! `cargo run --release -p mcsa-estimators --example steps -- pmcsa 1000`. Without arguments it lists the estimators.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the shell")]
 
@@ -36,7 +36,7 @@ fn run<E: Estimator<HierarchicalLogistic, MeanField>>(estimator: E, steps: u64) 
     ascent.run(&mut fit, steps, &mut []).map(drop)
 }
 
-/// What ten evaluations of the target cost alone.
+/// Ten evaluations of the target per step, alone.
 fn likelihood(steps: u64) {
     let target = target();
     let points = Mat::from_fn(target.dim(), 10, |i, j| (0.3 * (i + 7 * j) as f64).sin());

@@ -1,8 +1,8 @@
 //! Warming up a flow: `cargo run --release -p mcsa-estimators --example warming_up`.
 //!
-//! Two modes eight apart in ten dimensions, and a start away from both, nearer to the first. A flow fitted to the target as it is
-//! finds that one alone; fitted first to a flatter target, both. The reports of health do not tell them apart: look at the
-//! shares.
+//! The target has two modes, eight apart, in ten dimensions; the start is away from both, nearer to the first. A flow
+//! fitted to the target directly finds the first mode only; fitted first to a tempered target it finds both. The health
+//! reports do not distinguish the two fits; the printed shares of draws near the second mode do.
 #![expect(clippy::print_stdout, reason = "results for people")]
 
 use mcsa::{Error, Family, LogDensity, Seed, batch_mut};
@@ -14,7 +14,7 @@ use mcsa_optim::{Adam, Schedule};
 const DIM: usize = 10;
 const CHAINS: usize = 64;
 
-/// So many steps to the target to this power, with the tail offered this often.
+/// A stage of the fit: steps, power of the target, and share of the defensive tail.
 struct Stage {
     steps: u64,
     power: f64,
@@ -36,7 +36,7 @@ fn flow() -> Result<Flow<Gauss>, Error> {
     Flow::new(DIM, Gauss, Mask::alternating(DIM).take(6).map(bend).chain([Layer::Linear]).collect())
 }
 
-/// The share of draws on the side of the second mode.
+/// Share of draws on the side of the second mode.
 fn share(flow: &Flow<Gauss>, params: &[f64]) -> f64 {
     let n = 2000;
     let (mut z, mut log_q) = (vec![0.0; DIM * n], vec![0.0; n]);
@@ -51,7 +51,7 @@ fn climb(name: &str, stages: &[Stage]) -> Result<(), Error> {
     let flow = flow()?;
     let place = vec![-4.0; DIM];
     let scales = vec![1.0; DIM];
-    // Exactly the Gaussian of this place and scale: a converged `MeanField` would do as well.
+    // The Gaussian with this mean and scale: a converged `MeanField` would do as well.
     let mut params = flow.start_at(&place, &scales, &mut Seed::new(1).stream(0, 0))?;
     println!("{name}");
     for (number, &Stage { steps, power, defence }) in stages.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The one loop.
+//! The optimisation loop: fits, runs and their checkpoints.
 
 use std::ops::ControlFlow;
 
@@ -10,34 +10,34 @@ use crate::iterates::Iterates;
 use crate::watch::positions;
 use crate::{Observer, Outcome, View, Watch};
 
-/// What stays fixed in a fit: target, family, estimator, optimiser, seed.
+/// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
 /// ```text
 /// lambda_{t+1} = ascend(lambda_t, g_t),   g_t an estimate of E_p[d/dlambda log q_lambda(z)]
 /// ```
 ///
-/// Step `t` draws from the streams `(lane, t)` of the seed and from nothing else. So the trajectory
-/// has the same bits with or without observers or a stopping rule, and across any number of stops and resumptions.
+/// Step `t` draws from the streams `(lane, t)` of the seed only. So the iterates are bit-identical with or without
+/// observers or a stopping rule, and across any number of stops and resumptions.
 pub struct Ascent<'a, P: ?Sized, F: ?Sized, E, O> {
-    /// What is fitted.
+    /// The target p, the density to be approximated.
     pub target: &'a P,
-    /// What fits it.
+    /// The variational family q_lambda.
     pub family: &'a F,
-    /// What estimates the direction.
+    /// The estimator of the ascent direction.
     pub estimator: E,
-    /// What moves lambda.
+    /// The optimiser that moves lambda.
     pub optimizer: O,
-    /// Where chance comes from.
+    /// The seed of all random streams.
     pub seed: Seed,
 }
 
-/// What moves in a fit, and all of it: this is the checkpoint.
+/// The complete state of a fit, which is its checkpoint.
 ///
-/// It belongs to the target, the family, the estimator, the optimiser and the seed it was started with, and says so: their
-/// configurations are kept, and compared whenever it is run. The data of a target are recognised by the log density at the chains:
-/// when a fit that was read from a file is first used it is evaluated again, once, where the estimator remembers it.
+/// A fit belongs to the target, family, estimator, optimiser and seed it was started with: it keeps their configurations,
+/// which are compared in every run. The data of a target are compared through the log density at the chains: the first use
+/// of a fit read from a file evaluates that density once more, if the estimator caches it.
 ///
-/// It is read by any format of serde. One that keeps the states of other types is refused with a sentence.
+/// Any serde format can store it. Reading a fit with other state types returns an error that names them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fit<S, O> {
     #[serde(deserialize_with = "configs::read::<S, O, _>")]
@@ -56,7 +56,7 @@ pub struct Fit<S, O> {
     verified: Verified,
 }
 
-/// Whether what a fit remembers of its target was compared with the target since it was read from a file. Not a part of its value.
+/// True if the cached densities of a fit were compared with the target since it was read from a file. Ignored by `==`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Verified(bool);
 
@@ -66,18 +66,18 @@ impl PartialEq for Verified {
     }
 }
 
-/// How many times farther than it began a lambda may go, as for the climb of `Lbfgs`.
+/// Limit of the growth of lambda relative to its start; `Lbfgs` uses the same limit.
 const FARTHEST: f64 = 1e10;
-/// Steps in a row without anything finite after which a run ends.
+/// Consecutive steps without any finite density after which a run ends.
 const BLIND: u64 = 256;
 
 impl<S, O> Fit<S, O> {
-    /// Steps made, those included whose direction was refused.
+    /// Number of steps made, including those whose direction was rejected.
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// Lambda.
+    /// The current lambda.
     pub fn params(&self) -> &[f64] {
         &self.params
     }
@@ -92,24 +92,24 @@ impl<S, O> Fit<S, O> {
         &self.optimizer
     }
 
-    /// What was noted along the way.
+    /// The running record of the steps.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
 
-    /// The average that a rule stated after the last step, and the number of steps it is over.
+    /// The average that a stopping rule reported after the last step, and the number of steps it covers.
     pub(crate) fn stated(&self) -> Option<(u64, &[f64])> {
         self.iterates.as_ref().and_then(|iterates| iterates.stated(self.step))
     }
 
-    /// Lambda, and its path since a rule first watched, which begins here if none did.
+    /// Lambda, and the block means of its path since a stopping rule first observed the fit; the path starts now if none did.
     pub(crate) fn path(&mut self) -> (&[f64], &mut Iterates) {
         let count = self.params.len();
         (&self.params, self.iterates.get_or_insert_with(|| Iterates::new(count)))
     }
 }
 
-/// Asked after every step whether the run is to end.
+/// Callback after every step; an outcome ends the run.
 type Decide<'d, S, O> = dyn FnMut(&mut Fit<S, O>) -> Option<Outcome> + 'd;
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
@@ -119,10 +119,10 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// A fit before its first step, at lambda `params`.
+    /// Starts a fit at lambda `params`, before its first step.
     ///
     /// # Errors
-    /// If target, family, params and estimator do not fit each other; the message says which and where.
+    /// If target, family, params and estimator do not match; the message names the mismatch and its place.
     pub fn start(&self, params: Vec<f64>) -> Result<Fit<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
         self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
@@ -152,9 +152,9 @@ where
         Configs::of::<P, E::State, O::State>(family, self.estimator.config(), self.optimizer.config())
     }
 
-    /// Gives the fit to this estimator and optimiser, on purpose: to go on with another rate, or another step size of a kernel. The
-    /// states stay and have to fit; so do target, family and seed. What a [`Stationary`](crate::Stationary) rule saw of the path before
-    /// is kept: it waits until the new part outweighs the old.
+    /// Assigns a fit to this estimator and optimiser, to continue with another learning rate or another step size of a
+    /// kernel. The states are kept and have to match; target, family and seed must be those of the fit. The path that a
+    /// [`Stationary`](crate::Stationary) rule has observed is kept: the rule waits until the new part outweighs the old.
     ///
     /// ```
     /// use mcsa::Seed;
@@ -177,7 +177,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// If seed, target or family differ, or the states do not fit.
+    /// If seed, target or family differ, or the states do not match.
     pub fn adopt(&self, fit: &mut Fit<E::State, O::State>) -> Result<(), Error> {
         let configs = self.configs();
         fit.configs
@@ -188,13 +188,13 @@ where
         Ok(())
     }
 
-    /// Makes `steps` more steps, or fewer if something ends the run before. Nothing is allocated per step.
+    /// Makes `steps` more steps, or fewer if the run ends earlier. Steps allocate no memory.
     ///
-    /// A direction that is not finite, and a step to a lambda that is impossible or out of all proportion, are outcomes: lambda is
-    /// then where the last good step left it. So is seeing nothing finite for 256 steps in a row.
+    /// Three failures end a run with an outcome: a direction that is not finite, a step to an invalid or far too distant
+    /// lambda (lambda then keeps its value from before the step), and 256 steps in a row without any finite density.
     ///
     /// # Errors
-    /// If the fit belongs to another seed, target, family, estimator or optimiser: the message names the difference.
+    /// If the fit belongs to another seed, target, family, estimator or optimiser; the message names the difference.
     pub fn run(
         &self,
         fit: &mut Fit<E::State, O::State>,
@@ -205,7 +205,7 @@ where
         Ok(ended.unwrap_or(Outcome::BudgetSpent { accuracy: None }))
     }
 
-    /// The loop itself. `None` if all steps were made.
+    /// The loop. `None` if all steps were made.
     pub(crate) fn advance(
         &self,
         fit: &mut Fit<E::State, O::State>,
@@ -235,7 +235,7 @@ where
                     &mut work,
                 )
                 .map_err(|error| error.within(format!("Ascent, step {step}")))?;
-            // The chance of this step is spent, whatever comes of it: going on uses fresh chance.
+            // The random numbers of this step are spent even if its direction is rejected: the next step uses fresh ones.
             fit.step = step;
             let chains = self.estimator.chains(&fit.estimator);
             if let Some(parameter) = direction.iter().position(|g| !g.is_finite()) {
@@ -264,7 +264,7 @@ where
                     wish.get_or_insert(stop);
                 }
             }
-            // The rule sees every step, also one after which an observer stops.
+            // The rule observes every step, including one after which an observer stops the run.
             let decided = decide(fit);
             if fit.watch.blind() >= BLIND {
                 let non_finite = fit.watch.non_finite();
@@ -277,13 +277,13 @@ where
         Ok(None)
     }
 
-    /// Whether a fit belongs here.
+    /// Checks that a fit belongs to this ascent.
     pub(crate) fn check(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
         fit.configs.same(&self.configs())?;
         self.fits(fit)
     }
 
-    /// Whether the states of a fit are of the right shape; and, once after it was read from a file, whether they know this target.
+    /// Checks the shapes of a fit's states and, once after it was read from a file, its cached densities.
     fn fits(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
         if fit.seed != self.seed {
             return Err(Error::invalid(format!(

@@ -1,12 +1,12 @@
-//! The configurations that a fit belongs to.
+//! Configurations a fit belongs to, as text.
 
 use mcsa::{Error, checksum, type_name};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// Letters of a configuration that are kept as they are; a longer one is kept with its length and checksum.
+/// Number of characters up to which a configuration is kept in full; a longer one is kept with its length and checksum.
 const LONGEST: usize = 600;
 
-/// What a fit was made with, in words, and the types of its states.
+/// The configurations of a fit and the type names of its states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Configs {
     target: String,
@@ -16,7 +16,7 @@ pub(crate) struct Configs {
     states: [String; 2],
 }
 
-/// Reads configurations that belong to states of these types, before the states themselves are read.
+/// Deserialises configurations and checks the state types, before the states themselves are read.
 pub(crate) fn read<'de, S, O, D: Deserializer<'de>>(deserializer: D) -> Result<Configs, D::Error> {
     let read = Configs::deserialize(deserializer)?;
     let states = [type_name::<S>(), type_name::<O>()];
@@ -32,7 +32,7 @@ pub(crate) fn read<'de, S, O, D: Deserializer<'de>>(deserializer: D) -> Result<C
 }
 
 impl Configs {
-    /// Those of a fit whose states are of these types.
+    /// Configurations of a fit with states of types `S` and `O`.
     pub(crate) fn of<P: ?Sized, S, O>(family: String, estimator: String, optimizer: String) -> Self {
         Self {
             target: short(type_name::<P>()),
@@ -43,10 +43,10 @@ impl Configs {
         }
     }
 
-    /// Whether a fit with these configurations goes on under `new` ones.
+    /// Checks that a fit with these configurations can continue under `new` ones.
     ///
     /// # Errors
-    /// If one differs: which, what it was, what it is, and what to do.
+    /// If one differs. The message names it, both values and a remedy.
     pub(crate) fn same(&self, new: &Self) -> Result<(), Error> {
         let start = "start a new fit instead, from its params if they mean the same";
         same("target", &self.target, &new.target, start)?;
@@ -56,7 +56,7 @@ impl Configs {
         same("optimizer", &self.optimizer, &new.optimizer, adopt)
     }
 
-    /// Whether estimator and optimizer may be changed to `new` ones.
+    /// Checks that estimator and optimiser may be replaced by those of `new`.
     ///
     /// # Errors
     /// If target or family differ.
@@ -74,7 +74,7 @@ fn same(what: &str, old: &str, new: &str, advice: &str) -> Result<(), Error> {
     Err(Error::invalid(format!("the fit was made with another {what}: it had `{was}`, not `{is}`; {advice}")))
 }
 
-/// The entries in which two configurations differ, from the first to the last.
+/// The differing entries of two configurations, from the first to the last.
 fn difference<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
     let same = old.char_indices().zip(new.chars()).take_while(|((_, a), b)| a == b);
     let head = same.last().map_or(0, |((k, a), _)| k + a.len_utf8());

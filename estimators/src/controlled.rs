@@ -1,11 +1,11 @@
-//! Control variates: what is known of a direction's noise is taken off.
+//! Control variates from the mean score of fresh draws.
 
 use mcsa::{Ensemble, Error, Estimator, Stream, all_finite, bits, borrow, same_length};
 use serde::{Deserialize, Serialize};
 
-/// An estimator that can also say the mean score of the draws it made of `q_lambda`: noise whose mean is known to be zero.
+/// An estimator that can also return the mean score of its fresh draws of `q_lambda`, a control variate of known mean zero.
 pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
-    /// As [`Estimator::ascent_direction`], the same bits; the second slice receives the mean score of the fresh draws.
+    /// As [`Estimator::ascent_direction`], bit-identical; the second slice receives the mean score of the fresh draws.
     ///
     /// # Errors
     /// As [`Estimator::ascent_direction`].
@@ -22,16 +22,16 @@ pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
     ) -> Result<Self::Info, Error>;
 }
 
-/// An estimator less its regression on the mean score of its fresh draws.
+/// Regression control variate: an estimator minus its regression on the mean score of its fresh draws.
 ///
 /// ```text
 /// c_t = 1/M sum_j d/dlambda log q_lambda(z_j),   z_j ~ q_lambda fresh, so that E[c_t | past] = 0
 /// g'_k = g_k - b_k c_k,    b_k = <g_k c_k> / <c_k^2>,    averages over earlier steps, decaying with `memory`
 /// ```
 ///
-/// The coefficient of each parameter comes from earlier steps alone, so given these the mean of the direction is what it was,
-/// exactly. Where q is near p most proposals are accepted and the direction is nearly `c`: close to the optimum little
-/// noise is left. Costs a score per fresh draw, and no evaluation of the target.
+/// The coefficient of each parameter depends on earlier steps only, so given these the mean of the direction is exactly
+/// unchanged. Where q is near p most proposals are accepted and the direction is nearly `c`, so little noise is left close
+/// to the optimum. Costs one score per fresh draw, and no evaluation of the target.
 ///
 /// ```
 /// use mcsa_estimators::{Controlled, pmcsa};
@@ -41,16 +41,16 @@ pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controlled<E> {
-    /// Whose noise is taken off.
+    /// The estimator whose noise is reduced.
     pub estimator: E,
-    /// What is kept of the averages from step to step, from 0 up to 1.
+    /// Decay factor of the running averages per step, at least 0 and less than 1.
     pub memory: f64,
 }
 
-/// What [`Controlled`] remembers.
+/// The state of [`Controlled`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlledState<S> {
-    /// The state of the estimator within.
+    /// The state of the inner estimator.
     pub estimator: S,
     #[serde(with = "bits::vector")]
     products: Vec<f64>,
@@ -59,14 +59,14 @@ pub struct ControlledState<S> {
 }
 
 impl<E> Controlled<E> {
-    /// With averages over about 20 steps: the coefficient has to follow lambda.
+    /// A control variate with averages over about 20 steps, short because the coefficient has to follow lambda.
     pub const fn new(estimator: E) -> Self {
         Self { estimator, memory: 0.95 }
     }
 }
 
 impl<S> ControlledState<S> {
-    /// The coefficient `b_k`; zero while nothing is known.
+    /// The coefficient `b_k`; zero before the first step.
     pub fn coefficient(&self, k: usize) -> f64 {
         if self.squares[k] > 0.0 { self.products[k] / self.squares[k] } else { 0.0 }
     }
@@ -163,7 +163,7 @@ where
         )?;
         for (k, (g, &c)) in direction.iter_mut().zip(&*control).enumerate() {
             let coefficient = state.coefficient(k);
-            // A step that is not finite ends the fit elsewhere; it must not stay in the averages.
+            // A step that is not finite ends the fit later; here it must not enter the averages.
             if (*g * c).is_finite() && (c * c).is_finite() {
                 state.products[k] = self.memory * state.products[k] + (1.0 - self.memory) * (*g * c);
                 state.squares[k] = self.memory * state.squares[k] + (1.0 - self.memory) * (c * c);

@@ -1,8 +1,8 @@
-//! Target and family in one space.
+//! Dimension check of target and family.
 
 use mcsa::Error;
 
-/// Refuses a family of another dimension than the target's.
+/// Returns an error if target and family have different dimensions.
 pub(crate) fn same_dimension(target: usize, family: usize) -> Result<(), Error> {
     if target == family {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The exclusive divergence, by reparameterisation.
+//! Reparameterised gradient of the evidence lower bound (exclusive divergence KL(q || p)).
 
 use mcsa::{Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use crate::dimension::same_dimension;
 use crate::noise::{self, check_draws};
 
-/// How the entropy of `q_lambda` enters the direction.
+/// Estimator of the entropy term of the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entropy {
-    /// Its gradient in closed form.
+    /// The gradient of the entropy in closed form.
     #[default]
     Closed,
-    /// By the slope of `log q_lambda` at the draws, lambda held: the path derivative, which sticks the landing
-    /// (Roeder, Wu & Duvenaud 2017). Its noise vanishes where q is p.
+    /// Path derivative: the gradient in z of `log q_lambda` at the draws, with lambda held fixed ("sticking the landing";
+    /// Roeder, Wu & Duvenaud 2017). Its noise vanishes where q is p.
     Path,
 }
 
-/// Ascends the evidence lower bound `E_q[log p] + entropy(q)`, which is `-KL(q || p)` up to a constant.
+/// Gradient ascent on the evidence lower bound `E_q[log p] + entropy(q)`, which is `-KL(q || p)` up to a constant.
 ///
 /// ```text
 /// eps_i ~ noise,   z_i = t(lambda, eps_i)
@@ -26,10 +26,10 @@ pub enum Entropy {
 /// path:    g = 1/N sum_i (dt/dlambda)^T (d/dz log p(z_i) - d/dz log q_lambda(z_i))
 /// ```
 ///
-/// The baseline of automatic differentiation variational inference (CW: closed; pMCSA: path). Its optimum is not that of score
-/// ascent: it seeks a mode where that covers the mass.
+/// The baseline of automatic differentiation variational inference (CW: closed; pMCSA: path). Its optimum differs from that
+/// of score ascent: it concentrates on a mode, where score ascent covers the mass of p.
 ///
-/// Numerics: a draw at which the density or a slope is not finite contributes nothing and is counted.
+/// Numerics: a draw at which the density or a gradient is not finite contributes nothing and is counted.
 ///
 /// ```
 /// use mcsa_estimators::Elbo;
@@ -39,42 +39,42 @@ pub enum Entropy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elbo {
-    /// The number of draws.
+    /// Number of draws per step.
     pub samples: usize,
-    /// How the entropy enters.
+    /// Estimator of the entropy term.
     #[serde(default)]
     pub entropy: Entropy,
-    /// Whether the second half of the noise is the first with its sign turned.
+    /// If true, the second half of the noise is the negative of the first half (antithetic draws).
     #[serde(default)]
     pub mirrored: bool,
 }
 
 impl Elbo {
-    /// With the entropy in closed form.
+    /// The bound with the entropy in closed form.
     pub const fn closed(samples: usize) -> Self {
         Self { samples, entropy: Entropy::Closed, mirrored: false }
     }
 
-    /// With the path derivative.
+    /// The bound with the path derivative.
     pub const fn path(samples: usize) -> Self {
         Self { samples, entropy: Entropy::Path, mirrored: false }
     }
 
-    /// The same with mirrored pairs of draws: an even number of them.
+    /// This estimator with mirrored pairs of draws; their number must be even.
     #[must_use]
     pub const fn mirrored(self) -> Self {
         Self { mirrored: true, ..self }
     }
 }
 
-/// What a step of [`Elbo`] or [`FlowElbo`](crate::FlowElbo) tells.
+/// Metrics of one step of [`Elbo`] or [`FlowElbo`](crate::FlowElbo).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ElboInfo {
-    /// The estimate of the bound, from the draws that count.
+    /// Estimate of the bound from the finite draws.
     pub evidence: f64,
-    /// Draws at which the density or a slope was not finite.
+    /// Number of draws at which the density or a gradient was not finite.
     pub non_finite: u64,
-    /// Draws that count.
+    /// Number of finite draws.
     pub finite: u64,
 }
 

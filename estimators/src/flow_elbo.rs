@@ -1,4 +1,4 @@
-//! The exclusive divergence of what is known by its draws alone.
+//! Evidence lower bound of families with samples but no density at arbitrary points.
 
 use mcsa::{Error, Estimator, Gradient, Pushforward, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,21 @@ use crate::ElboInfo;
 use crate::dimension::same_dimension;
 use crate::noise::{self, check_draws};
 
-/// Ascends the evidence lower bound of a [`Pushforward`], by the total derivative of its integrand.
+/// Gradient ascent on the evidence lower bound of a [`Pushforward`], by the total derivative of its integrand.
 ///
 /// ```text
 /// eps_i ~ noise,   z_i = t(lambda, eps_i)
 /// g = 1/N sum_i (dt/dlambda)^T d/dz log p(z_i) - d/dlambda [ log q_lambda(t(lambda, eps_i)) ]
 /// ```
 ///
-/// The gradient of `1/N sum_i log p(z_i) - log q(z_i)`, and so without bias for that of the bound (Rezende & Mohamed 2015,
-/// eq. 15). Nobody asks for the density at a point from elsewhere, so that flows without an inverse can be fitted; for the same
-/// reason there is no path derivative, and the noise does not vanish where q is p. On an affine map it is
-/// [`Elbo::closed`](crate::Elbo::closed).
+/// This is the gradient of `1/N sum_i log p(z_i) - log q(z_i)`, and so an unbiased estimate of the gradient of the bound
+/// (Rezende & Mohamed 2015, eq. 15). The density of q is needed at its own draws only, so flows without an inverse can be
+/// fitted. For the same reason there is no path derivative, and the noise does not vanish where q is p. On an affine map it
+/// equals [`Elbo::closed`](crate::Elbo::closed).
 ///
-/// Such a flow is no proposal: a kernel needs `log q` at the state of its chain. What can be asked there is a
-/// [`Family`](mcsa::Family), and the inclusive divergence wants one. The types keep them apart:
+/// Such a flow cannot be a proposal distribution: a kernel needs `log q` at the state of its chain. Families with a density
+/// at arbitrary points implement [`Family`](mcsa::Family), which the inclusive divergence requires. The types separate the
+/// two:
 ///
 /// ```
 /// use mcsa::Estimator;
@@ -43,7 +44,7 @@ use crate::noise::{self, check_draws};
 /// # Ok::<(), mcsa::Error>(())
 /// ```
 ///
-/// Numerics: a draw at which a log density or a slope is not finite contributes nothing and is counted.
+/// Numerics: a draw at which a log density or a gradient is not finite contributes nothing and is counted.
 ///
 /// ```
 /// use mcsa_estimators::FlowElbo;
@@ -53,20 +54,20 @@ use crate::noise::{self, check_draws};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowElbo {
-    /// The number of draws.
+    /// Number of draws per step.
     pub samples: usize,
-    /// Whether the second half of the noise is the first with its sign turned.
+    /// If true, the second half of the noise is the negative of the first half (antithetic draws).
     #[serde(default)]
     pub mirrored: bool,
 }
 
 impl FlowElbo {
-    /// With so many independent draws.
+    /// An estimator with `samples` independent draws.
     pub const fn new(samples: usize) -> Self {
         Self { samples, mirrored: false }
     }
 
-    /// The same with mirrored pairs of draws: an even number of them.
+    /// This estimator with mirrored pairs of draws; their number must be even.
     #[must_use]
     pub const fn mirrored(self) -> Self {
         Self { mirrored: true, ..self }
@@ -149,7 +150,8 @@ where
                 info.non_finite += 1;
                 slope.fill(0.0);
                 *log_q = 0.0;
-                // Its derivatives may be infinite, and zero times those is no zero: it becomes a draw that has some.
+                // Derivatives at this draw may be infinite, and zero times infinity is NaN: its noise is replaced by zeros,
+                // where they are finite.
                 noise[j * noise_dim..(j + 1) * noise_dim].fill(0.0);
             }
         }

@@ -1,4 +1,4 @@
-//! Diagnostics of a fit: importance weights of q at one lambda, and what the kernel told of the last steps.
+//! Diagnostics of a fit: importance weights of q at one lambda, and metrics of the last steps.
 
 use std::fmt;
 
@@ -10,25 +10,27 @@ use serde::{Deserialize, Serialize};
 use crate::tail_weight::TailShape;
 use crate::{Ascent, Fit, Judged, TailWeight};
 
-/// Diagnostics of a fit at one lambda, [`judged`](Self::judged): measured, not proved.
+/// Diagnostics of a fit at one lambda, [`judged`](Self::judged). They are estimates, not guarantees.
 ///
-/// Numbers from [`Watch`](crate::Watch) cover the last steps; those of weights come from fresh draws of `q_lambda`, at stream
-/// addresses no step uses, so that looking moves nothing. A number that the estimator does not tell is NaN and is left
-/// out of the [`Record`].
+/// Numbers from [`Watch`](crate::Watch) cover the last steps. Those of weights come from fresh draws of `q_lambda`, at
+/// stream addresses no step uses, so a report does not change the fit. A number that the estimator does not record is NaN
+/// and is left out of the [`Record`].
 ///
 /// # k-hat
 ///
-/// Whether q is wide enough for p is read off the largest weights: k-hat, its standard error, the number of weights in the tail. The
-/// error covers other draws of the same number. More draws reach farther out and may find a heavier tail, so k-hat of a quarter of
-/// the draws is compared with that of all:
+/// The largest importance weights show whether q is wide enough for p. The report holds k-hat (Pareto shape of the
+/// weights), its standard error and the number of weights in the tail. The standard error covers other sets of the same
+/// number of draws. More draws reach farther out and may find a heavier tail, so k-hat of a quarter of the draws is
+/// compared with that of all:
 ///
 /// ```text
 /// heavy      k-hat - 1.645 error              > threshold
 /// light      k-hat + 1.645 error + 2 growth   < threshold,    growth = max(0, k-hat - k-hat of a quarter)
 /// not known  otherwise
 /// ```
-/// The threshold is 0.7. First 4000 draws are made. They decide if the tail is heavy, or light with 1/2 in the place of the threshold:
-/// weights with a variance. Otherwise 16 000 draws are. Tried on 200 sets of weights of a Gaussian q; light were called
+/// The threshold is 0.7. First 4000 draws are made. They suffice if the tail is heavy, or if it is light with 1/2 in place
+/// of the threshold, which means weights of finite variance. Otherwise 16 000 draws are made. Of 200 sets of weights of a
+/// Gaussian q, the numbers called light were:
 ///
 /// | target | k | by k-hat of 1000 draws | by this rule |
 /// |---|---|---|---|
@@ -40,80 +42,79 @@ use crate::{Ascent, Fit, Judged, TailWeight};
 /// | t of 5 degrees of freedom and the variance of q, 3 dimensions | above 1 | 200 | 30 |
 /// | t of 10 degrees of freedom and the variance of q, 3 dimensions | above 1 | 184 | 0 |
 ///
-/// A k-hat from 0.55 to 0.85 stays not known: 16 000 draws tell it to 0.09.
+/// A k-hat from 0.55 to 0.85 stays not known: the error of k-hat from 16 000 draws is 0.09.
 ///
-/// Draws are of q itself. Under a guarded guide the kernel proposes from something else, whose weights
-/// are lighter; what the kernel saw is then in [`log_weight_bound`](Self::log_weight_bound) and
-/// [`max_weight`](Self::max_weight) only.
+/// Draws are of q itself. Under a guard the kernel proposes from another distribution, whose weights are lighter; these
+/// weights enter [`log_weight_bound`](Self::log_weight_bound) and [`max_weight`](Self::max_weight) only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// Steps made.
+    /// Number of steps made.
     pub step: u64,
-    /// The lambda that was judged.
+    /// Origin of the lambda that was judged.
     pub judged: Judged,
-    /// Fresh draws.
+    /// Number of fresh draws.
     pub draws: usize,
-    /// The running mean of the acceptance.
+    /// Running mean of the acceptance probability.
     #[serde(with = "bits::scalar")]
     pub acceptance: f64,
-    /// The running mean of the largest normalised weight among a step's candidates: near 1, one candidate decides.
+    /// Running mean of the largest normalised weight of a step's candidates; near 1 a single candidate dominates.
     #[serde(with = "bits::scalar")]
     pub max_weight: f64,
-    /// k-hat of q as a guide for p.
+    /// k-hat of q as a proposal distribution for p.
     #[serde(with = "bits::scalar")]
     pub shape: f64,
-    /// The standard error of k-hat.
+    /// Standard error of k-hat.
     #[serde(with = "bits::scalar")]
     pub shape_error: f64,
-    /// k-hat less that of the first quarter of the draws.
+    /// k-hat minus k-hat of the first quarter of the draws.
     #[serde(with = "bits::scalar")]
     pub shape_growth: f64,
-    /// The number of largest weights that k-hat rests on.
+    /// Number of largest weights from which k-hat is estimated.
     pub tail: usize,
-    /// The k-hat up to which so many draws suffice.
+    /// Threshold of k-hat for this number of draws.
     #[serde(with = "bits::scalar")]
     pub shape_threshold: f64,
-    /// The effective number of the fresh draws, as weighted draws of p.
+    /// Effective sample size of the fresh draws, as weighted draws of p.
     #[serde(with = "bits::scalar")]
     pub sample_size: f64,
-    /// A lower bound of `log w* = sup log(p / q)`, p normalised: the largest log weight seen minus the larger of two
-    /// estimates of `log Z`, from fresh draws and from the last steps. Weights of the last steps belong to their own lambda and count
-    /// only where the last iterate is judged. Both estimates err to the low side, and so the bound to the high
-    /// side, where k-hat is above its threshold. A maximum that was seen is never an upper bound.
+    /// Lower bound of `log w* = sup log(p / q)`, p normalised: the largest log weight seen minus the larger of two
+    /// estimates of `log Z`, from fresh draws and from the last steps. Weights of the last steps belong to other lambdas
+    /// and count only where the last iterate is judged. Where k-hat is above its threshold both estimates are too low, and
+    /// so the bound is too high. A maximum over draws is never an upper bound.
     #[serde(with = "bits::scalar")]
     pub log_weight_bound: f64,
-    /// Transitions of independent Metropolis-Hastings after which half of the bias from the worst start is left, if w* is no
-    /// larger than seen: `ln 2 / -ln(1 - 1/w*)`, by the exact [rate](bounds::rate). Where w* is larger it takes longer.
+    /// Number of transitions of independent Metropolis-Hastings that halve the bias from the worst start, if w* is no
+    /// larger than seen: `ln 2 / -ln(1 - 1/w*)`, by the exact [rate](bounds::rate). A larger w* takes longer.
     #[serde(with = "bits::scalar")]
     pub half_life: f64,
-    /// `E_q[log w]`, the evidence lower bound, of p as it is, not normalised.
+    /// Evidence lower bound `E_q[log w]`, with p not normalised.
     #[serde(with = "bits::scalar")]
     pub evidence_lower: f64,
-    /// The estimate of `log Z` used above.
+    /// Estimate of `log Z` used in `log_weight_bound`.
     #[serde(with = "bits::scalar")]
     pub log_evidence: f64,
-    /// The mean of `log w` over the chains: an evidence upper bound, as far as they are draws of p.
+    /// Mean of `log w` over the chains: an evidence upper bound if the chains are draws of p.
     #[serde(with = "bits::scalar")]
     pub evidence_upper: f64,
-    /// The chain that has stayed longest, and for how many steps, if there are chains.
+    /// The chain that has stayed longest and the number of steps, if there are chains.
     pub oldest: Option<(usize, u64)>,
-    /// The norm of the mean direction.
+    /// Norm of the mean direction.
     #[serde(with = "bits::scalar")]
     pub signal: f64,
-    /// The noise of a direction.
+    /// Noise of a direction about its mean.
     #[serde(with = "bits::scalar")]
     pub noise: f64,
-    /// Evaluations that were not finite since the fit began, and among the fresh draws.
+    /// Number of evaluations that were not finite, since the start of the fit and among the fresh draws.
     #[serde(with = "bits::scalar")]
     pub non_finite: f64,
-    /// Metrics that are missing in all this: see [`Watch::untold`](crate::Watch::untold).
+    /// Number of metrics missing from this report: see [`Watch::untold`](crate::Watch::untold).
     #[serde(with = "bits::scalar")]
     pub untold: f64,
 }
 
-/// Draws made at first, and where these leave k-hat open.
+/// Number of draws at first, and in all if the first leave the verdict on k-hat open.
 const DRAWS: [usize; 2] = [4_000, 16_000];
-/// Draws held in memory at once.
+/// Number of draws held in memory.
 const BATCH: usize = 1_000;
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
@@ -123,9 +124,9 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// Diagnostics at the lambda that a fit [recommends](Self::recommended): an average where there is one, or else the last iterate.
-    /// At the cost of 4000 evaluations of the target, or 16 000 where these leave k-hat open. The fit is only read, and the same fit
-    /// gives the same report.
+    /// Diagnostics at the [recommended](Self::recommended) lambda of a fit: an average if there is one, else the last
+    /// iterate. Costs 4000 evaluations of the target, or 16 000 if these leave the verdict on k-hat open. The fit is not
+    /// changed, and equal fits give equal reports.
     ///
     /// # Errors
     /// If the fit belongs to another seed, target, family or estimator.
@@ -135,11 +136,11 @@ where
         Ok(self.judge(fit, judged, params, &DRAWS))
     }
 
-    /// As [`health`](Self::health), from a number of draws of the caller's where the target is expensive. With fewer than 1000 the
+    /// As [`health`](Self::health), from a given number of draws, for expensive targets. With fewer than 1000 draws the
     /// error of k-hat is seldom small enough for a verdict.
     ///
     /// # Errors
-    /// As [`health`](Self::health), and if there is to be no draw.
+    /// As [`health`](Self::health), and if `draws` is 0.
     pub fn health_from(&self, fit: &Fit<E::State, O::State>, draws: usize) -> Result<Health, Error> {
         if draws == 0 {
             return Err(Error::parameter("draws", 0.0, "at least 1").within("health_from"));
@@ -149,8 +150,8 @@ where
         Ok(self.judge(fit, judged, params, &[draws]))
     }
 
-    /// The same at any lambda, `params` being as long as the params of the fit. Numbers of the kernel and of directions are those of
-    /// the last steps all the same.
+    /// As [`health`](Self::health), at the given `params`, which must be as long as the params of the fit. Numbers of the
+    /// kernel and of directions are still those of the last steps.
     ///
     /// # Errors
     /// As [`health`](Self::health), and if the family or the estimator refuses `params`.
@@ -234,10 +235,10 @@ where
     }
 }
 
-/// With how many transitions half is forgotten at the rate of `w_star`.
+/// Number of transitions after which half of the bias is left, at the rate of `w_star`.
 fn half_life(w_star: f64) -> f64 {
     let rate = bounds::rate(w_star);
-    // Near rate 1 its logarithm loses digits, and is -1 / w*.
+    // Near rate 1 the logarithm of the rate loses digits; ln_1p(-1/w*) does not.
     if rate < 0.9 {
         -std::f64::consts::LN_2 / rate.ln()
     } else {
@@ -245,7 +246,7 @@ fn half_life(w_star: f64) -> f64 {
     }
 }
 
-/// Adds `log p - log q`, zero weight where p is not a density; and says how often it was not.
+/// Appends `log p - log q`, with `-inf` (zero weight) where p or q is not a density; returns the number of such faults.
 fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>) -> usize {
     let mut broken = 0;
     log_w.extend(log_p.iter().zip(log_q).map(|(&log_p, &log_q)| {
@@ -259,12 +260,13 @@ fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>) -> usize 
 }
 
 impl Health {
-    /// The verdict on the tail of the weights.
+    /// Verdict on the tail of the weights.
     pub fn tail_weight(&self) -> TailWeight {
         TailWeight::of(self.shape, self.shape_error, self.shape_growth, self.shape_threshold)
     }
 
-    /// Whether averages over draws of q, weighted, are to be trusted: k-hat is below its threshold for all that is known.
+    /// True if averages over weighted draws of q are reliable: k-hat is below its threshold with error and growth taken
+    /// into account.
     pub fn has_light_tails(&self) -> bool {
         self.tail_weight() == TailWeight::Light
     }
@@ -346,7 +348,7 @@ impl fmt::Display for Health {
 mod tests {
     use super::*;
 
-    /// At w* = 2 the rate is one half; at w* = 1 nothing is left after one transition; and both branches meet.
+    /// At w* = 2 the rate is one half; at w* = 1 no bias is left after one transition; the two branches agree where they meet.
     #[test]
     fn half_lives() {
         assert!((half_life(2.0) - 1.0).abs() < 1e-15);

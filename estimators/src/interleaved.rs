@@ -1,4 +1,4 @@
-//! Two estimators that take turns.
+//! Alternation of two estimators.
 
 use mcsa::{Ensemble, Error, Estimator, Metric, Record, Stream};
 use mcsa_kernels::Hmc;
@@ -6,41 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ScoreClimb, ScoreWeights, single, snis};
 
-/// Takes the direction of one estimator in most steps, and once in a while that of another, on the same lambda with
-/// the same optimiser.
+/// Alternating estimator: the direction is that of one estimator in most steps, and that of another in one step per round,
+/// with one lambda and one optimiser.
 ///
 /// ```text
 /// often seldom often .. often | often seldom often .. often | ..     `period` of the first to one of the second
 /// ```
 ///
-/// The wake steps of [`rws`]: what the papers count as `period` iterations are `period + 1` steps here.
+/// Used for the wake steps of [`rws`]: `period` iterations in the papers' count are `period + 1` steps here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interleaved<A, B> {
-    /// Whose turn it is in most steps.
+    /// The estimator of all steps but one in each round.
     pub often: A,
-    /// Whose turn it is in the second step of each round.
+    /// The estimator of the second step of each round.
     pub seldom: B,
-    /// Steps of the first in a round, at least one.
+    /// Number of steps of `often` per round, at least one.
     pub period: u64,
 }
 
-/// The states of both, and whose turn it is.
+/// The state of [`Interleaved`]: both estimators' states and the number of steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InterleavedState<A, B> {
-    /// The state of the one.
+    /// The state of `often`.
     pub often: A,
-    /// The state of the other.
+    /// The state of `seldom`.
     pub seldom: B,
     step: u64,
 }
 
-/// What the estimator whose turn it was tells.
+/// Metrics of the estimator that made the step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum InterleavedInfo<A, B> {
-    /// Most steps.
+    /// A step of `often`.
     Often(A),
-    /// One step in a round.
+    /// A step of `seldom`.
     Seldom(B),
 }
 
@@ -51,7 +51,7 @@ impl<A: Default, B> Default for InterleavedInfo<A, B> {
 }
 
 impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
-    /// The names of the one whose turn it was.
+    /// Metrics of the estimator that made the step.
     fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         match self {
             Self::Often(info) => info.record(sink),
@@ -60,8 +60,8 @@ impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
     }
 }
 
-/// Reweighted wake-sleep as the papers reinterpret it: self-normalised importance sampling in every iteration, and every
-/// fifth a further step along the score at a Hamiltonian chain's place (CW).
+/// Reweighted wake-sleep as the papers reinterpret it: self-normalised importance sampling in every iteration, and in every
+/// fifth iteration a further step along the score at the state of a Hamiltonian chain (CW).
 pub fn rws(samples: usize, hmc: Hmc) -> Interleaved<ScoreWeights, ScoreClimb<Hmc>> {
     Interleaved { often: snis(samples), seldom: single(hmc), period: 5 }
 }

@@ -1,46 +1,46 @@
-//! The path of lambda, as a bounded number of block means.
+//! Block means of the path of lambda, in bounded memory.
 
 use mcsa::{Error, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::sight::LONGEST;
 
-/// Blocks that are kept; when they are full, neighbours are joined and blocks become twice as long.
+/// Number of blocks kept; when it is reached, neighbouring blocks are joined and blocks become twice as long.
 pub(crate) const ROOM: usize = 64;
-/// Steps of the first blocks.
+/// Number of steps in the first blocks.
 const FIRST: u64 = 16;
-/// Blocks before anything is said, and between two looks.
+/// Number of blocks before the first look of a rule, and between two looks.
 const LEAST: usize = ROOM / 2;
 const EVERY: usize = ROOM / 8;
-/// Means of consecutive blocks of iterates, the squares about them, and how long a chain stayed in each. `2 x 64 + 3` numbers
-/// per parameter, whatever the length of the run.
+/// Means of consecutive blocks of iterates, their sums of squares, and the longest stay of a chain in each block.
+/// `2 x 64 + 3` numbers per parameter, independent of the length of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Iterates {
     length: u64,
     blocks: usize,
     filled: u64,
     looked: bool,
-    /// The first iterate of the block that is being filled; sums are of what is above it, so that squares lose no digits.
+    /// The first iterate of the current block. Sums are of differences from it, so that squares lose no digits.
     #[serde(with = "bits::vector")]
     origin: Vec<f64>,
     #[serde(with = "bits::vector")]
     sum: Vec<f64>,
     #[serde(with = "bits::vector")]
     square: Vec<f64>,
-    /// Block means, the blocks of a parameter one after the other.
+    /// Block means, parameter by parameter.
     #[serde(with = "bits::vector")]
     means: Vec<f64>,
     /// Sums of squares about the mean of each block.
     #[serde(with = "bits::vector")]
     squares: Vec<f64>,
-    /// The longest stay that was under way in each block, and whose.
+    /// The longest stay of a chain in each block, and the index of that chain.
     stays: Vec<(u64, usize)>,
     stay: (u64, usize),
-    /// The last average that a rule stated.
+    /// The last average that a rule reported.
     stated: Option<Stated>,
 }
 
-/// An average that a rule stated after a step, and the number of steps it is over.
+/// An average that a rule reported after a step, and the number of steps it covers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stated {
     step: u64,
@@ -85,32 +85,32 @@ impl Iterates {
             .map_err(|error| error.within("Iterates"))
     }
 
-    /// Keeps what a rule states after a step.
+    /// Stores the average that a rule reports after a step.
     pub(crate) fn state(&mut self, step: u64, window: u64, average: &[f64]) {
         self.stated = Some(Stated { step, window, average: average.to_vec() });
     }
 
-    /// The average that a rule stated after this step, and the number of steps it is over.
+    /// The average that a rule reported after step `step`, and the number of steps it covers.
     pub(crate) fn stated(&self, step: u64) -> Option<(u64, &[f64])> {
         self.stated.as_ref().filter(|s| s.step == step).map(|s| (s.window, &s.average[..]))
     }
 
-    /// The number of parameters.
+    /// Number of parameters.
     pub(crate) fn count(&self) -> usize {
         self.sum.len()
     }
 
-    /// Steps of a block.
+    /// Number of steps in a block.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Steps of the longest batch.
+    /// Number of steps in the longest batch.
     pub(crate) fn longest_batch(&self) -> u64 {
         self.length * LONGEST as u64
     }
 
-    /// Takes up an iterate, and the chain that has stayed longest.
+    /// Adds an iterate, and the chain that has stayed longest with the length of its stay.
     pub(crate) fn note(&mut self, params: &[f64], oldest: Option<(usize, u64)>) {
         if self.filled == 0 {
             self.origin.copy_from_slice(params);
@@ -155,32 +155,32 @@ impl Iterates {
         (self.blocks, self.length) = (ROOM / 2, 2 * self.length);
     }
 
-    /// Whether it is time to look: at block counts that grow with the run, once each.
+    /// True if a look is due: at block counts that grow with the run, once each.
     pub(crate) fn is_due(&mut self) -> bool {
         let due = !self.looked && self.blocks >= LEAST && self.blocks.is_multiple_of(EVERY);
         self.looked = true;
         due
     }
 
-    /// Trailing windows, in blocks: all, three quarters and half of them; none before there are blocks enough.
+    /// Trailing windows, in blocks: all, three quarters and half of them; none below the least number of blocks.
     pub(crate) fn windows(&self) -> impl Iterator<Item = usize> {
         let quarters = if self.blocks < LEAST { &[][..] } else { &[4, 3, 2][..] };
         quarters.iter().map(|quarters| self.blocks * quarters / 4 / LONGEST * LONGEST)
     }
 
-    /// The blocks of the shortest window.
+    /// Number of blocks in the shortest window.
     pub(crate) fn recent(&self) -> usize {
         self.blocks / 2 / LONGEST * LONGEST
     }
 
-    /// The mean of the last blocks.
+    /// Mean of the last `blocks` blocks.
     pub(crate) fn average_into(&self, blocks: usize, average: &mut [f64]) {
         for (j, average) in average.iter_mut().enumerate() {
             *average = self.means(j, blocks).iter().sum::<f64>() / blocks as f64;
         }
     }
 
-    /// The variance of the iterates in the last blocks.
+    /// Variance of the iterates of parameter `j` in the last `blocks` blocks.
     pub(crate) fn variance(&self, j: usize, blocks: usize) -> f64 {
         let means = self.means(j, blocks);
         let (count, length) = (blocks as f64, self.length as f64);
@@ -190,13 +190,13 @@ impl Iterates {
         (within + length * between) / (length * count - 1.0)
     }
 
-    /// The longest stay in the last blocks, and whose.
+    /// Longest stay in the last `blocks` blocks, and the index of its chain.
     pub(crate) fn longest_stay(&self, blocks: usize) -> (u64, usize) {
         let recent = self.stays[self.blocks - blocks..self.blocks].iter().copied();
         recent.fold(self.stay, |longest, stay| if stay.0 > longest.0 { stay } else { longest })
     }
 
-    /// The means of the last blocks.
+    /// Means of the last `blocks` blocks of parameter `j`.
     pub(crate) fn means(&self, j: usize, blocks: usize) -> &[f64] {
         self.trailing(&self.means, j, blocks)
     }

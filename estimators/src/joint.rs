@@ -1,4 +1,4 @@
-//! Parameters of the model, learned beside lambda.
+//! Joint learning of model parameters theta and variational parameters lambda.
 
 use mcsa::{
     BlockFamily, Cloud, Ensemble, Error, Estimator, Family, Given, Guard, Kernel, LearnableBlocks,
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ScanClimb, ScoreClimb};
 
-/// Learns the parameters of a model from the chain that fits q: one vector `[lambda; theta]` moves.
+/// Maximum likelihood for the parameters theta of a model, jointly with lambda and from the same chains: one vector
+/// `[lambda; theta]` is optimised.
 ///
 /// ```text
 /// z ~ K_{lambda, theta}(z, .)
@@ -17,15 +18,14 @@ use crate::{ScanClimb, ScoreClimb};
 /// direction in theta:  sum_i weight_i d/dtheta  log p_theta(z_i, x)      Fisher's identity: d/dtheta log p_theta(x)
 /// ```
 ///
-/// (MSC, Alg. 3.) Around a [`ScoreClimb`] for a model of one latent point, or around a [`ScanClimb`] for one per datum (JSA),
-/// where the gradients of a minibatch stand for those of all data, or around a [`PathClimb`](crate::PathClimb) for a path.
+/// MSC, Alg. 3. Wraps a [`ScoreClimb`] for a model with one latent point, a [`ScanClimb`] for one latent point per datum
+/// (JSA; gradients of a minibatch are scaled up to all data), or a [`PathClimb`](crate::PathClimb) for a latent path.
 ///
-/// The density moves with theta, so what is known of it at the chains is found again in every step: one more evaluation per
-/// chain.
+/// The density depends on theta, so its values at the chains are evaluated again in every step: one more evaluation per chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Joint<E> {
-    /// What moves the chains and averages scores.
+    /// The estimator that moves the chains and averages scores.
     pub climb: E,
 }
 
@@ -81,7 +81,7 @@ where
     }
 
     fn work_len(&self, target: &M, family: &F) -> usize {
-        // No length depends on theta.
+        // Lengths do not depend on theta.
         let given = Given { model: target, theta: &[] };
         let columns = self.climb.kernel.columns(self.climb.lanes).max(self.climb.lanes);
         self.climb.work_len(&given, family).max(columns + target.work_len(columns))

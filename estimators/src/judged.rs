@@ -1,4 +1,4 @@
-//! The lambda that a fit recommends.
+//! The recommended lambda of a fit.
 
 use std::fmt;
 
@@ -7,21 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Ascent, Fit};
 
-/// The origin of a lambda.
+/// Origin of a lambda that was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Judged {
-    /// The average that a [`Stationary`](crate::Stationary) rule stated at the last step: the one in its [`Accuracy`](crate::Accuracy).
+    /// The average that a [`Stationary`](crate::Stationary) rule reported at the last step, as in its
+    /// [`Accuracy`](crate::Accuracy).
     RuleAverage {
-        /// Trailing steps that are averaged.
+        /// Number of trailing steps averaged.
         window: u64,
     },
-    /// The average that the optimiser keeps.
+    /// The average kept by the optimiser.
     OptimizerAverage,
-    /// Lambda as the last step left it: no average is kept.
+    /// The last iterate: no average is kept.
     LastIterate,
-    /// Lambda as the caller gave it.
+    /// A lambda given by the caller.
     Given,
 }
 
@@ -43,14 +44,14 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// The average that the optimiser of a fit keeps, also inside other optimisers; `None` if it keeps none or has not begun.
+    /// The average that the optimiser keeps, also if that optimiser is wrapped in others; `None` if there is none yet.
     pub fn average<'f>(&self, fit: &'f Fit<E::State, O::State>) -> Option<&'f [f64]> {
         self.optimizer.average(fit.optimizer())
     }
 
-    /// The lambda that a fit recommends, and what it is: the average that a [`Stationary`](crate::Stationary) rule stated at the last
-    /// step, or else the average that the optimiser keeps, or else the last iterate. An average that the family cannot represent is
-    /// passed over.
+    /// The recommended lambda and its origin: the average that a [`Stationary`](crate::Stationary) rule reported at the
+    /// last step, else the average that the optimiser keeps, else the last iterate. An average that is invalid for the
+    /// family is skipped.
     pub fn recommended<'f>(&self, fit: &'f Fit<E::State, O::State>) -> (Judged, &'f [f64]) {
         let sound = |params: &[f64]| self.estimator.check_params(self.target, self.family, params).is_ok();
         if let Some((window, average)) = fit.stated().filter(|(_, average)| sound(average)) {

@@ -1,31 +1,33 @@
-//! Estimators of the score's expectation, and the one loop that moves the state.
+//! Estimators of the score expectation `E_p[d/dlambda log q_lambda(z)]`, and the optimisation loop that runs them.
 //!
-//! [`ScoreClimb`] is the engine of the papers' algorithms: a kernel moves chains, and the scores at its points are
-//! averaged. [`pmcsa`], [`jsa`], [`msc`] and [`msc_rb`] name its settings. [`Ascent`] says what stays fixed in a fit, [`Fit`] is what
-//! moves, and an [`Observer`] watches without touching. Every run ends with an [`Outcome`] that says why; [`Stationary`] is the rule
-//! that ends one when its accuracy is reached, and [`Health`] says whether to believe it.
+//! [`ScoreClimb`] is the estimator behind the papers' algorithms: a kernel moves chains, and the scores at their points are
+//! averaged. [`pmcsa`], [`jsa`], [`msc`] and [`msc_rb`] are its named settings. An [`Ascent`] holds the fixed parts of a
+//! fit, a [`Fit`] is its state, and an [`Observer`] sees every step without changing it. Every run ends with an
+//! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
+//! [`Health`] holds diagnostics of the result.
 //!
-//! Along paths: [`PathClimb`]. Parameters of the model beside lambda: [`Joint`].
+//! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!
-//! For comparison, without a chain: [`ScoreWeights`] ([`snis`] and its kin), [`Elbo`], and [`FlowElbo`] for what is known by its
-//! draws alone.
+//! For comparison, estimators without chains: [`ScoreWeights`] (importance sampling such as [`snis`]), [`Elbo`], and
+//! [`FlowElbo`] for families that have samples but no density at arbitrary points.
 //!
 //! # Warming up a flow
 //!
-//! A family that can bend anywhere can also spike anywhere, and few chains stand at few points: in a trial with ten of them,
+//! A flexible family can put a spike of density anywhere, and few chains cover few points: in a trial with ten chains,
 //! splines ended farther from three of four targets in ten dimensions than they began. In this order:
 //!
-//! 1. Begin at a converged Gaussian, `Flow::start_at`: a flow that is no worse than its base has nothing to unlearn.
-//! 2. Run more chains: with sixty-four no target of the suite's `flow-families` ends farther away than it began.
-//! 3. Guard the proposals: a `Defence` that offers a heavy tail half the time at first, and one time in ten from then on, a stage
-//!    being an [`Ascent`] of its own that goes on from the params of the last. Weights are then bounded whatever the flow does.
-//! 4. If mass may lie apart, fit a `Tempered` target first. Nothing that looks at draws of q shows a mode that is missing,
+//! 1. Begin at a converged Gaussian, with `Flow::start_at`: a flow that is no worse than its base has nothing to unlearn.
+//! 2. Run more chains: with sixty-four, no target of the suite's `flow-families` ends farther away than it began.
+//! 3. Guard the proposals with a `Defence` that draws from a heavy tail half the time at first, and one time in ten later.
+//!    Each stage is an [`Ascent`] of its own that starts from the params of the last. Weights are then bounded at every
+//!    lambda.
+//! 4. If p may have separated modes, fit a `Tempered` target first. No diagnostic from draws of q shows a mode that q misses,
 //!    [`Health`] included.
-//! 5. Let steps shrink, as `Schedule::power` does: with many params the noise of a constant step is most of what remains.
+//! 5. Let steps shrink, with `Schedule::power`: with many params the noise of a constant step is most of the remaining error.
 //!
-//! `cargo run --release -p mcsa-estimators --example warming_up` does the last four.
+//! `cargo run --release -p mcsa-estimators --example warming_up` demonstrates the last four.
 //!
-//! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; where it is kept is the caller's business.
+//! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; storing it is up to the caller.
 
 mod ascent;
 mod configs;

@@ -1,9 +1,9 @@
-//! The noise of reparameterised draws.
+//! Noise of reparameterised draws.
 
 use faer::MatMut;
 use mcsa::{Error, batch_mut, fits_in_memory};
 
-/// Refuses a number of draws that cannot be made.
+/// Returns an error if the number of draws is 0, odd for mirrored pairs, or too large for memory.
 pub(crate) fn check_draws(samples: usize, dim: usize, mirrored: bool) -> Result<(), Error> {
     if samples == 0 {
         return Err(Error::parameter("samples", 0.0, "at least 1"));
@@ -14,7 +14,7 @@ pub(crate) fn check_draws(samples: usize, dim: usize, mirrored: bool) -> Result<
     fits_in_memory("samples", samples, dim)
 }
 
-/// Fills `noise`, a column of `rows` numbers per draw, by `draw`; the second half, if mirrored, is the first with its sign turned.
+/// Fills `noise`, a column of `rows` numbers per draw, with `draw`; if mirrored, the second half is the negative of the first.
 pub(crate) fn fill(noise: &mut [f64], rows: usize, mirrored: bool, draw: impl FnOnce(MatMut<'_, f64>)) {
     let half = if mirrored { noise.len() / 2 } else { noise.len() };
     let (drawn, images) = noise.split_at_mut(half);

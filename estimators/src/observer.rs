@@ -1,39 +1,39 @@
-//! Watching a fit.
+//! Observers of a fit.
 
 use std::ops::ControlFlow;
 
 use mcsa::Record;
 use serde::{Deserialize, Serialize};
 
-/// What an observer may see after a step: everything, and only to read.
+/// Read-only view of a fit after a step.
 pub struct View<'a> {
     /// The step just made, counted from 1.
     pub step: u64,
     /// Lambda after the step.
     pub params: &'a [f64],
-    /// The direction that was taken.
+    /// The ascent direction of the step.
     pub direction: &'a [f64],
-    /// What the estimator tells.
+    /// The estimator's metrics.
     pub info: &'a dyn Record,
 }
 
-/// A wish to end the run after this step.
+/// A request to end the run after this step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Stop {
-    /// A wish with its reason.
+    /// A request with this reason.
     pub fn because(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }
 }
 
-/// Someone who watches a fit. Whether it watches or not, the trajectory has the same bits.
+/// An observer of a fit. The iterates are bit-identical with or without observers.
 ///
-/// Any closure `FnMut(&View) -> ControlFlow<Stop>` is one.
+/// Any closure `FnMut(&View) -> ControlFlow<Stop>` is an observer.
 pub trait Observer {
     /// Called after every step.
     fn observe(&mut self, view: &View<'_>) -> ControlFlow<Stop>;

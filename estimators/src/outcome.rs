@@ -1,4 +1,4 @@
-//! Outcomes of a run, with the evidence for each.
+//! Outcomes of a run.
 
 use std::fmt;
 
@@ -7,125 +7,129 @@ use serde::{Deserialize, Serialize};
 
 use crate::Stop;
 
-/// Why a run ended, with the evidence. "All steps were made" is [`BudgetSpent`](Self::BudgetSpent) and says nothing of convergence.
+/// Reason why a run ended, with supporting numbers. [`BudgetSpent`](Self::BudgetSpent) means that all steps were made, and
+/// is no statement on convergence.
 ///
-/// The fit is whole after each: it can be kept, looked at, and run on.
+/// After every outcome the fit is valid: it can be stored, examined and continued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Outcome {
-    /// A [`Stationary`](crate::Stationary) rule found its accuracy reached.
+    /// A [`Stationary`](crate::Stationary) rule found its required accuracy reached.
     Converged(Accuracy),
-    /// All steps were made. Under a rule: how far it was, if there were iterates enough to say.
+    /// All steps were made. Under a stopping rule, with the accuracy so far if there were enough iterates.
     BudgetSpent {
-        /// What the rule saw last; its `obstacle` says what kept the run from ending earlier.
+        /// The rule's last estimate; its `obstacle` names the reason that the run did not end earlier.
         accuracy: Option<Accuracy>,
     },
-    /// All steps were made, and the iterates would pass for stationary, but a chain stayed at one place for
-    /// longer than the batches from which errors are computed. What looks like rest may be this chain's bias.
+    /// All steps were made and the iterates pass for stationary, but a chain stayed at one point for longer than the
+    /// batches from which errors are computed. The apparent stationarity may be the bias of this chain.
     StationaryButStuck {
-        /// What the rule saw last.
+        /// The rule's last estimate.
         accuracy: Accuracy,
-        /// The chain.
+        /// The index of the chain.
         chain: usize,
-        /// For how many steps it stayed, within the window.
+        /// The number of steps it stayed, within the window.
         stayed: u64,
     },
-    /// A direction was finite, but the step along it led to an impossible lambda, or to one that is `1e10` times farther from 0 than
-    /// lambda was at the start and than 1. Lambda is where the last good step left it; the optimiser's memory may not be usable.
+    /// A direction was finite, but the step along it led to an invalid lambda, or to one with an entry beyond `1e10` times
+    /// the largest absolute entry of the initial lambda (at least 1). Lambda keeps its value from before the step; the
+    /// state of the optimiser may not be usable.
     Diverged {
         /// The step.
         step: u64,
-        /// The first parameter that is not finite or too far off, if it is that.
+        /// The first parameter that is not finite or too large, if that is the reason.
         parameter: Option<usize>,
-        /// What is impossible.
+        /// A description of the invalid value.
         reason: String,
     },
-    /// A direction was not finite. Chains have moved, lambda and optimiser have not: going on skips the step.
+    /// A direction was not finite. The chains have moved, lambda and the optimiser have not; continuing skips the step.
     NonFinite {
         /// The step.
         step: u64,
         /// The first parameter whose direction is not finite.
         parameter: usize,
-        /// What the direction is there.
+        /// The value of the direction for this parameter.
         #[serde(with = "bits::scalar")]
         value: f64,
     },
-    /// For many steps in a row nothing finite was seen: all chains stood where the log density is `-inf`, NaN or `+inf`, or no draw
-    /// had a finite one. What lambda did meanwhile says nothing of the target.
+    /// No finite log density for many steps in a row: at all chains the log density is `-inf`, NaN or `+inf`, or no draw
+    /// had a finite one. Changes of lambda during these steps carry no information on the target.
     NothingFinite {
         /// The step.
         step: u64,
-        /// Consecutive steps, up to this one, in which nothing was finite.
+        /// Number of consecutive steps, up to this one, without a finite density.
         steps: u64,
-        /// Evaluations so far that were NaN or `+inf`; the others were `-inf`, outside the support.
+        /// Number of evaluations so far that were NaN or `+inf`; the others were `-inf`, outside the support.
         #[serde(with = "bits::scalar")]
         non_finite: f64,
     },
-    /// An observer asked for it.
+    /// An observer requested the end.
     Stopped(Stop),
 }
 
 impl Outcome {
-    /// Whether something went wrong: the run ended although neither a rule nor an observer nor the budget asked for it.
+    /// True if the run failed: it ended although neither a rule nor an observer nor the budget required it.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::Diverged { .. } | Self::NonFinite { .. } | Self::NothingFinite { .. })
     }
 }
 
-/// What a [`Stationary`](crate::Stationary) rule knows of the averaged iterate.
+/// Estimated accuracy of the averaged iterate, by a [`Stationary`](crate::Stationary) rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
-    /// Steps made when this was found.
+    /// Number of steps made at the time of the estimate.
     pub step: u64,
-    /// Trailing steps that are averaged.
+    /// Number of trailing steps averaged.
     pub window: u64,
-    /// The averaged iterate: what a run that converged should be asked for.
+    /// The averaged iterate, which is the result of a converged run.
     #[serde(with = "bits::vector")]
     pub average: Vec<f64>,
-    /// The accuracy asked for.
+    /// The required accuracy.
     #[serde(with = "bits::scalar")]
     pub asked: f64,
     /// The largest half-width of the simultaneous confidence intervals, in the rule's units.
     #[serde(with = "bits::scalar")]
     pub half_width: f64,
-    /// The allowance for the bend of the map: noise of iterates moves their mean by about their variance.
+    /// Allowance for the bias of the average: by the curvature of the score, noise of the iterates shifts their mean by
+    /// about their variance.
     #[serde(with = "bits::scalar")]
     pub bend: f64,
     /// The parameter of the largest half-width.
     pub parameter: usize,
-    /// The split R-hat of the window's blocks that comes nearest to its limit, or is farthest above: the largest of a parameter, or the
-    /// root mean square of all parameters'.
+    /// Split R-hat of the window's blocks: that of the worst parameter or the root mean square over parameters, whichever
+    /// is larger relative to its limit.
     #[serde(with = "bits::scalar")]
     pub r_hat: f64,
-    /// That limit: it grows with the number of parameters, and falls with the number of blocks.
+    /// Limit of `r_hat`. It grows with the number of parameters and falls with the number of blocks.
     #[serde(with = "bits::scalar")]
     pub r_hat_limit: f64,
-    /// What keeps the rule from calling this converged; `None` if nothing does. A budget that ends between two looks may end so too.
+    /// The reason that the rule does not report convergence; `None` if there is none, which is possible when the budget
+    /// ends between two looks.
     pub obstacle: Option<Obstacle>,
 }
 
 impl Accuracy {
-    /// The accuracy reached: half-width and bend together.
+    /// The accuracy reached: the sum of half-width and bend.
     pub fn reached(&self) -> f64 {
         self.half_width + self.bend
     }
 }
 
-/// What keeps a rule from calling a fit converged.
+/// Reason that a rule does not report convergence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Obstacle {
-    /// Iterates still drift.
+    /// The iterates still drift.
     Drift,
-    /// Iterates remember for longer than a block: their errors cannot be told yet.
+    /// The iterates are correlated over more than a block, so their errors cannot be estimated yet.
     Memory,
-    /// A chain stayed at one place for longer than a batch.
+    /// A chain stayed at one point for longer than a batch.
     Stuck,
-    /// Iterates are so noisy that the mean is off by more than was asked for, however long they are averaged: a smaller rate helps,
-    /// more steps do not.
+    /// The noise of the iterates shifts their mean by more than the required accuracy, however long they are averaged: a
+    /// smaller learning rate helps, more steps do not.
     Rate,
-    /// More steps would do.
+    /// The half-width is still too large: more steps help.
     Noise,
 }
 

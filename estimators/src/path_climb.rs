@@ -1,4 +1,4 @@
-//! Score climbing along paths.
+//! Markovian score climbing for paths of state space models.
 
 use faer::Mat;
 use mcsa::{
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::Joint;
 use crate::joint::check_both;
 
-/// Markovian score climbing in a state-space model: conditional SMC moves a path, proposing step by step from the family that
-/// is fitted to the paths (MSC, Alg. 4).
+/// Markovian score climbing in a state space model (MSC, Alg. 4): conditional SMC moves a path, with state-by-state
+/// proposals from the family that is being fitted.
 ///
 /// ```text
 /// z ~ K_{lambda, theta}(z, .)  by conditional SMC with the steps and twists of q_{lambda, theta}
@@ -20,27 +20,27 @@ use crate::joint::check_both;
 /// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in Joint<PathClimb>
 /// ```
 ///
-/// Alone, for a [`StateSpace`] at a fixed theta; in a [`Joint`], for a [`LearnableStateSpace`]. The family leans on the model at the
-/// theta of the moment, and its score is taken in lambda alone.
+/// Used alone for a [`StateSpace`] at a fixed theta, and in a [`Joint`] for a [`LearnableStateSpace`]. The family depends
+/// on the model at the current theta; its score is taken with respect to lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathClimb<K = ConditionalSmc> {
-    /// What moves the paths.
+    /// The kernel that moves the paths.
     pub smc: K,
-    /// The number of paths, each driven by its own stream.
+    /// Number of paths, each driven by its own stream.
     pub lanes: usize,
 }
 
-/// One path, moved by conditional SMC with ancestor sampling among `particles`, the retained one included (MSC).
+/// One path, moved by conditional SMC with ancestor sampling and `particles` particles, the retained one included (MSC).
 pub const fn msc_paths(particles: usize) -> PathClimb {
     PathClimb { smc: ConditionalSmc::with_particles(particles), lanes: 1 }
 }
 
-/// One path, drawn anew in every step by a filter of `particles` that are moved by the family and resampled always: the
-/// baseline of MSC, whose direction is biased (MSC, section 4.3).
+/// One path, drawn anew in every step by a particle filter with `particles` particles, proposals from the family and
+/// resampling at every time: the baseline of MSC, whose direction is biased (MSC, section 4.3).
 ///
 /// # Errors
-/// If there is no particle.
+/// If `particles` is 0.
 pub fn smc_paths(particles: usize) -> Result<PathClimb<FreshPaths>, Error> {
     let smc = FreshPaths { smc: Smc::new(particles, Resampling::Systematic, 1.0)? };
     Ok(PathClimb { smc, lanes: 1 })
@@ -73,7 +73,7 @@ impl<K: PathKernel> PathClimb<K> {
         self.smc.init(target, Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]))
     }
 
-    /// Moves the paths, writes the direction in lambda, and returns the paths' equal weights with what memory is left.
+    /// Moves the paths and writes the direction in lambda; returns the kernel's metrics and the equal weights of the paths.
     #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
     fn climb<'w, P: StateSpace, C: ChainFamily>(
         &self,
@@ -154,7 +154,7 @@ where
     }
 }
 
-/// The model is made anew at every theta, once per step, and the family with it.
+/// The model at the current theta, and the family on it, are constructed once per step.
 impl<M, F, K> Estimator<M, F> for Joint<PathClimb<K>>
 where
     K: PathKernel,

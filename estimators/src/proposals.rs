@@ -1,22 +1,22 @@
-//! The guide at lambda, with what an estimator wants to know or to change about its draws.
+//! Guide at a fixed lambda with mirrored draws and control variates.
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
 use mcsa::{At, ColumnsMut, Error, Family, Guide, borrow};
 
-/// The guide at lambda, whose draws may come in mirrored pairs and may be watched.
+/// The guide at a fixed lambda, optionally with mirrored pairs of draws and with the mean score of all draws.
 ///
-/// Mirrored: of every two lanes the second draws the mirror images of what the first draws. Each lane's draws are still
-/// independent draws of `q_lambda`, so every kernel that keeps lanes apart keeps its target.
+/// Mirrored: of every two lanes the second receives the mirror images of the draws of the first. The draws of each lane are
+/// still independent draws of `q_lambda`, so every kernel that keeps lanes separate leaves its target invariant.
 ///
-/// Watched: the mean score of all draws is kept, a number whose mean is known to be zero.
+/// With `control`: the mean score of all draws is stored, a control variate of known mean zero.
 pub(crate) struct Proposals<'a, F: ?Sized> {
     guide: At<'a, F>,
     mirrored: bool,
     control: Option<Control<'a>>,
 }
 
-/// The sum of the scores of the draws, and how many there were.
+/// Sum of the scores of the draws, and their number.
 struct Control<'a> {
     scores: &'a mut [f64],
     draws: usize,
@@ -24,12 +24,12 @@ struct Control<'a> {
 }
 
 impl<'a, F: Family + ?Sized> Proposals<'a, F> {
-    /// Numbers of memory for batches of `columns`.
+    /// Length of lent memory for batches of `columns`.
     pub(crate) fn work_len(family: &F, columns: usize) -> usize {
         family.work_len(columns) + columns
     }
 
-    /// With lent memory; `control` is where the mean score of the draws shall stand.
+    /// A guide in lent memory; `control` receives the mean score of the draws.
     pub(crate) fn new(
         family: &'a F,
         params: &'a [f64],
@@ -48,7 +48,7 @@ impl<'a, F: Family + ?Sized> Proposals<'a, F> {
         Ok(Self { guide, mirrored, control })
     }
 
-    /// Adds the weighted scores of some points, and closes the watch.
+    /// Adds the weighted scores of `points` to `direction`, and completes the mean score in `control`.
     pub(crate) fn finish(mut self, points: MatRef<'_, f64>, weights: &[f64], direction: &mut [f64]) {
         self.guide.add_scores(points, weights, direction);
         if let Some(Control { scores, draws, .. }) = self.control {
@@ -87,7 +87,7 @@ impl<F: Family + ?Sized> Guide for Proposals<'_, F> {
     }
 }
 
-/// Refuses mirrored draws where they cannot be had.
+/// Returns an error if the number of draws is odd or the family has no mirror symmetry.
 pub(crate) fn check_mirror<F: Family + ?Sized>(
     family: &F,
     params: &[f64],

@@ -1,19 +1,20 @@
-//! Score climbing over data, a minibatch per step.
+//! Score climbing with one chain per datum and minibatches of data.
 
 use faer::Mat;
 use mcsa::{BlockFamily, Blocks, BlocksAt, Columns, Error, Estimator, Stream, batch, borrow, same_length};
 use mcsa_kernels::{RandomScan, RandomScanInfo, RandomScanState};
 use serde::{Deserialize, Serialize};
 
-/// Joint stochastic approximation at scale (JSA): each datum keeps its own chain, a few are moved per step, and their scores
-/// stand for those of all data.
+/// Joint stochastic approximation with minibatches (JSA): each datum keeps its own chain, a minibatch of chains is moved
+/// per step, and the sum of their scores is scaled up to all data.
 ///
 /// ```text
 /// i in minibatch,   z_i ~ K_i(z_i, .) with proposals from q_lambda(. | x_i)
 /// g = n/m sum_{i in minibatch} d/dlambda log q_lambda(z_i | x_i)
 /// ```
 ///
-/// The factor makes the direction unbiased for the sum over all data, whatever the batch, once every chain has its law.
+/// The factor `n/m` makes the direction unbiased for the sum over all data, for every batch size, once every chain is
+/// distributed as its posterior.
 ///
 /// ```
 /// use mcsa_estimators::jsa_scan;
@@ -22,17 +23,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScanClimb {
-    /// What moves the chains.
+    /// The kernel that moves the chains.
     pub scan: RandomScan,
 }
 
-/// Minibatches of `batch` data, one Metropolis-Hastings transition each, no restarts.
+/// Minibatches of `batch` data with one Metropolis-Hastings transition each, and no restarts.
 pub fn jsa_scan(batch: usize) -> ScanClimb {
     ScanClimb { scan: RandomScan { batch, acceptance: Default::default(), restart: Default::default() } }
 }
 
 impl ScanClimb {
-    /// Writes the places of the chains visited in the last step, a column each.
+    /// Writes the positions of the chains visited in the last step, one column each.
     pub(crate) fn visited_into(&self, state: &RandomScanState, points: &mut [f64]) {
         let dim = points.len() / self.scan.batch;
         for (point, &row) in points.chunks_exact_mut(dim.max(1)).zip(state.rows()) {
@@ -88,7 +89,7 @@ where
         family.work_len(batch) + self.scan.work_len(target).max((target.block_dim() + 1) * batch)
     }
 
-    /// Every datum's chain starts at a draw of its own guide.
+    /// The chain of each datum starts at a draw of the datum's guide.
     fn init(
         &self,
         target: &P,

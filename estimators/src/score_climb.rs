@@ -1,4 +1,4 @@
-//! Score climbing: the scores of a kernel's points, averaged.
+//! Markov chain score ascent: averaged scores at the points of a kernel.
 
 use faer::Mat;
 use faer::MatRef;
@@ -13,48 +13,49 @@ use crate::Controllable;
 use crate::dimension::same_dimension;
 use crate::proposals::{Proposals, check_mirror};
 
-/// Which points of a step are averaged.
+/// Points of a step over which scores are averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Average {
-    /// The chains where the step left them.
+    /// The chains after the step.
     Chains,
-    /// Everything the step offers, with its weights: visited states, or candidates.
+    /// The whole cloud with its weights: visited points, or candidates.
     Cloud,
 }
 
-/// Markov chain score ascent: a kernel that leaves p invariant moves `lanes` chains, and the direction is the
-/// average score at its points.
+/// Markov chain score ascent: a kernel that leaves p invariant moves `lanes` chains, and the direction is the average score
+/// at the points of the step.
 ///
 /// ```text
 /// Z_t ~ K_lambda(Z_{t-1}, .),    g_t = sum_i weight_i  d/dlambda log q_lambda(z_i)
 /// ```
 ///
-/// One engine for the papers (pMCSA): [`pmcsa`] is `n` chains and one transition, [`jsa`] is one chain and `n`
-/// transitions, averaging every visited state; [`msc`] and [`msc_rb`] choose among candidates. Chains start at draws of the initial `q_lambda`.
+/// One estimator for the algorithms of the papers (pMCSA): [`pmcsa`] has `n` chains and one transition, [`jsa`] one chain
+/// and `n` transitions with all visited points averaged; [`msc`] and [`msc_rb`] choose among candidates. Chains start at
+/// draws of the initial `q_lambda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoreClimb<K, G = ()> {
-    /// What moves the chains.
+    /// The kernel that moves the chains.
     pub kernel: K,
-    /// The number of chains, each driven by its own stream.
+    /// Number of chains, each driven by its own stream.
     pub lanes: usize,
-    /// What is averaged.
+    /// Points over which scores are averaged.
     pub average: Average,
-    /// Whether every second chain is offered the mirror images of what the one before it is offered. Each chain keeps its
-    /// law; errors of a pair that are odd about the centre of `q_lambda` cancel.
+    /// If true, every second chain receives the mirror images of the proposals of the chain before it. The distribution of
+    /// each chain is unchanged; errors of a pair that are odd about the centre of `q_lambda` cancel.
     #[serde(default)]
     pub mirrored: bool,
-    /// What stands around `q_lambda` when the kernel proposes from it, such as a defensive mixture.
+    /// Guard of the proposal `q_lambda`, such as a defensive mixture.
     pub guard: G,
 }
 
 impl<K> ScoreClimb<K> {
-    /// Chains moved by a kernel that proposes from `q_lambda` itself, if from any guide.
+    /// An estimator with `lanes` chains and no guard: a kernel that uses a guide proposes from `q_lambda` itself.
     pub const fn new(kernel: K, lanes: usize, average: Average) -> Self {
         Self { kernel, lanes, average, mirrored: false, guard: () }
     }
 
-    /// The same with proposals from a guarded guide.
+    /// This estimator with proposals from a guarded guide.
     pub fn guarded<G: Guard>(self, guard: G) -> ScoreClimb<K, G> {
         let Self { kernel, lanes, average, mirrored, guard: () } = self;
         ScoreClimb { kernel, lanes, average, mirrored, guard }
@@ -62,13 +63,13 @@ impl<K> ScoreClimb<K> {
 }
 
 impl<K, G> ScoreClimb<K, G> {
-    /// The same with mirrored pairs of chains: an even number of them, and a symmetric family.
+    /// This estimator with mirrored pairs of chains; needs an even number of chains and a symmetric family.
     #[must_use]
     pub fn mirrored(self) -> Self {
         Self { mirrored: true, ..self }
     }
 
-    /// The points that are averaged, and their weights if these are not equal.
+    /// The points to average over, and their weights unless equal.
     pub(crate) fn averaged<'s>(&self, state: &'s impl Cloud) -> (MatRef<'s, f64>, Option<&'s [f64]>) {
         match self.average {
             Average::Chains => (state.chains().positions.as_ref(), None),
@@ -82,24 +83,24 @@ pub const fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
     ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: 1 }, chains, Average::Chains)
 }
 
-/// Joint stochastic approximation: one chain, `transitions` per step, all visited states averaged (JSA, in the
+/// Joint stochastic approximation: one chain, `transitions` transitions per step, all visited points averaged (JSA, in the
 /// form compared in pMCSA).
 pub const fn jsa(transitions: usize) -> ScoreClimb<Imh> {
     ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: transitions }, 1, Average::Cloud)
 }
 
-/// Markovian score climbing: one chain, moved by conditional importance sampling among `candidates`, the retained
+/// Markovian score climbing: one chain, moved by conditional importance sampling with `candidates` candidates, the retained
 /// point included (MSC).
 pub const fn msc(candidates: usize) -> ScoreClimb<Cis> {
     ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Chains)
 }
 
-/// The same with all candidates averaged by their weights, the Rao-Blackwellised form of [`msc`].
+/// Rao-Blackwellised form of [`msc`]: all candidates are averaged with their weights.
 pub const fn msc_rb(candidates: usize) -> ScoreClimb<Cis> {
     ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Cloud)
 }
 
-/// One chain, moved once per step by any kernel, its place averaged: with `Hmc`, the single-chain Hamiltonian
+/// One chain, moved once per step by any kernel, with the score at its state: with `Hmc`, the single-chain Hamiltonian
 /// estimator compared in pMCSA.
 pub const fn single<K>(kernel: K) -> ScoreClimb<K> {
     ScoreClimb::new(kernel, 1, Average::Chains)

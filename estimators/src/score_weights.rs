@@ -1,4 +1,4 @@
-//! Scores of fresh draws, weighted.
+//! Importance-weighted and other weighted score estimators from fresh draws.
 
 use mcsa::{
     Error, Estimator, Family, Guard, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
@@ -10,58 +10,59 @@ use crate::Controllable;
 use crate::dimension::same_dimension;
 use crate::proposals::{Proposals, check_mirror};
 
-/// What a draw's score is multiplied by, from `log w = log p - log q`.
+/// Weight of a draw's score, as a function of `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Weighting {
     /// `w_i / sum_j w_j`: self-normalised importance sampling of `E_p[score]`. Biased at finite `N`.
     SelfNormalised,
-    /// `w_i / (N Z)` with a known normaliser: importance sampling of `E_p[score]`, unbiased and seldom of finite variance.
+    /// `w_i / (N Z)` with a known normalising constant Z: importance sampling of `E_p[score]`, unbiased and seldom of
+    /// finite variance.
     Known {
         /// `log Z` of the target.
         log_normaliser: f64,
     },
-    /// `w_i^2 / sum_j w_j^2`: descends the chi-square bound `log E_q[w^2] / 2` by a biased direction.
+    /// `w_i^2 / sum_j w_j^2`: biased gradient descent on the chi-square bound `log E_q[w^2] / 2`.
     ChiSquare,
-    /// `(w_i / max_j w_j)^2 / N`: the other biased form in use for the same bound.
+    /// `(w_i / max_j w_j)^2 / N`: another biased form used for the chi-square bound.
     ChiSquareByMax,
-    /// `(log w_i - mean of the others') / N`: ascends the evidence lower bound, which is `-KL(q || p)`, by the score function
-    /// with the leave-one-out baseline. Unbiased; needs at least two draws.
+    /// `(log w_i - mean of the others') / N`: gradient ascent on the evidence lower bound, which is `-KL(q || p)`, by the
+    /// score function estimator with the leave-one-out baseline. Unbiased; needs at least two draws.
     Evidence,
 }
 
-/// Score estimators without a chain: `samples` fresh draws of `q_lambda`, their scores weighted.
+/// Score estimators without a chain: weighted scores of `samples` fresh draws of `q_lambda`.
 ///
 /// ```text
 /// z_i ~ q_lambda,    g = sum_i weight_i  d/dlambda log q_lambda(z_i)
 /// ```
 ///
-/// [`snis`] is the baseline the papers compare with (pMCSA). With a guard the draws come from the guarded guide,
-/// whose density is then the denominator of `w`; scores are those of `q_lambda`.
+/// [`snis`] is the baseline the papers compare with (pMCSA). With a guard the draws come from the guarded guide, whose
+/// density is then the denominator of `w`; the scores are those of `q_lambda`.
 ///
 /// Numerics: weights are normalised in log space. A draw at which a density is NaN, or p infinite, has weight zero and is
-/// counted; if all weights vanish the direction is zero, and that is counted too.
+/// counted. If all weights vanish the direction is zero, and the step is counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoreWeights<G = ()> {
-    /// The number of draws.
+    /// Number of draws per step.
     pub samples: usize,
-    /// How they are weighted.
+    /// Weighting of the draws.
     pub weighting: Weighting,
-    /// Whether the second half of the draws is the mirror image of the first. Not with [`Weighting::Evidence`], whose
+    /// If true, the second half of the draws is the mirror image of the first. Not with [`Weighting::Evidence`], whose
     /// baseline needs independent draws.
     #[serde(default)]
     pub mirrored: bool,
-    /// What stands around `q_lambda` when it is drawn from.
+    /// Guard of the proposal `q_lambda`, such as a defensive mixture.
     pub guard: G,
 }
 
 impl ScoreWeights {
-    /// Draws from `q_lambda` itself.
+    /// An estimator with draws from `q_lambda` itself.
     pub const fn new(samples: usize, weighting: Weighting) -> Self {
         Self { samples, weighting, mirrored: false, guard: () }
     }
 
-    /// The same with draws from a guarded guide.
+    /// This estimator with draws from a guarded guide.
     pub fn guarded<G: Guard>(self, guard: G) -> ScoreWeights<G> {
         let Self { samples, weighting, mirrored, guard: () } = self;
         ScoreWeights { samples, weighting, mirrored, guard }
@@ -69,7 +70,7 @@ impl ScoreWeights {
 }
 
 impl<G> ScoreWeights<G> {
-    /// The same with mirrored pairs of draws: an even number of them, and a symmetric family.
+    /// This estimator with mirrored pairs of draws; needs an even number of draws and a symmetric family.
     #[must_use]
     pub fn mirrored(self) -> Self {
         Self { mirrored: true, ..self }
@@ -81,20 +82,20 @@ pub const fn snis(samples: usize) -> ScoreWeights {
     ScoreWeights::new(samples, Weighting::SelfNormalised)
 }
 
-/// What a step of [`ScoreWeights`] tells.
+/// Metrics of one step of [`ScoreWeights`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ScoreWeightsInfo {
     /// The largest self-normalised weight `w_i / sum_j w_j`.
     pub max_weight: f64,
     /// The effective sample size `(sum w)^2 / sum w^2`; 0 if all weights vanish.
     pub ess: f64,
-    /// The mean of `log w`: an estimate of the evidence lower bound, up to the target's constant.
+    /// Mean of `log w`: an estimate of the evidence lower bound, up to the target's constant.
     pub evidence: f64,
-    /// Draws at which a density was NaN or p infinite.
+    /// Number of draws at which a density was NaN or p infinite.
     pub non_finite: u64,
-    /// Draws at which p is finite, and q a density.
+    /// Number of draws at which log p is finite and log q is not NaN.
     pub finite: u64,
-    /// 1 if no draw had weight.
+    /// 1 if all weights vanished, else 0.
     pub vanished: u64,
 }
 
@@ -110,7 +111,7 @@ impl Record for ScoreWeightsInfo {
 }
 
 impl Weighting {
-    /// Turns log weights, `-inf` for draws that do not count, into weights.
+    /// Replaces log weights, `-inf` for draws that do not count, by weights.
     fn apply(self, log_w: &mut [f64], info: &mut ScoreWeightsInfo) {
         let n = log_w.len() as f64;
         let top = log_w.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));

@@ -1,46 +1,47 @@
-//! Drift, memory and accuracy of the last blocks of iterates.
+//! Drift, autocorrelation and accuracy of the last blocks of iterates.
 
 use mcsa_theory::diagnostics::{long_run_variance, split_r_hat};
 
 use crate::iterates::{Iterates, ROOM};
 use crate::limits;
 
-/// Batches, in blocks, from which standard errors are taken: the largest counts.
+/// Lengths, in blocks, of the batches from which standard errors are computed; the largest error counts.
 const BATCHES: [usize; 3] = [1, 2, 4];
 pub(crate) const LONGEST: usize = 4;
-/// How much larger the long-run variance may look in batches of four blocks than in single blocks, on average over parameters.
+/// Limit of the ratio of the long-run variance from batches of four blocks to that from single blocks, averaged over parameters.
 const MEMORY: f64 = 2.0;
 
-/// From which multiple of the bend by a parameter's own noise on that by the noise of all counts: it is that large where parameters are
-/// coupled.
+/// The bend by the noise of all parameters counts from this multiple of the bend by a parameter's own noise; it is that
+/// large where parameters are coupled.
 const COUPLED: f64 = 2.0;
 
-/// Limits for as many blocks as are kept.
+/// Critical values for up to `ROOM` blocks.
 pub(crate) type Limits = limits::Limits<ROOM>;
 
-/// What a trailing window of blocks shows, in units.
+/// Statistics of a trailing window of blocks, in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sight {
     pub(crate) blocks: usize,
-    /// The split R-hat that comes nearest to its limit, or is farthest above: the largest of a parameter, or the root mean square of all.
+    /// Split R-hat: that of the worst parameter or the root mean square over parameters, whichever is larger relative to
+    /// its limit.
     pub(crate) r_hat: f64,
     pub(crate) r_hat_limit: f64,
     pub(crate) half_width: f64,
     pub(crate) parameter: usize,
     pub(crate) bend: f64,
-    /// Whether blocks are too short to be independent.
+    /// True if blocks are too short to be independent.
     pub(crate) remembers: bool,
 }
 
 impl Sight {
     pub(crate) fn drifts(&self) -> bool {
-        // Written so that NaN drifts.
+        // Written so that NaN counts as drift.
         !(self.r_hat < self.r_hat_limit)
     }
 }
 
 impl Iterates {
-    /// Whether some window passes for stationary.
+    /// True if at least one window has no drift.
     pub(crate) fn rests(&self, limits: &mut Limits) -> bool {
         self.windows().any(|blocks| {
             let (r_hat, limit) = self.drift(blocks, limits);
@@ -48,8 +49,8 @@ impl Iterates {
         })
     }
 
-    /// Of the windows without drift the one whose mean is known best; or else what the one that drifts least shows. `None` before there
-    /// are blocks enough.
+    /// Statistics of the most accurate window without drift, or of the window with the least drift if all drift. `None`
+    /// while there are too few blocks.
     pub(crate) fn sight(&self, units: &[f64], bends: &[f64], limits: &mut Limits) -> Option<Sight> {
         let before = |a: &Sight, b: &Sight| match (a.drifts(), b.drifts()) {
             (true, true) => a.r_hat / a.r_hat_limit < b.r_hat / b.r_hat_limit,
@@ -61,8 +62,8 @@ impl Iterates {
         sights.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
-    /// Of the largest split R-hat of a parameter's blocks, and the root mean square of all parameters', the one that is nearer to its
-    /// limit or farther above it, and the limit. A parameter that never moved has no R-hat.
+    /// Split R-hat and its limit: that of the worst parameter or the root mean square over parameters, whichever is larger
+    /// relative to its limit. A parameter that never moved has no R-hat.
     fn drift(&self, blocks: usize, limits: &mut Limits) -> (f64, f64) {
         let (mut largest, mut squares, mut moving) = (f64::NAN, 0.0, 0.0);
         for j in 0..self.count() {
@@ -82,7 +83,7 @@ impl Iterates {
         }
     }
 
-    /// How well the mean of the last blocks is known, in `units` per parameter; `bends` is how far noise moves it.
+    /// Accuracy of the mean of the last blocks, in `units` per parameter; `bends` are the shifts of the mean by noise.
     fn sight_of(&self, blocks: usize, units: &[f64], bends: &[f64], limits: &mut Limits) -> Sight {
         let (r_hat, r_hat_limit) = self.drift(blocks, limits);
         let variances = |j: usize| {
@@ -136,8 +137,8 @@ mod tests {
         iterates
     }
 
-    /// White noise of variance one: a standard error of `1 / sqrt(n)`, times the quantile. The second parameter never moves and
-    /// says nothing.
+    /// White noise of variance one: the half-width is the standard error `1 / sqrt(n)` times the quantile. The second
+    /// parameter never moves and has no error.
     #[test]
     fn the_error_of_white_noise_is_known() {
         let iterates = path(20_000, 0.0, 0.0);
@@ -148,7 +149,7 @@ mod tests {
         assert!((0.6..1.8).contains(&(sight.bend / 2.0_f64.sqrt())), "{sight:?}");
     }
 
-    /// The twins: a drift is seen, and a memory longer than blocks.
+    /// The twins: drift is detected, and so is memory longer than a block.
     #[test]
     fn drift_and_memory_are_seen() {
         let drifting = path(20_000, 1e-3, 0.0);
@@ -173,7 +174,8 @@ mod tests {
         iterates
     }
 
-    /// In what share of 400 windows, 100 if there are many parameters, `holds` is true of what is seen; independent normal noise of variance one is added to the means.
+    /// Share of 400 windows (100 if there are many parameters) in which `holds` is true; the means are the given ones plus
+    /// independent standard normal noise.
     fn share(
         count: usize,
         mean: impl Fn(usize, usize) -> f64,
@@ -189,9 +191,8 @@ mod tests {
         (0..windows).filter(|seed| holds_of(*seed)).count() as f64 / windows as f64
     }
 
-    /// Blocks without drift are refused at the stated level, one half, however many parameters there are; five standard errors of 100
-    /// windows are allowed. A
-    /// fixed limit of 1.1 refuses nearly all windows of 300.
+    /// Blocks without drift are refused at the stated level, one half, for any number of parameters; five standard errors
+    /// of 100 windows are allowed. A fixed limit of 1.1 refuses nearly all windows of 300 parameters.
     #[test]
     fn rest_is_refused_as_often_for_many_parameters() {
         for count in [1, 10, 300] {
@@ -205,7 +206,8 @@ mod tests {
         assert!(fixed < 0.05, "{fixed}");
     }
 
-    /// The twins. A trend by 0.6 deviations of a block mean over the window is missed in one parameter, and seen where many share it; a drift of one parameter among many is seen when it is large; so is memory.
+    /// The twins. A trend by 0.6 deviations of a block mean over the window is missed in one parameter, and detected where
+    /// many share it; a drift of one parameter among many is detected when it is large; so is memory.
     #[test]
     fn drift_of_all_and_of_one_is_seen() {
         let drift = |size: f64| move |k: usize| size * (k as f64 / 48.0 - 0.5);
@@ -221,9 +223,9 @@ mod tests {
         assert!(seen > 0.99, "{seen}");
     }
 
-    /// The intervals hold for all parameters at once, at the stated confidence or above; and the largest of
-    /// many is at most twice as wide as exact variances would make it. With the t quantile of 11 batches, which 300 parameters ask at
-    /// 1 - 8e-5, it would be three times as wide.
+    /// The intervals hold for all parameters at once, at the stated confidence or above. The largest of many is at most
+    /// twice as wide as exact variances would make it. With the t quantile of 11 batches, which 300 parameters require at 1
+    /// - 8e-5, it would be three times as wide.
     #[test]
     fn intervals_hold_at_once() {
         for (count, quantile) in [(1, 1.96), (10, 2.81), (300, 3.76)] {

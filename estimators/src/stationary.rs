@@ -1,4 +1,4 @@
-//! A stopping rule: the averaged iterate is known to a stated accuracy.
+//! Stopping rule for the accuracy of the averaged iterate.
 
 use mcsa::{Error, Estimator, Family, Optimizer};
 use serde::{Deserialize, Serialize};
@@ -9,30 +9,33 @@ use crate::sight::Sight;
 use crate::units::Units;
 use crate::{Ascent, Fit, Observer, Outcome};
 
-/// Ends a fit when its averaged iterate is known to a stated accuracy.
+/// Stopping rule: a fit ends when the error of its averaged iterate is below a required accuracy.
 ///
 /// ```text
 /// |average_j - optimum_j| <= accuracy * unit_j   for all j at once, with confidence 0.95
 /// unit_j = E_q[score_j^2]^(-1/2)                 or 1, with `absolute`
 /// ```
-/// The unit is what one draw of q could tell of the parameter: a standard deviation for a mean. If every error is below
-/// `accuracy`, `KL` between the fit and its optimum is about `accuracy^2 / 2` per parameter, or less.
+/// The unit is the Fisher information of one draw of q, to the power -1/2: one standard deviation of q for a mean. If every
+/// error is below `accuracy`, `KL` between the fit and its optimum is about `accuracy^2 / 2` per parameter, or less.
 ///
-/// Iterates of constant rate do not settle; they fluctuate about a mean, which is what converges. So the rule, in the manner of
-/// Dhaka et al. (2020) and Welandawe et al. (2022), looks at means of blocks of iterates, 32 to 63 blocks that grow with the run. It
+/// Iterates at a constant learning rate do not converge; they fluctuate about a mean, and that mean converges. So the rule,
+/// like Dhaka et al. (2020) and Welandawe et al. (2022), uses means of blocks of iterates: 32 to 63 blocks, whose length
+/// grows with the run. The rule
 ///
-/// * considers trailing windows (all, three quarters, half of the run), and takes, of those without drift, the one whose mean is known
-///   best;
-/// * finds drift where the halves of a window differ: the largest split R-hat of a parameter, or the root mean square of all parameters',
-///   is above its limit. The limit of the largest grows with the number of parameters, both fall with the number of blocks
-///   ([`split_r_hat_limit`](mcsa_theory::diagnostics::split_r_hat_limit)): independent blocks without drift pass them with
-///   probability 0.5 and 0.8 or more, whatever the number of parameters. Unlike these papers, which hold the largest against 1.1;
-/// * finds memory where batches of four blocks vary more than independent blocks would: the ratio of long-run variances is 2 or
-///   more on average over parameters, or of one parameter above
+/// * considers trailing windows (all, three quarters, half of the run), and uses, of those without drift, the one with the
+///   smallest error;
+/// * reports drift if the halves of a window differ: the largest split R-hat of a parameter, or the root mean square of all
+///   parameters', is above its limit. The limit of the largest grows with the number of parameters, and both fall with the
+///   number of blocks ([`split_r_hat_limit`](mcsa_theory::diagnostics::split_r_hat_limit)): independent blocks without
+///   drift pass them with probability 0.5 and 0.8 or more, whatever the number of parameters. Unlike these papers, which
+///   compare the largest with 1.1;
+/// * reports memory if batches of four blocks vary more than independent blocks would: the ratio of long-run variances is 2
+///   or more on average over parameters, or that of one parameter is above
 ///   [`batch_ratio_limit`](mcsa_theory::diagnostics::batch_ratio_limit) at 0.95 for all parameters together;
-/// * takes the standard error of the mean from batches of one, two and four blocks, the largest counting, because directions come from
-///   Markov chains and are correlated. Of single blocks the variance is taken times the mean ratio over all parameters, which tells
-///   more than the few batches of one: so the t quantile has the degrees of freedom of single blocks once there are five parameters.
+/// * computes the standard error of the mean from batches of one, two and four blocks and uses the largest, because
+///   directions come from Markov chains and are correlated. The variance from single blocks is multiplied by the mean ratio
+///   over all parameters, which is more precise than the few batches of one parameter: so the t quantile has the degrees of
+///   freedom of single blocks once there are five parameters.
 ///
 /// ```text
 /// half-width_j = max( t_P(nu) sqrt(max(r v_1j, v_2j, v_4j) / B),   max_b t_min(P,20)(B/b - 1) sqrt(v_bj / B) ) / unit_j
@@ -40,20 +43,22 @@ use crate::{Ascent, Fit, Observer, Outcome};
 /// r        max(1, mean_j v_2j/v_1j, mean_j v_4j/v_1j),    nu = min(B - 1, P (B/4 - 1))
 /// t_P(nu)  Student quantile at 1 - 0.05/(2P) with nu degrees of freedom
 /// ```
-/// * adds an allowance for bend, for noise moves the mean of iterates: by `sqrt(2) v` for noise of variance `v` in units, exactly so for
-///   the scales of independent Gaussians, or by what second differences of the score of q say, if that is twice as much or more: the
-///   diagonal of a covariance factor in d dimensions is moved by about `d v / sqrt(2)`. A rate that is too large is thereby refused, however long
-///   the run;
-/// * refuses while a chain stays at one place for longer than a batch.
+/// * adds an allowance for bend, the shift of the iterates' mean by their noise. It is `sqrt(2) v` for noise of variance
+///   `v` in units, which is exact for the scales of independent Gaussians. It is the value from second differences of the
+///   score of q if that is at least twice as large: the diagonal of a covariance factor in d dimensions is shifted by about
+///   `d v / sqrt(2)`. A learning rate that is too large is thereby refused, however long the run;
+/// * does not stop while a chain stays at one point for longer than a batch.
 ///
-/// Unlike these papers, intervals are simultaneous over parameters, and the rate is left to the optimiser. What it cannot see
-/// is mass of p that no chain has visited: read [`Health`](crate::Health) beside it. The rate must not fall to zero: iterates that
-/// stand still look precise. Where iterates are correlated over `tau` steps it needs about 200 `tau` steps.
+/// Unlike these papers, intervals are simultaneous over parameters, and the learning rate is left to the optimiser. The
+/// rule cannot detect mass of p that no chain has visited: read [`Health`](crate::Health) as well. The rate must not fall
+/// to zero: iterates that do not move appear precise. Iterates that are correlated over `tau` steps need about 200 `tau`
+/// steps.
 ///
 /// # Rates of wrong decisions
 ///
-/// By the example `false_stops`. A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most 30 000 steps, 4 seeds: stops,
-/// their median step, and in brackets the stops under a fixed limit of 1.1, where that was tried. No stop was false.
+/// Measured with the example `false_stops`. A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most
+/// 30 000 steps, 4 seeds: the table has the number of stops, their median step, and in brackets the number of stops under a
+/// fixed limit of 1.1, where that was measured. No stop was false.
 ///
 /// | parameters, family | exact draws | chains of memory 39 steps | pmcsa, 10 chains |
 /// |---|---|---|---|
@@ -68,17 +73,18 @@ use crate::{Ascent, Fit, Observer, Outcome};
 /// | 2000, mean-field | 4 at 6144 (0) | 2 at 28 672 | 0 (0) |
 /// | 2015, full-rank | 4 at 5120 (0) | 0 | 0 |
 ///
-/// What was refused at 594 and 2015 parameters, and at 2000 by pmcsa, were averages that were off by more than 0.2. Full-rank fits under
-/// chains with memory are refused for their rate: noise had moved the diagonal by about 0.13 at 90 parameters and 0.18 at 189, which
-/// leaves no room. From three standard deviations off and scales twice too large, 85 of 112 fits stopped, none falsely.
+/// The runs refused at 594 and 2015 parameters, and at 2000 by pmcsa, had averages with errors above 0.2. Full-rank fits
+/// under chains with memory are refused for their rate: noise had shifted the diagonal by about 0.13 at 90 parameters and
+/// 0.18 at 189, which leaves too little for the half-width. From three standard deviations off and scales twice too large,
+/// 85 of 112 fits stopped, none falsely.
 ///
-/// At accuracy 0.1 and at most 40 000 steps (6 targets, 4 methods, 4 rates, 8 seeds that were not used to choose the rule) 567 of 768 fits
-/// stopped. Under a defended guide none of 142 was false, nor on the five targets without heavy tails any of 466. On a Student
-/// target without defence 71 of 78 were off by more than was claimed, up to twice as much; [`Health`](crate::Health) called the tail light in
-/// none of these. Under correlation 0.5 none of 128 fits stopped.
+/// At accuracy 0.1 and at most 40 000 steps (6 targets, 4 methods, 4 rates, 8 seeds that were not used to choose the rule)
+/// 567 of 768 fits stopped. Under a defended guide none of 142 stops was false, nor any of 466 on the five targets without
+/// heavy tails. On a Student target without defence 71 of 78 stops had errors above the claimed accuracy, up to twice as
+/// large; [`Health`](crate::Health) called the tail light in none of these. Under correlation 0.5 none of 128 fits stopped.
 ///
-/// It looks at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of the [`Fit`], so a resumed run
-/// ends at the same step. Under another rule the same memory goes on.
+/// The rule evaluates its criteria at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of
+/// the [`Fit`], so a resumed run ends at the same step, and another rule continues with the same memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]
 pub struct Stationary(Settings);
@@ -110,15 +116,15 @@ impl From<Stationary> for Settings {
 }
 
 impl Stationary {
-    /// To this accuracy, in units of what one draw of q could tell.
+    /// A rule with this accuracy, in units of the Fisher information of one draw of q to the power -1/2.
     ///
     /// # Errors
-    /// If it is not positive and finite.
+    /// If `accuracy` is not positive and finite.
     pub fn to(accuracy: f64) -> Result<Self, Error> {
         Self::try_from(Settings { accuracy, absolute: false })
     }
 
-    /// The same number, as the largest error of any parameter in its own coordinate.
+    /// This rule with unit 1 for every parameter: the accuracy is the largest error of any parameter in its own coordinate.
     #[must_use]
     pub fn absolute(self) -> Self {
         Self(Settings { absolute: true, ..self.0 })
@@ -132,8 +138,8 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// As [`run`](Self::run), and ends earlier when the rule finds its accuracy reached. The averaged iterate is in the
-    /// [`Accuracy`]. Iterates count from the first step made under a rule.
+    /// As [`run`](Self::run), but ends earlier when the rule's accuracy is reached. The averaged iterate is in the
+    /// [`Accuracy`]. Averages start at the first step made under a rule.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -177,7 +183,7 @@ where
 type Look = (Sight, Option<Obstacle>);
 
 impl Stationary {
-    /// What the iterates show now, and what keeps them from being good enough; their average is left in `units`.
+    /// Current statistics of the iterates and the obstacle to convergence, if any; their average is left in `units`.
     fn look<F: Family + ?Sized>(
         &self,
         family: &F,
@@ -207,7 +213,7 @@ impl Stationary {
         Some((sight, obstacle))
     }
 
-    /// The statement on what was seen, of which the fit keeps the average.
+    /// The accuracy to report; the fit stores its average.
     fn accuracy(
         &self,
         iterates: &mut Iterates,

@@ -1,11 +1,11 @@
-//! The verdict on the tail of importance weights.
+//! Verdict on the tail of importance weights.
 
 use std::fmt;
 
 use mcsa_theory::diagnostics::Pareto;
 use serde::{Deserialize, Serialize};
 
-/// How heavy the tail of importance weights is, for all that k-hat, its error and its growth say.
+/// Verdict on the tail of importance weights, from k-hat, its standard error and its growth with the number of draws.
 ///
 /// ```text
 /// Heavy    k-hat - 1.645 error              > threshold
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TailWeight {
-    /// Averages over weighted draws of q are to be trusted.
+    /// Averages over weighted draws of q are reliable.
     Light,
-    /// They are not: q misses mass of p.
+    /// Averages over weighted draws of q are not reliable: q misses mass of p.
     Heavy,
     /// k-hat is too near its threshold, grows with the number of draws, or is NaN.
     NotKnown,
 }
 
 impl TailWeight {
-    /// The growth is that of the last quadrupling of draws: it counts as if it went on for two more.
+    /// `growth` is that of the last quadrupling of the draws; two further quadruplings with the same growth are allowed for.
     pub(crate) fn of(shape: f64, error: f64, growth: f64, threshold: f64) -> Self {
         let reach = 1.645 * error;
-        // Written so that NaN is not known.
+        // Written so that NaN gives `NotKnown`.
         let growth = if growth > 0.0 { growth } else { growth * 0.0 };
         if shape - reach > threshold {
             Self::Heavy
@@ -48,7 +48,7 @@ impl fmt::Display for TailWeight {
     }
 }
 
-/// k-hat of log weights, and what it rests on.
+/// k-hat of log weights, with its standard error, growth, tail size and threshold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TailShape {
     pub(crate) shape: f64,
@@ -74,7 +74,7 @@ impl TailShape {
         }
     }
 
-    /// Whether more draws are not needed: the tail is heavy, or so light that weights have a variance.
+    /// True if more draws are unnecessary: the tail is heavy, or so light that the weights have a variance.
     pub(crate) fn is_clear(&self) -> bool {
         let at = |threshold| TailWeight::of(self.shape, self.error, self.growth, threshold);
         at(self.threshold) == TailWeight::Heavy || at(self.threshold.min(0.5)) == TailWeight::Light
@@ -90,7 +90,7 @@ mod tests {
     fn verdicts_by_hand() {
         assert_eq!(TailWeight::of(0.4, 0.1, 0.05, 0.7), TailWeight::Light);
         assert_eq!(TailWeight::of(0.4, 0.1, -0.5, 0.7), TailWeight::Light);
-        // Too near, growing, unknown.
+        // Too near the threshold, growing, NaN.
         assert_eq!(TailWeight::of(0.6, 0.1, 0.0, 0.7), TailWeight::NotKnown);
         assert_eq!(TailWeight::of(0.4, 0.1, 0.2, 0.7), TailWeight::NotKnown);
         assert_eq!(TailWeight::of(f64::NAN, f64::NAN, f64::NAN, 0.7), TailWeight::NotKnown);
@@ -98,8 +98,8 @@ mod tests {
         assert_eq!(TailWeight::of(0.9, 0.1, 0.0, 0.7), TailWeight::Heavy);
     }
 
-    /// Log weights of a Gaussian q: against a Gaussian of `1 / (1 - k)` times its variance, whose tail index is k; or against a t of its
-    /// variance, whose tail index is 1 or more and shows far out alone.
+    /// Log weights of a Gaussian q: against a Gaussian of `1 / (1 - k)` times its variance, whose tail index is k; or
+    /// against a t of its variance, whose tail index is 1 or more but is visible only far out.
     fn log_weights(seed: u64, draws: usize, k: Option<f64>) -> Vec<f64> {
         let mut stream = Seed::new(seed).stream(0, 0);
         let log_w = |square: f64| match k {
@@ -110,7 +110,7 @@ mod tests {
         (0..draws).map(|_| log_w((0..dim).map(|_| stream.normal().powi(2)).sum())).collect()
     }
 
-    /// The verdict on draws as a report makes them.
+    /// The verdict from the draws of a report.
     fn verdict(seed: u64, k: Option<f64>) -> TailWeight {
         let log_w = log_weights(seed, 16_000, k);
         let tail = Some(TailShape::of(&log_w[..4_000])).filter(TailShape::is_clear);
@@ -118,8 +118,8 @@ mod tests {
         TailWeight::of(tail.shape, tail.error, tail.growth, tail.threshold)
     }
 
-    /// Of 20 sets with k = 0.9 none is called light, of those with k = 0.1 all are. The twin: k-hat of 1000 draws against a t is below
-    /// its threshold always, though it is 1 or more farther out; this rule calls three or so light.
+    /// No set of 20 with k = 0.9 is called light, all with k = 0.1 are. The twin: k-hat of 1000 draws against a
+    /// t is always below its threshold, though it is 1 or more farther out; this rule calls about three of them light.
     #[test]
     fn known_tails_get_their_verdict() {
         let light = |k| (0..20).filter(|seed| verdict(*seed, k) == TailWeight::Light).count();

@@ -1,21 +1,22 @@
-//! Units of parameters, and how far noise bends their mean.
+//! Units of parameters, and the shift of their mean by noise (bend).
 
 use mcsa::{Address, Family, Seed, Stream, batch, batch_mut};
 
 use crate::iterates::Iterates;
 use crate::sight::Limits;
 
-/// Draws of q from which units are estimated, and how many at once. The unit of a log scale is then known to 6 %; the largest error of
-/// many parameters is as much too large as the smallest of their units is too small.
+/// Number of draws of q from which units are estimated, and of those in a batch. The unit of a log scale then has an error
+/// of 6 %; the largest error of many parameters is overestimated by the factor by which the smallest of their units is
+/// underestimated.
 const DRAWS: usize = 1_024;
 const BATCH: usize = 256;
 
-/// Units and bends per parameter, and the memory to estimate them.
+/// Units and bends per parameter, with memory to estimate them.
 pub(crate) struct Units {
     lane: [Stream; 1],
     pub(crate) average: Vec<f64>,
     pub(crate) units: Vec<f64>,
-    /// How far the mean of the iterates is moved by their noise, in each parameter's own coordinate.
+    /// Shift of the iterates' mean by their noise, in each parameter's own coordinate.
     pub(crate) bends: Vec<f64>,
     pub(crate) limits: Limits,
     noise: Vec<f64>,
@@ -44,14 +45,15 @@ impl Units {
         }
     }
 
-    /// Units and bends at the average of the last half of the run, from draws of q at addresses of their own.
+    /// Estimates units and bends at the average of the last half of the run, from draws of q at stream addresses of their own.
     ///
     /// ```text
     /// unit_j = E_q[score_j^2]^(-1/2)
     /// bend_j = unit_j^2 |E_q[(score_j(lambda + delta) + score_j(lambda - delta)) / 2 - score_j(lambda)]|
     /// ```
-    /// where `delta` has the deviations of the iterates and random signs: the mean score of iterates about the optimum differs from that at
-    /// their mean by the second-order term, and one step of Fisher scoring leads back. What is learned beside lambda keeps unit 1 and bend 0.
+    /// Here `delta` has the standard deviations of the iterates and random signs: the mean score of iterates about the
+    /// optimum differs from that at their mean by the second-order term, and one step of Fisher scoring converts it to a
+    /// shift. Parameters learned beside lambda keep unit 1 and bend 0.
     pub(crate) fn estimate<F: Family + ?Sized>(&mut self, family: &F, iterates: &Iterates, step: u64) {
         let recent = iterates.recent();
         iterates.average_into(recent, &mut self.average);
@@ -86,7 +88,7 @@ impl Units {
                 for side in [1.0, -1.0] {
                     let near = params.iter().zip(&self.noise).map(|(param, noise)| param + side * noise);
                     self.moved.iter_mut().zip(near).for_each(|(moved, near)| *moved = near);
-                    // A place that the family cannot represent bends nothing.
+                    // A lambda that is invalid for the family contributes no bend.
                     let place = if family.check(&self.moved).is_ok() { &self.moved[..] } else { params };
                     family.add_scores(place, z, &[0.5], bends, &mut self.work);
                 }
@@ -99,7 +101,7 @@ impl Units {
         }
     }
 
-    /// Every unit 1: errors in each parameter's own coordinate.
+    /// Sets every unit to 1: errors are in each parameter's own coordinate.
     pub(crate) fn forget_units(&mut self) {
         self.units.fill(1.0);
     }
@@ -110,9 +112,9 @@ mod tests {
     use super::*;
     use mcsa_families::FullRank;
 
-    /// By hand: noise of variance v in every entry of the factor below its diagonal, about the unit matrix in d dimensions, moves the mean
-    /// score of each diagonal entry by `(d - 1) v`, whose Fisher information is 2: by `(d - 1) v / sqrt(2)` in units. A mean is
-    /// not moved. The twin: without noise nothing is.
+    /// By hand: noise of variance v in every entry of the factor below its diagonal, about the unit matrix in d dimensions,
+    /// shifts the mean score of each diagonal entry by `(d - 1) v`, whose Fisher information is 2: by `(d - 1) v / sqrt(2)`
+    /// in units. A mean is not shifted. The twin: without noise there is no shift.
     #[test]
     fn noise_of_a_factor_bends_its_diagonal() {
         let dim = 10;

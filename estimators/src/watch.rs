@@ -1,19 +1,19 @@
-//! The record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
+//! Running record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
 
 use mcsa::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, same_length};
 use serde::{Deserialize, Serialize};
 
-/// Steps that a running mean remembers.
+/// Number of steps that a running mean remembers.
 const MEMORY: u64 = 256;
-/// Steps of a block of log weights; what is told covers the last one to two blocks.
+/// Number of steps in a block of log weights; reported values cover the last one to two blocks.
 const BLOCK: u64 = 512;
 
-/// A watch over a fit: how long each chain has stayed, what the kernel told, how noisy the directions are.
+/// Running record of a fit: ages of chains, metrics of the estimator and noise of directions.
 ///
-/// It goes to the checkpoint with the fit, costs a fraction of a microsecond per step, and moves nothing: lambda has the same
-/// bits as without. [`Ascent::health`](crate::Ascent::health) reads it.
+/// It is part of the checkpoint, costs a fraction of a microsecond per step, and leaves the iterates bit-identical.
+/// [`Ascent::health`](crate::Ascent::health) reads it.
 ///
-/// A running mean is that of all steps up to 256 of them, then an exponential one with that memory.
+/// A running mean is the plain mean of the first 256 steps, then an exponential mean with that memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
     steps: u64,
@@ -27,7 +27,7 @@ pub struct Watch {
     square: f64,
 }
 
-/// The metrics that are watched; a value of another reduction under one of their names is counted as untold.
+/// The recorded metrics; a value with one of their names but another reduction is counted as missing.
 const WATCHED: [Metric; 7] = [
     Metric::ACCEPTANCE,
     Metric::MAX_WEIGHT,
@@ -38,7 +38,7 @@ const WATCHED: [Metric; 7] = [
     Metric::LOG_WEIGHT_MEAN,
 ];
 
-/// Running means of rates, NaN before any was told, and totals of faults.
+/// Running means of rates, NaN before the first value, and totals of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Told {
     #[serde(with = "bits::scalar")]
@@ -79,12 +79,12 @@ impl Watch {
             .map_err(|error| error.within("Watch"))
     }
 
-    /// Steps since each chain last moved; empty if the estimator has no chains.
+    /// Number of steps since each chain last moved; empty if the estimator has no chains.
     pub fn ages(&self) -> &[u64] {
         &self.ages
     }
 
-    /// The chain that has stayed longest, and for how many steps.
+    /// The chain that has stayed longest, and its number of steps.
     pub fn oldest(&self) -> Option<(usize, u64)> {
         let first_largest =
             |best: (usize, u64), (j, age): (usize, u64)| if age > best.1 { (j, age) } else { best };
@@ -92,60 +92,60 @@ impl Watch {
         ages.next().map(|first| ages.fold(first, first_largest))
     }
 
-    /// The running mean of the acceptance, if the estimator tells one.
+    /// Running mean of the acceptance probability, if the estimator records one.
     pub fn acceptance(&self) -> Option<f64> {
         Some(self.told.acceptance).filter(|a| !a.is_nan())
     }
 
-    /// The running mean of the largest normalised weight of a step's candidates, if the estimator tells one.
+    /// Running mean of the largest normalised weight of a step's candidates, if the estimator records one.
     pub fn max_weight(&self) -> Option<f64> {
         Some(self.told.max_weight).filter(|w| !w.is_nan())
     }
 
-    /// All evaluations so far that were not finite.
+    /// Number of evaluations so far that were not finite.
     pub fn non_finite(&self) -> f64 {
         self.told.non_finite
     }
 
-    /// Metrics of the estimator that are missing here: those for which a [`Tally`](mcsa_kernels::Tally) had no room, and those told
-    /// with another reduction than their name asks for. Anything but 0 is a fault of a kernel.
+    /// Number of metric values missing here: those for which a [`Tally`](mcsa_kernels::Tally) had no room, and those with
+    /// another reduction than their name requires. A value other than 0 is a fault of a kernel.
     pub fn untold(&self) -> f64 {
         self.told.untold
     }
 
-    /// The number of steps, up to the last one, in which nothing finite was seen: no chain stood where the log density is finite, and
-    /// no evaluation that was told was finite. 0 if the estimator tells neither.
+    /// Number of consecutive steps, up to the last one, without a finite density: no chain had a finite log density, and no
+    /// recorded evaluation was finite. 0 if the estimator has no chains and records no evaluations.
     pub fn blind(&self) -> u64 {
         self.blind
     }
 
-    /// As [`blind`](Self::blind), and begins to count anew.
+    /// As [`blind`](Self::blind), and resets the count.
     pub(crate) fn take_blind(&mut self) -> u64 {
         std::mem::take(&mut self.blind)
     }
 
-    /// The largest `log p - log q` of the last steps, 512 to 1024 of them, each at the lambda of its step.
+    /// Largest `log p - log q` of the last 512 to 1024 steps, each at the lambda of its step.
     pub fn log_weight_top(&self) -> Option<f64> {
         let top = self.weights[0].top.max(self.weights[1].top);
         Some(top).filter(|top| top.is_finite())
     }
 
-    /// The log of the mean weight over the same steps, those of weight zero included: an estimate of `log Z`. Each step's mean weight has mean Z
-    /// at whatever lambda, so steps may be averaged although lambda moves.
+    /// Estimate of `log Z`: log of the mean weight over the last 512 to 1024 steps, steps of weight zero included. Each
+    /// step's mean weight is unbiased for Z at its own lambda, so steps may be averaged although lambda moves.
     pub fn log_evidence(&self) -> Option<f64> {
         let steps = (self.weights[0].steps + self.weights[1].steps) as f64;
         let log_sum = log_add(self.weights[0].log_sum, self.weights[1].log_sum);
         Some(log_sum - steps.ln()).filter(|log_z| log_z.is_finite())
     }
 
-    /// The norm of the mean direction, and the noise about it: `|E g|` and `sqrt(E |g|^2 - |E g|^2)`, by running means. Noise counts a
-    /// little into the first: a sixteenth or less once 256 steps are made.
+    /// Norm of the mean direction and noise about it, `|E g|` and `sqrt(E |g|^2 - |E g|^2)`, by running means. A small part
+    /// of the noise enters the first: a sixteenth or less after 256 steps.
     pub fn signal_and_noise(&self) -> (f64, f64) {
         let square: f64 = self.direction.iter().map(|g| g * g).sum();
         (square.sqrt(), (self.square - square).max(0.0).sqrt())
     }
 
-    /// Takes up a step. `before` holds the chains as they were and is brought up to date.
+    /// Records a step. `before` holds the previous positions of the chains and is updated.
     pub(crate) fn note(
         &mut self,
         info: &dyn Record,
@@ -195,7 +195,7 @@ impl Watch {
         self.blind = if sees { 0 } else { self.blind + 1 };
     }
 
-    /// Takes up the log weights of a step.
+    /// Records the log weights of a step.
     fn weigh(&mut self, top: Option<f64>, mean: Option<f64>) {
         if top.is_none() && mean.is_none() {
             return;
@@ -212,7 +212,7 @@ impl Watch {
     }
 }
 
-/// The chains' positions, one after the other.
+/// Positions of all chains, one after the other.
 pub(crate) fn positions(chains: Option<&Ensemble>) -> Vec<f64> {
     let columns = |chains: &Ensemble| {
         (0..chains.len()).flat_map(|j| chains.positions.as_ref().column(j).to_vec()).collect()
@@ -284,7 +284,7 @@ mod tests {
         assert!((watch.log_evidence().unwrap() - 1.0).abs() < 1e-12);
     }
 
-    /// Metrics as they are.
+    /// A record of given metrics.
     struct Row<'a>(&'a [(Metric, f64)]);
     impl Record for Row<'_> {
         fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!((watch.non_finite(), watch.untold()), (7.0, 3.0));
     }
 
-    /// Mean weights 0 and 4, Z = 2: a step whose weights are all zero counts.
+    /// Mean weights 0 and 4, so Z = 2: a step whose weights all vanish counts.
     #[test]
     fn steps_without_weight_count() {
         let mut watch = Watch::new(1, 0);

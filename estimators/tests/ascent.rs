@@ -1,4 +1,4 @@
-//! Every run says why it ended, and one that goes wrong keeps what it had.
+//! Outcomes of runs: every end has its reason, and a failed run keeps its state.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use mcsa_kernels::ImhState;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, AdamState, Sgd};
 
-/// Steps of length one, and on the third an infinite one.
+/// An optimiser with steps of length one, and an infinite one at the third step.
 struct Explodes;
 
 impl Optimizer for Explodes {
@@ -48,12 +48,12 @@ fn a_step_to_nowhere_is_an_outcome_and_lambda_stays() {
     let reason = "params[0] is inf, expected a finite number".to_owned();
     assert_eq!(outcome, Outcome::Diverged { step: 3, parameter: Some(0), reason });
     assert_eq!((fit.step(), fit.params()), (3, &[2.0, 0.5][..]));
-    // It can be run on.
+    // The fit can be continued.
     assert_eq!(ascent.run(&mut fit, 1, &mut []), Ok(Outcome::BudgetSpent { accuracy: None }));
     assert_eq!((fit.step(), fit.params()), (4, &[3.0, 0.5][..]));
 }
 
-/// Directions of one, and at step 5 a NaN for parameter 1.
+/// An estimator with directions of one, and a NaN for parameter 1 at step 5.
 struct Breaks;
 
 impl Estimator<Gaussian, MeanField> for Breaks {
@@ -111,7 +111,7 @@ fn a_direction_that_is_not_finite_names_parameter_and_step() {
     let text = serde_json::to_string(&outcome).unwrap();
     let back: Outcome = serde_json::from_str(&text).unwrap();
     assert!(matches!(back, Outcome::NonFinite { step: 5, parameter: 1, value } if value.is_nan()));
-    // Going on skips the step, and nothing was lost.
+    // Continuing skips the step; chains and lambda are kept.
     ascent.run(&mut fit, 5, &mut []).unwrap();
     assert_eq!((fit.step(), fit.params()), (10, &[9.0, 0.5][..]));
 }
@@ -122,7 +122,7 @@ fn bits(fit: &Climb) -> Vec<u64> {
     fit.params().iter().map(|p| p.to_bits()).collect()
 }
 
-/// Until the rule decides, in pieces of `piece` steps, each through text.
+/// Runs until the rule decides, in pieces of `piece` steps, with the fit written to text and read between them.
 fn until(rule: &Stationary, rate: f64, piece: u64) -> (Outcome, Climb) {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
     let ascent = ascent(&target, &family, pmcsa(10), Adam::new(rate).unwrap());
@@ -150,7 +150,7 @@ fn a_rule_decides_at_the_same_step_however_often_interrupted() {
         let (pieces, other) = until(&rule, 0.01, piece);
         assert_eq!((&whole, &fit), (&pieces, &other), "{piece}");
     }
-    // The path is that of a run without a rule.
+    // The iterates equal those of a run without a rule.
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
     let ascent = ascent(&target, &family, pmcsa(10), Adam::new(0.01).unwrap());
     let mut alone = ascent.start(vec![0.5, -0.5, 0.0, 1.0]).unwrap();
@@ -162,7 +162,8 @@ fn a_rule_decides_at_the_same_step_however_often_interrupted() {
     assert!(error(0) < 0.1 && error(1) < 0.1, "{:?}", accuracy.average);
 }
 
-/// The twin: at a rate whose noise bends the mean by more than the accuracy asked for, no budget is enough, and the outcome says so.
+/// The twin: at a learning rate whose noise bends the mean by more than the required accuracy, no budget is enough, and the
+/// outcome names the rate.
 #[test]
 fn a_rate_too_large_for_the_accuracy_never_converges() {
     let (outcome, _) = until(&Stationary::to(0.02).unwrap(), 0.2, 30_000);
@@ -171,7 +172,7 @@ fn a_rate_too_large_for_the_accuracy_never_converges() {
     assert!(outcome.to_string().contains("the rate is too large for this accuracy"), "{outcome}");
 }
 
-/// Exact draws of a standard normal, but for one chain, which stays where it is.
+/// An estimator with exact draws of a standard normal, except for one chain, which never moves.
 struct AllBut(Option<usize>);
 
 impl<P: LogDensity + ?Sized> Kernel<P> for AllBut {
@@ -193,8 +194,8 @@ impl<P: LogDensity + ?Sized> Kernel<P> for AllBut {
     }
 }
 
-/// Iterates come to rest although one chain never moves, and the run does not call that converged. The twin, where all chains
-/// move, is.
+/// The iterates become stationary although one chain never moves; the outcome is not convergence. The twin, where all
+/// chains move, converges.
 #[test]
 fn a_chain_that_never_moves_is_not_convergence() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));
@@ -226,7 +227,7 @@ fn a_rule_is_refused_at_the_door() {
     assert!(serde_json::from_str::<Stationary>(r#"{"accuracy":-0.5}"#).is_err());
 }
 
-/// Steps under a rule allocate nothing: only what a run borrows at its start.
+/// Steps under a rule allocate nothing; a run allocates only at its start.
 #[test]
 fn a_rule_allocates_nothing_per_step() {
     let (target, family) = (Gaussian::standard(10), MeanField::new(10));
@@ -241,8 +242,8 @@ fn a_rule_allocates_nothing_per_step() {
     assert_eq!(few, many);
 }
 
-/// A number of chains, draws, candidates or transitions that no memory holds is refused at the start, with the largest that is
-/// not; nothing overflows on the way.
+/// A number of chains, draws, candidates or transitions too large for memory is refused at the start, and the largest
+/// allowed number is named; nothing overflows before.
 #[test]
 fn sizes_beyond_memory_are_refused() {
     fn refusal<E: Estimator<Gaussian, MeanField>>(estimator: E) -> String {

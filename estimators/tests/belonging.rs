@@ -1,4 +1,4 @@
-//! A checkpoint belongs to its target, family, estimator and optimiser: elsewhere it is refused, and the difference is named.
+//! Checkpoints are refused under another target, family, estimator or optimiser, and the difference is named.
 
 use faer::Mat;
 use mcsa::{Cloud, Counted, Error, Estimator, Family, LogDensity, Optimizer, Seed};
@@ -23,7 +23,7 @@ fn ascent<'a, P: LogDensity, E, O>(
     Ascent { target, family, estimator, optimizer, seed: Seed::new(1) }
 }
 
-/// A fit of so many steps, as it stands in a file.
+/// A fit after `steps` steps, serialised.
 fn on_file<P, E, O>(ascent: &Ascent<'_, P, MeanField, E, O>, steps: u64) -> String
 where
     P: LogDensity,
@@ -44,7 +44,7 @@ fn other_data_are_refused() {
     let text = on_file(&ascent(&target, &family, pmcsa(4), adam()), 300);
     let elsewhere = ascent(&other, &family, pmcsa(4), adam());
 
-    // Without the question, chains stay for ever: what they remember is e^50 times what any proposal has.
+    // Without this check chains never move: their cached densities are e^50 times those of any proposal.
     let fit: Climb = serde_json::from_str(&text).unwrap();
     let (estimator, mut state) = (pmcsa(4), fit.estimator().clone());
     let mut work = vec![0.0; estimator.work_len(&other, &family)];
@@ -58,7 +58,7 @@ fn other_data_are_refused() {
     }
     assert_eq!(&state.chains().positions, &fit.estimator().chains().positions, "2,000 steps, and no move");
 
-    // So it is asked, by whatever uses the fit first.
+    // So the first use of the fit makes the check.
     let mut fit: Climb = serde_json::from_str(&text).unwrap();
     for error in [
         elsewhere.run(&mut fit, 1, &mut []).unwrap_err(),
@@ -69,12 +69,12 @@ fn other_data_are_refused() {
         assert!(error.starts_with("Ascent: ScoreClimb: chain 0 remembers log density -"), "{error}");
         assert!(error.ends_with("start a new fit, from its params if you like"), "{error}");
     }
-    // The twin: on its own data it goes on, and nothing of it was touched.
+    // The twin: on its own data the fit continues unchanged.
     assert_eq!(serde_json::to_string(&fit).unwrap(), text);
     ascent(&target, &family, pmcsa(4), adam()).run(&mut fit, 1, &mut []).unwrap();
 }
 
-/// Every kernel that composes others, and every estimator around one, hands the question on.
+/// Every kernel that composes others, and every estimator around another, forwards the check.
 #[test]
 fn other_data_are_refused_by_whatever_has_chains() {
     fn refuses<E: Estimator<Gaussian, MeanField>>(name: &str, estimator: &dyn Fn() -> E) {
@@ -96,7 +96,7 @@ fn other_data_are_refused_by_whatever_has_chains() {
     refuses("controlled", &|| mcsa_estimators::Controlled::new(pmcsa(2)));
 }
 
-/// The question is asked once, costs an evaluation per chain, and leaves no trace in a ledger that was told to look away.
+/// The check is made once, costs an evaluation per chain, and can be excluded from the counts.
 #[test]
 fn asking_costs_an_evaluation_per_chain_once() {
     let (target, family) = (Counted::new(at(0.0)), MeanField::new(2));
@@ -119,7 +119,7 @@ fn asking_costs_an_evaluation_per_chain_once() {
     assert_eq!(serde_json::to_string(&again).unwrap(), text);
 }
 
-/// What `new` says of a fit that `old` made.
+/// The error of `new` for a fit that `old` made.
 fn refusal<P, E, O>(
     old: &Ascent<'_, P, MeanField, E, O>,
     new: &Ascent<'_, P, MeanField, E, O>,
@@ -169,7 +169,7 @@ fn configurations_are_compared_and_the_difference_is_named() {
     );
     assert!(error.contains("another estimator: it had `") && error.contains("scale: 0.25"), "{error}");
 
-    // More chains than there are states of: named, and no wish can change it.
+    // More chains than the state has: named, and `adopt` cannot change it.
     let error = refusal(
         &ascent(&target, &family, pmcsa(4), adam(0.1)),
         &ascent(&target, &family, pmcsa(5), adam(0.1)),
@@ -192,7 +192,7 @@ fn configurations_are_compared_and_the_difference_is_named() {
         refusal(&ascent(&target, &family, snis(4), old), &ascent(&target, &family, snis(4), new), true);
     assert!(error.contains("0.1") && error.contains("0.2"), "{error}");
 
-    // The twin: the same configuration, made anew, goes on.
+    // The twin: an equal configuration, constructed again, continues the fit.
     let mut fit: Climb =
         serde_json::from_str(&on_file(&ascent(&target, &family, pmcsa(4), adam(0.1)), 3)).unwrap();
     ascent(&target, &family, pmcsa(4), adam(0.1)).run(&mut fit, 1, &mut []).unwrap();
@@ -217,7 +217,7 @@ fn a_target_of_another_type_is_named() {
     assert!(error.contains("another target: it had `Gaussian`, not `Cubed`"), "{error}");
 }
 
-/// A file that holds other states is refused before they are misread, whatever the order of its entries.
+/// A file with other state types is refused before the states are read, in any order of its entries.
 #[test]
 fn a_checkpoint_of_other_types_is_refused_with_a_sentence() {
     let (target, family) = (at(0.0), MeanField::new(2));
@@ -240,7 +240,7 @@ fn a_checkpoint_of_other_types_is_refused_with_a_sentence() {
     }
 }
 
-/// A changed rate is a legitimate wish, and the fit then goes on as one that had it from there.
+/// A fit adopted with another learning rate continues as one that changed its rate at that step.
 #[test]
 fn an_adopted_fit_goes_on_with_the_new_rate() -> Result<(), Error> {
     let (target, family) = (at(0.0), MeanField::new(2));
@@ -252,7 +252,7 @@ fn an_adopted_fit_goes_on_with_the_new_rate() -> Result<(), Error> {
     assert_eq!((fit.step(), fit.params()), (8, &before[..]));
     assert!(with(0.1).run(&mut fit, 1, &mut []).is_err(), "the old rate is the other one now");
     assert_eq!(family.num_params(), before.len());
-    // Another seed stays another fit.
+    // Another seed is still refused.
     let mut other = with(0.1);
     other.seed = Seed::new(2);
     assert!(other.adopt(&mut fit).unwrap_err().to_string().contains("seed"));

@@ -1,4 +1,4 @@
-//! Control variates and mirrored draws: means stay, exactly; noise goes.
+//! Control variates and mirrored draws: exactly equal means, less noise.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{Error, Estimator, Family, LogDensity, Stream, enumerate};
@@ -7,7 +7,7 @@ use mcsa_families::{Atoms, MeanField};
 use mcsa_models::Gaussian;
 use mcsa_theory::Finite;
 
-/// Four atoms at -3, -1, 1, 3 with logits that are the same on both sides, so that the family has a centre.
+/// Four atoms at -3, -1, 1, 3 with symmetric logits, so that the family has a centre.
 struct Even(Atoms);
 
 impl Even {
@@ -111,7 +111,7 @@ fn at<E: Estimator<Finite, Even>>(estimator: &E) -> impl Fn() -> E::State {
     }
 }
 
-/// A multiple of the control moves no mean, because the control's mean is zero.
+/// A multiple of the control leaves the mean unchanged, because the control has mean zero.
 #[test]
 fn the_control_has_mean_zero_and_takes_noise_off() {
     fn check<E: Controllable<Finite, Even>>(name: &str, estimator: &E) {
@@ -128,7 +128,7 @@ fn the_control_has_mean_zero_and_takes_noise_off() {
     check("mirrored", &pmcsa(2).mirrored());
 }
 
-/// Each chain of a mirrored pair keeps its law, so the mean of the direction is the same number.
+/// Each chain of a mirrored pair keeps its distribution, so the mean of the direction is equal.
 #[test]
 fn mirrored_chains_keep_the_mean() {
     let (alone, mirrored) = (pmcsa(2), pmcsa(2).mirrored());
@@ -150,8 +150,8 @@ fn mirrored_importance_sampling_is_unbiased() {
     assert!(close(law(&known.clone().mirrored(), &|| (), 0.0).mean, exact));
 }
 
-/// Where q is p every proposal is accepted and the direction is the control itself: once the coefficient is known, no
-/// noise is left. Elsewhere some is.
+/// If q is p every proposal is accepted and the direction equals the control: with the right coefficient no noise is
+/// left. Elsewhere some is.
 #[test]
 fn at_the_optimum_no_noise_is_left() {
     let (target, family) = (Gaussian::standard(3), MeanField::new(3));
@@ -195,8 +195,8 @@ fn impossible_settings_are_refused() {
     assert_eq!(target.dim(), 1);
 }
 
-/// Where q is p all weights are equal and all proposals accepted: the score of the mean is odd, so mirrored pairs leave
-/// nothing of it. Independent draws do.
+/// If q is p all weights are equal and all proposals accepted: the score of the mean is odd, so it cancels in mirrored
+/// pairs. With independent draws it does not.
 #[test]
 fn what_is_odd_cancels_in_mirrored_draws() {
     let (target, family) = (Gaussian::standard(3), MeanField::new(3));

@@ -1,4 +1,4 @@
-//! A fit that runs away, or sees nothing, ends with an outcome that says so; slow and badly scaled fits do not.
+//! Outcomes of diverging fits and of fits without finite densities; slow and badly scaled fits are no failures.
 
 use faer::Mat;
 use mcsa::{Error, Estimator, Gradient, LogDensity, Optimizer, Seed};
@@ -10,7 +10,7 @@ use mcsa_kernels::Hmc;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, Sgd};
 
-/// Multiplies the first parameter by a thousand in every step: never infinite, and soon nowhere.
+/// An optimiser that multiplies the first parameter by a thousand in every step, without overflow.
 struct Runs;
 
 impl Optimizer for Runs {
@@ -46,13 +46,13 @@ fn a_lambda_that_runs_off_has_diverged() {
     assert!(reason.starts_with("params[0] is 1e12, beyond 1e10"), "{outcome}");
     assert_eq!(params, [1e9, 0.5]);
     assert!(outcome.is_failure());
-    // A fit that begins far off may go as many times farther.
+    // A fit with a distant start may go farther by the same factor.
     let (outcome, _) = fit(&target, pmcsa(2), Runs, vec![1e9, 0.5], 3);
     assert_eq!(outcome, Outcome::BudgetSpent { accuracy: None });
     assert!(!outcome.is_failure());
 }
 
-/// A rate of 1e25 throws lambda some 1e25 standard deviations away in the first step, all numbers finite.
+/// A learning rate of 1e25 moves lambda some 1e25 standard deviations away in the first step, all numbers finite.
 #[test]
 fn a_rate_out_of_all_proportion_diverges() {
     for seed in 0..8 {
@@ -72,7 +72,7 @@ fn a_rate_out_of_all_proportion_diverges() {
     }
 }
 
-/// Standard deviations from 1e-8 to 1e8, optima thousands of them away, and rates too small to arrive: no alarm.
+/// Standard deviations from 1e-8 to 1e8, optima thousands of them away, and learning rates too small to arrive: no failure.
 #[test]
 fn slow_and_badly_scaled_fits_have_not_diverged() {
     for scale in [1e-8, 1.0, 1e8] {
@@ -92,7 +92,7 @@ fn slow_and_badly_scaled_fits_have_not_diverged() {
     }
 }
 
-/// The same number everywhere.
+/// A target with a constant log density.
 struct Everywhere(f64);
 
 impl LogDensity for Everywhere {
@@ -138,7 +138,7 @@ fn a_target_that_is_finite_nowhere_is_named() {
     check("in turns", || Interleaved { often: snis(2), seldom: snis(2), period: 3 }, 2.0 * 256.0);
 }
 
-/// The rule sees it too, and however often the run is interrupted it ends at the same step.
+/// Under a stopping rule too the run ends at the same step, for every number of interruptions.
 #[test]
 fn nothing_finite_is_noticed_under_a_rule_and_across_interruptions() {
     let (target, family) = (Everywhere(f64::NAN), MeanField::new(2));
@@ -149,7 +149,7 @@ fn nothing_finite_is_noticed_under_a_rule_and_across_interruptions() {
     let mut fit = ascent.start(vec![0.0, 0.0, 0.5, 0.5]).unwrap();
     let outcome = ascent.run_until(&rule, &mut fit, 5_000, &mut []).unwrap();
     assert!(matches!(outcome, Outcome::NothingFinite { step: 256, .. }), "{outcome}");
-    // It can be run on, and says it again.
+    // The fit can be continued, and ends again with this outcome.
     let outcome = ascent.run_until(&rule, &mut fit, 5_000, &mut []).unwrap();
     assert!(matches!(outcome, Outcome::NothingFinite { step: 512, steps: 256, .. }), "{outcome}");
 
@@ -163,7 +163,7 @@ fn nothing_finite_is_noticed_under_a_rule_and_across_interruptions() {
     assert!(matches!(outcome, Outcome::NothingFinite { step: 256, .. }), "{outcome}");
 }
 
-/// The twin: a support that a draw in ten thousand of the start hits is no fault once a chain is inside.
+/// The twin: a support that one draw in ten thousand of the start hits is no failure once a chain is inside.
 #[test]
 fn a_chain_inside_a_small_support_is_enough() {
     struct Far;

@@ -1,4 +1,4 @@
-//! The reparameterised bound: its direction is the gradient of what it averages.
+//! Reparameterised bound: the direction is the gradient of the averaged objective.
 
 use faer::mat;
 use mcsa::{Estimator, LogDensity, Reparameterised, Seed, batch, batch_mut};
@@ -48,7 +48,7 @@ fn the_direction_is_the_gradient() {
     check(&FullRank::new(2), &[0.1, 0.2, -0.3, 0.4, 0.6]);
 }
 
-/// `1/N sum log p(t(lambda, eps_i)) - log q_held(t(lambda, eps_i))`: what the path derivative differentiates.
+/// Objective of the path derivative: `1/N sum log p(t(lambda, eps_i)) - log q_held(t(lambda, eps_i))`.
 fn held<F: Reparameterised>(target: &Gaussian, family: &F, params: &[f64], held: &[f64], n: usize) -> f64 {
     let (dim, noise_dim) = (target.dim(), family.noise_dim());
     let (mut noise, mut points) = (vec![0.0; noise_dim * n], vec![0.0; dim * n]);
@@ -87,7 +87,7 @@ fn the_path_derivative_holds_lambda_in_the_density() {
     }
 }
 
-/// Where q is p, every single draw gives direction zero; with the entropy in closed form the noise stays.
+/// If q is p, every draw has direction zero with the path derivative; with the entropy in closed form noise remains.
 #[test]
 fn it_sticks_the_landing() {
     let target = Gaussian::new(vec![0.5, -1.0], mat![[1.5, 0.4], [0.4, 0.7]].as_ref()).unwrap();
@@ -101,7 +101,7 @@ fn it_sticks_the_landing() {
     assert!(norm(direction(&Elbo::closed(1), &target, &family, &params)) > 1e-2);
 }
 
-/// For a Gaussian target the direction is linear in the noise for the mean: mirrored pairs leave no noise there.
+/// For a Gaussian target the direction in the mean is linear in the noise: mirrored pairs have no noise there.
 #[test]
 fn mirrored_noise_cancels_what_is_odd() {
     let target = Gaussian::diagonal(vec![0.5, -1.0], vec![1.5, 0.7]).unwrap();

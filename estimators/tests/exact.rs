@@ -1,4 +1,4 @@
-//! Expectations of estimators over atoms, computed along every branch: no sampling error, no false alarm.
+//! Exact expectations of estimators over atoms, computed along every branch: no sampling error, no false alarm.
 
 use faer::Mat;
 use mcsa::{Estimator, Family, LogDensity, Stream, enumerate};
@@ -43,7 +43,7 @@ fn close(a: [f64; 3], b: [f64; 3]) -> bool {
     a.iter().zip(b).all(|(a, b)| (a - b).abs() < TOLERANCE)
 }
 
-/// The exact expectation of a direction, for an estimator whose state is made anew for every branch.
+/// Exact expectation of a direction, for an estimator whose state is initialised for every branch.
 fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E::State) -> [f64; 3] {
     let (target, family) = (target(), family());
     let mut work = vec![0.0; estimator.work_len(&target, &family)];
@@ -62,7 +62,7 @@ fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E
     mean
 }
 
-/// The exact expectation when every chain starts independently with these probabilities.
+/// Exact expectation when every chain starts independently with these probabilities.
 fn from_law<K, G>(estimator: &ScoreClimb<K, G>, law: [f64; 3]) -> [f64; 3]
 where
     K: mcsa::Kernel<Finite>,
@@ -96,7 +96,7 @@ fn chains_at_the_target_give_the_exact_score() {
     assert!(close(from_law(&ScoreClimb::new(repeated, 1, Average::Cloud), TARGET), exact));
 }
 
-/// The twin: chains that start elsewhere are biased, and the check sees it.
+/// The twin: chains that start elsewhere are biased, and the check detects it.
 #[test]
 fn chains_elsewhere_are_biased() {
     let exact = mean(TARGET);
@@ -107,8 +107,8 @@ fn chains_elsewhere_are_biased() {
     }
 }
 
-/// From the atom of largest weight, `n` transitions leave the share `r^n`, `r = 1 - 1/w*`, of the start's error, so `jsa`
-/// keeps the mean of `r, r^2, .., r^n` and `pmcsa` keeps `r`.
+/// From the atom of largest weight, `n` transitions leave the fraction `r^n`, `r = 1 - 1/w*`, of the error of the start, so
+/// the error of `jsa` is the mean of `r, r^2, .., r^n` and that of `pmcsa` is `r`.
 #[test]
 fn the_bias_from_the_worst_start_is_the_closed_form() {
     let q = guide_probabilities();
@@ -129,7 +129,7 @@ fn the_bias_from_the_worst_start_is_the_closed_form() {
 
 #[test]
 fn a_guard_keeps_the_target_and_the_family() {
-    // The tail is continuous and cannot be enumerated; with share 0 it is never asked.
+    // The tail is continuous and cannot be enumerated; with share 0 it is never drawn.
     let defence = Defence::new(0.0, Tail::cauchy(1)).unwrap();
     assert!(close(from_law(&pmcsa(2).guarded(defence.clone()), TARGET), mean(TARGET)));
     assert!(close(expectation(&snis(2).guarded(defence), &|| ()), expectation(&snis(2), &|| ())));
@@ -153,7 +153,7 @@ fn the_evidence_direction_is_unbiased() {
     assert!(!close(found, mean(weights.map(|w| 1.01 * w))));
 }
 
-/// Every pair of draws by hand.
+/// Every pair of draws, computed by hand.
 #[test]
 fn biased_weightings_equal_their_definitions() {
     let q = guide_probabilities();

@@ -1,4 +1,4 @@
-//! The bound of what is known by its draws: its direction is the gradient, and without the log-determinant it is not.
+//! Bound of families with samples only: the direction is its gradient, and without the log-determinant it is not.
 
 use faer::{MatMut, MatRef, mat};
 use mcsa::{Columns, ColumnsMut, Counted, Error, Estimator, Gradient, LogDensity, Pushforward, Seed, Stream};
@@ -9,7 +9,7 @@ use mcsa_optim::Adam;
 
 const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 
-/// `z = m + e^s (eps + e^c eps^3)` with params `[m, s, c]`, drawn at a given noise if there is one.
+/// The map `z = m + e^s (eps + e^c eps^3)` with params `[m, s, c]`, drawn at a given noise if there is one.
 struct Cubic {
     noise: Option<f64>,
     log_determinant: bool,
@@ -80,7 +80,7 @@ impl Pushforward for Cubic {
     }
 }
 
-/// `log p(z) = -log cosh(z - 1)`, and no number to the right of an edge.
+/// `log p(z) = -log cosh(z - 1)`, and NaN to the right of an edge.
 struct Sech {
     edge: f64,
 }
@@ -115,7 +115,7 @@ fn direction<P: Gradient, F: Pushforward>(
     (direction, info)
 }
 
-/// Nodes and weights for a standard normal: the trapezoidal rule, whose error here is below every rounding.
+/// Nodes and weights for a standard normal: the trapezoidal rule, whose error here is below rounding.
 fn nodes() -> impl Iterator<Item = (f64, f64)> {
     const STEP: f64 = 1.0 / 32.0;
     (-320..=320).map(|k| {
@@ -135,7 +135,7 @@ fn bound(target: &Sech, params: &[f64]) -> f64 {
     nodes().map(|(eps, weight)| weight * term(eps)).sum()
 }
 
-/// How far the mean of the estimator, by quadrature, is from the gradient of the bound, by differences.
+/// Distance between the estimator's mean, by quadrature, and the gradient of the bound, by differences.
 fn distance_from_gradient(log_determinant: bool) -> f64 {
     let target = Sech { edge: f64::INFINITY };
     let mut mean = [0.0; 3];
@@ -164,7 +164,7 @@ fn the_mean_direction_is_the_gradient_of_the_bound() {
     assert!(distance_from_gradient(false) > 0.1, "without the log-determinant");
 }
 
-/// An affine map's log density has the same total derivative at every draw, that of its entropy.
+/// The log density of an affine map has an equal total derivative at every draw, that of its entropy.
 #[test]
 fn on_affine_maps_it_is_the_closed_bound() {
     fn check<F: mcsa::Reparameterised + Copy>(family: F, params: &[f64]) {
@@ -188,7 +188,7 @@ fn on_affine_maps_it_is_the_closed_bound() {
     check(FullRank::new(2), &[0.1, 0.2, -0.3, 0.4, 0.6]);
 }
 
-/// Draws beyond the edge count and add nothing: what is left is the sum over the others, still divided by all.
+/// Draws beyond the edge are counted and contribute nothing: the sum over the others is still divided by the number of all draws.
 #[test]
 fn draws_without_a_density_contribute_nothing() {
     let (edged, whole) = (Sech { edge: 0.2 }, Sech { edge: f64::INFINITY });
@@ -242,7 +242,7 @@ fn a_step_costs_a_draw_a_gradient_and_a_pullback_each() {
     assert_eq!((q.sample, q.score, q.log_prob, q.slope), (6, 6, 0, 0));
 }
 
-/// The divergence from `N(2, 0.5^2)` after a fit to it, by quadrature, and the mean and scale that were found.
+/// Divergence from `N(2, 0.5^2)` after a fit to it, by quadrature, with the fitted mean and scale.
 fn fitted(family: &Cubic) -> [f64; 3] {
     let target = Gaussian::diagonal(vec![2.0], vec![0.5]).unwrap();
     let estimator = FlowElbo::new(16).mirrored();

@@ -1,4 +1,4 @@
-//! What a report says, and that looking moves nothing.
+//! Health reports: closed forms, and a fit unchanged by reports.
 
 use mcsa::{Record, Seed};
 use mcsa_estimators::{
@@ -8,7 +8,7 @@ use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, Averaged, Averaging, Clip, Clipped};
 
-/// After `steps` at a vanishing rate under a guide of this scale, for a standard normal times `e^2`.
+/// Health after `steps` steps at a vanishing learning rate under a guide of this scale, for a standard normal times `e^2`.
 fn health(scale: f64, steps: u64, seed: u64) -> Health {
     struct Raised(Gaussian);
     impl mcsa::LogDensity for Raised {
@@ -58,13 +58,13 @@ fn a_report_has_its_closed_forms() {
     assert!((health.signal - signal).abs() < 0.05 && health.noise > 0.0, "{signal} {health}");
     assert_eq!(health.non_finite, 0.0);
     assert_eq!(health.to_string().lines().count(), 4);
-    // What k-hat rests on: 3 sqrt(draws) weights, an error of (1 + k) / sqrt(weights).
+    // Tail of k-hat: 3 sqrt(draws) weights, an error of (1 + k) / sqrt(weights).
     assert_eq!((health.draws, health.tail), (4_000, 190));
     assert!((0.02..0.12).contains(&health.shape_error) && health.shape_growth.abs() < 0.5, "{health}");
     assert!(health.to_string().contains("190 largest of 4000 weights"), "{health}");
 }
 
-/// The twin: a guide of scale 0.2 has weights of tail index `1 - 0.04`, unbounded, and the report says so.
+/// The twin: a guide of scale 0.2 has unbounded weights of tail index `1 - 0.04`, and the report calls the tail heavy.
 #[test]
 fn a_guide_that_misses_mass_is_reported() {
     let health = health(0.2, 600, 2);
@@ -73,7 +73,7 @@ fn a_guide_that_misses_mass_is_reported() {
     assert!(health.log_weight_bound > 2.0 && health.sample_size < 0.4 * health.draws as f64, "{health}");
 }
 
-/// What an estimator does not have is left out of the row; the rest is there.
+/// Numbers that an estimator does not record are left out of the record; the others are there.
 #[test]
 fn without_chains_there_is_no_age() {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
@@ -92,8 +92,8 @@ fn without_chains_there_is_no_age() {
     assert!(health.to_string().contains("no chains"));
 }
 
-/// A fit of a standard Gaussian whose iterates are noisy: its health at the average and at the last iterate are two things. By default
-/// the average is judged, and the report says so; after a step that no rule has seen, the last iterate.
+/// A fit of a standard Gaussian with noisy iterates: its health at the average and at the last iterate differ. By default
+/// the average is judged and named; after a step that no rule has observed, the last iterate.
 #[test]
 fn the_recommended_lambda_is_judged() {
     let (target, family) = (Gaussian::standard(30), MeanField::new(30));
@@ -125,7 +125,7 @@ fn the_recommended_lambda_is_judged() {
     assert_eq!(error, "health_at: params has length 3, expected 60");
 }
 
-/// The average that an optimiser keeps is read through the one around it, and judged where no rule has watched.
+/// The average of an inner optimiser is found through the outer one, and judged if no rule has observed the fit.
 #[test]
 fn the_optimisers_average_is_judged() {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
@@ -150,7 +150,7 @@ fn the_optimisers_average_is_judged() {
     assert!(health.to_string().contains("the optimiser's average"), "{health}");
 }
 
-/// A standard normal that is NaN beyond 0.5, and knows how often it was.
+/// A standard normal that is NaN beyond 0.5, with a count of the NaN returned.
 struct Holed {
     inner: Gaussian,
     faults: std::sync::atomic::AtomicU64,
@@ -170,8 +170,8 @@ impl mcsa::LogDensity for Holed {
     }
 }
 
-/// Four transitions a step by `Repeat`: the watch has every fault, not one in four, and the largest weight of all of them. A guide that
-/// does not move gives the largest weight in closed form, `log p / q` at the mode of a wider q: `log s`.
+/// Four transitions per step by `Repeat`: the record counts every fault, not one in four, and the largest weight of all of
+/// them. A fixed guide gives the largest weight in closed form, `log p / q` at the mode of a wider q: `log s`.
 #[test]
 fn repeated_transitions_lose_no_fault() {
     let target = Holed { inner: Gaussian::standard(1), faults: Default::default() };

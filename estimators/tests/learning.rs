@@ -1,4 +1,4 @@
-//! Data by data, and parameters of the model beside lambda.
+//! Learning with one chain per datum, and joint learning of model parameters.
 
 use faer::{Mat, MatRef};
 use mcsa::{
@@ -10,7 +10,7 @@ use mcsa_families::{Amortised, Atoms, MeanField, PerDatum};
 use mcsa_models::FactorAnalysis;
 use mcsa_optim::{Adam, Schedule};
 
-/// Two data, each with its own law on two atoms.
+/// Two data, each with its own distribution on two atoms.
 struct Table;
 
 const LAWS: [[f64; 2]; 2] = [[0.3, 0.7], [0.8, 0.2]];
@@ -29,7 +29,7 @@ impl Blocks for Table {
     }
 }
 
-/// Chains at their laws: the mean over minibatches, starts and decisions is the sum over all data, exactly.
+/// Chains distributed as their posteriors: the mean over minibatches, starts and decisions equals the sum over all data exactly.
 #[test]
 fn minibatches_stand_for_all_data() {
     let family = PerDatum { family: Atoms::on_line(2).unwrap(), data: 2 };
@@ -91,7 +91,7 @@ fn falling(rate: f64) -> Adam {
     Adam::new(Schedule::power(rate * 300.0_f64.powf(0.7), 300.0, 0.7).unwrap()).unwrap()
 }
 
-/// The exact posterior mean of each datum is linear in it: the amortised family finds it, and so does one per datum.
+/// The exact posterior mean of each datum is linear in the datum: an amortised family finds it, and so does a per-datum family.
 #[test]
 fn amortised_and_per_datum_families_find_the_posterior() {
     let (model, theta) = factor_model();
@@ -140,7 +140,7 @@ fn amortised_and_per_datum_families_find_the_posterior() {
     check(&|row| (fit.params()[2 * row], one.link.scale(fit.params()[2 * row + 1])), 0.3);
 }
 
-/// Theta and lambda together, a minibatch per step: the evidence comes near the largest there is.
+/// Theta and lambda jointly, with minibatches: the evidence comes near its maximum.
 #[test]
 fn joint_learning_over_data_reaches_the_largest_evidence() {
     let (model, theta) = factor_model();
@@ -233,7 +233,7 @@ fn shapes_that_do_not_fit_are_refused() {
     assert_eq!(Family::dim(&MeanField::new(1)), 1);
 }
 
-/// After a step every chain knows its density at the theta of that step, also where it did not move.
+/// After a step the cached density of every chain is that at the step's theta, also for chains that did not move.
 #[test]
 fn chains_know_the_density_of_the_theta_of_the_moment() {
     let (family, joint) = (MeanField::new(1), Joint { climb: pmcsa(20) });

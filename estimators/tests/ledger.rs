@@ -1,4 +1,4 @@
-//! What each estimator costs, in evaluations: the least that its definition allows, and not one more.
+//! Cost of each estimator in evaluations: exactly the least that its definition allows.
 //!
 //! A draw brings its own log density, so `log q` is evaluated once per draw and once per `log_prob`.
 
@@ -12,7 +12,7 @@ use mcsa_models::Gaussian;
 
 const STEPS: u64 = 12;
 
-/// Counts of `STEPS` steps after the start: of the target, and of the family.
+/// Counts for `STEPS` steps after the start: of the target, and of the family.
 fn cost<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> (Counts, Counts) {
     let (mut target, mut family) = (Counted::new(Gaussian::standard(2)), Counted::new(MeanField::new(2)));
     let params = [0.1, -0.2, 0.4, 0.6];
@@ -27,7 +27,7 @@ fn cost<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> (
                 .unwrap();
         }
     };
-    // One round first: the gradient at a chain's start is found once.
+    // One round first: the gradient at a chain's start is evaluated once.
     run(&target, &family, STEPS);
     target.reset();
     family.reset();
@@ -35,7 +35,7 @@ fn cost<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> (
     (target.counts(), family.counts())
 }
 
-/// A row of the ledger: draws of q, evaluations of p, of q beside those that come with a draw, gradients of p, scores.
+/// A row of the ledger: draws of q, evaluations of p, evaluations of q other than those of draws, gradients of p, scores.
 fn row<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> [f64; 5] {
     let (p, q) = cost(estimator);
     assert_eq!((p.sample, p.score, q.log_density, q.gradient), (0, 0, 0, 0));
@@ -54,11 +54,11 @@ fn every_estimator_costs_the_least() {
         assert_eq!(row(&ScoreWeights::new(n, Weighting::ChiSquare)), [x, x, 0.0, 0.0, x]);
         assert_eq!(row(&Elbo::closed(n)), [x, 0.0, 0.0, x, x], "closed({n})");
         assert_eq!(row(&Elbo::path(n)), [x, 0.0, 0.0, x, x], "path({n})");
-        // A control variate costs a score per draw; a mirrored draw costs as much as another.
+        // A control variate costs a score per draw; a mirrored draw costs as much as an independent one.
         assert_eq!(row(&Controlled::new(pmcsa(n))), [x, x, x, 0.0, 2.0 * x]);
         assert_eq!(row(&pmcsa(2 * n).mirrored()), row(&pmcsa(2 * n)));
     }
-    // The path derivative asks for a slope of log q per draw, where the closed entropy asks for none.
+    // The path derivative needs a gradient of log q per draw, the closed entropy needs none.
     assert_eq!(cost(&Elbo::path(3)).1.slope, 3 * STEPS);
     assert_eq!(cost(&Elbo::closed(3)).1.slope, 0);
 }
@@ -69,10 +69,10 @@ fn chains_with_gradients_cost_their_trajectories() {
     let hmc = || Hmc::new(0.3, 7).unwrap();
     let end_point = Hmc::with(hmc().leapfrog().clone(), 7, Selection::EndPoint).unwrap();
     assert_eq!(row(&single(end_point)), [0.0, 0.0, 0.0, length, 1.0]);
-    // The gradient at the state chosen has to be found again, unless that is the start or an end.
+    // The gradient at the selected state is evaluated again, unless that state is the start or an end.
     let multinomial = row(&single(hmc()))[3];
     assert!(length < multinomial && multinomial <= length + 1.0, "{multinomial}");
-    // Of six steps five are importance sampling and one is the chain's.
+    // Of six steps five are importance sampling and one moves the chain.
     let (often, seldom) = (5.0 / 6.0, 1.0 / 6.0);
     let [draws, of_p, of_q, gradients, scores] = row(&rws(4, hmc()));
     let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
@@ -81,7 +81,7 @@ fn chains_with_gradients_cost_their_trajectories() {
     assert!(gradients > 0.99 * seldom * length && gradients < seldom * (length + 1.01), "{gradients}");
 }
 
-/// With a defence, the family's density is needed where the tail was drawn; never that of the target twice.
+/// With a defence, the family's density is needed at draws of the tail; that of the target is evaluated once only.
 #[test]
 fn a_defence_costs_no_evaluation_of_the_target() {
     let defence = || Defence::new(0.25, Tail::cauchy(2)).unwrap();
@@ -93,7 +93,7 @@ fn a_defence_costs_no_evaluation_of_the_target() {
     assert_eq!(q.score, 8 * STEPS);
 }
 
-/// The twin: an estimator that looks at its points once more is found out.
+/// The twin: a second evaluation of the points is detected.
 #[test]
 fn a_second_look_is_seen() {
     struct LooksTwice;

@@ -1,4 +1,4 @@
-//! A step allocates nothing, whatever the estimator: a run of many steps allocates what a run of few does.
+//! Steps of every estimator allocate nothing: a run of many steps allocates as much as a run of few.
 
 use faer::Mat;
 use mcsa::{Estimator, Given, Optimizer, Seed};
@@ -11,7 +11,7 @@ use mcsa_kernels::Hmc;
 use mcsa_models::{FactorAnalysis, Gaussian};
 use mcsa_optim::Adam;
 
-/// Allocations of a run of so many steps of a warm fit.
+/// Number of allocations of a run of `steps` steps of a warm fit.
 fn allocations<P, F, E>(target: &P, family: &F, estimator: E, start: Vec<f64>, steps: u64) -> u64
 where
     E: Estimator<P, F>,
@@ -83,7 +83,7 @@ fn steps_over_data_allocate_nothing() {
     assert_eq!(count(5), count(100));
 }
 
-/// The twin: an optimiser that allocates is seen.
+/// The twin: an optimiser that allocates is detected.
 #[test]
 fn an_allocation_is_seen() {
     struct Copies;

@@ -1,4 +1,4 @@
-//! Score climbing along paths: the posterior, and the model's parameters beside it.
+//! Score climbing for paths: the posterior, and joint learning of the model's parameters.
 
 #![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
 
@@ -23,7 +23,7 @@ fn falling(rate: f64, offset: f64) -> Adam {
     Adam::new(Schedule::power(rate * offset.powf(0.8), offset, 0.8).expect("positive")).expect("possible")
 }
 
-/// Of a linear-Gaussian path the posterior is in the family: its means and variances are found, and then every particle
+/// The posterior of a linear-Gaussian path is in the family: its means and variances are found, and then every particle
 /// estimates the evidence exactly.
 #[test]
 fn the_posterior_of_a_linear_path_is_found() {
@@ -57,7 +57,7 @@ fn the_posterior_of_a_linear_path_is_found() {
     let (before, after) = (spread(&[0.0; 40], &mut work), spread(&params, &mut work));
     println!("error of log Z-hat with 100 particles: {before:.3} before, {after:.3} after");
     assert!(after < 0.1 * before, "{before} {after}");
-    // The chain's own moments, by draws: 20 000 give means within 0.007 deviations.
+    // Moments of the fitted family, from draws: 20 000 give means within 0.007 deviations.
     let (mut lanes, n) = (Seed::new(4).streams(1, 0), 20_000);
     let mut z = faer::Mat::<f64>::zeros(20, n);
     chain.sample_into(&params, &mut lanes, z.as_mut(), &mut vec![0.0; n], &mut [0.0; 20]);
@@ -118,7 +118,7 @@ fn theta_is_learned_to_maximum_likelihood() {
         println!("theta[{k}]: maximum {:.4} +- {:.4}, found {:.4}", best[k], errors[k], found[k]);
         assert!((found[k] - best[k]).abs() < 0.5 * errors[k], "{k}: {found:?} {best:?} {errors:?}");
     }
-    // The twin: where it started.
+    // The twin: the starting value.
     assert!(
         [0.5, 0.0, 0.0]
             .iter()
@@ -128,7 +128,7 @@ fn theta_is_learned_to_maximum_likelihood() {
     );
 }
 
-/// A warm step allocates nothing, whatever the lineage; nor does a filter.
+/// A warm step allocates nothing, with every lineage rule; nor does a filter.
 #[test]
 fn paths_are_moved_without_allocating() {
     let returns = (0..30).map(|t| (t as f64 * 1.7).sin()).collect();
@@ -183,7 +183,7 @@ fn paths_are_moved_without_allocating() {
     assert!(joint.check_params(&target, &Twisted, &thetas).is_err());
 }
 
-/// A fit that was saved and read goes on with the same bits.
+/// A fit that was saved and read continues bit-identically.
 #[test]
 fn a_fit_of_paths_resumes() {
     let series = series(10, 7);
@@ -207,7 +207,8 @@ fn a_fit_of_paths_resumes() {
     assert_ne!(text(&through), text(&first));
 }
 
-/// The mean of the first state over many steps at a lambda that is far from the posterior, in its standard deviations.
+/// Mean of the first state over many steps at a lambda far from the posterior, in posterior standard deviations from the
+/// exact one.
 fn off<K: PathKernel>(kernel: &K, model: &LinearGaussian<'_>) -> f64 {
     let chain = Twisted.on(model);
     let params = [0.5, 0.2, -0.3, 0.0, 0.1, 0.3, -0.2, 0.0];
@@ -223,8 +224,8 @@ fn off<K: PathKernel>(kernel: &K, model: &LinearGaussian<'_>) -> f64 {
     (sum / f64::from(steps) - law.mean).abs() / law.variance.sqrt()
 }
 
-/// The baseline is biased with few particles, however many paths are drawn, and less so with many. Independent paths have a
-/// standard error of 0.005 here; conditional SMC remembers some ten steps, hence 0.016, of which 0.08 is five.
+/// The baseline is biased with few particles, for any number of paths, and less with many. Independent paths have a
+/// standard error of 0.005 here; conditional SMC is correlated over some ten steps, hence 0.016, of which 0.08 is five.
 #[test]
 fn fresh_paths_are_biased_and_retained_ones_are_not() {
     let series = LinearGaussianSeries::new(vec![1.5, -0.5, 2.0, 2.5]).expect("finite");

@@ -1,4 +1,4 @@
-//! A fit put away after any step and taken up again has the bits of one that never stopped, whatever stands around its chains.
+//! A fit saved after any step and resumed is bit-identical to one that never stopped, with every wrapper of its estimator.
 
 use faer::Mat;
 use mcsa::{Estimator, Seed};
@@ -19,8 +19,8 @@ fn text<S: Serialize>(fit: &Fit<S, AdamState>) -> String {
     serde_json::to_string(fit).unwrap()
 }
 
-/// The fit after all steps in one run, and in runs of so many steps, between which it is nothing but text, less what `forget`
-/// takes off.
+/// The fit after all steps in one run, and in runs of `piece` steps with the fit serialised between them, without the
+/// entries that `forget` removes.
 fn both_ways<P, F, E>(
     ascent: &Ascent<'_, P, F, E, Adam>,
     start: &[f64],
@@ -89,7 +89,7 @@ fn joint_fits_resume() {
     resumes("joint", &model, &shared, Joint { climb: jsa_scan(4) }, &start);
 }
 
-/// The twin: whose turn it is, and what the averages of a control were, are missed by a fit that forgets them.
+/// The twin: a fit without the turn of `Interleaved`, or without the averages of a control variate, differs.
 #[test]
 fn what_is_forgotten_is_noticed() {
     let (target, family) = (Gaussian::standard(3), MeanField::new(3));

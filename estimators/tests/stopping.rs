@@ -1,4 +1,4 @@
-//! The stopping rule against known optima. The whole tables: `cargo run --release -p mcsa-estimators --example false_stops`.
+//! Stopping rule against known optima. Full tables: `cargo run --release -p mcsa-estimators --example false_stops`.
 
 use mcsa::{Estimator, Family, LogDensity, Seed};
 use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Stationary, jsa, pmcsa};
@@ -8,7 +8,7 @@ use mcsa_optim::Adam;
 
 const ACCURACY: f64 = 0.1;
 
-/// What the rule found, and the worst true error of its average, in units of what one draw could tell.
+/// The rule's outcome, and the worst true error of its average, in the rule's units.
 fn fit<P: LogDensity + GroundTruth, E: Estimator<P, MeanField>>(
     target: &P,
     estimator: E,
@@ -38,7 +38,7 @@ fn fit<P: LogDensity + GroundTruth, E: Estimator<P, MeanField>>(
     (outcome, worst)
 }
 
-/// Of how many stops the error was above the claim, and the worst error.
+/// Number of stops with an error above the claim, and the worst error.
 fn false_stops(fits: impl Iterator<Item = (Outcome, f64)>) -> (usize, f64) {
     fits.fold((0, 0.0), |(count, worst), (outcome, error)| {
         assert!(matches!(outcome, Outcome::Converged(_)), "{outcome}");
@@ -50,7 +50,7 @@ fn student() -> Student {
     Student::new(vec![0.0; 3], vec![1.0; 3], 5.0).unwrap()
 }
 
-/// By its confidence the rule may be wrong once in twenty. More than 8 of 36 would have a probability of 1e-4.
+/// At its confidence level the rule may be wrong once in twenty. More than 8 of 36 would have a probability of 1e-4.
 #[test]
 fn what_is_claimed_is_kept() {
     let gaussian = Gaussian::diagonal(vec![1.0, -1.0, 2.0], vec![0.5, 1.0, 2.0]).unwrap();
@@ -66,15 +66,16 @@ fn what_is_claimed_is_kept() {
     assert!(count <= 8 && worst < 2.0 * ACCURACY, "{count} {worst}");
 }
 
-/// The twin, which is also the rule's limit: under a Gaussian guide a Student target has unbounded weights. Chains have
-/// not yet been where much of the variance is, iterates are at rest, and the claim is wrong. Defence is the cure, above.
+/// The twin, which is also a limit of the rule: under a Gaussian guide a Student target has unbounded weights. Chains have
+/// not yet reached much of the variance, iterates are stationary, and the claim is wrong. A defence prevents it, as in the
+/// test above.
 #[test]
 fn mass_that_was_never_visited_is_not_seen() {
     let (count, _) = false_stops((1..=36).map(|seed| fit(&student(), pmcsa(10), 0.01, seed)));
     assert!(count > 8, "{count}");
 }
 
-/// A rate whose noise bends the mean beyond the accuracy is refused for that reason.
+/// A learning rate whose noise bends the mean beyond the accuracy is refused for that reason.
 #[test]
 fn too_large_a_rate_is_refused() {
     let gaussian = Gaussian::diagonal(vec![1.0, -1.0, 2.0], vec![0.5, 1.0, 2.0]).unwrap();
@@ -92,7 +93,7 @@ fn from_the_optimum<F: Family>(family: &F, optimum: Vec<f64>, rate: f64, seed: u
     ascent.run_until(&Stationary::to(0.2).unwrap(), &mut fit, 30_000, &mut []).unwrap()
 }
 
-/// Converged fits stop, however many parameters there are: 2, 90 and 300 here.
+/// Converged fits stop for every number of parameters: 2, 90 and 300 here.
 #[test]
 fn many_parameters_stop() {
     for dim in [1, 45, 150] {
@@ -103,7 +104,7 @@ fn many_parameters_stop() {
     }
 }
 
-/// Also the 90 of a full covariance in 12 dimensions, for which a limit of 1.1 on every R-hat is too strict.
+/// Fits of the 90 parameters of a full covariance in 12 dimensions stop; a limit of 1.1 on every R-hat is too strict for them.
 #[test]
 fn full_covariances_stop() {
     let family = FullRank::new(12);
@@ -115,7 +116,7 @@ fn full_covariances_stop() {
     }
 }
 
-/// The twin: at a rate at which 90 parameters three units off cannot arrive, they drift to the end.
+/// The twin: at a learning rate too small for 90 parameters to cover three units, they drift to the end.
 #[test]
 fn parameters_under_way_do_not_stop() {
     let family = MeanField::new(45);

@@ -1,7 +1,6 @@
 //! One transition of the random walk, gradient and elliptical kernels on a standard Gaussian, per chain.
 //!
-//! The target costs `O(d)`, so that the kernel's own work shows. Hamiltonian trajectories have 8 leapfrog
-//! steps.
+//! The target costs `O(d)`, so that the cost of the kernel itself is visible. Hamiltonian trajectories have 8 leapfrog steps.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;

@@ -1,6 +1,6 @@
-//! A sweep of conditional SMC over a series of the length of the exchange rates, and a filter of ten thousand particles.
+//! One step of conditional SMC on a series as long as the exchange rates, and a particle filter of ten thousand particles.
 //!
-//! The throughput is in states of particles: particles times times.
+//! Throughput is in particle states: particles times length of the series.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;

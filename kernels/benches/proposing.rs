@@ -1,6 +1,6 @@
-//! Nanoseconds per chain-transition of the kernels that propose from the guide.
+//! Nanoseconds per transition and chain of the kernels that propose from the guide.
 //!
-//! The line `nothing` is the same step without target and decisions: draws and densities of the guide alone.
+//! The line `nothing` draws from the guide and evaluates its density, without target and accept decisions.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Mat, MatMut, MatRef};
@@ -12,7 +12,7 @@ use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
 use mcsa_models::Gaussian;
 
-/// A target that costs nothing, so that what is left is the kernel's own.
+/// A target of no cost, so that only the kernel's own cost is measured.
 struct Flat(usize);
 
 impl LogDensity for Flat {
@@ -96,7 +96,7 @@ impl BlockGuide for Latent {
     }
 }
 
-/// Per visited datum; the batch is what elsewhere is the number of chains.
+/// Time per visited datum; the batch size takes the place of the number of chains.
 fn scan(c: &mut Criterion, dim: usize) {
     let mut group = c.benchmark_group("random scan");
     for batch in [1, 10, 100] {

@@ -1,7 +1,8 @@
-//! What learns the constants of a kernel before it is used.
+//! Adaptation of step size and mass during a warm-up.
 //!
-//! A kernel is a fixed config and exactly invariant. Adaptation breaks that, so it is a thing apart: a state
-//! that learns from steps and makes new kernels, and is thrown away when the last kernel is made.
+//! A kernel has a fixed config and is exactly invariant; a kernel that adapts while it runs is not. Adaptation is therefore
+//! separate: a state that learns from the steps of a warm-up and yields new kernels, and is discarded once the final kernel
+//! is made.
 
 mod diagonal_mass;
 mod dual_averaging;
@@ -16,7 +17,7 @@ pub use self::warm_up::warm_up;
 pub use self::window::{Adaptation, WindowAdaptation};
 use crate::Mass;
 
-/// A kernel whose step size and mass can be learnt.
+/// Kernel with a step size and a mass that can be tuned.
 ///
 /// ```
 /// use mcsa_kernels::{Hmc, Tunable};
@@ -25,17 +26,17 @@ use crate::Mass;
 /// # Ok::<(), mcsa::Error>(())
 /// ```
 pub trait Tunable: Sized {
-    /// The present step size, or scale.
+    /// The step size, or the scale of a random walk.
     fn step_size(&self) -> f64;
 
-    /// The same kernel with another step size, and another mass if one has been learnt.
+    /// This kernel with another step size, and with another mass if one is given.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
     fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error>;
 }
 
-/// A record of a step that knows how likely its proposals were to be accepted.
+/// Step record that holds an acceptance probability.
 pub trait Accepts {
     /// The mean acceptance probability, in `0..=1`.
     fn acceptance(&self) -> f64;

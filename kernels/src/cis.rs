@@ -1,4 +1,4 @@
-//! Conditional importance sampling.
+//! Conditional importance sampling kernel (i-SIR).
 
 use faer::{Mat, MatRef};
 use mcsa::{
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::weights::{log_add, log_weight, normalise, record_log_weights};
 
-/// Conditional importance sampling: one retained point competes with `candidates - 1` fresh ones.
+/// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the guide.
 ///
 /// ```text
 /// z_1 = z,   z_i ~ q_lambda (i = 2..K),   z' = z_k  with  P(k) ∝ p(z_k) / q_lambda(z_k)
 /// ```
 ///
-/// Invariant for p at every lambda (MSC, Prop. 1; MSC, Alg. 2), and reversible: with two candidates it is Barker's rule.
-/// `candidates` always counts the retained point; where a paper has N fresh ones, it is N + 1. The cloud is
-/// all candidates with their normalised weights, which is what Rao-Blackwellisation averages.
+/// Invariant for p at every lambda (MSC, Prop. 1; MSC, Alg. 2) and reversible; with two candidates it is Barker's rule.
+/// `candidates` always counts the retained point: where a paper has N fresh candidates, `candidates` is N + 1. The cloud of
+/// a step consists of all candidates with their normalised weights, over which a Rao-Blackwellised score is averaged.
 ///
-/// Numerics: weights are normalised in log space. A candidate whose density is NaN has weight zero and is counted;
-/// if all weights vanish the retained point stays, and that is counted too.
+/// Numerics: weights are normalised in log space. A candidate whose density is NaN has weight zero and is counted. If all
+/// weights vanish, the retained point stays, and the chain is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cis {
-    /// The number of candidates, the retained point included; at least two.
+    /// Number of candidates, the retained point included; at least two.
     pub candidates: usize,
 }
 
 impl Cis {
-    /// With so many candidates, the retained one included.
+    /// A kernel with `candidates` candidates, the retained point included.
     pub const fn with_candidates(candidates: usize) -> Self {
         Self { candidates }
     }
 
-    /// With so many fresh candidates beside the retained one.
+    /// A kernel with `fresh` fresh candidates beside the retained point.
     pub const fn with_fresh(fresh: usize) -> Self {
         Self { candidates: fresh + 1 }
     }
@@ -44,7 +44,7 @@ impl Cis {
     }
 }
 
-/// The chains of [`Cis`], and the candidates of the last step.
+/// The state of [`Cis`]: the chains, and the weighted candidates of the last step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CisState {
     /// The chains.
@@ -52,34 +52,35 @@ pub struct CisState {
     /// The fresh candidates, chain by chain, then the retained point of each chain.
     #[serde(with = "bits::matrix")]
     candidates: Mat<f64>,
-    /// Their weights; over all chains they sum to one.
+    /// Weights of the candidates; their sum over all chains is one.
     #[serde(with = "bits::vector")]
     weights: Vec<f64>,
 }
 
-/// What a step of [`Cis`] tells.
+/// Metrics of one step of [`Cis`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CisInfo {
-    /// Chains.
+    /// Number of chains.
     pub tried: u64,
     /// Chains that chose a fresh candidate.
     pub moved: u64,
-    /// The largest normalised weight in any chain's candidates.
+    /// The largest normalised weight of a candidate, over all chains.
     pub max_weight: f64,
     /// The effective sample size of a chain's candidates, averaged over chains.
     pub ess: f64,
     /// Candidates at which a density was NaN or p infinite; none was chosen.
     pub non_finite: u64,
-    /// Chains that stayed because no candidate had weight.
+    /// Chains that stayed because all weights vanished.
     pub vanished: u64,
-    /// The largest `log p - log q` of all candidates, retained points included.
+    /// The largest `log p - log q` over all candidates, retained points included.
     pub log_weight_top: f64,
-    /// The log of the mean weight of the fresh candidates: its exponential has mean Z, whatever lambda is.
+    /// The log of the mean weight of the fresh candidates; its exponential is an unbiased estimate of the normalising
+    /// constant Z at every lambda.
     pub log_weight_mean: f64,
 }
 
 impl Default for CisInfo {
-    /// No chain, and no weight seen.
+    /// No chain and no weight.
     fn default() -> Self {
         let (log_weight_top, log_weight_mean) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let (max_weight, ess) = (0.0, 0.0);
@@ -155,7 +156,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
         fits_in_memory("chains times candidates", columns, target.dim())
             .map_err(|error| error.within("Cis"))?;
         let (chains, fresh) = (positions.ncols(), positions.ncols() * self.fresh());
-        // Before the first step the cloud is the chains.
+        // Before the first step the cloud consists of the chains.
         let candidates = Mat::from_fn(target.dim().min(positions.nrows()), fresh + chains, |i, k| {
             positions[(i, if k < fresh { k / self.fresh() } else { k - fresh })]
         });
@@ -227,7 +228,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
                     info.max_weight = info.max_weight.max(evenness.largest);
                     info.ess += evenness.effective / chains as f64;
                     info.log_weight_top = info.log_weight_top.max(evenness.log_top);
-                    // The retained point is no draw of q: the mean is over the others.
+                    // The retained point is not a draw of q: the mean is over the fresh candidates.
                     let fresh_share =
                         weights[1..].iter().sum::<f64>() * weights.len() as f64 / columns as f64;
                     info.log_weight_mean =

@@ -1,4 +1,4 @@
-//! Compositions of two kernels: one after the other, or one of the two at random.
+//! Cycles and mixtures of two kernels.
 
 use faer::Mat;
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
@@ -6,19 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tally;
 
-/// One kernel after the other, in every step: `K_1 K_2`. Invariant if both are; in general not reversible.
+/// Cycle of two kernels, `K_1 K_2`: every step applies the first, then the second. Invariant if both are; in general not
+/// reversible.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cycle<A, B> {
-    /// What moves first.
+    /// The kernel that moves the chains first.
     pub first: A,
-    /// What moves second.
+    /// The kernel that moves the chains second.
     pub second: B,
 }
 
-/// One of two kernels, chosen anew in every step: `w K_1 + (1 - w) K_2`. Invariant, and reversible, if both are.
+/// Mixture of two kernels, `w K_1 + (1 - w) K_2`: every step applies one of the two, drawn anew. Invariant, and reversible,
+/// if both are.
 ///
-/// The first lane chooses, for all chains alike: lock step keeps batches whole.
+/// The first lane draws the kernel for all chains, so that every step moves all chains as one batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts<A, B>")]
 pub struct Mixture<A, B> {
@@ -44,7 +46,7 @@ impl<A, B> TryFrom<Parts<A, B>> for Mixture<A, B> {
 }
 
 impl<A, B> Mixture<A, B> {
-    /// The first kernel with probability `weight`, else the second.
+    /// The mixture that applies `first` with probability `weight`, else `second`.
     ///
     /// # Errors
     /// If the weight is outside `[0, 1]`.
@@ -57,21 +59,21 @@ impl<A, B> Mixture<A, B> {
 }
 
 impl<A, B> Cycle<A, B> {
-    /// What a configuration says beside its kernels.
+    /// Fields other than the two kernels, as text for `config`.
     fn rest(&self) -> String {
         String::new()
     }
 }
 
 impl<A, B> Mixture<A, B> {
-    /// What a configuration says beside its kernels.
+    /// Fields other than the two kernels, as text for `config`.
     fn rest(&self) -> String {
         format!(", weight: {:?}", self.weight)
     }
 }
 
-/// The states of two composed kernels. The first one's chains are where the chains are; the second is told before
-/// it moves them.
+/// The state of a [`Cycle`] or [`Mixture`]: one state per kernel. The chains are those of the first state; they are copied
+/// to the second before the second kernel moves them, and copied back afterwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Composed<A, B> {
     first: A,
@@ -89,7 +91,7 @@ impl<A: Cloud, B: Cloud> Cloud for Composed<A, B> {
 }
 
 impl<A: Cloud, B: Cloud> Composed<A, B> {
-    /// Runs `step` on the second state with the chains of the first, and hands them back.
+    /// Copies the chains of the first state to the second, runs `step` on the second, and copies its chains back.
     fn on_second<I>(&mut self, step: impl FnOnce(&mut B) -> I) -> I {
         self.second.chains_mut().copy_from(self.first.chains());
         let info = step(&mut self.second);
@@ -110,7 +112,7 @@ macro_rules! two_kernels {
             }
 
             fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
-                // The second kernel is handed the chains of the first before it moves them.
+                // The second kernel receives the first kernel's chains before it moves them.
                 self.first.verify(target, &state.first)
             }
 

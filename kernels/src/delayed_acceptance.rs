@@ -1,4 +1,4 @@
-//! Delayed acceptance.
+//! Delayed acceptance with a surrogate density.
 
 use faer::Mat;
 use mcsa::{
@@ -7,40 +7,42 @@ use mcsa::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A cheap surrogate decides first; the exact density is asked only about what the surrogate let move.
+/// Delayed acceptance: a cheap surrogate density screens the proposals, and the exact density is evaluated only for those
+/// that pass.
 ///
 /// ```text
 /// z' ~ K_surrogate(z, .),    keep z' with probability  min(1, (p(z') s(z)) / (p(z) s(z')))
 /// ```
 ///
-/// Invariant for p if the inner kernel is *reversible* for the surrogate s (Christen & Fox 2005): then `s` is the density
-/// ratio of going there and back. A [`Cycle`](crate::Cycle) or several sweeps averaged are not reversible steps.
+/// Invariant for p if the inner kernel is *reversible* for the surrogate s (Christen & Fox 2005): then `s(z) / s(z')` is
+/// the ratio of the inner kernel's transition densities from `z'` to `z` and from `z` to `z'`. A [`Cycle`](crate::Cycle),
+/// or an average over several sweeps, is not reversible.
 ///
-/// Numerics: chains that the first stage left in place cost no exact evaluation. A NaN or `+inf` density is
-/// rejected and counted.
+/// Numerics: a chain that the inner kernel left in place costs no exact evaluation. A proposal whose exact density is NaN
+/// or `+inf` is rejected and counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DelayedAcceptance<K, S> {
-    /// What proposes: a kernel reversible for the surrogate.
+    /// The proposal kernel, reversible for the surrogate.
     pub inner: K,
-    /// The cheap stand-in for the target.
+    /// The surrogate: a cheap approximation of the target.
     pub surrogate: S,
 }
 
-/// The chains under the target, and under the surrogate.
+/// The state of [`DelayedAcceptance`]: the chains with their exact densities, and the inner kernel's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DelayedState<S> {
     chains: Ensemble,
     inner: S,
-    /// Whether someone else moved the chains since the surrogate was evaluated there.
+    /// True if the chains were written from outside since the surrogate was last evaluated there.
     moved: bool,
 }
 
-/// What a step of [`DelayedAcceptance`] tells.
+/// Metrics of one step of [`DelayedAcceptance`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DelayedInfo {
-    /// Chains.
+    /// Number of chains.
     pub tried: u64,
-    /// Chains that passed the surrogate: exact evaluations.
+    /// Chains whose proposal passed the surrogate; each costs one exact evaluation.
     pub promoted: u64,
     /// Chains that moved.
     pub accepted: u64,
@@ -68,7 +70,7 @@ impl<S: Cloud> Cloud for DelayedState<S> {
     }
 }
 
-/// The exact chains beside those of the surrogate.
+/// Initial state from the inner kernel's initial state and the positions.
 fn begin<P: LogDensity + ?Sized, S>(
     target: &P,
     inner: Result<S, Error>,

@@ -1,4 +1,4 @@
-//! The elliptical slice kernel.
+//! Elliptical slice sampling kernel.
 
 use std::f64::consts::TAU;
 
@@ -8,21 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::GaussianPrior;
 
-/// Elliptical slice sampling: a chain moves along an ellipse through itself and a draw of the Gaussian prior.
+/// Elliptical slice sampling: a chain moves along the ellipse through its state and a draw of the Gaussian prior.
 ///
 /// ```text
 /// nu ~ N(0, Sigma),   log y = log L(z) + log u,   log L = log p - log N(mean, Sigma),
 /// z' = mean + (z - mean) cos t + nu sin t,   t uniform on a bracket that shrinks until log L(z') > log y
 /// ```
 ///
-/// Invariant for p (Murray, Adams & MacKay 2010), and free of tuning. The target gives the posterior and the
-/// kernel holds the prior, so the likelihood is their quotient and any `LogDensity` will do; a prior that is
-/// not the target's costs speed, not correctness. The proposals of all chains that still look for a point
-/// are one batch.
+/// Invariant for p (Murray, Adams & MacKay 2010), and free of tuning. The likelihood is the target's posterior density
+/// divided by the kernel's prior, so any `LogDensity` can be the target; a prior other than the target's costs speed, not
+/// correctness. The proposals of all chains whose search is not over form one batch.
 ///
-/// Unlike the paper, a bracket shrinks at most `max_shrinks` times, then the chain stays. Each sequence of
-/// rejected angles is as probable from `z'` to `z` as from `z` to `z'`, so this cut keeps the kernel
-/// reversible.
+/// Unlike the paper, a bracket shrinks at most `max_shrinks` times; after that the chain stays. Each sequence of rejected
+/// angles is as probable from `z'` to `z` as from `z` to `z'`, so this limit keeps the kernel reversible.
 ///
 /// Numerics: a point whose density is NaN or `+inf` is outside every slice and is counted.
 ///
@@ -49,26 +47,26 @@ struct Settings {
     max_shrinks: usize,
 }
 
-/// A shrink leaves at most 3/4 of a bracket in the mean: 100 of them leave `3e-13` of the circle.
+/// Default of `max_shrinks`. A shrink leaves on average at most 3/4 of a bracket: 100 shrinks leave `3e-13` of the circle.
 fn max_shrinks() -> usize {
     100
 }
 
-/// The chains of [`Elliptical`].
+/// The state of [`Elliptical`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EllipticalState {
     /// The chains.
     pub chains: Ensemble,
 }
 
-/// What a step of [`Elliptical`] tells.
+/// Metrics of one step of [`Elliptical`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EllipticalInfo {
-    /// Chains that moved; the others ran out of shrinks.
+    /// Chains that moved; the others reached the limit of shrinks.
     pub moved: u64,
-    /// Densities evaluated, over all chains.
+    /// Density evaluations of all chains.
     pub evaluations: u64,
-    /// Points whose density was NaN or `+inf`.
+    /// Proposals whose density was NaN or `+inf`.
     pub non_finite: u64,
 }
 
@@ -109,12 +107,12 @@ impl From<Elliptical> for Settings {
 }
 
 impl Elliptical {
-    /// Ellipses of this prior; a bracket shrinks at most 100 times.
+    /// A kernel for this prior, with at most 100 shrinks of a bracket.
     pub fn new(prior: GaussianPrior) -> Self {
         Self(Settings { prior, max_shrinks: max_shrinks() })
     }
 
-    /// Ellipses of this prior, and how often a bracket may shrink.
+    /// A kernel for this prior, with at most `max_shrinks` shrinks of a bracket.
     ///
     /// # Errors
     /// If `max_shrinks` is 0.
@@ -128,7 +126,7 @@ impl Elliptical {
     }
 }
 
-/// One chain's search: what its slice is, and where its bracket stands.
+/// The search of one chain: the height of its slice, the current angle and the bracket.
 struct Search<'a> {
     height: &'a mut f64,
     angle: &'a mut f64,
@@ -197,7 +195,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
             prior.colour_into(&noise[at.clone()], &mut axis[at.clone()]);
             let log_likelihood = state.chains.log_p[j] + 0.5 * here[at].iter().map(|y| y * y).sum::<f64>();
             let search = Search::of(searches, j);
-            // A chain at NaN or +inf takes any point.
+            // A chain whose density is NaN or +inf moves to any point.
             let is_real = log_likelihood < f64::INFINITY;
             *search.height = if is_real { log_likelihood } else { f64::NEG_INFINITY } + lane.uniform().ln();
             *search.angle = TAU * lane.uniform();

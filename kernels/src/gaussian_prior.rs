@@ -1,15 +1,15 @@
-//! A Gaussian prior, by its factor.
+//! Gaussian prior, parameterised by a Cholesky factor.
 
 use mcsa::{Error, all_finite, same_length};
 use serde::{Deserialize, Serialize};
 
-/// A Gaussian by its mean and the lower Cholesky factor of its covariance.
+/// Gaussian distribution with a mean and the lower Cholesky factor F of its covariance.
 ///
 /// ```text
 /// z = mean + F n,   n ~ N(0, I),   covariance = F F^T
 /// ```
 ///
-/// In a file: `mean`, and `factor` row by row, a row ending at the diagonal.
+/// Serialised as `mean` and `factor`, the latter a list of rows that end at the diagonal.
 ///
 /// ```
 /// use mcsa_kernels::GaussianPrior;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "Settings", into = "Settings")]
 pub struct GaussianPrior {
     mean: Vec<f64>,
-    /// The lower triangle, row after row.
+    /// The lower triangle of F, row by row.
     factor: Vec<f64>,
 }
 
@@ -50,10 +50,11 @@ impl From<GaussianPrior> for Settings {
 }
 
 impl GaussianPrior {
-    /// A mean, and the rows of the lower factor: row `i` has `i + 1` entries, the last positive.
+    /// A Gaussian with this mean and these rows of the lower factor: row `i` has `i + 1` entries, the last positive.
     ///
     /// # Errors
-    /// If a row has another length, a number is not finite or a diagonal entry not positive.
+    /// If the number of rows differs from the dimension, row `i` does not have `i + 1` entries, a number is not finite or a
+    /// diagonal entry is not positive.
     pub fn new(mean: Vec<f64>, factor: Vec<Vec<f64>>) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("GaussianPrior");
         all_finite("mean", &mean).map_err(refuse)?;
@@ -68,7 +69,7 @@ impl GaussianPrior {
         Ok(Self { mean, factor: factor.concat() })
     }
 
-    /// Mean zero and unit covariance.
+    /// The standard Gaussian: mean zero, unit covariance.
     pub fn standard(dim: usize) -> Self {
         let row = |i: usize| (0..=i).map(move |k| if k == i { 1.0 } else { 0.0 });
         Self { mean: vec![0.0; dim], factor: (0..dim).flat_map(row).collect() }
@@ -82,23 +83,23 @@ impl GaussianPrior {
     /// Row `i` of the factor, up to the diagonal.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If `i` is not below the dimension.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.factor[i * (i + 1) / 2..][..i + 1]
     }
 
-    /// Whether it is a prior of this dimension.
+    /// Checks that the prior has dimension `dim`.
     ///
     /// # Errors
-    /// If not.
+    /// If the dimensions differ.
     pub(crate) fn fits(&self, dim: usize) -> Result<(), Error> {
         same_length("the mean of the prior", dim, self.mean.len())
     }
 
-    /// `out = F^-1 (z - mean)`.
+    /// Whitens a point: `out = F^-1 (z - mean)`.
     ///
     /// # Panics
-    /// If the point has another dimension.
+    /// If the dimension of the point differs from that of the prior.
     pub fn whiten_into(&self, z: &[f64], out: &mut [f64]) {
         assert_eq!(z.len(), self.mean.len(), "a point of the prior's dimension");
         for i in 0..z.len() {
@@ -108,7 +109,7 @@ impl GaussianPrior {
         }
     }
 
-    /// `out = F n`: a draw of the prior is `mean + F n`.
+    /// Colours standard normal noise: `out = F n`, so that `mean + F n` is a draw of the prior.
     ///
     /// # Panics
     /// If `out` is longer than the mean.

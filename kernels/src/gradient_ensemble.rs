@@ -1,14 +1,14 @@
-//! Chains with the slope under their feet.
+//! Chains with their gradients.
 
 use faer::Mat;
 use mcsa::{Cloud, Ensemble, Error, Gradient, bits, same_length};
 use serde::{Deserialize, Serialize};
 
-/// The chains of a gradient kernel, and the gradient of the log density at each.
+/// State of a gradient-based kernel: the chains, and the gradient of the log density at each of them.
 ///
-/// The gradient is remembered between steps, and forgotten when somebody else may have moved the chains:
-/// [`chains_mut`](Cloud::chains_mut) forgets it. [`Mala`](crate::Mala), [`Hmc`](crate::Hmc) and
-/// [`Nuts`](crate::Nuts) share this state, so that one may take over from another.
+/// Gradients are cached between steps. [`chains_mut`](Cloud::chains_mut) discards them, because the caller may move the
+/// chains. [`Mala`](crate::Mala), [`Hmc`](crate::Hmc) and [`Nuts`](crate::Nuts) share this state type, so one of these
+/// kernels can continue where another stopped.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel};
@@ -26,7 +26,7 @@ pub struct GradientEnsemble {
 }
 
 impl GradientEnsemble {
-    /// Chains at `positions`; their gradients are evaluated by the first step.
+    /// Chains at `positions`; the first step evaluates their gradients.
     ///
     /// # Errors
     /// As [`Ensemble::new`].
@@ -35,17 +35,17 @@ impl GradientEnsemble {
         Ok(Self { chains: Ensemble::new(target, positions)?, gradients, known: false })
     }
 
-    /// Whether these are so many chains of this dimension, as a checkpoint should hold.
+    /// Checks the number of chains and their dimension, as after reading a checkpoint.
     ///
     /// # Errors
-    /// If not: the message names what differs.
+    /// If a number or a dimension differs; the message names which.
     pub fn check(&self, dim: usize, chains: usize) -> Result<(), Error> {
         self.chains.check(dim, chains)?;
         same_length("gradients of chains", chains, self.gradients.ncols())?;
         same_length("a gradient", dim, self.gradients.nrows())
     }
 
-    /// Evaluates the gradients if they are not known. `scratch` takes a number per chain.
+    /// Evaluates the gradients unless they are cached. `scratch` holds one number per chain.
     pub(crate) fn refresh<P: Gradient + ?Sized>(
         &mut self,
         target: &P,
@@ -70,7 +70,7 @@ impl GradientEnsemble {
         self.gradients.col_as_slice(j)
     }
 
-    /// Moves chain `j` to a point of known density and gradient.
+    /// Moves chain `j` to `z`, a point of known log density and gradient.
     pub(crate) fn place(&mut self, j: usize, z: &[f64], log_p: f64, gradient: &[f64]) {
         self.chains.place(j, z, log_p);
         self.gradients.col_as_slice_mut(j).copy_from_slice(gradient);

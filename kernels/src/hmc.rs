@@ -1,4 +1,4 @@
-//! The Hamiltonian Monte Carlo kernel.
+//! Hamiltonian Monte Carlo kernel.
 
 mod orbit;
 
@@ -10,35 +10,32 @@ use self::orbit::Orbit;
 use crate::leapfrog::DIVERGENCE;
 use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 
-/// Which state of a trajectory a chain moves to.
+/// Rule that selects the next state of a chain from its trajectory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
-    /// The end of `L` steps forward, with probability `min(1, exp(H(start) - H(end)))`, else the start (Neal
-    /// 2011).
+    /// The last state of `L` steps forward, with probability `min(1, exp(H(start) - H(end)))`, else the start (Neal 2011).
     EndPoint,
-    /// With `l` uniform in `0..=L`: one of the `L + 1` states from `L - l` steps backward to `l` steps
-    /// forward, with probability proportional to `exp(-H)` (Betancourt 2017, App. A; the experiments of
-    /// MSC and pMCSA).
+    /// With `l` uniform in `0..=L`: one of the `L + 1` states from `L - l` steps backward to `l` steps forward, with
+    /// probability proportional to `exp(-H)` (Betancourt 2017, App. A; the experiments of MSC and pMCSA).
     #[default]
     Multinomial,
 }
 
-/// Hamiltonian Monte Carlo: a chain follows a trajectory of `L` leapfrog steps and moves to one of its
-/// states.
+/// Hamiltonian Monte Carlo: a chain follows a trajectory of `L` leapfrog steps and moves to one of its states.
 ///
 /// ```text
 /// p ~ N(0, M),   H = -log p(z) + p^T M^-1 p / 2,   (z, p) -> one state of the orbit of (z, p), see Selection
 /// ```
 ///
-/// Invariant for p at every step size, because the leapfrog is reversible and keeps volume. All chains step
-/// together, their gradients in one batch. Costs `L` gradients per chain, and for the multinomial selection
-/// one more, for only the positions of a trajectory are kept.
+/// Invariant for p at every step size, because the leapfrog is reversible and preserves volume. The gradients of all chains
+/// are evaluated as one batch per leapfrog step. Costs `L` gradients per chain; with multinomial selection one more after
+/// each step in which a chain moved, because only the positions of a trajectory are kept.
 ///
-/// Numerics: a trajectory ends, in its direction, at a density of `-inf` (the border of the support), at
-/// NaN, at `+inf` or at an overflow; the states from there on have weight zero. This rule does not depend on
-/// where in the trajectory the chain stood, hence keeps invariance exact. Trajectories with an energy error
-/// above 1000 are counted as divergences; their bad states have weight `exp(-1000)`, which is zero.
+/// Numerics: in each direction a trajectory ends at a density of `-inf` (the border of the support), at NaN, at `+inf` or
+/// at an overflow; the states from there on have weight zero. This rule does not depend on the position of the chain in the
+/// trajectory, so invariance stays exact. Trajectories with an energy error above 1000 are counted as divergences; their
+/// bad states have weight `exp(-1000)`, which is zero in floating point.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel, Seed};
@@ -69,11 +66,11 @@ struct Settings {
     selection: Selection,
 }
 
-/// What a step of [`Hmc`] or [`Mala`](crate::Mala) tells.
+/// Metrics of one step of [`Hmc`] or [`Mala`](crate::Mala).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HmcInfo {
-    /// Mean over chains, and for the multinomial selection over the states beside the start, of
-    /// `min(1, exp(H(start) - H))`.
+    /// Acceptance probability `min(1, exp(H(start) - H))`, averaged over chains, and for multinomial selection also over
+    /// the states of the trajectory other than the start.
     pub acceptance: f64,
     /// Chains that moved.
     pub moved: u64,
@@ -114,18 +111,18 @@ impl From<Hmc> for Settings {
 }
 
 impl Hmc {
-    /// `L = steps` leapfrog steps of unit mass, multinomial selection.
+    /// A kernel of `L = steps` leapfrog steps with unit mass and multinomial selection.
     ///
     /// # Errors
-    /// If the step size is not positive and finite, or there is no step.
+    /// If the step size is not positive and finite, or `steps` is 0.
     pub fn new(step_size: f64, steps: usize) -> Result<Self, Error> {
         Self::try_from(Settings { step_size, steps, mass: Mass::unit(), selection: Selection::default() })
     }
 
-    /// `L = steps` steps of an integrator, and a way to select.
+    /// A kernel of `L = steps` steps of this integrator, with this selection.
     ///
     /// # Errors
-    /// If there is no step.
+    /// If `steps` is 0.
     pub fn with(leapfrog: Leapfrog, steps: usize, selection: Selection) -> Result<Self, Error> {
         if steps == 0 {
             return Err(Error::parameter("steps", 0.0, "at least 1").within("Hmc"));
@@ -143,16 +140,16 @@ impl Hmc {
         self.steps
     }
 
-    /// Which state of a trajectory a chain moves to.
+    /// The selection rule.
     pub fn selection(&self) -> Selection {
         self.selection
     }
 
-    /// The step once the momenta, a column per chain, are drawn. Its chance is discrete alone: a choice of
-    /// `l` among `L + 1` and a choice of the state, or one acceptance; so it can be enumerated.
+    /// A step with given momenta, one column per chain. Its remaining randomness is discrete (the choice of `l` among
+    /// `L + 1` and of the state, or one acceptance), so tests can enumerate it.
     ///
     /// # Panics
-    /// As [`Kernel::step`], or if the momenta do not fit the chains.
+    /// As [`Kernel::step`], or if the number of momenta differs from dimension times chains.
     pub fn transition<P: Gradient + ?Sized>(
         &self,
         target: &P,

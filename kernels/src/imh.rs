@@ -1,4 +1,4 @@
-//! The independent Metropolis-Hastings kernel.
+//! Independent Metropolis-Hastings kernel.
 
 use faer::{Mat, MatRef};
 use mcsa::{
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::weights::{log_weight, normalise, record_log_weights};
 
-/// The probability of moving, as a function of the ratio `r = w(z') / w(z)` of importance weights.
+/// Acceptance probability as a function of the ratio `r = w(z') / w(z)` of importance weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acceptance {
-    /// `min(1, r)`: the most moves of all reversible rules (Peskun).
+    /// `min(1, r)`: of all reversible rules the one that moves most often (Peskun).
     #[default]
     Metropolis,
-    /// `r / (1 + r)`: conditional importance sampling with two candidates.
+    /// `r / (1 + r)`: equal to conditional importance sampling with two candidates.
     Barker,
 }
 
-/// Independent Metropolis-Hastings: a chain moves to a draw of the guide, or stays.
+/// Independent Metropolis-Hastings: each proposal is a draw of the guide, independent of the chain's state.
 ///
 /// ```text
 /// z' ~ q_lambda,   w = p / q_lambda,   move with probability min(1, w(z') / w(z))
 /// ```
 ///
-/// Invariant for p at every lambda (pMCSA, Alg. 1; JSA). Proposals do not depend on the chain, so those of
-/// all chains and all `sweeps` of a step are drawn and evaluated as one batch, then accepted one by one.
+/// Invariant for p at every lambda (pMCSA, Alg. 1; JSA). Because proposals do not depend on the chains, those of all chains
+/// and all `sweeps` of a step are drawn and evaluated as one batch, then accepted or rejected one by one.
 ///
-/// Numerics: weights are compared in log space. A proposal whose density is NaN is rejected and counted; a
-/// chain outside the support of p accepts the first proposal inside; where q vanishes at a chain, it stays.
+/// Numerics: weights are compared in log space. A proposal whose density is NaN is rejected and counted. A chain outside
+/// the support of p accepts the first proposal inside; a chain at which q vanishes stays.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Imh {
-    /// When to move.
+    /// The acceptance rule.
     #[serde(default)]
     pub acceptance: Acceptance,
     /// Transitions of each chain per step, at least one.
@@ -53,37 +53,38 @@ impl Default for Imh {
     }
 }
 
-/// The chains of [`Imh`], and every state visited in the last step.
+/// The state of [`Imh`]: the chains, and every point visited in the last step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ImhState {
     /// The chains.
     pub chains: Ensemble,
-    /// The states visited in the last step, chain by chain; empty for a single sweep, where they are the chains.
+    /// The points visited in the last step, chain by chain; empty for a single sweep, after which they equal the chains.
     #[serde(with = "bits::matrix")]
     visited: Mat<f64>,
 }
 
-/// What a step of [`Imh`] tells.
+/// Metrics of one step of [`Imh`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImhInfo {
-    /// Transitions tried.
+    /// Attempted transitions.
     pub tried: u64,
-    /// Transitions that moved.
+    /// Accepted transitions.
     pub accepted: u64,
-    /// The largest normalised weight among the proposals of the step.
+    /// The largest normalised importance weight of the step's proposals.
     pub max_weight: f64,
-    /// The effective sample size of the proposals of the step; 0 if none has weight.
+    /// The effective sample size of the step's proposals; 0 if all their weights vanish.
     pub ess: f64,
     /// Proposals at which a density was NaN or p infinite; all were rejected.
     pub non_finite: u64,
-    /// The largest `log p - log q` seen: of the proposals, and of the chains before they moved.
+    /// The largest `log p - log q` among the proposals and the chains before they moved.
     pub log_weight_top: f64,
-    /// The log of the mean weight of the proposals: its exponential has mean Z, whatever lambda is.
+    /// The log of the mean weight of the proposals; its exponential is an unbiased estimate of the normalising constant Z
+    /// at every lambda.
     pub log_weight_mean: f64,
 }
 
 impl Default for ImhInfo {
-    /// No transition, and no weight seen.
+    /// No transition and no weight.
     fn default() -> Self {
         let (log_weight_top, log_weight_mean) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         Self {
@@ -123,13 +124,13 @@ impl Cloud for ImhState {
 }
 
 impl Acceptance {
-    /// Log of the acceptance probability, up to the cut at 0, from two log weights.
+    /// Log acceptance probability from two log weights, not yet truncated at 0.
     pub(crate) fn log_alpha(self, from: f64, to: f64) -> f64 {
         let ratio = match from {
             // Outside the support of p: leave for any point inside.
             f64::NEG_INFINITY if to > from => f64::INFINITY,
             f64::NEG_INFINITY => return f64::NEG_INFINITY,
-            // Where q vanishes a chain cannot be left.
+            // Where q vanishes the chain's weight is infinite: it stays.
             f64::INFINITY => return f64::NEG_INFINITY,
             _ => to - from,
         };

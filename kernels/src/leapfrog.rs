@@ -1,22 +1,22 @@
-//! The leapfrog integrator.
+//! Leapfrog integrator.
 
 use mcsa::{Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use crate::Mass;
 
-/// The energy error beyond which a trajectory counts as divergent: 1000, as in Stan.
+/// Energy error above which a trajectory counts as divergent: 1000, as in Stan.
 pub(crate) const DIVERGENCE: f64 = 1000.0;
 
-/// Leapfrog steps of the Hamiltonian `H(z, p) = -log p(z) + p^T M^-1 p / 2`.
+/// Leapfrog integrator of the Hamiltonian `H(z, p) = -log p(z) + p^T M^-1 p / 2`.
 ///
 /// ```text
 /// p <- p + (eps/2) grad log p(z),   z <- z + eps M^-1 p,   p <- p + (eps/2) grad log p(z)
 /// ```
 ///
-/// Reversible and volume-preserving at every step size (Neal 2011, section 2.3), so that `exp(-H)` alone
-/// decides between its states. The energy error of a trajectory of fixed length is of order `eps^2`; on a
-/// Gaussian the integrator is stable while `eps < 2 sigma_min` in units of the mass, and diverges beyond.
+/// Reversible and volume-preserving at every step size (Neal 2011, section 2.3), so the acceptance probability depends on
+/// `exp(-H)` alone. The energy error of a trajectory of fixed length is of order `eps^2`. On a Gaussian the integrator is
+/// stable while `eps < 2 sigma_min` in units of the mass, and diverges beyond.
 ///
 /// ```
 /// use mcsa_kernels::{Leapfrog, Mass};
@@ -57,7 +57,7 @@ impl From<Leapfrog> for Settings {
 }
 
 impl Leapfrog {
-    /// Steps of this size for this mass.
+    /// An integrator with this step size and mass.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
@@ -78,13 +78,13 @@ impl Leapfrog {
         &self.mass
     }
 
-    /// The same with another step size, and another mass if there is one.
+    /// This integrator with another step size, and with another mass if one is given.
     pub(crate) fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
         Self::new(step_size, mass.unwrap_or_else(|| self.mass.clone()))
     }
 
-    /// One step, forward for `direction` 1 and backward for -1, and the log density where it ends.
-    /// `gradient` is that of the log density at `z`, before and after.
+    /// One leapfrog step, forward for `direction` 1 and backward for -1. Returns the log density at the new point, or NaN
+    /// if that point is not finite. On entry and on return, `gradient` is the gradient of the log density at `z`.
     pub fn step<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -102,7 +102,8 @@ impl Leapfrog {
         log_p
     }
 
-    /// The first half: kick and drift. Says whether `z` is still a point that a target can be asked about.
+    /// First half of a step: half kick and drift. Returns whether the new `z` is finite, so that the target can be
+    /// evaluated there.
     pub(crate) fn depart(
         &self,
         direction: f64,
@@ -115,26 +116,24 @@ impl Leapfrog {
         z.iter().all(|z| z.is_finite())
     }
 
-    /// The second half: the kick at the new place.
+    /// Second half of a step: half kick with the gradient at the new point.
     pub(crate) fn arrive(&self, direction: f64, momentum: &mut [f64], gradient: &[f64]) {
         let time = 0.5 * direction * self.step_size;
         momentum.iter_mut().zip(gradient).for_each(|(p, g)| *p += time * g);
     }
 
-    /// `H` at a place of known density; `+inf` outside the support. NaN if a number is NaN or the density
-    /// `+inf`.
+    /// `H` at a point of known log density; `+inf` outside the support. NaN if a number is NaN or the density is `+inf`.
     pub(crate) fn energy(&self, log_p: f64, momentum: &[f64]) -> f64 {
         if log_p == f64::INFINITY { f64::NAN } else { self.mass.kinetic(momentum) - log_p }
     }
 }
 
-/// The energy of a starting state: NaN, like `+inf`, is left for any state with a density.
+/// The energy of a starting state, with NaN replaced by `+inf`: such a chain moves to any state with a finite density.
 pub(crate) fn start_energy(energy: f64) -> f64 {
     if energy.is_nan() { f64::INFINITY } else { energy }
 }
 
-/// How far an energy is above that of the start, for counting divergences: outside the support does not
-/// count.
+/// The energy error against the start, for counting divergences; `-inf` for states outside the support, which do not count.
 pub(crate) fn energy_error(start: f64, energy: f64, log_p: f64) -> f64 {
     let outside = log_p == f64::NEG_INFINITY || start == f64::INFINITY;
     if outside && !energy.is_nan() { f64::NEG_INFINITY } else { energy - start }

@@ -1,18 +1,19 @@
-//! Markov kernels: what moves points and leaves the target invariant.
+//! Markov kernels that leave a target density p invariant.
 //!
-//! A kernel is an immutable config, [`Imh`], beside a small serialisable state, [`ImhState`]. It knows the
-//! family only as a guide to propose from, so that the same code runs under any family, and under
-//! a finite one along every branch of its decisions.
+//! A kernel is an immutable config, such as [`Imh`], with a small serialisable state, such as [`ImhState`]. A kernel knows
+//! the variational family q_lambda only as a guide, the proposal distribution at a fixed lambda. So one code runs under
+//! every family, and tests can run it under finite families along every branch of its random decisions.
 //!
-//! * Proposing from the guide: [`Imh`], [`Cis`].
-//! * One chain per datum: [`RandomScan`].
-//! * Around the chain: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; their warm-up is [`warm_up`].
-//! * Along a path, with particles: [`ConditionalSmc`]; without a chain [`Smc`], [`FreshPaths`].
-//! * Of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
+//! * Independent proposals from the guide: [`Imh`], [`Cis`].
+//! * One chain per datum, for data with local latent variables: [`RandomScan`].
+//! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
+//!   step size and mass of the first four.
+//! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
+//! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
 //!
-//! Cached: the target's log density at the chains. Never cached: the guide's, for lambda moves between steps.
+//! The target's log density at the chains is cached. The guide's log density is not, because lambda changes between steps.
 //!
-//! Deliberately absent: averaging of scores, and anything that moves lambda.
+//! Deliberately absent: averages of scores, and updates of lambda.
 
 mod adaptation;
 mod cis;

@@ -1,4 +1,4 @@
-//! The Metropolis-adjusted Langevin kernel.
+//! Metropolis-adjusted Langevin kernel (MALA).
 
 use faer::Mat;
 use mcsa::{Error, Gradient, Guide, Kernel, Stream};
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
 
-/// The Metropolis-adjusted Langevin algorithm: one gradient step with noise, then a Metropolis test.
+/// Metropolis-adjusted Langevin algorithm: a gradient step with Gaussian noise, accepted by the Metropolis-Hastings rule.
 ///
 /// ```text
 /// z' = z + (eps^2/2) M^-1 grad log p(z) + eps M^-1/2 n,   n ~ N(0, I)
 /// move with probability min(1, p(z') r(z | z') / (p(z) r(z' | z))),   r the density of this proposal
 /// ```
 ///
-/// Invariant for p (Roberts & Tweedie 1996). It is [`Hmc`] with one leapfrog step and the end point (Neal
-/// 2011): the test's log ratio is the energy difference, and that is how it is computed. The best
-/// acceptance in high dimension is 0.574 (Roberts & Rosenthal 1998). One gradient per chain and step.
+/// Invariant for p (Roberts & Tweedie 1996). Equal to [`Hmc`] with one leapfrog step and end-point selection (Neal 2011):
+/// the log acceptance ratio is the energy difference, and is computed as such. The best acceptance in high dimension is
+/// 0.574 (Roberts & Rosenthal 1998). Costs one gradient per chain and step.
 ///
-/// Numerics: as [`Hmc`]; every trajectory is one step, hence a divergence is a rejection.
+/// Numerics: as [`Hmc`]. Every trajectory is a single leapfrog step, so a divergence is a rejection.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel, Seed};
@@ -57,7 +57,7 @@ impl From<Mala> for Settings {
 }
 
 impl Mala {
-    /// Steps of this size, with unit mass.
+    /// A kernel with this step size and unit mass.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
@@ -65,7 +65,7 @@ impl Mala {
         Self::with(step_size, Mass::unit())
     }
 
-    /// Steps of this size, preconditioned by the inverse of a mass.
+    /// A kernel with this step size, preconditioned by the inverse of `mass`.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
@@ -73,7 +73,7 @@ impl Mala {
         Self::try_from(Settings { step_size, mass })
     }
 
-    /// The same kernel as a Hamiltonian one.
+    /// This kernel as Hamiltonian Monte Carlo with one leapfrog step.
     pub fn hmc(&self) -> &Hmc {
         &self.0
     }

@@ -1,17 +1,17 @@
-//! The mass of a Hamiltonian system.
+//! Diagonal mass matrices.
 
 use mcsa::{Error, Stream, same_length};
 use serde::{Deserialize, Serialize};
 
-/// A diagonal mass matrix: what makes a coordinate slow.
+/// Diagonal mass matrix M of Hamiltonian dynamics; a larger mass slows its coordinate down.
 ///
 /// ```text
 /// p ~ N(0, M),   kinetic energy p^T M^-1 p / 2,   velocity M^-1 p,   M = diag(masses)
 /// ```
 ///
-/// The best diagonal mass is the inverse of the marginal variances (Neal 2011, section 4.1; Betancourt 2017,
-/// section 4.2): then one step size suits all coordinates. The unit mass fits every dimension.
-/// In a file: the list of the masses; the empty list is the unit mass.
+/// The best diagonal mass is the inverse of the marginal variances (Neal 2011, section 4.1; Betancourt 2017, section 4.2):
+/// then one step size suits all coordinates. The unit mass fits every dimension. Serialised as the list of the masses; the
+/// empty list is the unit mass.
 ///
 /// ```
 /// use mcsa_kernels::Mass;
@@ -28,12 +28,12 @@ pub struct Mass {
 }
 
 impl Mass {
-    /// Mass one in every coordinate, in any dimension.
+    /// The unit mass, for any dimension.
     pub fn unit() -> Self {
         Self::default()
     }
 
-    /// A mass per coordinate; none at all is the unit mass.
+    /// A mass per coordinate; the empty vector is the unit mass.
     ///
     /// # Errors
     /// If a mass or its inverse is not positive and finite.
@@ -55,21 +55,21 @@ impl Mass {
         &self.masses
     }
 
-    /// Whether this is the mass of a system of so many coordinates.
+    /// Checks that the mass fits a system of `dim` coordinates.
     ///
     /// # Errors
-    /// If it has another number of masses and is not the unit mass.
+    /// If the number of masses differs from `dim` and the mass is not the unit mass.
     pub fn check(&self, dim: usize) -> Result<(), Error> {
         if self.masses.is_empty() { Ok(()) } else { same_length("mass", dim, self.masses.len()) }
     }
 
-    /// Draws a momentum.
+    /// Draws a momentum from `N(0, M)`.
     pub fn momentum_into(&self, lane: &mut Stream, momentum: &mut [f64]) {
         lane.normals_into(momentum);
         momentum.iter_mut().zip(&self.roots).for_each(|(p, root)| *p *= root);
     }
 
-    /// `p^T M^-1 p / 2`.
+    /// Kinetic energy `p^T M^-1 p / 2`.
     pub fn kinetic(&self, momentum: &[f64]) -> f64 {
         if self.inverses.is_empty() {
             return 0.5 * momentum.iter().map(|p| p * p).sum::<f64>();
@@ -77,7 +77,7 @@ impl Mass {
         0.5 * momentum.iter().zip(&self.inverses).map(|(p, inverse)| inverse * p * p).sum::<f64>()
     }
 
-    /// `z += time * M^-1 p`.
+    /// Moves the position: `z += time * M^-1 p`.
     pub fn drift(&self, time: f64, momentum: &[f64], z: &mut [f64]) {
         if self.inverses.is_empty() {
             z.iter_mut().zip(momentum).for_each(|(z, p)| *z += time * p);
@@ -86,7 +86,7 @@ impl Mass {
         }
     }
 
-    /// `p^T M^-1 (a + b)`: the velocity at `p` along the displacement `a + b`.
+    /// Inner product `p^T M^-1 (a + b)` of the velocity at `p` with the displacement `a + b`.
     pub(crate) fn along(&self, p: &[f64], a: &[f64], b: &[f64]) -> f64 {
         let products = p.iter().zip(a).zip(b).map(|((p, a), b)| p * (a + b));
         if self.inverses.is_empty() {

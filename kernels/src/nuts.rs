@@ -1,4 +1,4 @@
-//! The no-U-turn kernel.
+//! No-U-turn kernel (NUTS).
 
 mod tree;
 
@@ -10,7 +10,7 @@ use self::tree::{Edge, Tree, Walk, Weight, goes_on};
 use crate::leapfrog;
 use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 
-/// The no-U-turn sampler: a trajectory doubles until it turns back, and the chain moves to one of its states.
+/// No-U-turn sampler: a trajectory doubles until it turns back, and the chain moves to one of its states.
 ///
 /// ```text
 /// p ~ N(0, M);  double in a direction drawn by a coin until the ends of some sub-tree stop moving apart:
@@ -19,16 +19,15 @@ use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 /// this one instead of the old one with probability min(1, W_new / W_old),   W = sum of exp(-H)
 /// ```
 ///
-/// Hoffman & Gelman 2014 with multinomial weights, biased progressive sampling and the generalised criterion
-/// (Betancourt 2017, App. A), and the two further checks across the halves of each tree that Stan
-/// has. Invariant for p at every step size and depth limit. Chains run one after the other; a
-/// chain takes at most `2^max_depth - 1` gradients.
+/// Hoffman & Gelman 2014 with multinomial weights, biased progressive sampling and the generalised U-turn criterion
+/// (Betancourt 2017, App. A), and Stan's two further checks across the halves of each tree. Invariant for p at every step
+/// size and depth limit. Chains run one after the other; a chain takes at most `2^max_depth - 1` gradients.
 ///
-/// Unlike Stan, a divergence is an energy that varies by more than 1000 *between the states of a tree*, not
-/// against the start: then all states of a tree agree on whether it is one, as the proof of invariance asks.
+/// Unlike Stan, a divergence is an energy that varies by more than 1000 *between the states of a tree*, not against the
+/// start. Then the criterion does not depend on which state of the tree was the start, as the proof of invariance requires.
 ///
-/// Numerics: a trajectory ends before a density of `-inf`, `+inf` or NaN, or an overflow. A chain that
-/// starts outside the support moves to the first state inside.
+/// Numerics: a trajectory ends before a density of `-inf`, `+inf` or NaN, or an overflow. A chain that starts outside the
+/// support moves to the first state inside.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel, Seed};
@@ -57,20 +56,20 @@ struct Settings {
     max_depth: usize,
 }
 
-/// Stan's limit.
+/// Stan's limit of the depth.
 fn max_depth() -> usize {
     10
 }
 
-/// What a step of [`Nuts`] tells.
+/// Metrics of one step of [`Nuts`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NutsInfo {
-    /// Mean over all states visited beside the starts, of `min(1, exp(H(start) - H))`; a mean of the chains'
-    /// means.
+    /// Acceptance probability `min(1, exp(H(start) - H))`, averaged over the states a chain visited, the start excluded,
+    /// then over chains.
     pub acceptance: f64,
-    /// Mean over chains of the number of doublings that were kept.
+    /// Number of accepted doublings, averaged over chains.
     pub depth: f64,
-    /// Leapfrog steps of all chains together.
+    /// Leapfrog steps, summed over chains.
     pub leapfrogs: u64,
     /// Chains that moved.
     pub moved: u64,
@@ -113,7 +112,7 @@ impl From<Nuts> for Settings {
 }
 
 impl Nuts {
-    /// Leapfrog steps of this size with unit mass; at most 10 doublings.
+    /// A kernel with this step size, unit mass and at most 10 doublings.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
@@ -121,10 +120,10 @@ impl Nuts {
         Self::try_from(Settings { step_size, mass: Mass::unit(), max_depth: max_depth() })
     }
 
-    /// An integrator, and the largest number of doublings.
+    /// A kernel with this integrator and at most `max_depth` doublings.
     ///
     /// # Errors
-    /// If the number of doublings is not in `1..=30`.
+    /// If `max_depth` is not in `1..=30`.
     pub fn with(leapfrog: Leapfrog, max_depth: usize) -> Result<Self, Error> {
         if !(1..=30).contains(&max_depth) {
             return Err(Error::parameter("max_depth", max_depth as f64, "in 1..=30").within("Nuts"));
@@ -142,11 +141,11 @@ impl Nuts {
         self.max_depth
     }
 
-    /// The step once the momenta, a column per chain, are drawn. Its chance is discrete alone: coins for the
-    /// directions, and acceptances between halves of trees; so it can be enumerated.
+    /// A step with given momenta, one column per chain. Its remaining randomness is discrete (coins for the directions, and
+    /// acceptances between halves of trees), so tests can enumerate it.
     ///
     /// # Panics
-    /// As [`Kernel::step`], or if the momenta do not fit the chains.
+    /// As [`Kernel::step`], or if the number of momenta differs from dimension times chains.
     pub fn transition<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -193,7 +192,7 @@ impl Nuts {
             g.copy_from_slice(state.gradient(j));
             Edge { z, momentum: p, gradient: g }
         });
-        // Where the old trajectory ends on the side that grows, before it does.
+        // `joint`: the momentum at the end of the old trajectory on the side that grows.
         let [sum, joint, first, last, more, z, gradient] = std::array::from_fn(|_| borrow(&mut work, dim));
         sum.copy_from_slice(momentum);
         let mut tree = Tree { first, last, sum: more, z, gradient };

@@ -1,4 +1,4 @@
-//! One chain per datum, a few of them moved in each step.
+//! Random-scan independent Metropolis-Hastings: one chain per datum, a minibatch of chains per step.
 
 use faer::{Mat, MatRef};
 use mcsa::{
@@ -10,42 +10,43 @@ use serde::{Deserialize, Serialize};
 use crate::Acceptance;
 use crate::weights::log_weight;
 
-/// When a chain that has waited too long starts anew.
+/// Rule for restarting chains that were not visited for long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// Never: every transition is Metropolis-Hastings, and the target stays invariant.
+    /// Never: every transition is Metropolis-Hastings, and the target is invariant.
     #[default]
     Never,
-    /// A chain not visited for more than so many steps takes its next proposal unasked. Lambda has moved far since, and a
-    /// chain left where an old lambda put it may stay for long; the price is that a restart does not leave p invariant.
+    /// A chain not visited for more than this number of steps accepts its next proposal without a test, if that proposal has
+    /// positive density. Lambda has moved far since the last visit, and a chain placed under an old lambda may stay there for
+    /// long; the price is that a restart does not leave p invariant.
     OlderThan(u64),
 }
 
-/// Independent Metropolis-Hastings on the latent points of single data, a minibatch of data per step.
+/// Independent Metropolis-Hastings on local latent variables, for a minibatch of data per step.
 ///
 /// ```text
 /// i ~ uniform over data,    z_i' ~ q_lambda(. | x_i),    move with min(1, w_i(z_i') / w_i(z_i)),   w_i = p_i / q_i
 /// ```
 ///
-/// Each datum keeps its own chain between visits, and its age (JSA). Rows are drawn without replacement. The whole
-/// batch of proposals is drawn and evaluated at once. Row `k` of the batch is driven by lane `k`.
+/// Each datum keeps its own chain between visits, and the age of that chain (JSA). Data are drawn without replacement. All
+/// proposals of a minibatch are drawn and evaluated as one batch; lane `k` drives row `k` of the minibatch.
 ///
-/// Numerics as in [`Imh`](crate::Imh).
+/// Numerics: as [`Imh`](crate::Imh).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RandomScan {
-    /// Data visited per step; at least one, at most all.
+    /// Number of data visited per step; at least one, at most all.
     pub batch: usize,
-    /// When to move.
+    /// The acceptance rule.
     #[serde(default)]
     pub acceptance: Acceptance,
-    /// What to do with chains that have waited long.
+    /// The restart rule.
     #[serde(default)]
     pub restart: Restart,
 }
 
-/// A chain for every datum, and when it was last visited.
+/// The state of [`RandomScan`]: a chain for every datum, and the step of its last visit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RandomScanState {
     #[serde(with = "bits::matrix")]
@@ -55,10 +56,10 @@ pub struct RandomScanState {
     rows: Vec<usize>,
 }
 
-/// What a step of [`RandomScan`] tells.
+/// Metrics of one step of [`RandomScan`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RandomScanInfo {
-    /// Chains visited.
+    /// Number of chains visited.
     pub tried: u64,
     /// Chains that moved, restarts included.
     pub accepted: u64,
@@ -66,7 +67,7 @@ pub struct RandomScanInfo {
     pub restarted: u64,
     /// Proposals at which a density was NaN or p infinite; all were rejected.
     pub non_finite: u64,
-    /// The mean age, in steps, of the chains visited.
+    /// Mean age of the visited chains, in steps.
     pub age: f64,
 }
 
@@ -81,17 +82,17 @@ impl Record for RandomScanInfo {
 }
 
 impl RandomScanState {
-    /// Every datum's chain, a column each.
+    /// The chains, one column per datum.
     pub fn positions(&self) -> MatRef<'_, f64> {
         self.positions.as_ref()
     }
 
-    /// The data visited in the last step: their columns are the points to average scores over.
+    /// The data visited in the last step; scores are averaged over their columns.
     pub fn rows(&self) -> &[usize] {
         &self.rows
     }
 
-    /// Steps since a datum's chain was last visited.
+    /// Number of steps since the chain of a datum was last visited.
     pub fn age(&self, row: usize) -> u64 {
         self.step - self.visited[row]
     }
@@ -101,7 +102,8 @@ impl RandomScan {
     /// Chains that start at the columns of `positions`, one per datum.
     ///
     /// # Errors
-    /// If the shapes differ, a position is not finite, or the batch is empty or larger than the data.
+    /// If the number of chains differs from that of the data, a dimension differs, a position is not finite, or the batch
+    /// is empty or larger than the number of data.
     pub fn init<P: Blocks + ?Sized>(
         &self,
         target: &P,
@@ -116,10 +118,10 @@ impl RandomScan {
         self.check(target, &state).map(|()| state)
     }
 
-    /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
+    /// Checks that a state, for instance one read from a checkpoint, matches this target and configuration.
     ///
     /// # Errors
-    /// If it does not: the message names what differs.
+    /// If a length differs, a number is not finite or a row or visit is impossible; the message names which.
     pub fn check<P: Blocks + ?Sized>(&self, target: &P, state: &RandomScanState) -> Result<(), Error> {
         let data = target.num_blocks();
         let shapes = || {
@@ -144,13 +146,13 @@ impl RandomScan {
         shapes().map_err(|error| error.within("RandomScan"))
     }
 
-    /// Numbers of lent memory that a step needs.
+    /// Length of the memory to be lent to a step.
     pub fn work_len<P: Blocks + ?Sized>(&self, target: &P) -> usize {
         2 * target.block_dim() * self.batch + 4 * self.batch + target.work_len(self.batch)
     }
 
-    /// A minibatch without replacement, all equally likely, at a cost that does not grow with the data (Floyd's method,
-    /// Bentley & Floyd 1987).
+    /// Draws a minibatch uniformly without replacement, at a cost that does not grow with the number of data (Floyd's
+    /// method, Bentley & Floyd 1987).
     fn choose_rows(&self, data: usize, lane: &mut Stream, rows: &mut [usize]) {
         for k in 0..self.batch {
             let last = data - self.batch + k;
@@ -159,12 +161,13 @@ impl RandomScan {
         }
     }
 
-    /// Chooses a minibatch with the first lane and makes one transition of each of its chains.
+    /// Draws a minibatch with the first lane and makes one transition of each of its chains.
     ///
-    /// The target's density is evaluated at both ends, for between two visits of a datum the model may have moved too.
+    /// The target's density is evaluated at proposals and at current points, because the model may have changed between two
+    /// visits of a datum.
     ///
     /// # Panics
-    /// If there is not a lane per row, or `work` is shorter than [`work_len`](Self::work_len).
+    /// If the number of lanes differs from the batch size, or `work` is shorter than [`work_len`](Self::work_len).
     pub fn step<P: Blocks + ?Sized>(
         &self,
         target: &P,

@@ -1,4 +1,4 @@
-//! A power of a kernel: several transitions in one step.
+//! Power `K^n` of a kernel: several transitions in one step.
 
 use faer::{Mat, MatRef};
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length};
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tally;
 
-/// A kernel applied `times` times within one step, under one guide; the cloud is every visited state.
+/// A kernel applied `times` times within one step, at a fixed guide. The cloud consists of every visited point.
 ///
 /// ```text
 /// K^n(z, .)
 /// ```
 ///
-/// Of [`Imh`](crate::Imh) the `sweeps` do the same with all proposals in one batch.
+/// For [`Imh`](crate::Imh) prefer its `sweeps`: the same transitions, with all proposals in one batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repeat<K> {
-    /// What is repeated.
+    /// The repeated kernel.
     pub kernel: K,
-    /// How often; at least once.
+    /// Number of transitions per step; at least one.
     pub times: usize,
 }
 
-/// The repeated kernel's state, and the states visited in the last step.
+/// The state of [`Repeat`]: the repeated kernel's state, and the points visited in the last step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RepeatState<S> {
     inner: S,
-    /// Repetition by repetition, a chain per column.
+    /// Visited points, transition by transition; within a transition one column per chain.
     #[serde(with = "bits::matrix")]
     visited: Mat<f64>,
 }
@@ -46,7 +46,7 @@ impl<S: Cloud> Cloud for RepeatState<S> {
 }
 
 impl<K> Repeat<K> {
-    /// Room for the visited states, which before the first step are the starting points.
+    /// Memory for the visited points, filled with the starting points.
     fn room(&self, positions: &Mat<f64>) -> Result<Mat<f64>, Error> {
         if self.times == 0 {
             return Err(Error::parameter("times", 0.0, "at least 1").within("Repeat"));

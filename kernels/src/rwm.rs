@@ -1,4 +1,4 @@
-//! The random walk Metropolis kernel.
+//! Random walk Metropolis kernel.
 
 use faer::Mat;
 use mcsa::{
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Accepts, Mass, Tunable};
 
-/// Random walk Metropolis: a Gaussian step around the chain, then a test.
+/// Random walk Metropolis: a Gaussian step from the chain's state, accepted by the Metropolis rule.
 ///
 /// ```text
 /// z'_i = z_i + scale * shape_i * n_i,   n ~ N(0, I),   move with probability min(1, p(z') / p(z))
@@ -17,10 +17,10 @@ use crate::{Accepts, Mass, Tunable};
 ///
 /// Invariant for p because the proposal is symmetric (Metropolis et al. 1953). The best scale in high
 /// dimension is `2.38 / sqrt(d)` standard deviations, with acceptance 0.234 (Roberts, Gelman & Gilks 1997).
-/// The proposals of all chains are one batch.
+/// The target evaluates the proposals of all chains as one batch.
 ///
-/// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain
-/// outside the support accepts the first proposal inside.
+/// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain outside the
+/// support accepts the first proposal inside.
 ///
 /// ```
 /// use mcsa::{Cloud, Kernel, Seed};
@@ -44,17 +44,17 @@ struct Settings {
     shape: Vec<f64>,
 }
 
-/// The chains of [`Rwm`].
+/// The state of [`Rwm`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RwmState {
     /// The chains.
     pub chains: Ensemble,
 }
 
-/// What a step of [`Rwm`] tells.
+/// Metrics of one step of [`Rwm`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RwmInfo {
-    /// Mean over chains of the acceptance probability.
+    /// Acceptance probability, averaged over chains.
     pub acceptance: f64,
     /// Chains that moved.
     pub moved: u64,
@@ -109,7 +109,7 @@ impl From<Rwm> for Settings {
 }
 
 impl Rwm {
-    /// The same scale in every coordinate, in any dimension.
+    /// A random walk with one scale for all coordinates, in any dimension.
     ///
     /// # Errors
     /// If the scale is not positive and finite.
@@ -117,20 +117,20 @@ impl Rwm {
         Self::with(scale, Vec::new())
     }
 
-    /// A scale per coordinate: `scale * shape[i]`. An empty shape is a shape of ones.
+    /// A random walk with the scale `scale * shape[i]` in coordinate `i`. An empty shape stands for ones.
     ///
     /// # Errors
-    /// If a number is not positive and finite.
+    /// If the scale or an entry of the shape is not positive and finite.
     pub fn with(scale: f64, shape: Vec<f64>) -> Result<Self, Error> {
         Self::try_from(Settings { scale, shape })
     }
 
-    /// The scale that all coordinates share.
+    /// The scale common to all coordinates.
     pub fn scale(&self) -> f64 {
         self.0.scale
     }
 
-    /// What multiplies the scale in each coordinate; empty if all are one.
+    /// Factors of the scale, one per coordinate; empty if all are one.
     pub fn shape(&self) -> &[f64] {
         &self.0.shape
     }
@@ -140,7 +140,7 @@ impl Rwm {
     }
 }
 
-/// A mass `m_i` stands for the shape `1 / sqrt(m_i)`.
+/// A mass `m_i` becomes the shape `1 / sqrt(m_i)`.
 impl Tunable for Rwm {
     fn step_size(&self) -> f64 {
         self.0.scale
@@ -152,7 +152,8 @@ impl Tunable for Rwm {
     }
 }
 
-/// `log(p(to) / p(from))`: a chain without a density leaves for any point with one. NaN means: stay.
+/// `log(p(to) / p(from))`, or NaN for a rejected proposal. From a point without a finite density the ratio to any point
+/// with one is `+inf`.
 fn log_ratio(from: f64, to: f64) -> f64 {
     match to {
         _ if to.is_nan() || to == f64::INFINITY => f64::NAN,

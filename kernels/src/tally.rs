@@ -1,19 +1,20 @@
-//! Metrics of several steps, reduced to those of one.
+//! Reduction of the metrics of several kernel steps to the metrics of one.
 
 use mcsa::{Metric, Record, Reduction};
 
 use crate::weights::log_add;
 
-/// Metrics a tally has room for: more than all kernels of this crate together tell.
+/// Capacity of a tally: more metrics than all kernels of this crate record together.
 const ROOM: usize = 24;
 
-/// The metrics of a composition of kernels: each is reduced over the parts that told it, as its [`Reduction`] says.
+/// Metrics of a composition of kernels: each metric is reduced over the parts that recorded it, as its [`Reduction`] says.
 ///
 /// ```text
 /// mean: 1/n sum x_i     sum: sum x_i     maximum: max x_i     log-mean: log(1/n sum exp(x_i))
 /// ```
-/// A tally of tallies is that of all their parts: each value counts for the parts it stands for. No step may allocate, so there
-/// is room for 24 metrics. Values beyond are not lost in silence: their number is told as [`Metric::UNTOLD`].
+/// A tally of tallies equals the tally of all their parts: each value is weighted by the number of parts behind it. A step
+/// must not allocate, so a tally holds at most 24 metrics. The number of further values that found no room is recorded as
+/// [`Metric::UNTOLD`].
 ///
 /// ```
 /// use mcsa::Metric;
@@ -31,7 +32,8 @@ pub struct Tally {
     untold: u32,
 }
 
-/// A metric over the parts so far, and its total: of values, of exponentials as a logarithm, or the largest.
+/// A metric with its running total over the parts so far: the sum of the values, the logarithm of the sum of their
+/// exponentials, or the largest value, by the metric's reduction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slot {
     metric: Metric,
@@ -52,7 +54,7 @@ impl Slot {
         self.metric = metric.over(self.metric.parts().saturating_add(metric.parts()));
     }
 
-    /// Room for a metric of which nothing is known yet.
+    /// An empty slot for a metric.
     fn of(metric: Metric) -> Self {
         let total = match metric.reduction {
             Reduction::Mean | Reduction::Sum => 0.0,
@@ -72,14 +74,14 @@ impl Slot {
 }
 
 impl Default for Tally {
-    /// No part.
+    /// A tally without parts.
     fn default() -> Self {
         Self { slots: [Slot::EMPTY; ROOM], len: 0, untold: 0 }
     }
 }
 
 impl Tally {
-    /// Takes up the metrics of a part.
+    /// Adds the metrics of one part.
     pub fn add(&mut self, record: &dyn Record) {
         record.record(&mut |metric, value| {
             let known = self.slots[..self.len].iter().position(|slot| slot.metric.is(metric));
@@ -92,14 +94,14 @@ impl Tally {
                     }
                     slot.add(metric, value);
                 }
-                // What an inner tally could not tell stays counted one by one.
+                // Values that an inner tally had no room for are added one by one to the count.
                 None if metric.is(Metric::UNTOLD) => self.untold = self.untold.saturating_add(value as u32),
                 None => self.untold = self.untold.saturating_add(1),
             }
         });
     }
 
-    /// The reduced value of a metric, if any part told it.
+    /// The reduced value of a metric, or `None` if no part recorded it.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         self.slots[..self.len].iter().find(|slot| slot.metric.is(metric)).map(Slot::value)
     }
@@ -121,7 +123,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Metrics with values, told as they are.
+    /// A record of metrics with given values.
     struct Told(Vec<(Metric, f64)>);
     impl Record for Told {
         fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
@@ -176,12 +178,12 @@ mod tests {
         assert_eq!(tally.value(Metric::mean("x")), Some(1.0));
         assert_eq!(told(&tally).len(), ROOM + 1);
         assert_eq!(told(&tally)[ROOM], ("untold_metrics", 4.0));
-        // A tally of full tallies neither loses the count nor counts it twice.
+        // A tally of full tallies counts each lost value once.
         let mut outer = Tally::default();
         outer.add(&tally);
         outer.add(&tally);
         assert_eq!(told(&outer)[ROOM], ("untold_metrics", 8.0));
-        // The twin: what fits is told without the mark.
+        // The twin: a tally with room for all values records no count of lost ones.
         let mut few = Tally::default();
         few.add(&Told(NAMES[..ROOM].iter().map(|name| (Metric::sum(name), 1.0)).collect()));
         assert_eq!(told(&few).len(), ROOM);
@@ -193,7 +195,7 @@ mod tests {
     }
 
     proptest! {
-        /// Parts may tell some metrics, and one twice; how they are grouped does not matter.
+        /// Parts may record some of the metrics, and one of them twice; the grouping of parts does not matter.
         #[test]
         fn nested_tallies_are_flat_ones(parts in parts(), cuts in proptest::collection::vec(1..4_usize, 12)) {
             let metrics = [Metric::mean("mean"), Metric::sum("sum"), Metric::max("max"), Metric::log_mean("log")];

@@ -1,11 +1,11 @@
-//! No guide.
+//! A placeholder guide for kernels that need none.
 
 use faer::{MatMut, MatRef};
 use mcsa::{ColumnsMut, Guide, Stream};
 
-/// The guide of kernels that propose by themselves.
+/// Placeholder guide for kernels that do not propose from a guide, such as [`Rwm`](crate::Rwm).
 ///
-/// All it says is NaN, so that a kernel that does need a guide rejects every proposal and counts it.
+/// Its points and log densities are NaN, so that a kernel that does need a guide rejects every proposal and counts it.
 ///
 /// ```
 /// use mcsa::Guide;

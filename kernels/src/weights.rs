@@ -2,7 +2,7 @@
 
 use mcsa::Metric;
 
-/// How even the weights of a set of candidates are, and how large.
+/// Diagnostics of a set of weights: evenness and size.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Evenness {
     /// The largest normalised weight: 1 when one candidate outweighs all others.
@@ -15,8 +15,8 @@ pub(crate) struct Evenness {
     pub(crate) log_mean: f64,
 }
 
-/// Replaces log weights by weights that sum to one, and says how even they are; `None`, and all weights zero, if
-/// no weight is positive. NaN counts as zero; `+inf` outweighs everything finite, and ties with its equals.
+/// Replaces log weights by weights that sum to one. `None`, with all weights set to zero, if no weight is positive. A NaN
+/// counts as zero; weights of `+inf` share all the mass equally.
 pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
     let top = weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
     if top == f64::NEG_INFINITY {
@@ -48,8 +48,8 @@ pub(crate) fn log_add(a: f64, b: f64) -> f64 {
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
-/// Tells the log weights of a step that tried something. A step whose weights are all zero has mean weight 0, which counts in means
-/// over steps: its logarithm is told as `-inf`. The largest is told where there is one.
+/// Records the largest log weight, if finite, and the log mean weight of a step with at least one candidate. A step whose
+/// weights all vanish has mean weight 0, which counts in means over steps: its logarithm is recorded as `-inf`.
 pub(crate) fn record_log_weights(tried: u64, top: f64, mean: f64, sink: &mut dyn FnMut(Metric, f64)) {
     if top.is_finite() {
         sink(Metric::LOG_WEIGHT_TOP, top);
@@ -59,8 +59,8 @@ pub(crate) fn record_log_weights(tried: u64, top: f64, mean: f64, sink: &mut dyn
     }
 }
 
-/// The log weight of a candidate: `log p - log q`, or `None` where a density is NaN or p is infinite, which is a
-/// fault of the model or of lambda.
+/// The log weight `log p - log q` of a candidate. `None` if a density is NaN or p is infinite, which is a fault of the
+/// model or of lambda.
 pub(crate) fn log_weight(log_p: f64, log_q: f64) -> Option<f64> {
     if log_p.is_nan() || log_q.is_nan() || log_p == f64::INFINITY {
         return None;

@@ -1,11 +1,11 @@
-//! Metrics of compositions: totals, largest values and means of exactly the parts that were made.
+//! Metrics of composed kernels: exact totals, maxima and means over the parts of a step.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Seed, Stream};
 use mcsa_kernels::{Cycle, Imh, Mixture, Repeat};
 use serde::{Deserialize, Serialize};
 
-/// A kernel that stays where it is and whose metrics are known: in its `k`-th step, counted from 1, `k` of everything, times `scale`.
+/// A kernel that never moves and has known metrics: in its `k`-th step, counted from 1, every metric is `k` times `scale`.
 #[derive(Clone)]
 struct Known {
     scale: f64,
@@ -86,7 +86,7 @@ impl Guide for Flat {
     }
 }
 
-/// The metrics of each of so many steps: acceptance, faults, largest weight, mean weight.
+/// Metrics of each of `steps` steps: acceptance, faults, largest weight, mean weight.
 fn told<K: Kernel<Flat>>(kernel: &K, steps: u64) -> Vec<[f64; 4]> {
     let mut state = kernel.init(&Flat, Mat::zeros(1, 1)).unwrap();
     let mut work = vec![0.0; kernel.work_len(&Flat, 1)];
@@ -142,7 +142,7 @@ fn a_mixture_tells_of_the_part_that_moved() {
     assert!(made[0] > 10.0 && made[1] > 10.0, "{made:?}");
 }
 
-/// Every transition counts once, wherever it stands: two of the first kernel and one of the second, and all of that twice.
+/// Every transition counts once at any depth of nesting: two of the first kernel and one of the second, and all of that twice.
 #[test]
 fn nested_compositions_are_flat_ones() {
     let twice = Repeat { kernel: Known { scale: 1.0 }, times: 2 };
@@ -153,7 +153,7 @@ fn nested_compositions_are_flat_ones() {
     assert_near(&told(&Repeat { kernel: cycle, times: 2 }, 1), &[[mean, total, 200.0, mean]]);
 }
 
-/// Imh in one batch of sweeps, and repeated: the same number of faults where every proposal is one.
+/// `Imh` with sweeps and `Imh` repeated record the same number of faults if every proposal is one.
 #[test]
 fn sweeps_and_repetitions_count_the_same_faults() {
     struct Broken;

@@ -1,4 +1,4 @@
-//! Particles at the edges: weights of all sizes, models that are NaN somewhere, memory, and the first numbers.
+//! Edge cases of particle methods: extreme weights, models with NaN, memory, and pinned first values.
 
 use faer::Mat;
 use mcsa::{ChainFamily, LogDensity, PathFamily, Seed, StateSpace, Stream};
@@ -22,8 +22,8 @@ fn counts(ancestors: &[usize]) -> Vec<f64> {
 }
 
 proptest! {
-    /// Whatever the weights, from equal to a single one: an ancestor has weight, the retained one leads, and the rules that
-    /// promise it round `S W_i` down or up (systematic and SSP), or not below (residual).
+    /// For all weights, from equal ones to a single positive one: every ancestor has weight, the retained one is last, and
+    /// the schemes that promise it round `S W_i` down or up (systematic and SSP), or not below (residual).
     #[test]
     fn ancestors_have_weight(
         logs in proptest::collection::vec(prop_oneof![-3.0..0.0f64, -800.0..0.0f64, Just(0.0)], 1..40),
@@ -59,7 +59,7 @@ proptest! {
     }
 }
 
-/// Of equal weights nothing remains to be drawn, whatever their scale and however their sum is rounded.
+/// Equal weights leave no remainder to be drawn, whatever their scale and the rounding of their sum.
 #[test]
 fn equal_weights_leave_no_remainder() {
     let mut stream = Seed::new(3).stream(0, 0);
@@ -81,7 +81,7 @@ fn model() -> FxVolatility {
     FxVolatility::new((0..12).map(|t| (f64::from(t) * 1.7).sin()).collect(), theta).expect("finite")
 }
 
-/// A model whose observation is NaN, or impossible, on one side of 0.
+/// A model whose observation density is NaN, or zero, on one side of 0.
 struct Faulty<P>(P, f64);
 
 impl<P: StateSpace> LogDensity for Faulty<P> {
@@ -113,7 +113,7 @@ impl<P: StateSpace> StateSpace for Faulty<P> {
     }
 }
 
-/// What is NaN or infinite is never chosen, and counted; what is impossible is not a fault.
+/// States of NaN or infinite weight are never chosen and are counted; states of zero density are not faults.
 #[test]
 fn faults_of_a_model_are_counted_and_left() {
     let inner = model();
@@ -141,7 +141,7 @@ fn faults_of_a_model_are_counted_and_left() {
     }
 }
 
-/// Nowhere possible: the path stays, and the evidence is nothing.
+/// If all states have zero density, the path stays and the evidence is zero.
 #[test]
 fn a_path_stays_when_all_weights_vanish() {
     let far = Theta { mu: 50.0, atanh_phi: 0.5, ..model().theta() };
@@ -160,7 +160,7 @@ fn a_path_stays_when_all_weights_vanish() {
     assert_eq!(found, f64::NEG_INFINITY);
 }
 
-/// A path outside the support is left for one inside.
+/// A path outside the support moves to one inside.
 #[test]
 fn an_impossible_path_is_left() {
     let inner = model();
@@ -201,7 +201,7 @@ fn particles_allocate_nothing() {
     }
 }
 
-/// A chain has the bits that it has alone: the other lanes do not touch it.
+/// A chain is bit-identical alone and in a batch: other lanes do not affect it.
 #[test]
 fn a_chain_does_not_see_its_neighbours() {
     let inner = model();
@@ -222,7 +222,7 @@ fn a_chain_does_not_see_its_neighbours() {
     assert_eq!(all.col_as_slice(2), last.col_as_slice(0));
 }
 
-/// The first numbers at `Seed::new(1)`, to ten digits: the sum of a path after three steps, and an evidence.
+/// Pinned first values at `Seed::new(1)`, to ten digits: the sum of a path after three steps, and an evidence.
 #[test]
 fn the_first_numbers_are_pinned() {
     let inner = model();

@@ -1,4 +1,4 @@
-//! Kernels that propose from the guide: memory, restoring, broken densities, first values.
+//! Kernels that propose from the guide: memory, checkpoints, faulty densities, pinned first values.
 
 use faer::Mat;
 use mcsa::{At, Cloud, Family, Kernel, LogDensity, Record, Seed};
@@ -9,7 +9,7 @@ use mcsa_models::Gaussian;
 const DIM: usize = 2;
 const CHAINS: usize = 3;
 
-/// A state after some steps under a shifted guide, and how often each number was told.
+/// A state after some steps under a shifted guide, with the totals of its metrics.
 struct Run<'a, K: Kernel<P>, P: LogDensity> {
     kernel: &'a K,
     target: &'a P,
@@ -129,7 +129,7 @@ fn a_step_allocates_nothing() {
     });
 }
 
-/// A half plane, with NaN beyond a line.
+/// A target on a half plane, with NaN beyond a line.
 struct Faulty;
 
 impl LogDensity for Faulty {
@@ -168,7 +168,7 @@ fn a_chain_outside_the_support_enters_it() {
     }
 }
 
-/// When no candidate has weight the retained point stays, all weight is its own, and the case is counted.
+/// If all weights vanish the retained point stays with the whole weight, and the chain is counted.
 #[test]
 fn vanished_weights_keep_the_retained_point() {
     struct Nowhere;
@@ -213,9 +213,9 @@ fn impossible_configurations_are_refused() {
     assert_eq!(error, "Imh: a starting point has length 3, expected 2");
 }
 
-/// What a step tells of its weights: the mean weight has mean Z, at the lambda of the step and whatever the chains do. Weights of
-/// `N(0, 1)` under a guide of twice the scale lie below 2 per dimension, so that 5 standard errors of 4000 steps are below 0.1:
-/// false alarm below 1e-5. The largest is below `log w* = 2 log 2`, and comes near.
+/// Weight metrics of a step: the mean weight has mean Z, at the lambda of the step and independent of the chains. Weights
+/// of `N(0, 1)` under a guide of twice the scale lie below 2 per dimension, so that 5 standard errors of 4000 steps are
+/// below 0.1: false alarm below 1e-5. The largest weight is below `log w* = 2 log 2`, and close to it.
 #[test]
 fn a_step_tells_mean_and_largest_weight() {
     fn told<K: Kernel<Gaussian>>(kernel: &K, scale: f64) -> (f64, f64) {

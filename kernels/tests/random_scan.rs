@@ -1,4 +1,4 @@
-//! One chain per datum: ages, restarts, memory, restoring. That the target is kept is computed in `theory`.
+//! Random scan over data: ages, restarts, memory, checkpoints. Invariance of the target is computed exactly in `theory`.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{BlockGuide, Blocks, Columns, ColumnsMut, Record, Seed, Stream};
@@ -6,7 +6,7 @@ use mcsa_kernels::{RandomScan, RandomScanState, Restart};
 
 const DATA: usize = 5;
 
-/// A unit normal around each datum's own place.
+/// A unit normal around a location of each datum.
 struct Around;
 
 impl Blocks for Around {
@@ -23,7 +23,7 @@ impl Blocks for Around {
     }
 }
 
-/// Normals of standard deviation two around the same places; far off for a while if `off` is not zero.
+/// Normals of standard deviation two around the same locations, shifted by `off`.
 struct Wide {
     off: f64,
 }
@@ -134,7 +134,7 @@ fn old_chains_take_what_they_are_offered() {
         run(&hasty, &mut state, &mut away, step..step + 1);
         let row = state.rows()[0];
         let moved = state.positions()[(0, row)] != before[row];
-        // A chain that has been restarted is where the guide is, and moves on by the ordinary rule.
+        // A restarted chain is at the guide, and moves on by the ordinary rule.
         if before[row] == 0.0 {
             assert_eq!(moved, ages[row] > 3, "step {step}");
             restarts += usize::from(moved);

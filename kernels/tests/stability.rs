@@ -1,6 +1,6 @@
-//! The first numbers of each kernel at `Seed::new(1)`, to ten digits: other processors may round elsewhere.
+//! Pinned first values of each kernel at `Seed::new(1)`, to ten digits: other processors may round differently.
 //!
-//! Changing them is allowed, in a commit that says so.
+//! They may be changed in a commit that says so.
 
 use mcsa::{Cloud, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};

@@ -1,4 +1,4 @@
-//! Marginal variances, as they come.
+//! Running marginal variances and the diagonal mass they imply.
 
 use faer::MatRef;
 use mcsa::{Columns, Error, bits, same_length};
@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Mass;
 
-/// Means and variances of the coordinates of points that come one by one (Welford 1962), and the mass they
-/// suggest.
+/// Running means and variances of each coordinate (Welford 1962), and the diagonal mass they imply:
 ///
 /// ```text
 /// 1 / m_i = (n s_i^2 + 5 * 0.001) / (n + 5)
 /// ```
 ///
-/// which shrinks the variance `s_i^2` of `n` points towards 0.001, as Stan does.
+/// The variance `s_i^2` of `n` points is shrunk towards 0.001, as in Stan.
 ///
 /// ```
 /// let mut marginals = mcsa_kernels::DiagonalMass::new(1);
@@ -30,27 +29,27 @@ pub struct DiagonalMass {
     spread: Vec<f64>,
 }
 
-/// Stan's shrinkage: five points of this variance.
+/// Stan's shrinkage: a prior worth five points of variance `PRIOR_VARIANCE`.
 const PRIOR_POINTS: f64 = 5.0;
 const PRIOR_VARIANCE: f64 = 1e-3;
 
 impl DiagonalMass {
-    /// No point yet.
+    /// Moments of no points, in dimension `dim`.
     pub fn new(dim: usize) -> Self {
         Self { count: 0, mean: vec![0.0; dim], spread: vec![0.0; dim] }
     }
 
-    /// Forgets all points.
+    /// Removes all points.
     pub fn clear(&mut self) {
         self.count = 0;
         self.mean.fill(0.0);
         self.spread.fill(0.0);
     }
 
-    /// Adds a point per column, in their order.
+    /// Adds the columns of `points`, in order.
     ///
     /// # Panics
-    /// If the points have another dimension.
+    /// If the dimension of the points differs.
     pub fn add(&mut self, points: MatRef<'_, f64>) {
         assert_eq!(points.nrows(), self.mean.len(), "points of the same dimension");
         for j in 0..points.ncols() {
@@ -77,12 +76,12 @@ impl DiagonalMass {
     /// The unbiased variance of coordinate `i`; 0 with fewer than two points.
     ///
     /// # Panics
-    /// If there is no such coordinate.
+    /// If `i` is not below the dimension.
     pub fn variance(&self, i: usize) -> f64 {
         if self.count < 2 { 0.0 } else { self.spread[i] / (self.count - 1) as f64 }
     }
 
-    /// The inverses of the shrunk variances.
+    /// The diagonal mass: inverses of the shrunk variances.
     ///
     /// # Errors
     /// If a variance is not finite.
@@ -92,10 +91,10 @@ impl DiagonalMass {
         Mass::diagonal((0..self.mean.len()).map(|i| 1.0 / inverse(i)).collect())
     }
 
-    /// Whether its points have so many coordinates.
+    /// Checks that the points have `dim` coordinates.
     ///
     /// # Errors
-    /// If not.
+    /// If the dimensions differ.
     pub fn check(&self, dim: usize) -> Result<(), Error> {
         same_length("means", dim, self.mean.len())?;
         same_length("spreads", dim, self.spread.len())

@@ -1,10 +1,10 @@
-//! Dual averaging of a step size.
+//! Dual averaging of the step size.
 
 use mcsa::{Error, bits};
 use serde::{Deserialize, Serialize};
 
-/// Dual averaging: moves the log step size until the acceptance has its target (Hoffman & Gelman 2014,
-/// section 3.2).
+/// Dual averaging (Hoffman & Gelman 2014, section 3.2): adapts the log step size until the mean acceptance probability
+/// equals its target.
 ///
 /// ```text
 /// h_t = (1 - 1/(t + t0)) h_(t-1) + (target - acceptance_t) / (t + t0)
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 /// log average_t = t^-kappa log eps_t + (1 - t^-kappa) log average_(t-1)
 /// ```
 ///
-/// Constants `gamma = 0.05`, `t0 = 10`, `kappa = 0.75` as there and in Stan. Fails where acceptance is not a
-/// decreasing function of the step size: then the average says little.
+/// The constants `gamma = 0.05`, `t0 = 10`, `kappa = 0.75` are those of the paper and of Stan. Fails where acceptance is
+/// not a decreasing function of the step size: then the averaged step size is not meaningful.
 ///
 /// ```
 /// use mcsa_kernels::DualAveraging;
@@ -40,7 +40,7 @@ const GAMMA: f64 = 0.05;
 const T0: f64 = 10.0;
 const KAPPA: f64 = 0.75;
 
-/// What dual averaging knows of a step size.
+/// State of the dual averaging of a step size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepSize {
     count: u64,
@@ -55,12 +55,12 @@ pub struct StepSize {
 }
 
 impl StepSize {
-    /// The step size to try next.
+    /// The step size for the next warm-up step.
     pub fn current(&self) -> f64 {
         self.log_current.exp()
     }
 
-    /// The step size to keep: the average of those tried, the later the heavier.
+    /// The final step size: a weighted average of those tried, in which later ones weigh more.
     pub fn average(&self) -> f64 {
         self.log_average.exp()
     }
@@ -85,7 +85,7 @@ impl From<DualAveraging> for Settings {
 }
 
 impl DualAveraging {
-    /// Aims at a mean acceptance: 0.8 for `Nuts` and `Hmc` (Stan), 0.574 for `Mala`, 0.234 for `Rwm`.
+    /// Dual averaging towards the mean acceptance `target`: 0.8 for `Nuts` and `Hmc` (Stan), 0.574 for `Mala`, 0.234 for `Rwm`.
     ///
     /// # Errors
     /// If the target is not strictly between 0 and 1.
@@ -93,25 +93,25 @@ impl DualAveraging {
         Self::try_from(Settings { target })
     }
 
-    /// The acceptance aimed at.
+    /// The target of the mean acceptance probability.
     pub fn target(&self) -> f64 {
         self.0.target
     }
 
-    /// A step size about which nothing is known but a guess.
+    /// The initial state, from a guess of the step size.
     pub fn init(&self, step_size: f64) -> StepSize {
         let log = step_size.ln();
         StepSize { count: 0, centre: 10.0_f64.ln() + log, error: 0.0, log_current: log, log_average: log }
     }
 
-    /// Learns from the acceptance that the current step size had. NaN counts as 0.
+    /// Updates the step size from the acceptance probability of a step with the current one. NaN counts as 0.
     pub fn learn(&self, state: &mut StepSize, acceptance: f64) {
         let acceptance = acceptance.clamp(0.0, 1.0).max(0.0); // `max` drops a NaN
         state.count += 1;
         let t = state.count as f64;
         let weight = 1.0 / (t + T0);
         state.error += weight * (self.0.target - acceptance - state.error);
-        // Beyond e^+-300 a step size means nothing, and its powers stop being numbers.
+        // Step sizes beyond e^+-300 are meaningless, and their powers would overflow.
         state.log_current = (state.centre - t.sqrt() / GAMMA * state.error).clamp(-300.0, 300.0);
         let share = t.powf(-KAPPA);
         state.log_average = share * state.log_current + (1.0 - share) * state.log_average;

@@ -1,15 +1,14 @@
-//! The loop of a warm-up.
+//! Warm-up loop of a kernel.
 
 use mcsa::{Address, Cloud, Error, Guide, Kernel, LogDensity, Seed};
 
 use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 
-/// Takes `steps` steps of a warm-up, or fewer if it ends before, and returns the kernel they suggest.
+/// Runs `steps` steps of a warm-up, or fewer if the plan ends earlier, and returns the tuned kernel.
 ///
-/// Every step is taken by a kernel of its own: `kernel` with the step size and the mass learnt so far.
-/// Randomness is that of `seed` at the number of the step, so that a warm-up in two parts equals one in one
-/// part. What is returned at the end of the warm-up is a fixed kernel, exactly invariant; the chains of the
-/// warm-up are not draws of p.
+/// Every step uses `kernel` with the step size and mass learnt so far. Its random streams are addressed by `seed` and the
+/// number of the step, so a warm-up in two parts equals one in a single call. The returned kernel is fixed and exactly
+/// invariant; the chains visited during the warm-up are not draws of p.
 ///
 /// ```
 /// use mcsa::{Kernel, Seed};
@@ -25,7 +24,7 @@ use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 /// ```
 ///
 /// # Errors
-/// If the state or the progress do not fit the target, or the kernel learnt is impossible.
+/// If the state or the progress does not match the target, or the learnt step size or mass is invalid.
 #[expect(clippy::too_many_arguments, reason = "a loop over all that a step takes, and what it learns")]
 pub fn warm_up<P, K>(
     kernel: &K,
@@ -54,7 +53,7 @@ where
         for (lane, stream) in (0..).zip(&mut lanes) {
             stream.go_to(Address::of(lane, progress.step()));
         }
-        // The work of a kernel may depend on what it learnt.
+        // The memory that a kernel needs may depend on its step size and mass.
         work.resize(trial.work_len(target, chains).max(work.len()), 0.0);
         let info = trial.step(target, guide, state, &mut lanes, &mut work);
         plan.learn(progress, info.acceptance(), state.chains().positions.as_ref()).map_err(refuse)?;

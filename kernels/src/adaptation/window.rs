@@ -1,4 +1,4 @@
-//! The schedule of a warm-up.
+//! Windowed warm-up schedule, as in Stan.
 
 use faer::MatRef;
 use mcsa::{Error, bits};
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::{DiagonalMass, DualAveraging, StepSize};
 use crate::Mass;
 
-/// Stan's warm-up: the step size learns always, the mass in windows that double.
+/// Stan's warm-up schedule: the step size adapts in every step, the mass in windows of doubling length.
 ///
 /// ```text
 /// | first: eps | window | window x 2 | window x 4 | .. to the end of the windows | last: eps |
 /// ```
 ///
-/// At the end of a window the mass becomes that of its points, the points are forgotten and the step size
-/// starts again. By default 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference
-/// manual, section "HMC algorithm parameters"); a warm-up of fewer than 150 steps takes 15%, 75% and 10%,
-/// one of fewer than 20 learns the step size alone.
+/// At the end of a window the mass is set from the points of that window, the points are discarded and dual averaging of
+/// the step size restarts. The defaults are 75, 25 and 50 steps for `first`, the first `window` and `last` (Stan reference
+/// manual, section "HMC algorithm parameters"). A warm-up of fewer than 150 steps uses 15%, 75% and 10%; one of fewer than
+/// 20 adapts the step size alone.
 ///
-/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8,
-/// for not every kernel can be asked for that.
+/// Unlike Stan, a restart begins at the current step size without a search for one of acceptance about 0.8, because not
+/// every kernel supports such a search.
 ///
 /// ```
 /// use mcsa_kernels::{DualAveraging, WindowAdaptation};
@@ -31,11 +31,11 @@ use crate::Mass;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowAdaptation {
-    /// The steps of the whole warm-up.
+    /// Number of steps of the whole warm-up.
     pub steps: u64,
-    /// How the step size learns.
+    /// Dual averaging of the step size.
     pub averaging: DualAveraging,
-    /// Whether the mass learns, too; if not, there are no windows.
+    /// If true, the mass adapts as well; if false, there are no windows.
     #[serde(default = "yes")]
     pub learns_mass: bool,
 }
@@ -44,40 +44,40 @@ fn yes() -> bool {
     true
 }
 
-/// How far a warm-up has come.
+/// State of a warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Adaptation {
     step: u64,
     step_size: StepSize,
     marginals: DiagonalMass,
-    /// The masses learnt; empty until there are any.
+    /// The learnt masses; empty before the end of the first window.
     #[serde(with = "bits::vector")]
     masses: Vec<f64>,
 }
 
 impl Adaptation {
-    /// The steps learnt from so far.
+    /// Number of steps so far.
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// What is known of the step size.
+    /// State of the dual averaging of the step size.
     pub fn step_size(&self) -> &StepSize {
         &self.step_size
     }
 
-    /// The mass learnt, if the first window is over.
+    /// The learnt mass, or `None` before the end of the first window.
     ///
     /// # Errors
-    /// If a state from elsewhere holds an impossible mass.
+    /// If a deserialised state holds a mass that is not positive and finite.
     pub fn mass(&self) -> Result<Option<Mass>, Error> {
         if self.masses.is_empty() { Ok(None) } else { Mass::diagonal(self.masses.clone()).map(Some) }
     }
 
-    /// Whether it learns about points of this dimension.
+    /// Checks that the state belongs to points of dimension `dim`.
     ///
     /// # Errors
-    /// If not.
+    /// If the dimensions differ, or the learnt mass is not positive and finite.
     pub fn check(&self, dim: usize) -> Result<(), Error> {
         self.marginals
             .check(dim)
@@ -87,12 +87,12 @@ impl Adaptation {
 }
 
 impl WindowAdaptation {
-    /// A warm-up of so many steps, in which the mass learns, too.
+    /// A warm-up of `steps` steps that adapts the mass as well.
     pub fn new(steps: u64, averaging: DualAveraging) -> Self {
         Self { steps, averaging, learns_mass: true }
     }
 
-    /// The windows in which the mass learns, as ranges of steps.
+    /// The windows in which the mass adapts, as ranges of steps.
     pub fn windows(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<> {
         let (first, mut length, last) = match self.steps {
             _ if !self.learns_mass => (self.steps, 0, 0),
@@ -108,7 +108,8 @@ impl WindowAdaptation {
             if start >= close {
                 return None;
             }
-            // A window that would leave less than the next in full reaches to the end; the first never.
+            // A window extends to the end if the next one, of twice its length, would not fit in full; the first window
+            // never does.
             let end = if start > first && start + 3 * length > close { close } else { start + length };
             let window = start..end;
             start = end;
@@ -117,16 +118,16 @@ impl WindowAdaptation {
         })
     }
 
-    /// The beginning: a guess of the step size, and no mass.
+    /// Initial state: a guess of the step size, and no mass.
     pub fn init(&self, step_size: f64, dim: usize) -> Adaptation {
         let step_size = self.averaging.init(step_size);
         Adaptation { step: 0, step_size, marginals: DiagonalMass::new(dim), masses: Vec::new() }
     }
 
-    /// Learns from a step: its acceptance, and where the chains are now. Nothing changes after the last step.
+    /// Updates the state from a step's acceptance probability and the chains after it. Nothing changes after the last step.
     ///
     /// # Errors
-    /// If the chains are so far apart that a variance is not finite.
+    /// If a variance of the points is not finite, because the chains are too far apart.
     pub fn learn(
         &self,
         state: &mut Adaptation,
@@ -149,7 +150,7 @@ impl WindowAdaptation {
         Ok(())
     }
 
-    /// The step size to use next: the one under trial, and at the end the average.
+    /// The step size for the next step: the current trial during the warm-up, the average after it.
     pub fn step_size(&self, state: &Adaptation) -> f64 {
         if state.step < self.steps { state.step_size.current() } else { state.step_size.average() }
     }
@@ -164,7 +165,7 @@ mod tests {
         WindowAdaptation::new(steps, averaging).windows().map(|window| (window.start, window.end)).collect()
     }
 
-    /// Stan's own bookkeeping, with its counter and inclusive ends, from 150 steps on.
+    /// Stan's own window counter, with inclusive ends; for warm-ups of at least 150 steps.
     fn stans(steps: u64) -> Vec<(u64, u64)> {
         let (mut size, mut next, mut start, mut windows) = (25, 75 + 25 - 1, 75, Vec::new());
         for counter in 0..steps {

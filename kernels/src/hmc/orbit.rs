@@ -1,12 +1,12 @@
-//! Trajectories of all chains, in lock step.
+//! Leapfrog trajectories of all chains, advanced together.
 
 use mcsa::{Gradient, batch, batch_mut, borrow};
 
 use crate::{GradientEnsemble, Leapfrog, leapfrog};
 
-/// Where the trajectory of every chain stands, in lent memory.
+/// The current state of every chain's trajectory, in lent memory.
 ///
-/// Chain `j` takes its first `forward[j]` steps forward, returns to its start and takes the others backward.
+/// Chain `j` takes its first `forward[j]` steps forward, returns to its start and takes the remaining steps backward.
 pub(super) struct Orbit<'a> {
     dim: usize,
     z: &'a mut [f64],
@@ -16,9 +16,9 @@ pub(super) struct Orbit<'a> {
     forward: &'a mut [f64],
     /// `H` at the start of each chain.
     start: &'a mut [f64],
-    /// `H` at the present state of each chain; infinite or NaN if the trajectory has ended in this direction.
+    /// `H` at the current state of each chain; infinite or NaN if the trajectory has ended in this direction.
     energy: &'a mut [f64],
-    /// The largest energy error of each chain so far; NaN once something was not a number.
+    /// The largest energy error of each chain so far; NaN once an energy was NaN or a point overflowed.
     worst: &'a mut [f64],
 }
 
@@ -33,7 +33,7 @@ impl<'a> Orbit<'a> {
         Self { dim, z, p, g, log_p, forward, start, energy, worst }
     }
 
-    /// All chains at their start, to take so many steps forward.
+    /// Sets all chains to their start; `forward(j)` is the number of forward steps of chain `j`.
     pub(super) fn begin(
         &mut self,
         leapfrog: &Leapfrog,
@@ -51,7 +51,7 @@ impl<'a> Orbit<'a> {
         }
     }
 
-    /// Takes step number `step` of every chain; the gradients are one batch.
+    /// Advances every chain by step number `step`, with one batch of gradients.
     pub(super) fn advance<P: Gradient + ?Sized>(
         &mut self,
         leapfrog: &Leapfrog,
@@ -87,14 +87,14 @@ impl<'a> Orbit<'a> {
             leapfrog.arrive(direction, &mut self.p[at.clone()], &self.g[at.clone()]);
             self.energy[j] = leapfrog.energy(self.log_p[j], &self.p[at]);
             let error = leapfrog::energy_error(self.start[j], self.energy[j], self.log_p[j]);
-            // Not `max`, which would forget a NaN.
+            // Not `max`, which would drop a NaN.
             if error.is_nan() || error > self.worst[j] {
                 self.worst[j] = error;
             }
         }
     }
 
-    /// The log weight `-H` of the present state of chain `j`: `-inf` if its trajectory has ended.
+    /// The log weight `-H` of the current state of chain `j`; `-inf` if its trajectory has ended.
     pub(super) fn log_weight(&self, j: usize) -> f64 {
         if self.energy[j].is_finite() { -self.energy[j] } else { f64::NEG_INFINITY }
     }
@@ -104,18 +104,18 @@ impl<'a> Orbit<'a> {
         -self.start[j]
     }
 
-    /// The probability that a Metropolis step from the start of chain `j` would accept its present state.
+    /// The Metropolis acceptance probability of the current state of chain `j` against its start.
     pub(super) fn acceptance(&self, j: usize) -> f64 {
         leapfrog::acceptance(self.start[j], self.energy[j])
     }
 
-    /// The present point of chain `j`, with its log density and gradient.
+    /// The current point of chain `j`, its log density and its gradient.
     pub(super) fn point(&self, j: usize) -> (&[f64], f64, &[f64]) {
         let at = j * self.dim..(j + 1) * self.dim;
         (&self.z[at.clone()], self.log_p[j], &self.g[at])
     }
 
-    /// The largest energy error of chain `j`; NaN if something was not a number.
+    /// The largest energy error of chain `j`; NaN if an energy was NaN or a point overflowed.
     pub(super) fn worst(&self, j: usize) -> f64 {
         self.worst[j]
     }

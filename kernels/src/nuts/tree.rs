@@ -1,45 +1,45 @@
-//! Balanced trees over a trajectory.
+//! Balanced binary trees over a leapfrog trajectory.
 
 use mcsa::{Gradient, Stream, borrow};
 
 use crate::{Leapfrog, leapfrog};
 
-/// A moving end of a trajectory, in lent memory.
+/// One end of a growing trajectory, in lent memory.
 pub(super) struct Edge<'a> {
     pub(super) z: &'a mut [f64],
     pub(super) momentum: &'a mut [f64],
     pub(super) gradient: &'a mut [f64],
 }
 
-/// What is kept of a stretch of trajectory, in lent memory.
+/// Summary of a stretch of trajectory, in lent memory.
 pub(super) struct Tree<'a> {
-    /// The momentum of its first state, in the order of building.
+    /// Momentum of the first state, in the order of building.
     pub(super) first: &'a mut [f64],
-    /// The momentum of its last state.
+    /// Momentum of the last state.
     pub(super) last: &'a mut [f64],
-    /// The sum of its momenta.
+    /// Sum of the momenta of all states.
     pub(super) sum: &'a mut [f64],
-    /// The state drawn from it.
+    /// The state drawn from the stretch.
     pub(super) z: &'a mut [f64],
-    /// The gradient there.
+    /// Gradient at the drawn state.
     pub(super) gradient: &'a mut [f64],
 }
 
-/// The numbers of a stretch of trajectory.
+/// Weight and energies of a stretch of trajectory.
 #[derive(Clone, Copy)]
 pub(super) struct Weight {
-    /// Log of the sum of `exp(-H)` over its states.
+    /// Log of the sum of `exp(-H)` over the states.
     pub(super) log_total: f64,
-    /// The density at the state drawn from it.
+    /// Log density at the drawn state.
     pub(super) log_p: f64,
-    /// The least `H`.
+    /// Smallest `H`.
     pub(super) low: f64,
-    /// The largest `H`.
+    /// Largest `H`.
     pub(super) high: f64,
 }
 
 impl Weight {
-    /// The numbers of two stretches as one, with the state drawn from the second if `take` says so.
+    /// Joins two adjacent stretches; the drawn state is that of `other` if `take`, else of `self`.
     pub(super) fn join(self, other: Self, take: bool) -> Self {
         let (top, bottom) = if self.log_total > other.log_total {
             (self.log_total, other.log_total)
@@ -54,19 +54,19 @@ impl Weight {
         }
     }
 
-    /// Whether the energy varies too much along the stretch.
+    /// True if the energy varies by more than the divergence threshold along the stretch.
     pub(super) fn diverges(self) -> bool {
         self.high - self.low > leapfrog::DIVERGENCE
     }
 }
 
-/// The generalised U-turn criterion (Betancourt 2017, App. A) between momenta `a` and `b`, with the sum
-/// of momenta in two parts: both ends still move apart.
+/// Generalised U-turn criterion (Betancourt 2017, App. A): whether both ends, with momenta `a` and `b`, still move apart.
+/// The sum of momenta is given in two parts, `sum` and `more`.
 pub(super) fn goes_on(leapfrog: &Leapfrog, a: &[f64], b: &[f64], sum: &[f64], more: &[f64]) -> bool {
     leapfrog.mass().along(a, sum, more) > 0.0 && leapfrog.mass().along(b, sum, more) > 0.0
 }
 
-/// Builds trees from one start, and counts.
+/// Recursive construction of trees from one start, with counters.
 pub(super) struct Walk<'a, P: ?Sized> {
     pub(super) target: &'a P,
     pub(super) leapfrog: &'a Leapfrog,
@@ -82,12 +82,12 @@ pub(super) struct Walk<'a, P: ?Sized> {
 }
 
 impl<P: Gradient + ?Sized> Walk<'_, P> {
-    /// Numbers of memory that a tree of this depth needs, beside the target's.
+    /// Length of lent memory for a tree of this depth, without that of the target.
     pub(super) fn memory(dim: usize, depth: usize) -> usize {
         5 * dim * depth
     }
 
-    /// Extends the trajectory by `2^depth` states, or says `None` if a part of them turns or breaks.
+    /// Extends the trajectory by `2^depth` states. `None` if a part of them makes a U-turn, diverges or ends.
     pub(super) fn build(
         &mut self,
         depth: usize,

@@ -1,8 +1,9 @@
-//! Guides that a model has by itself.
+//! Guides of a state space model with filtering targets.
 
 use mcsa::{PathGuide, StateSpace, Stream};
 
-/// The model's own steps, aimed at what has been observed so far: the bootstrap filter (Gordon, Salmond & Smith 1993).
+/// Bootstrap filter (Gordon, Salmond & Smith 1993): proposes from the model's own transitions, with the observations so far
+/// as target.
 ///
 /// ```text
 /// q(z_t | z_{t-1}) = p(z_t | z_{t-1}),   psi_t(z) = p(x_t | z)
@@ -32,19 +33,20 @@ impl<P: StateSpace + ?Sized> PathGuide for Bootstrap<'_, P> {
     }
 }
 
-/// The steps of another guide, aimed at what has been observed so far: its twists move particles, and do not weigh them.
+/// A guide's proposals with the observations so far as target: the twists of the guide shape proposals but not weights.
 ///
-/// The sequential Monte Carlo with which MSC is compared (MSC, section 4.3).
+/// The sequential Monte Carlo method with which MSC is compared (MSC, section 4.3).
 #[derive(Debug)]
 pub struct Untwisted<'a, P: ?Sized, G> {
     /// The model.
     pub model: &'a P,
-    /// Where steps come from.
+    /// The guide that proposes.
     pub guide: G,
 }
 
 impl<P: StateSpace + ?Sized, G: PathGuide> Untwisted<'_, P, G> {
-    /// Exchanges twist for observation, a few particles at a time, for no memory is lent.
+    /// Replaces the guide's twist by the observation density in the weights. Works on a few particles at a time, on the
+    /// stack, because no memory is lent.
     fn exchange(&mut self, t: usize, z: &[f64], log_weights: &mut [f64]) {
         let dim = self.model.state_dim();
         for (z, log_weights) in z.chunks(AT_ONCE * dim).zip(log_weights.chunks_mut(AT_ONCE)) {
@@ -60,7 +62,7 @@ impl<P: StateSpace + ?Sized, G: PathGuide> Untwisted<'_, P, G> {
     }
 }
 
-/// Particles that fit on the stack.
+/// Number of particles per chunk on the stack.
 const AT_ONCE: usize = 64;
 
 impl<P: StateSpace + ?Sized, G: PathGuide> PathGuide for Untwisted<'_, P, G> {

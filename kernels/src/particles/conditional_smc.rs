@@ -1,4 +1,4 @@
-//! Conditional sequential Monte Carlo.
+//! Conditional sequential Monte Carlo kernel.
 
 use faer::Mat;
 use mcsa::{Error, Metric, PathGuide, Record, StateSpace, Stream, fits_in_memory};
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::swarm::Rules;
 use super::{Lineage, PathKernel, Paths, Resampling};
 
-/// Conditional sequential Monte Carlo: one retained path among `particles`, which are proposed, weighed and resampled step by
-/// step; then a path is chosen by the last weights.
+/// Conditional sequential Monte Carlo: one retained path among `particles` particles, which are proposed, weighted and
+/// resampled state by state; at the end a path is drawn by the final weights.
 ///
 /// ```text
 /// z_t^1 = z'_t retained,   z_t^i ~ q(. | z_{t-1}^{a_i}),   a_i ~ resampling given the retained path's ancestor
@@ -16,25 +16,25 @@ use super::{Lineage, PathKernel, Paths, Resampling};
 /// ```
 ///
 /// Invariant for the posterior of the path at every guide and any number of particles (Andrieu, Doucet & Holenstein 2010;
-/// MSC, Alg. 4). [`Lineage`] says where the past of a path comes from, and where the paper's weight is wrong.
+/// MSC, Alg. 4). [`Lineage`] selects the past of the drawn path, and states where the paper's ancestor weight is wrong.
 ///
-/// Not a [`Kernel`](mcsa::Kernel), for it proposes state by state: it asks the model for its parts and the guide for its steps.
-/// Each chain is driven by its own stream.
+/// Not a [`Kernel`](mcsa::Kernel), because it proposes state by state: it needs the model's transition and observation
+/// densities and the guide's steps. Each chain is driven by its own stream.
 ///
-/// Numerics: a particle whose weight is NaN or infinite counts as weightless, and is counted. If all weights vanish, or the
-/// retained path has none, the path stays, and that is counted too.
+/// Numerics: a particle whose weight is NaN or infinite has weight zero and is counted. If all weights vanish, or that of
+/// the retained path does, the path stays, and the chain is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConditionalSmc {
-    /// The number of particles, the retained path included; at least two.
+    /// Number of particles, the retained path included; at least two.
     pub particles: usize,
-    /// How particles are multiplied.
+    /// Resampling scheme.
     #[serde(default)]
     pub resampling: Resampling,
-    /// They are when their effective sample size falls below this part of their number; always, if it is 1.
+    /// Resample when the effective sample size is below `threshold * particles`; 1 means always.
     #[serde(default = "always")]
     pub threshold: f64,
-    /// Where the past of a path comes from.
+    /// Rule for the past of the drawn path.
     #[serde(default)]
     pub lineage: Lineage,
 }
@@ -43,18 +43,18 @@ fn always() -> f64 {
     1.0
 }
 
-/// What a step of [`ConditionalSmc`] tells.
+/// Metrics of one step of [`ConditionalSmc`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ConditionalSmcInfo {
-    /// The part of the states that changed.
+    /// Fraction of the states that changed.
     pub renewed: f64,
-    /// The effective sample size of the particles, averaged over times and chains.
+    /// Effective sample size of the particles, averaged over times and chains.
     pub ess: f64,
-    /// The part of the steps in which particles were resampled.
+    /// Fraction of the times at which particles were resampled.
     pub resampled: f64,
-    /// Particles whose weight was NaN or infinite.
+    /// Number of particle weights that were NaN or infinite.
     pub non_finite: u64,
-    /// Chains that stayed because weights vanished.
+    /// Number of chains that stayed because weights vanished.
     pub vanished: u64,
 }
 
@@ -69,7 +69,7 @@ impl Record for ConditionalSmcInfo {
 }
 
 impl ConditionalSmc {
-    /// With so many particles, resampled systematically in every step, and ancestor sampling.
+    /// A kernel with `particles` particles, systematic resampling at every time, and ancestor sampling.
     pub const fn with_particles(particles: usize) -> Self {
         let (resampling, lineage) = (Resampling::Systematic, Lineage::Ancestors);
         Self { particles, resampling, threshold: 1.0, lineage }
@@ -92,7 +92,7 @@ impl PathKernel for ConditionalSmc {
         target.dim() + self.rules().work_len(target.num_states(), target.state_dim())
     }
 
-    /// Refuses fewer than two particles, and a threshold that is none.
+    /// Initial paths. Rejects fewer than two particles, and a threshold outside `[0, 1]`.
     fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
         let within = |error: Error| error.within("ConditionalSmc");
         if self.particles < 2 {

@@ -1,4 +1,4 @@
-//! Paths drawn anew.
+//! Independent sequential Monte Carlo in every step, without a retained path.
 
 use faer::Mat;
 use mcsa::{Error, Metric, PathGuide, Record, StateSpace, Stream};
@@ -6,24 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{PathKernel, Paths, Smc, Untwisted};
 
-/// Paths drawn anew in every step by sequential Monte Carlo that retains none: what MSC compares its kernel with (MSC, section
-/// 4.3). Twists of the guide move particles and do not weigh them, as in that comparison.
+/// Draws all paths anew in every step by sequential Monte Carlo without a retained path: the baseline of the MSC paper
+/// (MSC, section 4.3). As there, twists of the guide shape proposals but not weights.
 ///
-/// No kernel of the posterior: with few particles the law of a path is that of neither guide nor posterior, and an average over it
-/// is biased however long it is. If all weights vanish the path stays, and that is counted.
+/// Does not leave the posterior invariant: with few particles the distribution of a path is neither that of the guide nor
+/// the posterior, and an average over paths is biased however long it is. If all weights vanish the path stays, and is
+/// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreshPaths {
-    /// What draws them.
+    /// The sequential Monte Carlo method that draws the paths.
     pub smc: Smc,
 }
 
-/// What a step of [`FreshPaths`] tells.
+/// Metrics of one step of [`FreshPaths`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FreshPathsInfo {
-    /// The estimate of the log evidence, averaged over paths that were drawn.
+    /// Estimate of the log evidence, averaged over the paths that were drawn.
     pub log_evidence: f64,
-    /// Paths that stayed because weights vanished.
+    /// Number of paths that stayed because all weights vanished.
     pub vanished: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Particles: many candidates for a path, weighed and multiplied as they go.
+//! Sequential Monte Carlo (particle methods) for the latent path of a state space model.
 
 mod bootstrap;
 mod conditional_smc;

@@ -1,29 +1,29 @@
-//! Paths, and what moves them.
+//! Ensembles of paths, and kernels that move them.
 
 use faer::Mat;
 use mcsa::{Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length, type_name};
 use serde::{Deserialize, Serialize};
 
-/// Paths, one per column, state after state.
+/// Ensemble of paths: one path per column, its states in order of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Paths {
-    /// The paths.
+    /// The paths, one per column.
     #[serde(with = "bits::matrix")]
     pub positions: Mat<f64>,
 }
 
 impl Paths {
-    /// Finite paths of a target.
+    /// Checked paths: finite, and of the target's dimension.
     pub(super) fn new<P: StateSpace + ?Sized>(target: &P, positions: Mat<f64>) -> Result<Self, Error> {
         let paths = Self { positions };
         paths.check(target, paths.positions.ncols())?;
         Ok(paths)
     }
 
-    /// Whether paths, as read from a checkpoint, belong to this target.
+    /// Checks that there are `count` finite paths of the target's dimension, as after reading a checkpoint.
     ///
     /// # Errors
-    /// If they do not: the message names what differs.
+    /// If their number or dimension differs, or a state is not finite; the message names which.
     pub fn check<P: StateSpace + ?Sized>(&self, target: &P, count: usize) -> Result<(), Error> {
         let positions = self.positions.as_ref();
         same_length("paths", count, positions.ncols())?;
@@ -32,30 +32,32 @@ impl Paths {
     }
 }
 
-/// What moves paths. Not a [`Kernel`](mcsa::Kernel), for it proposes state by state: it asks the model for its parts and the guide
-/// for its steps. Each path is driven by its own stream.
+/// Markov kernel on paths of a state space model.
+///
+/// Not a [`Kernel`](mcsa::Kernel), because it proposes state by state: it needs the model's transition and observation
+/// densities and the guide's steps. Each path is driven by its own stream.
 pub trait PathKernel: Send + Sync {
-    /// What a step tells.
+    /// Metrics of one step.
     type Info: Record + Default + Send;
 
-    /// The configuration in words, as [`Kernel::config`](mcsa::Kernel::config).
+    /// The configuration as text, as [`Kernel::config`](mcsa::Kernel::config).
     fn config(&self) -> String {
         type_name::<Self>()
     }
 
-    /// Numbers of lent memory that a step needs.
+    /// Length of the memory to be lent to a step.
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize;
 
-    /// Paths that are the columns of `positions`.
+    /// Initial paths from the columns of `positions`.
     ///
     /// # Errors
-    /// If these are not finite paths of the target, or the configuration is impossible.
+    /// If these are not finite paths of the target, or the configuration is invalid.
     fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error>;
 
     /// One transition of every path.
     ///
     /// # Panics
-    /// If lanes and paths differ in number, or `work` is too short.
+    /// If the number of lanes differs from that of the paths, or `work` is shorter than `work_len`.
     fn step<P, G>(
         &self,
         target: &P,

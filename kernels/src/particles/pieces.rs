@@ -1,24 +1,25 @@
-//! Who lies at a point.
+//! Inverse-CDF lookup of particles by cumulated weights.
 
 use mcsa::Stream;
 
-/// A line cut into pieces, one per particle and as long as its weight.
+/// Cumulated weights: a line cut into pieces, one per particle and as long as the particle's weight.
 pub(super) struct Pieces<'w> {
-    /// Where each piece ends, but that of the last particle with any weight: rounding then leads past none.
+    /// End of each piece, without the last piece of positive length: a point rounded past the total then still finds that
+    /// particle.
     pub(super) ends: &'w [f64],
     pub(super) total: f64,
 }
 
-/// So many ends are counted faster than halved.
+/// Up to this number of ends a linear count is faster than a binary search.
 const FEW: usize = 32;
 
 impl<'w> Pieces<'w> {
-    /// Replaces weights by ends. A particle without weight has no piece.
+    /// Replaces weights by ends of pieces. A particle of weight zero has no piece.
     ///
     /// ```text
     /// E, E + a, E + (a + b), E + ((a + b) + c), E + ((a + b) + (c + d)), ..
     /// ```
-    /// Four at a time: sums that wait for one another are most of what few particles cost.
+    /// Four terms at a time, because a serial chain of sums is most of the cost of few particles.
     pub(super) fn of(weights: &'w mut [f64]) -> Self {
         let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
         let mut total = 0.0;
@@ -42,7 +43,7 @@ impl<'w> Pieces<'w> {
         Self { ends: &weights[..last], total }
     }
 
-    /// The particle in whose piece a point lies. Among few, no branch depends on a weight.
+    /// The particle whose piece contains `point`. Among few particles no branch depends on a weight.
     #[inline]
     pub(super) fn find(&self, point: f64) -> usize {
         if self.ends.len() > FEW {
@@ -51,7 +52,7 @@ impl<'w> Pieces<'w> {
         self.ends.iter().map(|&end| u64::from(end <= point)).sum::<u64>() as usize
     }
 
-    /// A particle, with its probability.
+    /// Draws a particle with probability proportional to its weight.
     #[inline]
     pub(super) fn draw(&self, stream: &mut Stream) -> usize {
         self.find(self.total * stream.uniform_between(self.ends.iter().map(|end| end / self.total)))
@@ -61,12 +62,13 @@ impl<'w> Pieces<'w> {
         ancestors.iter_mut().for_each(|ancestor| *ancestor = self.draw(stream));
     }
 
-    /// Where the piece of a particle begins.
+    /// Start of a particle's piece.
     pub(super) fn start(&self, particle: usize) -> f64 {
         if particle == 0 { 0.0 } else { self.ends[particle - 1] }
     }
 
-    /// The particle at a point in each stratum `k .. k + 1`, times `unit`, but in the one that is left out.
+    /// Stratified lookup: for each `k`, the particle at a uniform point of the stratum from `k * unit` to `(k + 1) * unit`.
+    /// Stratum `without` is skipped.
     pub(super) fn strata(
         &self,
         stream: &mut Stream,
@@ -90,7 +92,8 @@ impl<'w> Pieces<'w> {
         }
     }
 
-    /// The particles at the points `u, 1 + u, 2 + u ..`, times `unit`; that of `slot` goes last, and the others round.
+    /// Systematic lookup: the particles at the points `(k + u) * unit`, `k = 0, 1, ..`, rotated so that the particle of
+    /// point `slot` comes last.
     pub(super) fn comb(&self, unit: f64, slot: usize, u: f64, ancestors: &mut [usize]) {
         let count = ancestors.len();
         if self.ends.len() > FEW {
@@ -104,14 +107,14 @@ impl<'w> Pieces<'w> {
         }
     }
 
-    /// In their order, and without a search: particle `i` ends before point `k` if `k >= end_i - u`; so the ancestor of `k` is the
-    /// particle after the last that does.
+    /// Systematic lookup for many particles, in order and without a search: particle `i` ends before point `k` if
+    /// `k >= end_i - u`, so the ancestor of `k` is the particle after the last one that ends before it.
     fn long_comb(&self, unit: f64, u: f64, ancestors: &mut [usize]) {
         let (count, scale) = (ancestors.len(), unit.recip());
         ancestors.fill(0);
         for (end, next) in self.ends.iter().zip(1..) {
             let point = (end * scale - u + 1.0) as usize;
-            // Behind the last point nobody descends.
+            // No point lies behind this end.
             if point < count {
                 ancestors[point] = next;
             }
@@ -124,7 +127,7 @@ impl<'w> Pieces<'w> {
     }
 }
 
-/// One index, with probabilities proportional to these weights, which are overwritten.
+/// Draws one index with probability proportional to `weights`, which are overwritten.
 pub(super) fn choose(stream: &mut Stream, weights: &mut [f64]) -> usize {
     Pieces::of(weights).draw(stream)
 }
@@ -141,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        /// Ends are cumulated weights, and never out of order; who has no weight has no piece, whatever point is asked for.
+        /// Ends are cumulated weights in ascending order; a particle without weight is found at no point.
         #[test]
         fn pieces_are_as_long_as_weights(weights in some_weights(), u in 0.0..=1.0f64) {
             let mut ends = weights.clone();
@@ -159,7 +162,7 @@ mod tests {
             prop_assert_eq!(found, pieces.ends.partition_point(|&end| end <= u * pieces.total));
         }
 
-        /// With a search and without: at points that no end is near, and with few particles and many.
+        /// The count for few particles and the search for many agree at points that are near no end.
         #[test]
         fn both_combs_pick_alike(weights in some_weights(), u in 0.0..1.0f64, slot in 0..80_usize) {
             let (mut ends, count) = (weights.clone(), weights.len());
@@ -176,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Few or many, each stratum's point is that of its own draw, and the one that is left out draws nothing.
+    /// For few and many particles, each stratum's point comes from its own draw, and the skipped stratum draws nothing.
     #[test]
     fn strata_are_searched_alike() {
         for count in [1, 5, 33, 60] {
@@ -197,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Of 40,000 draws each share is within 5 standard errors: false alarm 3e-6.
+    /// Shares of 40,000 draws within 5 standard errors: false alarm 3e-6.
     #[test]
     fn draws_have_their_probabilities() {
         let (weights, n) = ([1.0, 0.0, 4.0, 2.0, 3.0], 40_000);

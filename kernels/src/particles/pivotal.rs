@@ -1,21 +1,23 @@
-//! Rounding of expected numbers, pair by pair.
+//! Pivotal sampling: unbiased rounding of expected numbers, pair by pair.
 
 use mcsa::Stream;
 
-/// The fractional part of an expected number of particles: `fract` is a call where the machine may be an old one.
+/// Fractional part of an expected number of particles. Not `f64::fract`, which is a function call on older instruction sets.
 pub(super) fn fraction(number: f64) -> f64 {
     number - (number as i64) as f64
 }
 
-/// Rounds the fractional parts `x_i` of expected numbers `S W_i` to 0 or 1, leaving every mean and the total as they are (Srinivasan 2001):
+/// Rounds the fractional parts `x_i` of expected numbers `S W_i` to 0 or 1, such that every mean and the total are
+/// preserved (Srinivasan 2001):
 ///
 /// ```text
 /// x + y <= 1:   (x + y, 0) with probability x / (x + y),                 else (0, x + y)
 /// x + y >  1:   (1, x + y - 1) with probability (1 - y) / (2 - x - y),   else (x + y - 1, 1)
 /// ```
 ///
-/// One of each pair is settled, the other meets the next. Every `n_i + x_i` is a martingale; so the law in which outcomes
-/// count in proportion to `n_r` is reached by tilting each decision about `r` by `n_r + x_r` after it over before.
+/// In each pair one number is settled, the other is paired with the next. Every `n_i + x_i` is a martingale. So the
+/// distribution that weights outcomes in proportion to `n_r`, with r the retained particle, is obtained by multiplying the
+/// probability of each decision about r by the ratio of `n_r + x_r` after to before it.
 pub(super) fn settle(
     stream: &mut Stream,
     numbers: impl Iterator<Item = f64>,
@@ -45,7 +47,7 @@ pub(super) fn settle(
         }
         let wins = stream.uniform_between([odds]) < odds;
         (x[open], x[next]) = if wins { (won, lost) } else { (lost, won) };
-        // Who is settled at 0 or 1 stays; the other goes on.
+        // The number settled at 0 or 1 stays; the other is paired with the next.
         let open_goes_on = wins == (sum <= 1.0);
         if !open_goes_on {
             open = next;

@@ -1,27 +1,27 @@
-//! Weights relative to the largest.
+//! Weights relative to the largest, computed from log weights.
 
-/// What log weights amount to.
+/// Sums of weights relative to the largest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sum {
     /// The largest log weight.
     pub(super) top: f64,
-    /// The sum of the weights relative to it.
+    /// Sum of the weights, divided by the largest.
     pub(super) total: f64,
     squares: f64,
 }
 
 impl Sum {
-    /// The effective sample size (Kong 1992).
+    /// Effective sample size (Kong 1992).
     pub(super) fn effective(self) -> f64 {
         self.total * self.total / self.squares
     }
 }
 
-/// Writes weights relative to the largest; `None` if none is positive. A log weight that is NaN or `+inf` is a fault of the model:
-/// it is replaced by `-inf`, and counted.
+/// Writes weights relative to the largest; `None` if no weight is positive. A log weight that is NaN or `+inf` is a fault
+/// of the model: it is replaced by `-inf` and counted in `faults`.
 pub(super) fn exponentiate(log_weights: &mut [f64], weights: &mut [f64], faults: &mut u64) -> Option<Sum> {
     let sum = relative(log_weights, weights)?;
-    // A fault shows in the sum, so that nobody has to look at each weight.
+    // A fault makes the sum non-finite, so that the usual case needs no test of each weight.
     if sum.total.is_finite() {
         return Some(sum);
     }
@@ -32,8 +32,9 @@ pub(super) fn exponentiate(log_weights: &mut [f64], weights: &mut [f64], faults:
     relative(log_weights, weights)
 }
 
-/// The same of the particles' weights and of those by which the retained path chooses its ancestor, which stand behind them: one
-/// exponential of twice as many numbers costs less than two. Faults of the latter are those of the former, and not counted again.
+/// As [`exponentiate`], for the particles' weights and, stored behind them, the weights by which the retained path draws
+/// its ancestor: one exponential of twice as many numbers costs less than two. Faults of the latter are those of the former
+/// and are counted once.
 #[inline]
 pub(super) fn exponentiate_both(
     log_weights: &mut [f64],
@@ -78,10 +79,10 @@ fn subtract(log_weights: &[f64], top: f64, out: &mut [f64]) {
     }
 }
 
-/// Reductions run in so many strands, for one that waits for itself is most of what a few particles cost.
+/// Number of independent partial sums of a reduction: a serial chain of sums is most of the cost of a few particles.
 const STRANDS: usize = 4;
 
-/// The largest number; NaN is passed over.
+/// Largest number; NaN is ignored.
 #[inline]
 fn largest(values: &[f64]) -> f64 {
     let larger = |top: f64, value: f64| if value > top { value } else { top };
@@ -97,7 +98,7 @@ fn largest(values: &[f64]) -> f64 {
 }
 
 impl Sum {
-    /// Of weights relative to the largest.
+    /// Sums of `weights`, which are relative to the largest.
     #[inline]
     fn of(top: f64, weights: &[f64]) -> Self {
         let (mut totals, mut squares) = ([0.0; STRANDS], [0.0; STRANDS]);
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(exponentiate(&mut [f64::INFINITY; 4], &mut weights, &mut faults), None);
     }
 
-    /// Both at once are both alone, also where one side is faulty or empty.
+    /// `exponentiate_both` equals two calls of `exponentiate`, also if one side is faulty or empty.
     #[test]
     fn both_at_once_are_both_alone() {
         let cases = [

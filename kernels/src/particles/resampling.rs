@@ -1,4 +1,4 @@
-//! Who has descendants.
+//! Resampling schemes.
 
 use mcsa::Stream;
 use serde::{Deserialize, Serialize};
@@ -6,34 +6,36 @@ use serde::{Deserialize, Serialize};
 use super::pieces::Pieces;
 use super::pivotal::{fraction, settle};
 
-/// How many descendants each of `S` particles has. All rules are unbiased, `E[n_i] = S W_i`, so that estimates of the evidence
-/// are unbiased too; they differ in how far `n_i` may stray.
+/// Resampling scheme: the distribution of the numbers `n_i` of descendants of `S` particles with normalised weights `W_i`.
+/// All schemes are unbiased, `E[n_i] = S W_i`, and so are their estimates of the evidence; they differ in the spread of
+/// `n_i`.
 ///
-/// Inside conditional SMC one ancestor, that of the retained path, is given, and the others must be drawn from the rule's
-/// law *given that one*, as if slots had been shuffled: an outcome counts `n_r` times. For multinomial resampling the others are
-/// simply independent; for the others see [`ancestors_given_into`](Self::ancestors_given_into).
+/// In conditional SMC one ancestor, that of the retained path, is given. The other ancestors must be drawn from the
+/// scheme's distribution *given that one*, as if slots had been shuffled: an outcome has weight proportional to `n_r`, the
+/// retained particle's number of descendants. For multinomial resampling the others are simply independent; for the other
+/// schemes see [`ancestors_given_into`](Self::ancestors_given_into).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resampling {
     /// Independent draws (MSC, Alg. 4).
     Multinomial,
-    /// `floor(S W_i)` for certain, the remainder by independent draws (Liu & Chen 1998).
+    /// `floor(S W_i)` descendants for certain, the remainder by independent draws (Liu & Chen 1998).
     Residual,
-    /// One uniform in each of `S` equal strata (Kitagawa 1996).
+    /// One uniform point in each of `S` equal strata (Kitagawa 1996).
     Stratified,
-    /// One uniform, shifted to all strata (Carpenter, Clifford & Fearnhead 1999).
+    /// One uniform point, repeated in all `S` strata (Carpenter, Clifford & Fearnhead 1999).
     #[default]
     Systematic,
-    /// Srinivasan sampling: `n_i` is `S W_i` rounded down or up, settled pair by pair (Gerber, Chopin & Whiteley 2019).
+    /// Srinivasan sampling process: `n_i` is `S W_i` rounded down or up, decided pair by pair (Gerber, Chopin & Whiteley 2019).
     Ssp,
 }
 
 impl Resampling {
-    /// Draws the ancestor of each of `S` new particles from weights of any scale. In which slots the descendants of one
-    /// particle stand depends on the rule. `ends` is lent memory for `S` numbers.
+    /// Draws the ancestor of each of `S` new particles from weights of any scale. The order in which descendants fill the
+    /// slots depends on the scheme. `ends` is lent memory for `S` numbers.
     ///
     /// # Panics
-    /// If the lengths differ, or no particle has weight.
+    /// If the lengths differ, or all weights vanish.
     pub fn ancestors_into(
         self,
         stream: &mut Stream,
@@ -67,19 +69,20 @@ impl Resampling {
         }
     }
 
-    /// The same given that the last slot descends from `retained`.
+    /// Draws ancestors as [`ancestors_into`](Self::ancestors_into), conditional on the last slot descending from `retained`.
     ///
     /// ```text
     /// multinomial   the other slots are independent draws
     /// residual      that slot was a certain one with probability floor(S W_r) / (S W_r), else one of the draws
-    /// stratified    its stratum is that of a uniform point in the retained particle's piece; other strata as ever
-    /// systematic    so is the shift, and with it all others (Chopin & Singh 2015)
+    /// stratified    that slot's stratum contains a uniform point of the retained particle's piece; other strata are unchanged
+    /// systematic    such a point fixes the shift, and with it all other points (Chopin & Singh 2015)
     /// SSP           each decision about the retained particle is tilted by the mean of n_r that it leads to
     /// ```
     ///
-    /// The last three depend on the order of particles, and a retained path that were always last would be known by its
-    /// place. So they begin at a particle chosen uniformly and go round, which would change nothing for a systematic shift; and
-    /// the new slots are turned, not sorted, until the retained one is last.
+    /// The last three schemes depend on the order of the particles, and a retained path that is always last would be
+    /// distinguished by its place. Stratified and SSP resampling therefore start at a particle drawn uniformly and go round
+    /// cyclically, which would change nothing for a systematic shift; and the new slots are rotated, not sorted, until the
+    /// retained one is last.
     ///
     /// # Panics
     /// As [`ancestors_into`](Self::ancestors_into), or if the retained particle has no weight.
@@ -155,17 +158,18 @@ impl Resampling {
                 }
             }
         }
-        // Rounding may have left it out.
+        // Rounding may have left the retained particle out.
         ancestors[count - 1] = retained;
     }
 }
 
-/// Larger by more than a sum of so many may have been rounded: an expected number that is whole, as of equal weights, stays so.
+/// Enlarges `scale` by more than the rounding error of a sum of `count` terms: an expected number that is whole, such as
+/// that of equal weights, is not rounded below it.
 fn upwards(scale: f64, count: usize) -> f64 {
     scale * (1.0 + (count as f64 + 4.0) * f64::EPSILON)
 }
 
-/// Fills the first slots with the descendants that are certain, and says how many they are.
+/// Fills the first slots with the certain descendants; returns their number.
 fn certain(weights: &[f64], scale: f64, ancestors: &mut [usize]) -> usize {
     let mut settled = 0;
     for (particle, weight) in weights.iter().enumerate() {
@@ -176,7 +180,7 @@ fn certain(weights: &[f64], scale: f64, ancestors: &mut [usize]) -> usize {
     settled
 }
 
-/// What remains of each. Where nothing does, nothing is drawn.
+/// Fractional remainders of the expected numbers, as pieces. A particle without remainder is not drawn.
 fn remainders<'w>(weights: &[f64], scale: f64, ends: &'w mut [f64]) -> Pieces<'w> {
     for (end, weight) in ends.iter_mut().zip(weights) {
         *end = fraction(weight * scale);
@@ -184,7 +188,7 @@ fn remainders<'w>(weights: &[f64], scale: f64, ends: &'w mut [f64]) -> Pieces<'w
     Pieces::of(ends)
 }
 
-/// Writes each particle as often as it was settled.
+/// Writes each particle once per descendant: its certain ones, plus one if rounded up.
 fn multiply(numbers: impl Iterator<Item = f64>, ups: &[f64], ancestors: &mut [usize]) {
     let (mut slot, mut last) = (0, 0);
     for (particle, (number, up)) in numbers.zip(ups).enumerate() {
@@ -195,6 +199,6 @@ fn multiply(numbers: impl Iterator<Item = f64>, ups: &[f64], ancestors: &mut [us
             last = particle;
         }
     }
-    // Only rounding leaves a slot free.
+    // Only rounding errors leave a slot free.
     ancestors[slot..].fill(last);
 }

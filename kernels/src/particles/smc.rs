@@ -1,4 +1,4 @@
-//! Particles without a retained path.
+//! Sequential Monte Carlo without a retained path.
 
 use mcsa::{Error, PathGuide, StateSpace, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::swarm::Rules;
 use super::{Lineage, Resampling};
 
-/// Sequential Monte Carlo: an unbiased estimate of the evidence, and approximate draws of the path.
+/// Sequential Monte Carlo: an unbiased estimate of the evidence (marginal likelihood) Z, and approximate draws of the path.
 ///
 /// ```text
 /// Z-hat = prod over resampled times of (1/S) sum_i w^i,     E[Z-hat] = Z
 /// ```
 ///
-/// `w` is what a particle has gathered since it was last resampled: with a threshold below 1, particles whose weights are even
-/// enough go on unresampled, and keep them. With [`Bootstrap`](super::Bootstrap) it is the bootstrap filter, with a twisted guide the
-/// twisted one (MSC, section 3.2).
+/// `w^i` is the product of the weights of particle `i` since the last resampling: with a threshold below 1, particles whose
+/// weights are even enough are not resampled and keep their weights. With [`Bootstrap`](super::Bootstrap) it is the
+/// bootstrap filter, with a twisted guide the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
 /// use mcsa::{LearnableStateSpace, Seed};
@@ -42,11 +42,11 @@ struct Settings {
 }
 
 impl Smc {
-    /// With so many particles, resampled when their effective sample size falls below `threshold` times their number; always, if
-    /// the threshold is 1.
+    /// A filter with `particles` particles, resampled when their effective sample size is below `threshold * particles`; 1
+    /// means always.
     ///
     /// # Errors
-    /// If there is no particle, or the threshold is not between 0 and 1.
+    /// If `particles` is 0, or the threshold is not between 0 and 1.
     pub fn new(particles: usize, resampling: Resampling, threshold: f64) -> Result<Self, Error> {
         Self::try_from(Settings { particles, resampling, threshold })
     }
@@ -56,20 +56,20 @@ impl Smc {
         Rules { particles, resampling, threshold, lineage: Lineage::Traced, keeps }
     }
 
-    /// Numbers of lent memory for the evidence: it does not grow with the length of the path.
+    /// Length of lent memory for [`log_evidence`](Self::log_evidence). It does not grow with the length of the path.
     pub fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         self.rules(false).work_len(target.num_states(), target.state_dim())
     }
 
-    /// Numbers of lent memory for a path.
+    /// Length of lent memory for [`draw_path_into`](Self::draw_path_into).
     pub fn path_work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         self.rules(true).work_len(target.num_states(), target.state_dim())
     }
 
-    /// `log Z-hat`; `-inf` if all weights vanish.
+    /// Estimate `log Z-hat` of the log evidence; `-inf` if all weights vanish.
     ///
     /// # Panics
-    /// If `work` is too short.
+    /// If `work` is shorter than [`work_len`](Self::work_len).
     pub fn log_evidence<P, G>(&self, target: &P, guide: &mut G, stream: &mut Stream, work: &mut [f64]) -> f64
     where
         P: StateSpace + ?Sized,
@@ -78,11 +78,12 @@ impl Smc {
         self.rules(false).run(target, guide, None, false, stream, work).log_evidence
     }
 
-    /// The same, and a path chosen by the last weights; if all weights vanish, `path` stays. Its law is the posterior only in the
-    /// limit of many particles.
+    /// Draws a path by the final weights and returns `log Z-hat`. If all weights vanish, `path` is unchanged. The
+    /// distribution of the path is the posterior only in the limit of many particles.
     ///
     /// # Panics
-    /// If `path` is no path, or `work` is too short.
+    /// If the length of `path` differs from the target's dimension, or `work` is shorter than
+    /// [`path_work_len`](Self::path_work_len).
     pub fn draw_path_into<P, G>(
         &self,
         target: &P,

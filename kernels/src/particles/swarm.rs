@@ -1,4 +1,4 @@
-//! One pass of particles over a path.
+//! One sequential Monte Carlo pass over all times, with or without a retained path.
 
 use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
 
@@ -6,29 +6,29 @@ use super::pieces::choose;
 use super::relative::{Sum, exponentiate, exponentiate_both};
 use super::{Lineage, Resampling};
 
-/// How particles are multiplied.
+/// Settings of a pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) particles: usize,
     pub(super) resampling: Resampling,
     pub(super) threshold: f64,
     pub(super) lineage: Lineage,
-    /// Whether what a path is traced by is kept.
+    /// True if states and ancestors of all times are kept, which tracing a path needs.
     pub(super) keeps: bool,
 }
 
-/// What a pass tells.
+/// Results of a pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tally {
     /// `log Z-hat`; `-inf` if all weights vanished.
     pub(super) log_evidence: f64,
-    /// The effective sample size, averaged over time.
+    /// Effective sample size, averaged over time.
     pub(super) effective: f64,
-    /// How often particles were resampled.
+    /// Number of resampled times.
     pub(super) resampled: u64,
-    /// Weights that were NaN or infinite, and count as zero.
+    /// Number of weights that were NaN or infinite; they count as zero.
     pub(super) non_finite: u64,
-    /// A factor of the evidence that is not yet in its logarithm, so that a logarithm is not needed at every time.
+    /// Factor of the evidence not yet in `log_evidence`, which saves a logarithm per time.
     mean: f64,
 }
 
@@ -46,27 +46,29 @@ impl Tally {
     }
 }
 
-/// Particles and all that is remembered of them, in lent memory. `S` of each; the retained path, if there is one, is the last.
+/// The particles of a pass, in lent memory; every array has one entry per particle. The retained path, if there is one, is
+/// the last particle.
 struct Swarm<'w> {
     rules: Rules,
     dim: usize,
-    /// States of all times, or of the last two.
+    /// States of all times, or of the last two if `keeps` is false.
     states: &'w mut [f64],
-    /// Of all times, or of the last.
+    /// Ancestors of all times, or of the last if `keeps` is false.
     ancestors: &'w mut [usize],
-    /// Log weights since particles were last resampled, for the intermediate target.
+    /// Log weights since the last resampling, for the intermediate target.
     log_weights: &'w mut [f64],
-    /// `log p(x_t | z_t) - log psi_t(z_t)`, due at the next step.
+    /// `log p(x_t | z_t) - log psi_t(z_t)`, added to the weight at the next time.
     pending: &'w mut [f64],
-    /// Those of the particles, and behind them those of the retained path's ancestors or memory for cumulated ones.
+    /// Weights of the particles, followed by the weights of the retained path's candidate ancestors, or by memory for
+    /// cumulated weights.
     weights: &'w mut [f64],
     previous: &'w mut [f64],
-    /// What was due to the ancestors, and their weights if these were not resampled.
+    /// `pending` of the ancestors, plus their log weights if they were not resampled.
     carried: &'w mut [f64],
     fresh: &'w mut [f64],
-    /// One state, as often as there are particles.
+    /// One state, repeated for every particle.
     repeated: &'w mut [f64],
-    /// For each time, the log weights with what was due.
+    /// Log weights plus `pending` for each time.
     finals: &'w mut [f64],
 }
 
@@ -107,8 +109,8 @@ impl Rules {
         }
     }
 
-    /// Runs particles over all times; then `path`, if there is one, is replaced by one of theirs. It is the retained path
-    /// before, if `retains`. If all weights vanish it stays.
+    /// Runs particles over all times. If `path` is given, it is replaced by a path drawn from the particles, and if
+    /// `retains`, its old value is the retained path. If all weights vanish, `path` is unchanged.
     pub(super) fn run<P, G>(
         self,
         target: &P,
@@ -149,23 +151,24 @@ impl Rules {
 }
 
 impl Swarm<'_> {
-    /// The place of the states of time `t`.
+    /// Offset of the states of time `t`.
     fn block(&self, t: usize) -> usize {
         (if self.rules.keeps { t } else { t & 1 }) * self.rules.particles * self.dim
     }
 
-    /// The place of the ancestors of time `t`.
+    /// Offset of the ancestors of time `t`.
     fn row(&self, t: usize) -> usize {
         if self.rules.keeps { t * self.rules.particles } else { 0 }
     }
 
-    /// Computes the weights, and what they amount to. `None` if all vanish.
+    /// Computes the weights and their sums. `None` if all vanish.
     fn weigh(&mut self, tally: &mut Tally) -> Option<Sum> {
         let weights = &mut self.weights[..self.rules.particles];
         exponentiate(self.log_weights, weights, &mut tally.non_finite)
     }
 
-    /// The same, and the weights by which the retained state `next` of time `t` chooses an ancestor, with their sum.
+    /// As [`weigh`](Self::weigh), and the weights by which the retained state `next` of time `t` draws an ancestor, with
+    /// their sums.
     fn weigh_with_ancestors<P: StateSpace + ?Sized>(
         &mut self,
         target: &P,
@@ -181,7 +184,7 @@ impl Swarm<'_> {
         exponentiate_both(self.log_weights, self.fresh, self.weights, &mut tally.non_finite)
     }
 
-    /// Finds the ancestors of time `t`, resampled or not, with their states and dues. False if all weights vanish.
+    /// Sets the ancestors of time `t`, resampled or not, with their states and carried weights. False if all weights vanish.
     fn multiply<P: StateSpace + ?Sized>(
         &mut self,
         target: &P,
@@ -206,7 +209,7 @@ impl Swarm<'_> {
         if self.rules.lineage == Lineage::Backward {
             let finals = &mut self.finals[(t - 1) * size..][..size];
             for ((last, weight), due) in finals.iter_mut().zip(&*self.log_weights).zip(&*self.pending) {
-                // Who was not resampled has no other ancestor to choose.
+                // A particle that was not resampled has no other possible ancestor.
                 *last = if resamples { weight + due } else { f64::NAN };
             }
         }
@@ -214,12 +217,12 @@ impl Swarm<'_> {
             tally.resampled += 1;
             tally.gather(sum, size);
             let (weights, ends) = self.weights.split_at_mut(size);
-            // By the weights behind; without any, the path keeps its own past.
+            // Drawn by the ancestor weights; if these all vanish, the path keeps its own past.
             let adopted = adoptable.map_or(size - 1, |_| choose(stream, ends));
             let ancestors = &mut self.ancestors[row..][..size];
             let rule = self.rules.resampling;
             match retained {
-                // Where the retained path has no weight there is no law to be given it.
+                // Given a retained path of weight zero the conditional distribution does not exist.
                 Some(_) if weights[adopted] == 0.0 => return false,
                 Some(_) => rule.ancestors_given_into(stream, weights, adopted, ancestors, ends),
                 None => rule.ancestors_into(stream, weights, ancestors, ends),
@@ -246,7 +249,7 @@ impl Swarm<'_> {
         true
     }
 
-    /// Draws the states of time `t` and adds what they weigh.
+    /// Draws the states of time `t` and adds their log weights.
     fn move_on<P, G>(
         &mut self,
         target: &P,
@@ -279,14 +282,14 @@ impl Swarm<'_> {
         untwist(self.pending, self.fresh);
     }
 
-    /// What is still due.
+    /// Adds the pending terms to the log weights.
     fn add_pending(&mut self) {
         for (weight, due) in self.log_weights.iter_mut().zip(&*self.pending) {
             *weight += due;
         }
     }
 
-    /// Chooses one path by the last weights. Whoever traces keeps all times.
+    /// Draws one path by the final weights. Needs the states of all times (`keeps`).
     fn trace<P: StateSpace + ?Sized>(
         &mut self,
         target: &P,
@@ -322,7 +325,7 @@ impl Swarm<'_> {
     }
 }
 
-// Functions of slices, for a compiler that knows them to be apart needs no second version of a loop.
+// Functions of slices, so that the compiler knows that the arguments do not overlap and emits one version of each loop.
 
 fn sum_into(a: &[f64], b: &[f64], out: &mut [f64]) {
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
@@ -343,14 +346,14 @@ fn pick_both([a, b]: [&[f64]; 2], ancestors: &[usize], [a_out, b_out]: [&mut [f6
     }
 }
 
-/// What is impossible stays so, whatever the twist.
+/// Subtracts twists from the pending terms; a term of `-inf` stays, whatever the twist.
 fn untwist(pending: &mut [f64], twists: &[f64]) {
     for (pending, twist) in pending.iter_mut().zip(twists) {
         *pending = if *pending == f64::NEG_INFINITY { *pending } else { *pending - twist };
     }
 }
 
-/// A state is too short for a copy of memory.
+/// An element-wise copy: a state is too short for a call of `memcpy`.
 fn assign(state: &mut [f64], from: &[f64]) {
     for (z, from) in state.iter_mut().zip(from) {
         *z = *from;

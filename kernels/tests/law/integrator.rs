@@ -1,5 +1,4 @@
-//! The leapfrog: reversible, volume-preserving, of second order. The twin is a step without its last half
-//! kick.
+//! Leapfrog integrator: reversible, volume-preserving, of second order. The twin is a step without its last half kick.
 
 use mcsa::Gradient;
 use mcsa_kernels::{Leapfrog, Mass};
@@ -35,7 +34,7 @@ fn halved<P: Gradient>(target: &P, eps: f64, direction: f64, steps: usize, state
     [z[0], z[1], p[0], p[1]]
 }
 
-/// The other twin: kicks and drifts from the same old place (Euler), which stretches volume.
+/// The other twin: kicks and drifts both from the old point (Euler), which changes volume.
 fn euler<P: Gradient>(target: &P, eps: f64, direction: f64, steps: usize, state: [f64; 4]) -> [f64; 4] {
     let [a, b, c, d] = state;
     let (mut z, mut p, mut gradient) = ([a, b], [c, d], [0.0; 2]);
@@ -75,7 +74,7 @@ fn a_missing_half_kick_is_not_undone() {
 }
 
 proptest! {
-    /// The drift of the mass, the kick of the gradient and their order undo each other from anywhere.
+    /// A step backward undoes a step forward from any state.
     #[test]
     fn backward_undoes_forward_from_anywhere(
         z in [-2.0..2.0f64, -2.0..2.0f64],
@@ -120,7 +119,7 @@ fn euler_stretches_volume() {
     assert!((volume(|state| euler(&Banana, 0.2, 1.0, 10, state)) - 1.0).abs() > 1e-2);
 }
 
-/// By how much the energy error over a fixed time shrinks when the step is halved: `2^order`.
+/// Factor by which the energy error over a fixed time falls when the step size is halved: `2^order`.
 fn shrinkage(flow: impl Fn(f64, usize) -> [f64; 4]) -> f64 {
     let target = correlated();
     let energy = |[a, b, c, d]: [f64; 4]| {
@@ -145,7 +144,7 @@ fn without_a_half_kick_or_with_euler_it_is_not() {
     assert!(halved < 3.0 && euler < 3.0, "{halved} {euler}");
 }
 
-/// On the standard Gaussian a step is a matrix.
+/// On the standard Gaussian a step is a linear map.
 #[test]
 fn a_step_on_a_gaussian_is_the_known_linear_map() {
     let eps = 0.7;

@@ -1,9 +1,9 @@
-//! Steps from exact draws give exact draws.
+//! One-step invariance: chains that start at exact draws remain exact draws.
 //!
-//! 20,000 chains start at independent draws of the target and take five steps together. In the coordinates of
-//! the noise behind the draws, the means of powers and products, each squeezed into `(-1, 1)` so that no
-//! single chain decides, change by zero in expectation. Alarm at 5 standard errors: below 6e-7 for each of
-//! about 170 statistics, hence about 1e-4 in all, at fixed seeds.
+//! 20,000 chains start at independent draws of the target and take five steps. The statistics are means of powers and
+//! products of the standard normal noise behind the draws, each squeezed into `(-1, 1)` so that no single chain dominates;
+//! their changes have expectation zero. Alarm at 5 standard errors: below 6e-7 for each of about 170 statistics, hence
+//! about 1e-4 in all, at fixed seeds.
 
 use mcsa::{Address, Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{
@@ -22,7 +22,7 @@ fn alarm<P: Exact, K: Kernel<P>>(kernel: &K, target: &P) -> f64 {
     alarm_if_told(kernel, target, target)
 }
 
-/// The same with draws of one target and steps for another.
+/// As `alarm`, with draws of one target and steps for another.
 fn alarm_if_told<P: Exact, Q: Gradient, K: Kernel<Q>>(kernel: &K, target: &P, told: &Q) -> f64 {
     let before = target.draws(CHAINS, Seed::new(11));
     let mut state = kernel.init(told, before.clone()).unwrap();
@@ -51,7 +51,7 @@ fn alarm_if_told<P: Exact, Q: Gradient, K: Kernel<Q>>(kernel: &K, target: &P, to
     sums.iter().zip(&squares).map(error).fold(0.0, f64::max)
 }
 
-/// Whether the kernel keeps all three targets.
+/// Asserts that the kernel leaves all three targets invariant.
 fn keeps<K: Kernel<Banana> + Kernel<Funnel> + Kernel<mcsa_models::Gaussian>>(kernel: &K) {
     let alarms = [alarm(kernel, &Banana), alarm(kernel, &Funnel), alarm(kernel, &correlated())];
     assert!(alarms.iter().all(|&alarm| alarm < 5.0 && alarm > 0.0), "{alarms:?}");
@@ -86,7 +86,7 @@ fn elliptical_slices_keep_the_target_whatever_their_prior() {
     keeps(&Elliptical::with(prior, 1).unwrap());
 }
 
-/// A target as a kernel would see it that forgets a factor of the density.
+/// A target with a missing or repeated factor of the density.
 struct Mistaken(fn(&[f64]) -> f64);
 
 impl LogDensity for Mistaken {
@@ -105,7 +105,7 @@ impl Gradient for Mistaken {
     }
 }
 
-/// A random walk without a test, and slices of the posterior where those of the likelihood are meant.
+/// The twins: a random walk without an acceptance test, and slices of the posterior instead of the likelihood.
 #[test]
 fn a_forgotten_test_and_a_prior_counted_twice_are_caught() {
     let without_test = alarm_if_told(&Rwm::new(0.8).unwrap(), &Banana, &Mistaken(|_| 0.0));
@@ -115,8 +115,8 @@ fn a_forgotten_test_and_a_prior_counted_twice_are_caught() {
     assert!(without_test > 10.0 && prior_twice > 10.0, "{without_test} {prior_twice}");
 }
 
-/// Choosing among the states of a trajectory that always starts at the chain passes this test: at three
-/// steps and 20,000 chains its alarm is below 4 on each target. The law of one orbit sees that flaw exactly.
+/// The flaw `AlwaysForward` passes this test: at three steps and 20,000 chains its alarm is below 4 on each target. The
+/// test of one orbit detects that flaw exactly.
 #[test]
 fn careless_twins_do_not() {
     let twin = |flaw| Careless { leapfrog: leapfrog(0.7, 2), steps: 1, flaw };

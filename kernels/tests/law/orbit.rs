@@ -1,9 +1,8 @@
-//! The law of one orbit, exactly.
+//! Exact invariance along one leapfrog orbit.
 //!
-//! With the momentum given, all chance of a Hamiltonian kernel is discrete, and its chain moves along one
-//! orbit of the leapfrog: states `s_k`, of weight `exp(-H_k)`. Run along every branch of its decisions from
-//! every state, with either sign of the momentum, the production code must carry as much weight into `s_0`
-//! as `s_0` has. No false alarms.
+//! With the momentum given, the randomness of a Hamiltonian kernel is discrete, and its chain moves along one orbit of the
+//! leapfrog: states `s_k`, of weight `exp(-H_k)`. The production code is run along every branch of its decisions from every
+//! state, with either sign of the momentum; the weight carried into `s_0` must equal the weight of `s_0`. No false alarms.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +42,7 @@ pub(crate) fn orbit<P: Gradient>(target: &P, leapfrog: &Leapfrog, reach: i32, z:
     states
 }
 
-/// Where a transition leads from a state, and how probably: the production code along every branch.
+/// Transition probabilities from a state: the production code along every branch.
 pub(crate) fn row(
     states: &Orbit,
     from: i32,
@@ -76,7 +75,7 @@ pub(crate) fn imbalance(
     (inflow - 1.0).abs()
 }
 
-/// A kernel's step with given momentum, as a function of place and momentum.
+/// A kernel's step as a function of position and momentum.
 pub(crate) fn moved<'a, P: Gradient, K: Kernel<P, State = GradientEnsemble>>(
     kernel: &'a K,
     target: &'a P,
@@ -94,7 +93,7 @@ pub(crate) fn leapfrog(eps: f64, dim: usize) -> Leapfrog {
     Leapfrog::new(eps, Mass::diagonal([0.7, 1.9][..dim].to_vec()).unwrap()).unwrap()
 }
 
-/// Places and momenta from which orbits are followed.
+/// Positions and momenta at which orbits start.
 pub(crate) const STARTS: [([f64; 2], [f64; 2]); 3] =
     [([0.4, -0.8], [0.9, 0.3]), ([-1.3, 0.5], [0.2, -2.0]), ([0.1, 0.1], [-1.5, 1.0])];
 

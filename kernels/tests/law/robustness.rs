@@ -1,4 +1,4 @@
-//! What kernels do with bad numbers, foreign states and each other's company.
+//! Kernels under faulty densities, foreign states and batches of chains.
 
 use faer::Mat;
 use mcsa::{Cloud, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
@@ -10,7 +10,7 @@ fn hmc(eps: f64, steps: usize, selection: Selection) -> Hmc {
     Hmc::with(Leapfrog::new(eps, Mass::unit()).unwrap(), steps, selection).unwrap()
 }
 
-/// Hands every kernel to a check that is generic in the kernel.
+/// Runs a check that is generic in the kernel on every kernel.
 macro_rules! each_kernel {
     ($check:expr) => {
         $check("Rwm", &Rwm::with(0.7, vec![1.0, 2.0]).unwrap());

@@ -1,9 +1,9 @@
-//! Targets with exact draws, and targets with an edge.
+//! Targets with exact draws, and targets with a discontinuity.
 
 use faer::Mat;
 use mcsa::{Gradient, LogDensity, Seed};
 
-/// A bent Gaussian: `z_1 ~ N(0, 1)`, `z_2 ~ N(z_1^2 / 2, 1)`.
+/// Banana: `z_1 ~ N(0, 1)`, `z_2 ~ N(z_1^2 / 2, 1)`.
 pub(crate) struct Banana;
 
 impl LogDensity for Banana {
@@ -24,7 +24,7 @@ impl Gradient for Banana {
     }
 }
 
-/// A narrowing Gaussian: `v ~ N(0, 1)`, `x ~ N(0, e^v)`.
+/// Funnel: `v ~ N(0, 1)`, `x ~ N(0, e^v)`.
 pub(crate) struct Funnel;
 
 impl LogDensity for Funnel {
@@ -45,12 +45,12 @@ impl Gradient for Funnel {
     }
 }
 
-/// What a target with exact draws is made of: `z` as a function of standard noise, and back.
+/// Target with exact draws: `z` as a function of standard normal noise, and its inverse.
 pub(crate) trait Exact: Gradient {
     fn colour(&self, noise: [f64; 2]) -> [f64; 2];
     fn whiten(&self, z: &[f64]) -> [f64; 2];
 
-    /// Independent exact draws, a column each.
+    /// Independent exact draws, one per column.
     fn draws(&self, columns: usize, seed: Seed) -> Mat<f64> {
         let mut stream = seed.stream(0, 0);
         let points: Vec<_> = (0..columns).map(|_| self.colour([stream.normal(), stream.normal()])).collect();
@@ -91,8 +91,8 @@ impl Exact for mcsa_models::Gaussian {
     }
 }
 
-/// A standard Gaussian in the plane, but beyond `edge` in the first coordinate the log density is `beyond`;
-/// so is the gradient there, unless `beyond` is `-inf`, which only cuts the density off.
+/// A standard Gaussian in the plane with log density `beyond` where the first coordinate is above `edge`. There the first
+/// entry of the gradient equals `beyond` too, unless `beyond` is `-inf`.
 pub(crate) struct Edge {
     pub(crate) edge: f64,
     pub(crate) beyond: f64,
@@ -117,8 +117,8 @@ impl Gradient for Edge {
     }
 }
 
-/// A standard Gaussian on the line, lowered by `depth` near `place`; the gradient ignores that, which a
-/// leapfrog may.
+/// A standard Gaussian on the line, its log density lowered by `depth` near `place`. The gradient ignores this, which keeps
+/// the leapfrog reversible and volume-preserving.
 pub(crate) struct Pit {
     pub(crate) place: f64,
     pub(crate) half_width: f64,

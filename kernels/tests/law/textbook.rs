@@ -1,4 +1,4 @@
-//! Single steps against the textbook, number by number, from the same draws.
+//! Single steps equal the textbook formulas, number by number, with the same draws.
 
 use std::f64::consts::TAU;
 
@@ -9,12 +9,12 @@ use crate::targets::Banana;
 
 const CHAINS: u64 = 50;
 
-/// Where chain `j` stands.
+/// Position of chain `j`.
 fn place(j: u64) -> [f64; 2] {
     [0.12 * j as f64 - 3.0, 0.1 * j as f64 - 1.0]
 }
 
-/// What the production code makes of that chain: its new place, and the step's record.
+/// A step of the production code: the new position of the chain, and the step's metrics.
 fn step<K: Kernel<Banana>>(kernel: &K, j: u64) -> ([f64; 2], K::Info) {
     let z = place(j);
     let mut state = kernel.init(&Banana, faer::Mat::from_fn(2, 1, |i, _| z[i])).unwrap();
@@ -48,7 +48,7 @@ fn rwm_is_the_textbook() {
     assert!(moves > 10 && moves < CHAINS - 5, "{moves}");
 }
 
-/// Murray, Adams & MacKay 2010, Fig. 2, with a likelihood evaluated apart from the prior.
+/// Murray, Adams & MacKay 2010, Fig. 2, with a likelihood evaluated separately from the prior.
 #[test]
 fn elliptical_is_the_textbook() {
     let (mean, factor) = ([0.5, -0.3], [[1.5, 0.0], [0.6, 2.0]]);
@@ -87,7 +87,7 @@ fn elliptical_is_the_textbook() {
     assert!(evaluations > CHAINS + 20, "{evaluations}");
 }
 
-/// The Langevin proposal and its ratio: the energy difference nowhere appears.
+/// The Langevin proposal and its acceptance ratio, without the energy difference.
 #[test]
 fn mala_is_the_textbook() {
     let (eps, masses) = (0.9, [0.7, 1.9]);

@@ -1,4 +1,4 @@
-//! The no-U-turn kernel against its definition on the states of an orbit, which has no recursion on points.
+//! No-U-turn kernel against its definition on the states of an orbit, without recursion on points.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::targets::{Banana, Edge, Funnel, Pit, correlated};
 
 type Law = BTreeMap<i32, f64>;
 
-/// The definition, in indices of states: which stretches of an orbit turn, and where the chain may go.
+/// The definition in indices of states: U-turns of stretches of an orbit, and the distribution of the next state.
 struct Definition<'a> {
     states: &'a Orbit,
     leapfrog: &'a Leapfrog,
@@ -19,13 +19,13 @@ struct Definition<'a> {
     twist: Twist,
 }
 
-/// What is different from the definition.
+/// Deviation from the definition.
 #[derive(Clone, Copy, PartialEq)]
 enum Twist {
     Nothing,
-    /// The sub-trees of a new half are not looked at.
+    /// Sub-trees of a new half are not checked.
     OnlyTheWhole,
-    /// An energy counts as divergent against the start, as in Stan, not between the states of a tree.
+    /// A divergence is an energy error against the start, as in Stan, not between the states of a tree.
     AgainstTheStart,
 }
 
@@ -35,7 +35,7 @@ impl Definition<'_> {
         (0..dim).map(|i| (from..=to).map(|k| self.states[&k].p[i]).sum()).collect()
     }
 
-    /// Whether the momenta at `a` and `b` still point along the sum of those in `from..=to`.
+    /// True if the momenta at `a` and `b` still point along the sum of those in `from..=to`.
     fn apart(&self, a: i32, b: i32, from: i32, to: i32) -> bool {
         let sum = self.sum(from, to);
         let along = |k: i32| {
@@ -84,8 +84,8 @@ impl Definition<'_> {
         (from..=to).map(|k| self.weight(k)).sum()
     }
 
-    /// Adds `probability` times the law of where the chain ends, given that its tree is `from..=to` and its
-    /// law there `law`.
+    /// Adds `probability` times the distribution of the final state, given that the tree is `from..=to` and the drawn state
+    /// has distribution `law`.
     fn grow(
         &self,
         start: i32,
@@ -157,7 +157,7 @@ fn difference<P: Gradient>(
 }
 
 proptest! {
-    /// From anywhere, so that each of the checks across halves decides now and then.
+    /// From random starts, so that each of the checks across halves is decisive in some cases.
     #[test]
     fn nuts_is_what_its_definition_says_from_anywhere(
         z in [-1.5..1.5f64, -1.5..1.5f64],
@@ -184,8 +184,7 @@ fn imbalance<P: Gradient>(target: &P, eps: f64, twist: Twist) -> f64 {
 
 const EDGE: Edge = Edge { edge: 0.6, beyond: f64::NEG_INFINITY };
 
-/// A pit about as deep as the threshold: some states of an orbit see an energy error of 1000 and others do
-/// not.
+/// A pit about as deep as the divergence threshold: some states of an orbit see an energy error of 1000 and others do not.
 const PIT: Pit = Pit { place: 0.9, half_width: 0.2, depth: 1000.0 };
 
 #[test]
@@ -200,7 +199,7 @@ fn nuts_is_what_its_definition_says() {
     }
 }
 
-/// Looking at the new half only as a whole is another kernel, and not an invariant one.
+/// A U-turn check of the new half as a whole only gives a different kernel, which is not invariant.
 #[test]
 fn without_a_look_inside_the_new_half_weight_is_lost() {
     assert!(strangeness(&Banana, 0.8, 3, Twist::OnlyTheWhole) > 1e-3);

@@ -1,10 +1,10 @@
-//! Hamiltonian kernels with a mistake, which the laws must catch.
+//! Twins: Hamiltonian kernels with a flaw, which the tests must detect.
 
 use faer::Mat;
 use mcsa::{Cloud, Columns, Error, Gradient, Guide, Kernel, Stream};
 use mcsa_kernels::{GradientEnsemble, Leapfrog};
 
-/// What is wrong with a twin.
+/// Flaw of a twin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Flaw {
     /// Moves to the end of the trajectory without a test.
@@ -17,7 +17,7 @@ pub(crate) enum Flaw {
     AlwaysForward,
 }
 
-/// End-point HMC, chain by chain, in plain words; right if it has no flaw.
+/// End-point HMC, chain by chain, in plain code; correct if it has no flaw.
 pub(crate) struct Careless {
     pub(crate) leapfrog: Leapfrog,
     pub(crate) steps: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Careless {
 }
 
 impl Careless {
-    /// Chain 0, with this momentum.
+    /// Transition of chain 0 with this momentum.
     pub(crate) fn transition<P: Gradient>(
         &self,
         target: &P,

@@ -1,4 +1,4 @@
-//! The warm-up: what it learns, and that it can be cut in two.
+//! Warm-up: learnt step sizes and masses, and equality of one warm-up and two parts of it.
 
 use faer::Mat;
 use mcsa::{Cloud, Kernel, Seed};
@@ -69,7 +69,7 @@ fn a_warm_up_in_parts_equals_one_in_one_part() {
     assert_eq!((once, &whole), (twice, &restored));
 }
 
-/// As the published experiments tune HMC: the step size alone, the mass as it was.
+/// HMC tuned as in the published experiments: step size alone, mass unchanged.
 #[test]
 fn a_kernel_keeps_its_mass_where_none_is_learnt() {
     let (target, guide) = (scaled(), &mut Unguided { dim: 3 });
