@@ -69,7 +69,8 @@ pub trait BlockFamily: Send + Sync {
         work: &mut [f64],
     );
 
-    /// `gradient += sum_k weights[k] * d/dlambda log q_lambda(z_k | x_{rows[k]})`, added in the order of `k`.
+    /// Weighted sum of scores, `gradient += sum_k weights[k] * d/dlambda log q_lambda(z_k | x_{rows[k]})`, added in the order of
+    /// `k`.
     ///
     /// # Panics
     /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).

@@ -13,7 +13,7 @@ const AHEAD: usize = 2;
 /// 64-bit words of a block.
 const WORDS: usize = 8;
 
-/// "expand 32-byte k".
+/// Constants of ChaCha: the bytes of "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 /// One 64-bit word from each of the blocks computed in parallel.

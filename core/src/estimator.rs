@@ -16,7 +16,7 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// Metrics of a step.
     type Info: Record + Default + Send;
 
-    /// Length of the parameter vector: lambda, followed by any parameters that are learned together with lambda.
+    /// Length of the parameter vector: lambda, and any parameters that are learned together with lambda.
     fn num_params(&self, target: &P, family: &F) -> usize;
 
     /// Checks that `params` has the right length, is finite, and lies where target and family are defined.

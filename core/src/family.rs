@@ -88,14 +88,14 @@ pub trait Family: Send + Sync {
         false
     }
 
-    /// `log q_lambda(z)`.
+    /// Log density of one point, `log q_lambda(z)`.
     fn log_prob(&self, params: &[f64], z: &[f64], work: &mut [f64]) -> f64 {
         let mut log_q = [0.0];
         self.log_probs(params, columns::one(z), &mut log_q, work);
         log_q[0]
     }
 
-    /// `gradient += weight * d/dlambda log q_lambda(z)`.
+    /// Weighted score of one point, `gradient += weight * d/dlambda log q_lambda(z)`.
     fn add_score(&self, params: &[f64], z: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
         self.add_scores(params, columns::one(z), &[weight], gradient, work);
     }

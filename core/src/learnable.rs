@@ -99,9 +99,9 @@ pub trait LearnableBlocks: Learnable {
 /// Target made of a learnable model at a fixed theta.
 #[derive(Debug)]
 pub struct Given<'a, M: ?Sized> {
-    /// The model.
+    /// The learnable model.
     pub model: &'a M,
-    /// Its parameters.
+    /// The fixed parameters theta.
     pub theta: &'a [f64],
 }
 

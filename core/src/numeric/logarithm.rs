@@ -19,7 +19,7 @@ const SERIES: [f64; 8] = [
 const ROOT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_BITS: u64 = 0x3ff0_0000_0000_0000;
 const MANTISSA_BITS: u64 = 0x000f_ffff_ffff_ffff;
-/// `2^52`: or-ed with an integer below 2^52 it is that integer plus 2^52.
+/// `2^52`. The bitwise or of its bits and an integer `n < 2^52` is the double `2^52 + n`.
 pub(crate) const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 /// `x = 2^k (1 + f)` for positive, finite, normal `x`.
@@ -32,7 +32,7 @@ pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     (k, l.sub(l.float(mantissa), l.num(1.0)))
 }
 
-/// `k ln 2 + ln(1 + f) + correction`, smallest parts first.
+/// `k ln 2 + ln(1 + f) + correction`, with the smallest terms added first.
 #[inline(always)]
 pub(crate) fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::F {
     let s = l.div(f, l.add(l.num(2.0), f));
@@ -52,7 +52,7 @@ fn restore<L: Lanes>(l: L, x: L::F, y: L::F) -> L::F {
     l.choose(l.less(x, l.num(0.0)), l.num(f64::NAN), y)
 }
 
-/// `x` with subnormals lifted into the normal range, and the exponent to subtract for it.
+/// `x`, scaled into the normal range if subnormal, and the exponent of the scale, to be subtracted from the result's.
 #[inline(always)]
 pub(crate) fn lift<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     let subnormal = l.less(x, l.num(f64::MIN_POSITIVE));

@@ -179,7 +179,7 @@ impl ExpectationPropagation {
 struct State {
     mean: Vec<f64>,
     covariance: Mat<f64>,
-    /// Log determinant of the covariance over that of the prior's.
+    /// Log determinant of the covariance minus that of the prior covariance.
     log_det: f64,
     /// The covariance times the row of the last projection.
     column: Vec<f64>,
