@@ -11,8 +11,8 @@ use crate::{IntoSchedule, Schedule};
 /// ```text
 /// lambda <- lambda + gamma_t g
 /// ```
-/// The convergence theory of stochastic approximation is about this rule. The length of a step is proportional to that of the direction, so a rate that suits
-/// one scaling of lambda may be far too large or too small for another.
+/// The convergence theory of stochastic approximation is about this rule. The length of a step is proportional to that of the
+/// direction, so a rate that suits one scaling of lambda may be far too large or too small for another.
 ///
 /// ```
 /// use mcsa::Optimizer;
