@@ -1,4 +1,4 @@
-//! Elementary functions and reductions, per slice, at the lengths a lane and a likelihood have.
+//! Benchmarks of elementary functions and reductions, per slice, at typical lengths of a point and of a likelihood.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcsa::numeric;

@@ -1,4 +1,4 @@
-//! Nanoseconds per element of every elementary function on every backend, and the ratio to the scalar `std` form.
+//! Benchmark table: nanoseconds per element of every elementary function on every backend, and the ratio to the scalar `std` form.
 //!
 //! `cargo bench -p mcsa --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the time
 //! to refill them is included on both sides.

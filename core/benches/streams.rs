@@ -1,4 +1,5 @@
-//! Random numbers: long runs of one lane, and the steps of few and of many lanes, which each begin at an address of their own.
+//! Benchmarks of random streams: long runs of one lane, and steps of few and of many lanes, each of which begins at its own
+//! address.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcsa::{Seed, Stream};

@@ -1,7 +1,7 @@
-//! Numbers on file, bit for bit.
+//! Serialisation of floats as hexadecimal bit patterns, for checkpoints that restore every bit.
 //!
-//! Decimal text of a double may come back as its neighbour, and JSON has no infinities. Here a float
-//! is its bit pattern: sixteen hexadecimal digits, a vector being one string of them.
+//! A double written as decimal text may be read back as a neighbouring double, and JSON has no infinities. Here a float is
+//! written as the sixteen hexadecimal digits of its bits, and a vector as one string of such digits.
 //!
 //! ```
 //! #[derive(serde::Serialize, serde::Deserialize)]
@@ -49,7 +49,7 @@ pub mod scalar {
     /// Writes sixteen hexadecimal digits.
     ///
     /// # Errors
-    /// Those of the serialiser.
+    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         encode([*value].into_iter()).serialize(serializer)
     }
@@ -57,7 +57,7 @@ pub mod scalar {
     /// Reads sixteen hexadecimal digits.
     ///
     /// # Errors
-    /// If the text is anything else.
+    /// If the text is not sixteen hexadecimal digits.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         match decode::<D::Error>(&String::deserialize(deserializer)?)?[..] {
             [value] => Ok(value),
@@ -73,7 +73,7 @@ pub mod vector {
     /// Writes one string of hexadecimal digits.
     ///
     /// # Errors
-    /// Those of the serialiser.
+    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         encode(values.iter().copied()).serialize(serializer)
     }
@@ -81,7 +81,7 @@ pub mod vector {
     /// Reads one string of hexadecimal digits.
     ///
     /// # Errors
-    /// If the text is anything else.
+    /// If the text is not a string of hexadecimal digits, sixteen for each float.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
         decode(&String::deserialize(deserializer)?)
     }
@@ -99,10 +99,10 @@ pub mod matrix {
         values: String,
     }
 
-    /// Writes the shape and the columns one after the other.
+    /// Writes the shape, then the entries column by column.
     ///
     /// # Errors
-    /// Those of the serialiser.
+    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(matrix: &Mat<f64>, serializer: S) -> Result<S::Ok, S::Error> {
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         let mut values = String::with_capacity(16 * rows * columns);
@@ -112,10 +112,10 @@ pub mod matrix {
         Stored { rows, columns, values }.serialize(serializer)
     }
 
-    /// Reads the shape and the columns.
+    /// Reads the shape and the entries, column by column.
     ///
     /// # Errors
-    /// If the values do not fill the shape.
+    /// If the text is malformed, or the number of values is not `rows x columns`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mat<f64>, D::Error> {
         let stored = Stored::deserialize(deserializer)?;
         let values: Vec<f64> = decode(&stored.values)?;

@@ -1,13 +1,14 @@
-//! What fits latent points of single data.
+//! Variational families for models with one latent point per datum, `q_lambda(z_i | x_i)`.
 
 use faer::{MatMut, MatRef};
 
 use crate::{BlockGuide, Error, Stream, all_finite, same_length};
 
-/// A map from lambda to a guide per datum, `q_lambda(z_i | x_i)`: what [`Family`](crate::Family) is to one target, for
-/// [`Blocks`](crate::Blocks).
+/// A variational family with one distribution per datum, `q_lambda(z_i | x_i)`: the counterpart of [`Family`](crate::Family) for a
+/// target of independent blocks, [`Blocks`](crate::Blocks).
 ///
-/// Whether data share lambda (an amortised family) or have a part of it each is the family's matter; its documentation says.
+/// An implementation may share lambda among the data (an amortised family) or give each datum its own part of lambda; its
+/// documentation says which.
 pub trait BlockFamily: Send + Sync {
     /// The number of data.
     fn num_blocks(&self) -> usize;
@@ -18,31 +19,33 @@ pub trait BlockFamily: Send + Sync {
     /// The length of lambda.
     fn num_params(&self) -> usize;
 
-    /// Numbers of lent memory that any method needs for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
     }
 
-    /// Refuses a lambda of the wrong length, one with a NaN or an infinity, or one the family cannot represent.
+    /// Checks that `params` has the right length, is finite, and lies where the family is defined.
     ///
     /// # Errors
-    /// Says which and where.
+    /// If it does not; the error names the length, or the entry and its value.
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)
     }
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
 
-    /// `log q_lambda(z_k | x_i)` of each column, where `i` is the entry of `rows` beside it.
+    /// `log q_lambda(z_k | x_i)` of each column `k`, with the datum `i = rows[k]`, written to `log_q`.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
     fn log_blocks(
         &self,
         params: &[f64],
@@ -52,10 +55,10 @@ pub trait BlockFamily: Send + Sync {
         work: &mut [f64],
     );
 
-    /// Draws each column from the guide of the row beside it, with the lane beside it, and says its log density.
+    /// Draws column `k` of `z` from `q_lambda(. | x_i)`, `i = rows[k]`, with lane `k`, and writes its log density to `log_q`.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
     fn sample_blocks_into(
         &self,
         params: &[f64],
@@ -66,10 +69,11 @@ pub trait BlockFamily: Send + Sync {
         work: &mut [f64],
     );
 
-    /// `gradient += sum_k weights[k] * d/dlambda log q_lambda(z_k | x_{rows[k]})`, added in the order of `k`.
+    /// Weighted sum of scores, `gradient += sum_k weights[k] * d/dlambda log q_lambda(z_k | x_{rows[k]})`, added in the order of
+    /// `k`.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
     fn add_block_scores(
         &self,
         params: &[f64],
@@ -81,7 +85,7 @@ pub trait BlockFamily: Send + Sync {
     );
 }
 
-/// A block family held at one lambda.
+/// The guide of a block family at a fixed lambda.
 pub struct BlocksAt<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
@@ -89,10 +93,10 @@ pub struct BlocksAt<'a, F: ?Sized> {
 }
 
 impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
-    /// `family` at `params`, with memory for batches of `columns`.
+    /// The guide of `family` at `params`, with the memory `work` for batches of `columns` columns.
     ///
     /// # Errors
-    /// If the family refuses the params, or `work` is shorter than `family.work_len(columns)`.
+    /// If the params fail [`BlockFamily::check`], or `work` is shorter than `family.work_len(columns)`.
     pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
         family.check(params)?;
         let needed = family.work_len(columns);
@@ -102,10 +106,10 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
         Ok(Self { family, params, work })
     }
 
-    /// As [`BlockFamily::add_block_scores`], at the lambda held.
+    /// [`BlockFamily::add_block_scores`] at the lambda of this guide.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](BlockFamily::num_blocks).
     pub fn add_block_scores(
         &mut self,
         rows: &[usize],

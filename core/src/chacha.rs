@@ -1,33 +1,33 @@
-//! The generator of one lane, and the first blocks of many lanes at once.
+//! ChaCha8 random number generator of one lane, and vectorised generation of the first blocks of many lanes.
 
 use crate::Address;
 use crate::numeric::{Backend, Kernel, Register};
 
-/// Blocks that are made side by side, at most: the 32-bit numbers in a register of AVX-512.
+/// Largest number of blocks computed in parallel: the 32-bit numbers in a register of AVX-512.
 const SIDE: usize = 16;
 
-/// Blocks of each lane that are made side by side with those of other lanes: 16 draws, all that a step of a chain in a
-/// dozen dimensions needs.
+/// Blocks of each lane that are computed together with those of other lanes: 16 draws, enough for a step of a chain in a
+/// dozen dimensions.
 const AHEAD: usize = 2;
 
 /// 64-bit words of a block.
 const WORDS: usize = 8;
 
-/// "expand 32-byte k".
+/// Constants of ChaCha: the bytes of "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// A 64-bit word of each block.
+/// One 64-bit word from each of the blocks computed in parallel.
 type Row = [u64; SIDE];
 
-/// ChaCha8 at an address, one 64-bit word after the other.
+/// ChaCha8 generator that starts at an address and yields 64-bit words in order.
 pub(crate) struct Generator {
     key: [u32; 8],
     nonce: u64,
-    /// The block after those that are made.
+    /// Index of the next block to compute.
     block: u64,
-    /// The last blocks made, by words, as they come.
+    /// The blocks computed last, one row per word.
     made: [Row; WORDS],
-    /// The word that comes next, and the end of those made.
+    /// Index of the next word to return, and the number of computed words.
     next: usize,
     end: usize,
 }
@@ -53,7 +53,7 @@ impl Generator {
         word
     }
 
-    /// Makes as many blocks as cost no more than one.
+    /// Computes the next blocks, as many as fit into one vector register and so cost as much as one.
     #[inline(never)]
     fn go_on(&mut self) {
         let places = std::array::from_fn(|i| self.block + i as u64);
@@ -65,10 +65,10 @@ impl Generator {
     }
 }
 
-/// Lanes whose first blocks are made together.
+/// Number of lanes whose first blocks are computed together.
 const TOGETHER: usize = SIDE / AHEAD;
 
-/// Moves each generator to the address beside it. Several of one key make their first blocks together.
+/// Moves each generator to its paired address. Consecutive generators with equal keys compute their first blocks together.
 pub(crate) fn go_to_all<'g>(moves: impl Iterator<Item = (&'g mut Generator, Address)>) {
     let mut waiting: [Option<&mut Generator>; TOGETHER] = [const { None }; TOGETHER];
     let (mut count, mut key) = (0, [0; 8]);
@@ -85,7 +85,7 @@ pub(crate) fn go_to_all<'g>(moves: impl Iterator<Item = (&'g mut Generator, Addr
     go_together(&mut waiting[..count]);
 }
 
-/// Makes the first blocks of those that wait, unless there is one alone.
+/// Computes the first blocks of the waiting generators, if there are at least two.
 fn go_together(waiting: &mut [Option<&mut Generator>]) {
     let [Some(first), Some(_), ..] = waiting else { return };
     let (key, mut places, mut nonces) = (first.key, [0; SIDE], [0; SIDE]);
@@ -105,8 +105,9 @@ fn go_together(waiting: &mut [Option<&mut Generator>]) {
     }
 }
 
-/// The eight rounds of ChaCha8 (Bernstein 2008) under one key, of blocks that each have a nonce and a place: of the first `count`, and
-/// of more if they cost nothing. The number of all that were made.
+/// The eight rounds of ChaCha8 (Bernstein 2008) under one key, for blocks that each have a nonce and a place in the counter.
+///
+/// Running it computes the first `count` blocks, rounded up to whole registers, and returns the number of blocks computed.
 struct Rounds<'a> {
     key: &'a [u32; 8],
     places: &'a Row,
@@ -115,7 +116,8 @@ struct Rounds<'a> {
     out: &'a mut [Row; WORDS],
 }
 
-/// Registers of 64-bit words for one of 32-bit words: two, or one if it holds a single number.
+/// Number of registers of 64-bit words that hold as many numbers as one register of 32-bit words: two, or one if a register holds
+/// a single number.
 const fn words_step<L: Register>() -> usize {
     L::U32_LANES / L::U64_LANES
 }
@@ -203,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any company, keys mixed, read to within and beyond the words made ahead, and moved again.
+        /// For any set of lanes with mixed keys, read up to and beyond the words computed ahead, and moved twice.
         #[test]
         fn lanes_together_have_the_bits_of_each_alone(
             keys in proptest::collection::vec((0..3_u32, any::<u64>(), 0..(1_u64 << 36)), 0..40),
@@ -225,7 +227,7 @@ mod tests {
         }
     }
 
-    /// However many blocks a backend makes at a time, and whatever it has no room for.
+    /// For every backend and several numbers of blocks, including numbers that do not fill a register.
     #[test]
     fn backends_make_the_same_blocks() {
         let key = [5; 8];

@@ -1,8 +1,8 @@
-//! A batch of points: a column-major matrix, a point per column.
+//! Batches of points: column-major matrices with one point per column.
 
 use faer::{MatMut, MatRef};
 
-/// The points of a batch, as slices.
+/// Read access to the columns of a batch as slices.
 ///
 /// ```
 /// use faer::mat;
@@ -18,7 +18,7 @@ pub trait Columns<'a> {
     fn column(&self, j: usize) -> &'a [f64];
 }
 
-/// The points of a batch, as slices that can be written.
+/// Write access to the columns of a batch as slices.
 pub trait ColumnsMut {
     /// Column `j` as a mutable slice.
     ///
@@ -45,7 +45,7 @@ impl ColumnsMut for MatMut<'_, f64> {
 
 use faer::reborrow::ReborrowMut;
 
-/// `len / dim` points stored one after the other, as a batch; for `dim` 0, no point.
+/// Batch of `columns` points of dimension `dim`, stored one after the other in `points`.
 ///
 /// # Panics
 /// If `points` does not hold `dim * columns` numbers.
@@ -53,7 +53,7 @@ pub fn batch(points: &[f64], dim: usize, columns: usize) -> MatRef<'_, f64> {
     MatRef::from_column_major_slice(points, dim, columns)
 }
 
-/// As [`batch`], to be written.
+/// Mutable batch of `columns` points of dimension `dim`, stored one after the other in `points`.
 ///
 /// # Panics
 /// If `points` does not hold `dim * columns` numbers.
@@ -61,12 +61,12 @@ pub fn batch_mut(points: &mut [f64], dim: usize, columns: usize) -> MatMut<'_, f
     MatMut::from_column_major_slice_mut(points, dim, columns)
 }
 
-/// One point as a batch of one.
+/// Batch with the single column `point`.
 pub fn one(point: &[f64]) -> MatRef<'_, f64> {
     batch(point, point.len(), 1)
 }
 
-/// Splits the first `len` numbers off lent memory.
+/// Splits the first `len` numbers off the lent memory `work`, which keeps the rest.
 ///
 /// ```
 /// let mut memory = [0.0; 5];
@@ -76,7 +76,7 @@ pub fn one(point: &[f64]) -> MatRef<'_, f64> {
 /// ```
 ///
 /// # Panics
-/// If fewer than `len` numbers are left: the lender ignored `work_len`.
+/// If `work` has fewer than `len` numbers, because the caller lent less than `work_len`.
 #[inline]
 pub fn borrow<'a>(work: &mut &'a mut [f64], len: usize) -> &'a mut [f64] {
     let (head, tail) = std::mem::take(work).split_at_mut(len);

@@ -1,6 +1,6 @@
-//! Names of configurations, by which a checkpoint is told from that of another fit.
+//! Type names and checksums, by which a checkpoint is recognised as that of the present configuration and data.
 
-/// The name of a type without the modules it lives in, such as `ScoreClimb<Imh>`.
+/// Name of a type without module paths, such as `ScoreClimb<Imh>`.
 ///
 /// ```
 /// assert_eq!(mcsa::type_name::<Option<mcsa::Seed>>(), "Option<Seed>");
@@ -21,7 +21,7 @@ pub fn type_name<T: ?Sized>() -> String {
     name
 }
 
-/// A checksum of bytes, the same on every machine: FNV-1a of 64 bits. It tells texts and data apart that differ by accident.
+/// FNV-1a checksum of 64 bits, equal on every machine. It detects accidental differences of texts and data, not intended ones.
 pub fn checksum(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes
         .into_iter()
@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(type_name::<()>(), "()");
     }
 
-    /// The values published with the function.
+    /// The test values published with FNV-1a.
     #[test]
     fn checksums_are_those_of_the_definition() {
         assert_eq!(checksum([]), 0xcbf2_9ce4_8422_2325);

@@ -1,4 +1,4 @@
-//! Work, counted in evaluations.
+//! Counters of evaluations of a target or a family.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,9 +9,9 @@ use crate::{
     Curvature, Error, Family, Gradient, LogDensity, Named, Pushforward, Reparameterised, Separable, Stream,
 };
 
-/// A target or a family that counts what is asked of it, one per point.
+/// Wrapper of a target or a family that counts its evaluations, one per point.
 ///
-/// Costs of estimators are compared in evaluations, never in seconds alone. Counting changes no value.
+/// Costs of estimators are compared in evaluations, never in seconds alone. Counting changes no computed value.
 ///
 /// ```
 /// use mcsa::{Counted, LogDensity};
@@ -36,27 +36,27 @@ pub struct Counted<T> {
     slope: AtomicU64,
 }
 
-/// How often each verb was asked for, in points.
+/// Numbers of evaluations, by kind; a batch of `n` points counts `n`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Evaluations of the target's log density alone.
     pub log_density: u64,
-    /// Evaluations of its gradient, which bring the log density along.
+    /// Evaluations of the target's gradient, each of which includes the log density.
     pub gradient: u64,
-    /// Products of its Hessian with a vector.
+    /// Products of the target's Hessian with a vector.
     pub hessian_vector: u64,
     /// Evaluations of the family's log density.
     pub log_prob: u64,
-    /// Draws from the family, or of its noise.
+    /// Draws from the family or, for reparameterised families, of its noise.
     pub sample: u64,
-    /// Scores, pullbacks.
+    /// Scores of the family, and pullbacks of gradients through its reparameterisation.
     pub score: u64,
-    /// Slopes `d/dz log q` of the family.
+    /// Gradients `d/dz log q` of the family's log density in z.
     pub slope: u64,
 }
 
 impl<T> Counted<T> {
-    /// Starts counting at zero.
+    /// Wraps `inner`, with all counts zero.
     pub fn new(inner: T) -> Self {
         Self {
             inner,
@@ -70,7 +70,7 @@ impl<T> Counted<T> {
         }
     }
 
-    /// What has been counted since the start or the last [`reset`](Self::reset).
+    /// The counts since construction or the last [`reset`](Self::reset).
     pub fn counts(&self) -> Counts {
         Counts {
             log_density: self.log_density.load(Relaxed),
@@ -83,7 +83,7 @@ impl<T> Counted<T> {
         }
     }
 
-    /// Starts again at zero.
+    /// Sets all counts to zero.
     pub fn reset(&mut self) {
         for count in [
             &mut self.log_density,
@@ -98,8 +98,10 @@ impl<T> Counted<T> {
         }
     }
 
-    /// Runs `look`, and forgets what was counted meanwhile: for checks and measurements whose cost is not that of a method. Evaluations
-    /// that other threads ask for meanwhile are forgotten too.
+    /// Runs `look` and restores the counts from before it.
+    ///
+    /// For checks and measurements whose cost should not be attributed to a method. Evaluations by other threads during the call
+    /// are not counted either.
     ///
     /// ```
     /// use mcsa::{Counted, LogDensity};
@@ -126,7 +128,7 @@ impl<T> Counted<T> {
         seen
     }
 
-    /// What is being counted.
+    /// The wrapped target or family.
     pub fn inner(&self) -> &T {
         &self.inner
     }
@@ -177,7 +179,7 @@ impl<P: Curvature> Curvature for Counted<P> {
     }
 }
 
-/// Terms of single data are not counted: only whole densities are.
+/// Evaluations of single likelihood terms are not counted, only those of the whole density.
 impl<P: Separable> Separable for Counted<P> {
     fn num_data(&self) -> usize {
         self.inner.num_data()
@@ -284,7 +286,7 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
     }
 }
 
-/// A draw is counted with its noise; its log density is free, as it is for a family.
+/// A draw is counted when its noise is drawn. Its log density is not counted, as in [`Family::sample_into`].
 impl<F: Pushforward> Pushforward for Counted<F> {
     fn config(&self) -> String {
         self.inner.config()

@@ -1,33 +1,34 @@
-//! Chains and what is remembered of them.
+//! Ensembles of parallel chains: positions and cached log densities of the target.
 
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, LogDensity, all_finite, bits, columns::Columns, same_length};
 
-/// `N` chains: a point each, and the log density of the target there.
+/// `N` parallel chains: the position of each, and the log density of the target at it.
 ///
-/// The density of the target may be cached because the target stays; that of the guide may not,
-/// because lambda moves between steps. So an ensemble holds no `log_q`.
+/// The target's log density may be cached because the target does not change during a fit. The guide's log density may not be
+/// cached, because lambda moves between steps; so an ensemble holds no `log_q`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ensemble {
-    /// A chain per column.
+    /// The positions, one chain per column.
     #[serde(with = "bits::matrix")]
     pub positions: Mat<f64>,
-    /// The target's log density at each chain.
+    /// The target's log density at the position of each chain.
     #[serde(with = "bits::vector")]
     pub log_p: Vec<f64>,
 }
 
-/// How far a remembered density may be from one found again, relative to its size.
+/// Largest difference allowed between a cached and a recomputed log density, relative to the larger of the two or to 1.
 const SAME_DENSITY: f64 = 1e-9;
 
 impl Ensemble {
-    /// Chains at `positions`, their densities evaluated once.
+    /// Chains at the columns of `positions`, with one evaluation of the target per chain.
+    ///
+    /// A log density of `-inf` or NaN at a starting point is no error: any proposal with a finite log density is then accepted.
     ///
     /// # Errors
-    /// If the points have the wrong dimension or are not finite. A density of `-inf` or NaN at the
-    /// start is kept: any proposal with a density is then accepted.
+    /// If the points have the wrong dimension or are not finite.
     pub fn new<P: LogDensity + ?Sized>(target: &P, positions: Mat<f64>) -> Result<Self, Error> {
         same_length("a starting point", target.dim(), positions.nrows())?;
         for j in 0..positions.ncols() {
@@ -39,10 +40,10 @@ impl Ensemble {
         Ok(Self { positions, log_p })
     }
 
-    /// Whether these are so many chains of this dimension, as a checkpoint should hold.
+    /// Checks the shape of an ensemble read from a checkpoint: `chains` chains of dimension `dim`, with finite positions.
     ///
     /// # Errors
-    /// If not, or if a position is not finite.
+    /// If the number of chains or the dimension differs, or a position is not finite.
     pub fn check(&self, dim: usize, chains: usize) -> Result<(), Error> {
         same_length("chains", chains, self.positions.ncols())?;
         same_length("densities of chains", chains, self.log_p.len())?;
@@ -50,12 +51,13 @@ impl Ensemble {
         (0..chains).try_for_each(|j| all_finite("a chain", self.positions.as_ref().column(j)))
     }
 
-    /// Whether the densities remembered are those of `target`, by one evaluation per chain.
+    /// Checks the cached log densities against `target`, with one evaluation per chain.
     ///
-    /// They may differ by `1e-9` of their size, since machines with other vector units add in another order.
+    /// Differences up to `1e-9` of the size of the log density (or of 1, if that is larger) are allowed, since machines with other
+    /// vector units add in another order.
     ///
     /// # Errors
-    /// If they differ by more, or one is finite and the other not: the target has other data or parameters.
+    /// If a cached value differs by more, or one value is finite and the other not: the target has other data or parameters.
     pub fn verify<P: LogDensity + ?Sized>(&self, target: &P) -> Result<(), Error> {
         let mut log_p = vec![0.0; self.len()];
         let mut work = vec![0.0; target.work_len(self.len())];
@@ -80,12 +82,12 @@ impl Ensemble {
         self.log_p.len()
     }
 
-    /// Whether there is no chain.
+    /// Whether the ensemble has no chain.
     pub fn is_empty(&self) -> bool {
         self.log_p.is_empty()
     }
 
-    /// Moves every chain to that of `other`, without allocating.
+    /// Copies positions and log densities of `other`, without allocating.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -95,7 +97,7 @@ impl Ensemble {
         self.positions.as_mut().copy_from(other.positions.as_ref());
     }
 
-    /// Moves chain `j` to a point whose density is known.
+    /// Moves chain `j` to the point `z`, whose log density `log_p` the caller knows.
     ///
     /// # Panics
     /// If there is no chain `j`, or the point has another dimension.

@@ -1,11 +1,11 @@
-//! What can go wrong at a door, and where.
+//! Errors of argument checks, and helper functions that check arguments.
 
 use std::fmt;
 
-/// A refused input: which one, what it was, what was expected.
+/// An invalid argument: its name, the value found and the value expected.
 ///
 /// Errors arise where values enter (constructors, [`At::new`](crate::At::new), the first step of a fit,
-/// a file being read); inside hot loops there are only numbers.
+/// a file being read). Inner loops do not check and return plain numbers.
 ///
 /// ```
 /// use mcsa::Error;
@@ -21,50 +21,50 @@ pub enum Error {
         name: &'static str,
         /// The value found.
         value: f64,
-        /// What would have been accepted.
+        /// The values that are accepted.
         expected: &'static str,
     },
     /// A slice or a matrix side of the wrong length.
     Length {
-        /// What was measured.
+        /// The slice or matrix side.
         what: &'static str,
-        /// The length asked for.
+        /// The length required.
         expected: usize,
         /// The length found.
         found: usize,
     },
     /// A NaN or an infinity among values that must be finite.
     NotFinite {
-        /// What holds the value.
+        /// The vector or matrix that holds the value.
         what: &'static str,
-        /// Its position there.
+        /// The index of the value in it.
         index: usize,
         /// The value found.
         value: f64,
     },
     /// A matrix that should be positive definite and is not.
     NotPositiveDefinite {
-        /// Which matrix.
+        /// The matrix.
         what: &'static str,
         /// The pivot at which the factorisation stopped.
         pivot: usize,
     },
-    /// A scripted stream was asked for something that has no finite list of outcomes, or the script
-    /// did not replay.
+    /// A failed enumeration by a [`Script`](crate::Script): the code drew from a continuous distribution, did not replay its
+    /// decisions, or had more branches than the limit.
     Script {
-        /// What happened.
+        /// The cause.
         reason: &'static str,
     },
     /// A value that cannot be used, explained in words.
     Invalid {
-        /// The explanation, which says what to do.
+        /// The explanation, with a remedy.
         reason: String,
     },
     /// An error with the place where it happened.
     Within {
-        /// The place.
+        /// The place, such as the name of a type or a file.
         place: String,
-        /// What happened there.
+        /// The error that happened there.
         source: Box<Error>,
     },
 }
@@ -75,12 +75,12 @@ impl Error {
         Self::Parameter { name, value, expected }
     }
 
-    /// A value that cannot be used; `reason` says why and what to do.
+    /// A value that cannot be used; `reason` gives the cause and a remedy.
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid { reason: reason.into() }
     }
 
-    /// The same error, with the place where it happened in front.
+    /// This error with the name of a place in front of its message.
     #[must_use]
     pub fn within(self, place: impl Into<String>) -> Self {
         Self::Within { place: place.into(), source: Box::new(self) }
@@ -111,7 +111,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A number in at most 24 characters: with an exponent where it would need a row of zeros.
+/// Number written in at most 24 characters: with an exponent if its size is below 1e-5 or from 1e16 on.
 struct Short(f64);
 
 impl fmt::Display for Short {
@@ -138,11 +138,10 @@ pub fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// Numbers that one buffer of a step may hold: 1 GiB.
+/// Largest length of one buffer of a step, in numbers of 8 bytes: 1 GiB.
 const BUFFER: usize = 1 << 27;
 
-/// `Ok` if `count` columns of `each` numbers take at most 1 GiB, the largest buffer that a step may ask for; else an error that
-/// names the largest count that would.
+/// `Ok` if `count` columns of `each` numbers take at most 1 GiB, the largest buffer that a step may allocate.
 ///
 /// ```
 /// use mcsa::fits_in_memory;
@@ -152,7 +151,7 @@ const BUFFER: usize = 1 << 27;
 /// ```
 ///
 /// # Errors
-/// If they take more.
+/// If the columns take more than 1 GiB; the message names the largest count that does not.
 pub fn fits_in_memory(what: &'static str, count: usize, each: usize) -> Result<(), Error> {
     let most = BUFFER / each.max(1);
     if count <= most {

@@ -1,33 +1,34 @@
-//! What averages scores.
+//! Gradient estimators: stochastic estimates of the expected score `E_p[d/dlambda log q_lambda(z)]`.
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Ensemble, Error, Record, Stream};
 
-/// A rule that estimates the direction in which `KL(p || q_lambda)` falls:
-/// `E_p[d/dlambda log q_lambda(z)]`, up to the bias its state carries.
+/// Gradient estimator: an estimate of `E_p[d/dlambda log q_lambda(z)]`, the direction of steepest descent of `KL(p || q_lambda)`.
 ///
-/// The loop addresses the streams: before step `t` (counted from 1) lane `j` stands at `(j, t)`,
-/// and at [`init`](Self::init) at `(j, 0)`. So an estimator holds no generator, and a step can be replayed alone.
+/// The estimate may be biased, for example by chains that have not yet reached `p`.
+///
+/// The caller addresses the random streams: before step `t` (counted from 1) it moves lane `j` to address `(j, t)`, and before
+/// [`init`](Self::init) to `(j, 0)`. So an estimator holds no random number generator, and a single step can be replayed alone.
 pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
-    /// Chains and whatever else moves; goes to the checkpoint.
+    /// Chains and every other quantity that changes from step to step; a checkpoint stores it.
     type State: Serialize + DeserializeOwned + Send;
-    /// What a step tells.
+    /// Metrics of a step.
     type Info: Record + Default + Send;
 
-    /// The length of the vector that moves: lambda, and whatever is learned with it.
+    /// Length of the parameter vector: lambda, and any parameters that are learned together with lambda.
     fn num_params(&self, target: &P, family: &F) -> usize;
 
-    /// Refuses a vector of the wrong length, one with a NaN or an infinity, or one that target or family cannot represent.
+    /// Checks that `params` has the right length, is finite, and lies where target and family are defined.
     ///
     /// # Errors
-    /// Says which and where.
+    /// If it does not; the error names the length, or the entry and its value.
     fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>;
 
-    /// The number of streams it draws from.
+    /// Number of random streams that a step draws from.
     fn lanes(&self) -> usize;
 
-    /// Numbers of lent memory that a step needs.
+    /// Length of the slice `work` that a step needs.
     fn work_len(&self, target: &P, family: &F) -> usize;
 
     /// The state before the first step.
@@ -42,45 +43,50 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
         lanes: &mut [Stream],
     ) -> Result<Self::State, Error>;
 
-    /// Whether a state, as read from a checkpoint, belongs to this target, family and configuration.
+    /// Checks that a state read from a checkpoint is valid for this target, family and configuration.
     ///
     /// # Errors
-    /// If it does not: the message names what differs.
+    /// If it is not; the message names the difference.
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error>;
 
-    /// Whether what a state remembers of the target is true of this one. Asked once of a state that was read from a file, at the cost
-    /// of an evaluation per chain; nothing to ask if densities are found again in every step.
+    /// Checks the log densities cached in a state against this target.
+    ///
+    /// Called once for a state that was read from a file; costs one evaluation per chain. An estimator that computes all densities
+    /// anew in every step keeps the default, which checks nothing.
     ///
     /// # Errors
-    /// If it is not: the state belongs to another target, or to other data.
+    /// If a cached value differs: the state belongs to another target, or to other data.
     fn verify(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
         let _ = (target, family, state);
         Ok(())
     }
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
 
-    /// The configuration of the family in words, kept in checkpoints beside that of the estimator: `family.config()`, where the
-    /// family has one.
+    /// Text of the family's configuration, stored in checkpoints beside that of the estimator: `family.config()`, if the family has
+    /// that method; by default the name of the family's type.
     fn family_config(&self, family: &F) -> String {
         let _ = family;
         crate::type_name::<F>()
     }
 
-    /// The chains in a state, if the rule has any that move together: whoever watches a fit sees from them which chain stays.
+    /// The chains in a state, if the estimator moves an ensemble of chains. Observers of a fit detect from them chains that do not
+    /// move.
     fn chains<'s>(&self, state: &'s Self::State) -> Option<&'s Ensemble> {
         let _ = state;
         None
     }
 
-    /// Moves the state by one step and writes the direction; what stood there is overwritten.
+    /// Advances the state by one step and overwrites `direction` with the estimate of the ascent direction.
     ///
     /// # Errors
-    /// If the params are refused by the family.
+    /// If the family refuses the params.
     #[expect(
         clippy::too_many_arguments,
         reason = "config, target, family, lambda, state, chance, result, memory: none is part of another"

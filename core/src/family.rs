@@ -1,52 +1,57 @@
-//! What fits: maps from lambda to a distribution.
+//! Variational families `q_lambda`: densities, draws, scores, and reparameterisations.
 
 use faer::{MatMut, MatRef};
 
 use crate::{Error, Stream, all_finite, columns, same_length};
 
-/// A map `lambda -> q_lambda`; lambda is one flat slice of unconstrained numbers, `params`.
+/// Variational family: the map from lambda to the distribution `q_lambda`. Lambda is one flat slice of unconstrained numbers,
+/// `params`.
 ///
-/// Estimators are weighted sums of scores, so the third verb accumulates them. The single-point
-/// forms are the batched forms on one column: a column has the same bits alone and in company.
+/// Estimators are weighted sums of scores, so [`add_scores`](Family::add_scores) adds a weighted sum to its result. The
+/// single-point methods call the batched ones with one column, so the result of a point is bit-identical whatever the batch.
 ///
-/// Every slice of params must have passed [`check`](Family::check); [`At`](crate::At) and the loop see to it.
+/// Every slice `params` must have passed [`check`](Family::check) before any other method is called with it;
+/// [`At`](crate::At) and the loop of a fit make sure of that.
 pub trait Family: Send + Sync {
     /// The dimension of a point.
     fn dim(&self) -> usize;
 
-    /// The length of lambda. The type's documentation says how it is packed.
+    /// The length of lambda. The documentation of each family describes the order of its entries.
     fn num_params(&self) -> usize;
 
-    /// Numbers of lent memory that any method needs for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
     }
 
-    /// Refuses a lambda of the wrong length, one with a NaN or an infinity, or one the family
-    /// cannot represent.
+    /// Checks that `params` has the right length, is finite, and lies where the family is defined.
     ///
     /// # Errors
-    /// Says which and where.
+    /// If it does not; the error names the length, or the entry and its value.
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)
     }
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
 
-    /// `log q_lambda` of each column of `z`.
+    /// `log q_lambda` of each column of `z`, written to `log_q`.
     ///
     /// # Panics
     /// If the shapes differ.
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]);
 
-    /// Draws every column of `z`, and says its log density, which is free here. With `c` columns
-    /// and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l`, in that order.
+    /// Draws every column of `z` from `q_lambda` and writes the log densities of the draws, which cost nothing extra here, to
+    /// `log_q`.
+    ///
+    /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l`, in that order.
     ///
     /// # Panics
     /// If the shapes differ, or the lanes do not divide the columns.
@@ -59,8 +64,9 @@ pub trait Family: Send + Sync {
         work: &mut [f64],
     );
 
-    /// `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, added in the order of `j`. Where `log q_lambda` is
-    /// `-inf` there is no score, and what is added may not be finite.
+    /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, added in the order of `j`.
+    ///
+    /// Where `log q_lambda` is `-inf` the score does not exist, and the result may not be finite.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -73,44 +79,47 @@ pub trait Family: Send + Sync {
         work: &mut [f64],
     );
 
-    /// Replaces `z` by its mirror image in the centre of `q_lambda`, `2 m - z`, which is as likely and, if `z` is a draw,
-    /// a draw. False where the family knows no such symmetry; then `z` stays.
+    /// Replaces `z` by its antithetic point `2 m - z`, its mirror image in the centre `m` of `q_lambda`, and returns true.
+    ///
+    /// The mirror image has the same density as `z`; that of a draw is again a draw from `q_lambda`. A family without this symmetry
+    /// returns false and leaves `z` unchanged.
     fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
         let _ = (params, z);
         false
     }
 
-    /// `log q_lambda(z)`.
+    /// Log density of one point, `log q_lambda(z)`.
     fn log_prob(&self, params: &[f64], z: &[f64], work: &mut [f64]) -> f64 {
         let mut log_q = [0.0];
         self.log_probs(params, columns::one(z), &mut log_q, work);
         log_q[0]
     }
 
-    /// `gradient += weight * d/dlambda log q_lambda(z)`.
+    /// Weighted score of one point, `gradient += weight * d/dlambda log q_lambda(z)`.
     fn add_score(&self, params: &[f64], z: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
         self.add_scores(params, columns::one(z), &[weight], gradient, work);
     }
 }
 
-/// A family whose draws are a differentiable function of lambda and of noise that does not depend on it:
-/// `z = t(lambda, eps)`.
+/// Reparameterised family: draws are `z = t(lambda, eps)`, differentiable in lambda, with noise `eps` that does not depend on
+/// lambda.
 pub trait Reparameterised: Family {
     /// The dimension of the noise.
     fn noise_dim(&self) -> usize {
         self.dim()
     }
 
-    /// Draws every column of `noise`; lanes as in [`Family::sample_into`]. `-eps` must be as likely as `eps`.
+    /// Draws every column of `noise`, with lanes as in [`Family::sample_into`]. The distribution of the noise must be symmetric:
+    /// `-eps` has the same density as `eps`.
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>);
 
-    /// Writes `z_j = t(lambda, eps_j)`.
+    /// Transforms noise into points, `z_j = t(lambda, eps_j)`.
     ///
     /// # Panics
     /// If the shapes differ.
     fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]);
 
-    /// `gradient += sum_j (d t(lambda, eps_j) / d lambda)^T cotangents_j`, added in the order of `j`.
+    /// Pathwise gradient, `gradient += sum_j (d t(lambda, eps_j) / d lambda)^T cotangents_j`, added in the order of `j`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -123,7 +132,7 @@ pub trait Reparameterised: Family {
         work: &mut [f64],
     );
 
-    /// `slopes_j += weight * d/dz log q_lambda(z_j)` for each column.
+    /// Gradient in z, `slopes_j += weight * d/dz log q_lambda(z_j)` for each column `j`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -136,10 +145,10 @@ pub trait Reparameterised: Family {
         work: &mut [f64],
     );
 
-    /// The entropy `-E_q[log q_lambda]`, with memory for a batch of one.
+    /// The entropy `-E_q[log q_lambda]`; `work` as for a batch of one column.
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64;
 
-    /// `gradient += weight * d/dlambda entropy(lambda)`, with memory for a batch of one.
+    /// Gradient of the entropy, `gradient += weight * d/dlambda entropy(lambda)`; `work` as for a batch of one column.
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]);
 }
 

@@ -1,21 +1,22 @@
-//! All that a kernel may know of `q_lambda`.
+//! Proposal distributions: a family at a fixed lambda, as the kernels see it.
 
 use faer::{MatMut, MatRef};
 
 use crate::{Error, Family, Stream, same_length};
 
-/// A distribution to propose from: evaluate it, draw from it, and nothing more.
+/// Proposal distribution: draws, and log densities at any point.
 ///
-/// A kernel meets a family only as `dyn Guide`; virtual calls happen once per batch.
+/// Kernels see a family only as `dyn Guide`, usually an [`At`]. Virtual calls happen once per batch.
 pub trait Guide {
-    /// The dimension of its points.
+    /// The dimension of a point.
     fn dim(&self) -> usize;
 
-    /// Log density of each column of `z`.
+    /// Log density of each column of `z`, written to `log_q`.
     fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]);
 
-    /// Draws every column of `z` and says its log density. With `c` columns and `l` lanes, lane `j`
-    /// draws columns `j c/l .. (j+1) c/l`, in that order.
+    /// Draws every column of `z` and writes the log densities of the draws to `log_q`.
+    ///
+    /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l`, in that order.
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
 }
 
@@ -33,24 +34,26 @@ impl<G: Guide + ?Sized> Guide for &mut G {
     }
 }
 
-/// What an estimator may put around the guide of each step, such as a defensive mixture. `()` leaves it as it is.
+/// Wrapper of the proposal distribution of each step, such as a defensive mixture. The guard `()` changes nothing.
 ///
-/// The kernel then proposes from the guarded guide, while scores are still those of the family: what is fitted does
-/// not change.
+/// The kernel proposes from the guarded guide, while the scores remain those of the family: the family that is fitted to the target
+/// does not change.
 pub trait Guard: Send + Sync {
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
 
-    /// Numbers of lent memory for batches of so many columns.
+    /// Length of the slice `work` that a guard needs for batches of `columns` columns.
     fn work_len(&self, columns: usize) -> usize;
 
-    /// Hands `run` the guarded guide.
+    /// Calls `run` with the guarded guide.
     ///
     /// # Errors
-    /// If guard and guide do not fit each other; then `run` is not called.
+    /// If guard and guide are incompatible, for example of different dimensions; then `run` is not called.
     fn guarded(
         &self,
         guide: &mut dyn Guide,
@@ -81,15 +84,15 @@ impl Guard for () {
     }
 }
 
-/// A guide per block: an amortised `q_lambda(z_i | x_i)`, asked about many data at once.
+/// Proposal distributions of blocks, `q_lambda(z_i | x_i)`, evaluated for many data in one batch.
 pub trait BlockGuide {
     /// The dimension of a block.
     fn block_dim(&self) -> usize;
 
-    /// Log density of each column under the guide of the row beside it.
+    /// Log density of each column `k` under the guide of block `rows[k]`, written to `log_q`.
     fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]);
 
-    /// Draws each column from the guide of the row beside it, with the lane beside it, and says its log density.
+    /// Draws column `k` of `z` from the guide of block `rows[k]`, with lane `k`, and writes its log density to `log_q`.
     fn sample_blocks_into(
         &mut self,
         rows: &[usize],
@@ -99,9 +102,9 @@ pub trait BlockGuide {
     );
 }
 
-/// A family held at one lambda.
+/// The guide of a family at a fixed lambda.
 ///
-/// Borrows the params, so that a guide older than the step that moved them cannot exist.
+/// It borrows the params, so they cannot move while the guide exists.
 pub struct At<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
@@ -109,10 +112,10 @@ pub struct At<'a, F: ?Sized> {
 }
 
 impl<'a, F: Family + ?Sized> At<'a, F> {
-    /// `family` at `params`, with memory for batches of `columns`.
+    /// The guide of `family` at `params`, with the memory `work` for batches of `columns` columns.
     ///
     /// # Errors
-    /// If the family refuses the params, or `work` is shorter than `family.work_len(columns)`.
+    /// If the params fail [`Family::check`], or `work` is shorter than `family.work_len(columns)`.
     pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
         family.check(params)?;
         let needed = family.work_len(columns);
@@ -122,7 +125,7 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
         Ok(Self { family, params, work })
     }
 
-    /// `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, as [`Family::add_scores`].
+    /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, as [`Family::add_scores`].
     ///
     /// # Panics
     /// If the shapes differ.
@@ -130,12 +133,12 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
         self.family.add_scores(self.params, z, weights, gradient, self.work);
     }
 
-    /// Mirrors a point in the centre of `q_lambda`, as [`Family::reflect`].
+    /// Replaces `z` by its mirror image in the centre of `q_lambda`, as [`Family::reflect`].
     pub fn reflect(&self, z: &mut [f64]) -> bool {
         self.family.reflect(self.params, z)
     }
 
-    /// Gives the lent memory back.
+    /// Returns the lent memory.
     pub fn into_work(self) -> &'a mut [f64] {
         self.work
     }

@@ -1,20 +1,21 @@
-//! What moves points and leaves the target invariant.
+//! Markov transition kernels that leave the target invariant, and the weighted points of a step.
 
 use faer::{Mat, MatRef};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Ensemble, Error, Guide, LogDensity, Record, Stream};
 
-/// The points a kernel's state offers for averaging.
+/// The weighted points of a step: the points at which scores are averaged, kept in the state of a kernel.
 pub trait Cloud {
-    /// The chains: where they are, each distributed as the chain's law, and the target's density there.
+    /// The chains: the position of each, an unweighted state of its Markov chain, and the target's log density there.
     fn chains(&self) -> &Ensemble;
 
-    /// The chains, to be placed elsewhere by a kernel that composes this one. What else the state remembers
-    /// of the old places, such as gradients, must be forgotten here.
+    /// Mutable access to the chains, for a kernel that is composed of several and moves the chains from one to the next.
+    ///
+    /// The implementation must discard every other quantity cached at the old positions, such as gradients.
     fn chains_mut(&mut self) -> &mut Ensemble;
 
-    /// Every point the last step offers: visited states, or candidates.
+    /// The points of the last step: visited states, or candidates. By default the positions of the chains.
     fn points(&self) -> MatRef<'_, f64> {
         self.chains().positions.as_ref()
     }
@@ -25,7 +26,7 @@ pub trait Cloud {
     }
 }
 
-/// A kernel that remembers nothing but its chains has them for its state.
+/// The cloud of a kernel whose state is the chains alone: their positions with equal weights.
 impl Cloud for Ensemble {
     fn chains(&self) -> &Ensemble {
         self
@@ -36,62 +37,67 @@ impl Cloud for Ensemble {
     }
 }
 
-/// A Markov transition that leaves the target invariant, for `N` chains in lock step.
+/// Markov transition kernel that leaves the target invariant, for `N` chains that step together.
 ///
-/// Lane `j` drives chain `j`. Every discrete decision goes through [`Stream::accept`] or
-/// [`Stream::choose`], so that [`enumerate`](crate::enumerate) can compute the transition matrix.
-/// The bound on `P` says what the kernel needs: `LogDensity` for `Imh`, `Gradient` for `Hmc`.
+/// Chain `j` draws from lane `j`. Every discrete decision goes through a method of [`Stream`] such as [`Stream::accept`] or
+/// [`Stream::choose`], so that [`enumerate`](crate::enumerate) can compute the exact transition matrix of a finite problem.
+/// The bound on `P` is what the kernel needs of the target: `LogDensity` for `Imh`, `Gradient` for `Hmc`.
 pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
-    /// Chains, cached densities, adaptation: whatever moves.
+    /// Chains, cached log densities, adaptation: every quantity that changes from step to step.
     type State: Cloud + Clone + Serialize + DeserializeOwned + Send;
-    /// What a step tells.
+    /// Metrics of a step.
     type Info: Record + Default + Send;
 
-    /// The widest batch of a step, for so many chains: asked of the guide, or offered as a cloud.
+    /// Largest number of columns in a batch of a step with `chains` chains, be it evaluated by the guide or offered as a cloud.
     fn columns(&self, chains: usize) -> usize;
 
-    /// Numbers of lent memory that a step needs, for so many chains.
+    /// Length of the slice `work` that a step with `chains` chains needs.
     fn work_len(&self, target: &P, chains: usize) -> usize;
 
-    /// Chains that start at the columns of `positions`.
+    /// The state of chains that start at the columns of `positions`.
     ///
     /// # Errors
-    /// If the points do not fit the target, are not finite, or the configuration is impossible.
+    /// If the points have another dimension than the target or are not finite, or the configuration is impossible.
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Self::State, Error>;
 
-    /// Chains that start at the columns of `positions`, and whatever else the state holds drawn from its stationary law
-    /// given them; chain `j` draws from lane `j`.
+    /// The state of chains that start at the columns of `positions`, with auxiliary variables drawn from their stationary
+    /// distribution given these positions; chain `j` draws from lane `j`.
     ///
-    /// A kernel on an extended space overrides this: pseudo-marginal Metropolis-Hastings keeps an unbiased estimate `p(z) w`
-    /// beside the point, and given `z` the noise `w` has the size-biased law `w g(w) dw`, not the law `g` of a fresh estimate.
-    /// For every kernel without such variables it is [`init`](Self::init) and draws nothing.
+    /// Kernels on an extended space override this method. For example, pseudo-marginal Metropolis-Hastings keeps an unbiased
+    /// estimate `p(z) w` beside the point, and given `z` the noise `w` has the size-biased distribution `w g(w) dw`, not the
+    /// distribution `g` of a fresh estimate. The default, for kernels without auxiliary variables, is [`init`](Self::init) and
+    /// draws nothing.
     ///
     /// # Errors
-    /// As [`init`](Self::init).
+    /// If [`init`](Self::init) fails.
     fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
         let _ = lanes;
         self.init(target, positions)
     }
 
-    /// Whether a state, as read from a checkpoint, belongs to this target and configuration.
+    /// Checks that a state read from a checkpoint is valid for this target, configuration and number of chains.
     ///
     /// # Errors
-    /// If it does not: the message names what differs.
+    /// If it is not; the message names the difference.
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
         state.chains().check(target.dim(), chains)
     }
 
-    /// Whether what a state remembers of the target is true of this one. Asked once of a state that was read from a file, at the cost
-    /// of an evaluation per chain. A kernel whose remembered densities are random estimates says `Ok(())`.
+    /// Checks the log densities cached in a state against this target.
+    ///
+    /// Called once for a state that was read from a file; costs one evaluation per chain. A kernel whose cached densities are
+    /// random estimates returns `Ok(())`.
     ///
     /// # Errors
-    /// If it is not: the state belongs to another target, or to other data.
+    /// If a cached value differs: the state belongs to another target, or to other data.
     fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
         state.chains().verify(target)
     }
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
@@ -99,7 +105,7 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// One transition of every chain.
     ///
     /// # Panics
-    /// If lanes and chains differ in number, or `work` is shorter than [`work_len`](Self::work_len).
+    /// If the numbers of lanes and chains differ, or `work` is shorter than [`work_len`](Self::work_len).
     fn step(
         &self,
         target: &P,

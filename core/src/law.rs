@@ -1,5 +1,7 @@
-//! Verdicts of conformance suites: a law of a target or a family holds with a stated [`Power`], or fails with a [`Failure`] that names
-//! the place and the numbers. The suites of `models` and `families` return these types; a suite of your own may too.
+//! Verdicts of conformance suites, which test laws: mathematical properties of a target or a family.
+//!
+//! A law holds, with a stated [`Power`], or it fails with a [`Failure`] that names the place and the numbers. The suites of
+//! `models` and `families` return these types; a suite of your own may do so too.
 //!
 //! ```
 //! use mcsa::law::{Verdict, near};
@@ -14,24 +16,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Error;
 
-/// The verdict of a law on a case.
+/// Result of testing one law on one case.
 pub type Verdict = Result<(), Failure>;
 
-/// A law that does not hold: which, where, and the numbers.
+/// Violation of a law: the law, the place, the value demanded and the value found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// The law's name, that of the function.
+    /// The name of the law, equal to the name of the function that tests it.
     pub law: &'static str,
-    /// Where it broke: the param, the column, the point.
+    /// The place of the violation: the param, the column, the point.
     pub place: String,
-    /// What the law demands.
+    /// The value that the law demands.
     pub expected: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
 }
 
 impl Failure {
-    /// Of a law, a place and the numbers.
+    /// A failure from its four parts.
     pub fn new(
         law: &'static str,
         place: impl Into<String>,
@@ -51,7 +53,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// `Ok` if the two numbers are within `tolerance`; NaN never is.
+/// `Ok` if `found` and `expected` differ by at most `tolerance`. A NaN in either is a failure.
 pub fn near(
     law: &'static str,
     place: impl FnOnce() -> String,
@@ -65,7 +67,9 @@ pub fn near(
     Err(Failure::new(law, place(), format!("{expected:e} +- {tolerance:.1e}"), format!("{found:e}")))
 }
 
-/// `Ok` if the two slices have the same bits, and no NaN: two calls may well read the same stale memory. `place` names an index.
+/// `Ok` if the two slices are bit-identical and hold no NaN; `place` names the place of an index.
+///
+/// NaN is a failure even where both slices have it, because two calls may both return the NaN of memory that neither has written.
 pub fn same_bits(
     law: &'static str,
     place: impl Fn(usize) -> String,
@@ -82,14 +86,15 @@ pub fn same_bits(
     }
 }
 
-/// Half the width of the interval in which a statistical law accepts an estimate, in standard errors: false alarm 5.8e-7.
+/// Half the width, in standard errors, of the interval in which a statistical law accepts an estimate: false-alarm probability
+/// 5.8e-7.
 pub const ACCEPTED: f64 = 5.0;
 
-/// Distance, in standard errors, of an error that a statistical law finds with probability 0.9: `ACCEPTED` plus the 0.9 quantile of the
-/// standard normal.
+/// Size, in standard errors, of an error that a statistical law detects with probability 0.9: `ACCEPTED` plus the 0.9 quantile of
+/// the standard normal.
 pub const DETECTED: f64 = ACCEPTED + 1.281_551_565_544_6;
 
-/// Power of a law that holds: an error of this size would have been found with this probability.
+/// Statistical power of a law that holds: the size of an error that the test detects with a given probability.
 ///
 /// ```
 /// let power = mcsa::law::Power::new("draws_have_their_scale", "scale of draws", 0.01, "200000 draws");
@@ -98,15 +103,15 @@ pub const DETECTED: f64 = ACCEPTED + 1.281_551_565_544_6;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Power {
-    /// The law's name, that of the function.
+    /// The name of the law, equal to the name of the function that tests it.
     pub law: &'static str,
     /// The quantity that the law measures.
     pub quantity: &'static str,
-    /// The size of error that is found with the probability below; infinite if the law can find none.
+    /// The size of an error that is detected with `probability`; infinite if the test can detect no error.
     pub size: f64,
-    /// The probability with which an error of this size is found.
+    /// The probability with which an error of `size` is detected.
     pub probability: f64,
-    /// The effort spent, in words.
+    /// The effort of the test as text, such as the number of draws.
     pub effort: String,
 }
 
@@ -129,9 +134,9 @@ impl fmt::Display for Power {
     }
 }
 
-/// The result of a law that holds: nothing, or its power.
+/// Result types of a law that holds: `()`, or an optional [`Power`].
 pub trait Held {
-    /// The power, where the law states one.
+    /// The power, if the law states one.
     fn power(self) -> Option<Power>;
 }
 
@@ -147,7 +152,7 @@ impl Held for Option<Power> {
     }
 }
 
-/// Laws that a case leaves out, each with a reason.
+/// Laws that are not tested on a case, each with a reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftOut(Vec<(&'static str, &'static str)>);
 
@@ -155,7 +160,7 @@ impl LeftOut {
     /// Leaves out `law`, which must be one of `laws`, because of `reason`.
     ///
     /// # Errors
-    /// If there is no such law (the message lists all), or the reason is empty.
+    /// If `law` is not one of `laws` (the message lists all), or the reason is empty.
     pub fn add(&mut self, laws: &[&'static str], law: &str, reason: &'static str) -> Result<(), Error> {
         let Some(&law) = laws.iter().find(|&&known| known == law) else {
             let message = format!("no law is called {law:?}; the laws are {}", laws.join(", "));
@@ -168,31 +173,33 @@ impl LeftOut {
         Ok(())
     }
 
-    /// The reason for which `law` is left out.
+    /// The reason for leaving out `law`, or `None` if it is not left out.
     #[must_use]
     pub fn reason(&self, law: &str) -> Option<&'static str> {
         self.0.iter().find(|(name, _)| *name == law).map(|&(_, reason)| reason)
     }
 }
 
-/// Report of a suite that passes: laws that hold, with their powers, and laws left out, with their reasons. `Display` writes the powers
-/// and the reasons, one a line.
+/// Report of a suite that passes: laws that hold, with their powers, and laws left out, with their reasons.
+///
+/// `Display` writes the powers and the reasons, one per line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Names of the laws that hold.
     pub held: Vec<&'static str>,
-    /// Powers of those laws that state one.
+    /// Powers of the laws that state one.
     pub powers: Vec<Power>,
     /// Names of the laws that were left out, and the reasons.
     pub left_out: Vec<(&'static str, &'static str)>,
 }
 
 impl Report {
-    /// Runs one law and notes what it says, unless the case leaves it out. A panic in the code under examination (an index beyond lent
-    /// memory, say) is a failure of this law.
+    /// Tests one law and records the result, unless the case leaves it out.
+    ///
+    /// A panic in the code under examination (an index beyond lent memory, say) is a failure of this law.
     ///
     /// # Errors
-    /// The failure of the law.
+    /// If the law does not hold, or the code panics.
     pub fn run<T: Held>(
         &mut self,
         left_out: &LeftOut,
@@ -218,10 +225,10 @@ impl fmt::Display for Report {
     }
 }
 
-/// Runs code of others; if it panics, returns the message.
+/// Result of `code`, with a panic turned into an error.
 ///
 /// # Errors
-/// With the panic's message.
+/// If `code` panics; the error is the panic's message.
 pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -229,11 +236,11 @@ pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// `Ok` if lent memory of the claimed length is enough for `code`, which is lent as much as it is told.
+/// `Ok` if `code` runs without panic on lent memory of the `claimed` length.
 ///
 /// # Errors
-/// With `place`, the length claimed and one that is enough; or with the panic's message, if no length up to 64 times the claim plus 4096
-/// is.
+/// If it panics. The failure names the claimed length and a longer one that is enough; or it holds the panic's message, if no
+/// length up to 64 times the claim plus 4096 is enough.
 pub fn memory_is_enough(
     law: &'static str,
     place: impl FnOnce() -> String,

@@ -1,45 +1,46 @@
-//! Models with parameters of their own.
+//! Models with parameters theta to be learned, `p_theta(z, x)`.
 
 use faer::MatRef;
 
 use crate::{Blocks, Error, LogDensity, all_finite, same_length};
 
-/// A model with parameters theta that are to be learned beside lambda.
+/// Model with parameters theta that are learned together with lambda.
 ///
-/// By Fisher's identity the gradient of the log evidence is the mean of the joint density's gradient under the posterior,
-/// `d/dtheta log p_theta(x) = E[d/dtheta log p_theta(z, x) | x]`, and the chain that supplies scores supplies that mean too.
+/// By Fisher's identity the gradient of the log evidence is a posterior mean,
+/// `d/dtheta log p_theta(x) = E[d/dtheta log p_theta(z, x) | x]`. The points of the chain at which scores are averaged estimate
+/// this mean too.
 pub trait Learnable: Send + Sync {
     /// The length of theta.
     fn num_thetas(&self) -> usize;
 
-    /// Refuses a theta of the wrong length, one with a NaN or an infinity, or one the model cannot represent.
+    /// Checks that `theta` has the right length, is finite, and lies where the model is defined.
     ///
     /// # Errors
-    /// Says which and where.
+    /// If it does not; the error names the length, or the entry and its value.
     fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
         same_length("theta", self.num_thetas(), theta.len())?;
         all_finite("theta", theta)
     }
 }
 
-/// A learnable model of one latent point: `log p_theta(z, x)`.
+/// Learnable model with one latent point, `p_theta(z, x)`.
 pub trait LearnableDensity: Learnable {
     /// The dimension of the latent point.
     fn dim(&self) -> usize;
 
-    /// Numbers of lent memory for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
     }
 
-    /// `log p_theta(z_j, x)` of each column.
+    /// `log p_theta(z_j, x)` of each column `j`, written to `out`.
     ///
     /// # Panics
     /// If the shapes differ.
     fn log_densities(&self, theta: &[f64], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
 
-    /// `gradient += sum_j weights[j] * d/dtheta log p_theta(z_j, x)`.
+    /// Weighted sum of gradients in theta, `gradient += sum_j weights[j] * d/dtheta log p_theta(z_j, x)`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -53,7 +54,7 @@ pub trait LearnableDensity: Learnable {
     );
 }
 
-/// A learnable model of one latent point per datum: `log p_theta(z_i, x_i)`.
+/// Learnable model with one latent point per datum, `prod_i p_theta(z_i, x_i)`.
 pub trait LearnableBlocks: Learnable {
     /// The number of data.
     fn num_blocks(&self) -> usize;
@@ -61,16 +62,16 @@ pub trait LearnableBlocks: Learnable {
     /// The dimension of a latent point.
     fn block_dim(&self) -> usize;
 
-    /// Numbers of lent memory for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
     }
 
-    /// `log p_theta(z_k, x_i)` of each column, where `i` is the entry of `rows` beside it.
+    /// `log p_theta(z_k, x_i)` of each column `k`, with the datum `i = rows[k]`, written to `out`.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
     fn log_blocks(
         &self,
         theta: &[f64],
@@ -80,10 +81,10 @@ pub trait LearnableBlocks: Learnable {
         work: &mut [f64],
     );
 
-    /// `gradient += sum_k weights[k] * d/dtheta log p_theta(z_k, x_{rows[k]})`.
+    /// Weighted sum of gradients in theta, `gradient += sum_k weights[k] * d/dtheta log p_theta(z_k, x_{rows[k]})`.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such datum.
+    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
     fn add_theta_gradients(
         &self,
         theta: &[f64],
@@ -95,12 +96,12 @@ pub trait LearnableBlocks: Learnable {
     );
 }
 
-/// A learnable model at one theta: a target like any other.
+/// Target made of a learnable model at a fixed theta.
 #[derive(Debug)]
 pub struct Given<'a, M: ?Sized> {
-    /// The model.
+    /// The learnable model.
     pub model: &'a M,
-    /// Its parameters.
+    /// The fixed parameters theta.
     pub theta: &'a [f64],
 }
 

@@ -1,26 +1,46 @@
-//! The vocabulary of Markov chain score ascent.
+//! Traits and shared types of Markov chain score ascent: targets, families, kernels, estimators, optimisers.
 //!
-//! Minimising the inclusive divergence `KL(p || q_lambda)` means climbing the score: the gradient of
-//! the objective is `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant
-//! supplies the expectation. This crate holds the words of that sentence and no algorithm:
+//! Markov chain score ascent minimises the inclusive divergence `KL(p || q_lambda)` in lambda. Minus the gradient of the divergence
+//! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
+//! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * what is fitted: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`];
-//! * what is learned of a model beside: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`];
-//! * what fits it: [`Family`], [`Reparameterised`], per datum [`BlockFamily`], and [`Pushforward`], known by its draws alone;
-//! * what moves points: [`Kernel`], its [`Cloud`], and the [`Guide`] or [`BlockGuide`] it may propose from;
-//! * what is known step by step: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`], and beside them [`PathGuide`],
-//!   [`ChainFamily`], [`PathFamily`];
-//! * what averages scores and moves lambda: [`Estimator`], [`Optimizer`];
-//! * where chance comes from: [`Seed`], [`Stream`], and the [`Script`] that enumerates it;
-//! * what is told: [`Record`] and its [`Metric`]s, [`Counted`], [`Error`], and of what must hold, [`law`];
-//! * how values are kept and computed: [`bits`], [`numeric`], [`Ensemble`].
+//! * Targets: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`].
+//! * Models with parameters theta to be learned: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`].
+//! * Variational families: [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point per datum, and [`Pushforward`] for
+//!   distributions with samples and pathwise gradients, but no density at arbitrary points.
+//! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlockGuide`].
+//! * State-space models: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`]; and particle proposals for them:
+//!   [`PathGuide`], [`ChainFamily`], [`PathFamily`].
+//! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
+//! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
+//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tested properties ([`law`]).
+//! * Numerics and storage: [`numeric`], [`bits`], [`Ensemble`].
+//!
+//! # Glossary
+//!
+//! * *Target*: the density p to be approximated, given by its unnormalised logarithm on `R^d` ([`LogDensity`]).
+//! * *Family*: the set of approximating distributions `q_lambda`, one for each parameter vector lambda ([`Family`]).
+//! * *Guide*: the proposal distribution of a kernel, usually `q_lambda` at a fixed lambda ([`Guide`]; [`At`] makes one of a
+//!   family).
+//! * *Chain*: one Markov chain; `N` chains are the columns of an [`Ensemble`].
+//! * *Lane*: the random stream of one chain, a [`Stream`] with an address of seed, lane number and step ([`Seed::stream`]).
+//! * *Cloud*: the points, with weights, that a kernel offers for averaging after a step ([`Cloud`]).
+//! * *Guard*: a wrapper of the guide, such as a defensive mixture, that changes the proposals but not the scores ([`Guard`]).
+//! * *Score*: the gradient `d/dlambda log q_lambda(z)` at a point z ([`Family::add_scores`]).
+//! * *Weight*: the importance weight `p(z) / q_lambda(z)` of a point, or the share of a point in a cloud's average
+//!   ([`Cloud::weights`]).
+//! * *Metric*: a named number that a step reports, such as its acceptance rate ([`Metric`]).
+//! * *Batch*: a `d x N` column-major matrix with one point per column ([`batch()`]).
+//! * *Work*: scratch memory that the caller lends to a method as `work: &mut [f64]` ([`LogDensity::work_len`], [`borrow()`]).
+//! * *Direction*: the estimate of `E_p[score]` along which lambda ascends ([`Estimator::ascent_direction`]).
+//! * *Law*: a mathematical property of a target or a family that a test examines ([`law`]).
 //!
 //! # Conventions
 //!
 //! * A batch is a `d x N` column-major matrix; a column is a point, or a chain.
-//! * Papers descend `g = -E_p[score]`; every direction here ascends.
+//! * Papers descend along `g = -E_p[score]`; every direction here is an ascent direction, `E_p[score]`.
 //! * `-inf` is a log density outside the support. NaN is a fault of a model: kernels reject and count it.
-//! * The caller lends memory: a type says `work_len(columns)`, and takes `work: &mut [f64]`.
+//! * The caller lends memory: `work_len(columns)` is the length that a method needs of its argument `work: &mut [f64]`.
 //!
 //! Deliberately absent: algorithms, input and output, clocks, printing, global state, feature flags.
 

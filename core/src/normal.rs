@@ -1,9 +1,8 @@
-//! Standard normals whose values are ours to keep.
+//! Standard normal draws by the ziggurat method of Marsaglia & Tsang (2000), with 256 layers.
 //!
-//! The ziggurat of Marsaglia & Tsang (2000) with 256 layers, one 64-bit word per draw on the fast path:
-//! eight bits choose the layer, one the sign, and 53 others the abscissa, so that no bit is used twice
-//! (Doornik 2005 shows what happens otherwise). A library's sampler may change its values in a minor
-//! release; this one changes only under the heading "Value-breaking".
+//! The fast path takes one 64-bit word per draw: eight bits choose the layer, one the sign, and 53 others the abscissa, so that no
+//! bit is used twice (Doornik 2005 shows what happens otherwise). The sampler of a library may change its values in a minor
+//! release; the values of this one change only in a release whose changes have the heading "Value-breaking".
 
 use crate::chacha::Generator;
 use crate::normal_table::{EDGES, HEIGHTS, TAIL};
@@ -26,7 +25,8 @@ pub(crate) fn draw(source: &mut Generator) -> f64 {
     }
 }
 
-/// Outside the inscribed rectangle of its layer, about once in a hundred draws: the wedge, or the tail.
+/// Draw from the wedge of a layer or from the tail, needed about once in a hundred draws: when `x` lies outside the rectangle
+/// inscribed in its layer. `None` if the point in the wedge is rejected.
 #[cold]
 fn edge(source: &mut Generator, layer: usize, x: f64) -> Option<f64> {
     let mut uniform = || ((source.next_u64() >> 12) as f64 + 0.5) * (2.0 * UNIT);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     /// Moments of 2^22 draws, each within 5 of its standard errors: false alarm below 1e-5 in all.
-    /// The moment generating function at 2 and the tail mass see the wedges and the tail.
+    /// The moment generating function at 2 and the tail mass are sensitive to the wedges and the tail.
     #[test]
     fn moments_and_tail_are_normal() {
         let mut stream = Seed::new(11).stream(0, 0);

@@ -2,13 +2,13 @@
 //!
 //! Computed with 40 digits from the equal-area conditions of Marsaglia & Tsang (2000), "The Ziggurat
 //! Method for Generating Random Variables", and rounded: `EDGES[0] = V / f(R)`, `EDGES[1] = R`,
-//! `f(EDGES[i+1]) = f(EDGES[i]) + V / EDGES[i]`, `EDGES[256] = 0`, with `f(x) = exp(-x^2/2)`. Never edit:
-//! every result drawn with normals depends on each bit.
+//! `f(EDGES[i+1]) = f(EDGES[i]) + V / EDGES[i]`, `EDGES[256] = 0`, with `f(x) = exp(-x^2/2)`. Do not edit:
+//! every result that uses normal draws depends on each bit.
 
-/// Where the base layer ends and the tail begins.
+/// Abscissa `R` at which the base layer ends and the tail begins.
 pub(crate) const TAIL: f64 = 3.654152885361009;
 
-/// Right edges of the layers, from the widest.
+/// Right edges of the layers, in decreasing order.
 #[rustfmt::skip]
 pub(crate) static EDGES: [f64; 257] = [
     3.910757959524916, 3.654152885361009, 3.449278298561431, 3.3202447338398255,
@@ -78,7 +78,7 @@ pub(crate) static EDGES: [f64; 257] = [
     0.0,
 ];
 
-/// `f` at the edges; the first entry is not used.
+/// Values of `f` at the edges; the first entry is not used.
 #[rustfmt::skip]
 pub(crate) static HEIGHTS: [f64; 257] = [
     0.00047746776460938755, 0.0012602859304985975, 0.002609072746102163, 0.0040379725933630305,

@@ -1,39 +1,42 @@
-//! What moves lambda.
+//! Stochastic gradient ascent rules.
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::Error;
 
-/// A rule that turns a sequence of ascent directions into a path of lambda.
+/// Stochastic gradient ascent rule: it turns a sequence of ascent directions into a path of lambda.
 ///
-/// The config is `self`; what moves is the state, which goes to the checkpoint.
+/// The config is `self` and does not change. Moments and counters are in the state, which a checkpoint stores.
 pub trait Optimizer: Send + Sync {
-    /// Moments, counters: whatever the rule remembers.
+    /// Moments, counters: the quantities that a rule keeps from step to step.
     type State: Clone + Serialize + DeserializeOwned + Send;
 
     /// The state before the first step.
     fn init(&self, num_params: usize) -> Self::State;
 
-    /// Whether a state, as read from a checkpoint, belongs to so many params.
+    /// Checks that a state read from a checkpoint belongs to `num_params` params.
     ///
     /// # Errors
-    /// If it does not: the message names what differs.
+    /// If it does not; the message names the difference.
     fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error>;
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
 
-    /// The averaged lambda that a state holds, if the rule averages its path and has begun to. A rule around another one
-    /// asks that one.
+    /// The averaged lambda in a state, if the rule averages its path and averaging has begun; by default `None`.
+    ///
+    /// A rule that wraps another one returns the average of the wrapped rule.
     fn average<'s>(&self, state: &'s Self::State) -> Option<&'s [f64]> {
         let _ = state;
         None
     }
 
-    /// Moves `params` uphill along `direction`.
+    /// One ascent step: moves `params` along `direction`.
     ///
     /// # Panics
     /// If the lengths differ from the `num_params` of [`init`](Self::init).

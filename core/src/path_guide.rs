@@ -1,20 +1,23 @@
-//! What a particle method may know of a law of paths.
+//! Proposal distributions on paths, as particle methods see them: transition proposals and twisting functions.
 
 use crate::{Family, Stream};
 
-/// How particles move and what they aim at on the way: steps `q(z_t | z_{t-1})` and twists `psi_t`, beside a state-space
-/// model `p`.
+/// Proposals of a particle filter for a state-space model `p`: transitions `q(z_t | z_{t-1})` and twisting functions `psi_t`.
+///
+/// The particles at time `t` approximate
 ///
 /// ```text
 /// intermediate target:  gamma_t(z_0 .. z_t) = p(z_0 .. z_t, x_0 .. x_{t-1}) psi_t(z_t)
 /// ```
 ///
-/// A twist stands for the observations that are still to come, `x_t` included; `psi_t(z) = p(x_t | z)` is the ordinary
-/// filter. Whatever the twists, the last target is the posterior (MSC, eqs. 13-14).
+/// A twisting function takes the place of the likelihood of the observations still to come, `x_t` included; `psi_t(z) = p(x_t | z)`
+/// gives the ordinary particle filter. The last target is the posterior whatever the twisting functions are (MSC, eqs. 13-14).
 ///
-/// Particles are passed as by [`StateSpace`](crate::StateSpace): states one after the other, predecessors not read at `t = 0`.
+/// Particles have the layout of [`StateSpace`](crate::StateSpace): states one after the other; at `t = 0` predecessors are not
+/// read.
 pub trait PathGuide {
-    /// Draws `z_t` for each particle and writes the logarithm of `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
+    /// Draws `z_t ~ q(. | z_{t-1})` for each particle and writes its log weight, the logarithm of
+    /// `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -27,13 +30,13 @@ pub trait PathGuide {
         log_weights: &mut [f64],
     );
 
-    /// Writes the logarithm of `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})` of each pair.
+    /// Log weight of each pair of states, the logarithm of `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
     ///
     /// # Panics
     /// If the lengths differ.
     fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]);
 
-    /// Writes `log psi_t` of each state.
+    /// Log twisting function `log psi_t` of each state, written to `out`.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -59,38 +62,41 @@ impl<G: PathGuide + ?Sized> PathGuide for &mut G {
     }
 }
 
-/// A family on paths whose members are Markov chains, so that particles can be drawn step by step.
+/// Variational family on paths whose members are Markov chains, so that particles can be drawn state by state.
 pub trait ChainFamily: Family {
-    /// The steps of `q_lambda`.
+    /// The proposals of `q_lambda` at each time.
     type Guide<'a>: PathGuide
     where
         Self: 'a;
 
-    /// Numbers of lent memory that a guide needs.
+    /// Length of the slice `work` that a guide needs.
     fn guide_len(&self) -> usize;
 
-    /// The steps of `q_lambda`, whose params have passed [`check`](Family::check).
+    /// The proposals of `q_lambda`. The caller has checked the params with [`check`](Family::check).
     ///
     /// # Panics
     /// If the params have another length, or `work` is too short.
     fn guide<'a>(&'a self, params: &'a [f64], work: &'a mut [f64]) -> Self::Guide<'a>;
 }
 
-/// Chains that lean on a model, `q_{lambda, theta}`: when theta moves, they move too. Scores are those in lambda, at the theta
-/// of the moment.
+/// Variational family on paths that depends on the model, `q_{lambda, theta}`, such as chains that twist the model's transitions.
+///
+/// When theta moves, the family changes with it. Scores are gradients in lambda at the present theta.
 pub trait PathFamily<P: ?Sized>: Send + Sync {
-    /// The family on one model.
+    /// The family for a fixed model.
     type On<'a>: ChainFamily
     where
         Self: 'a,
         P: 'a;
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
 
-    /// The family on this model.
+    /// The family for `model`.
     fn on<'a>(&'a self, model: &'a P) -> Self::On<'a>;
 }

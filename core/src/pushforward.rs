@@ -1,16 +1,16 @@
-//! What is known by how it is drawn.
+//! Pushforward distributions: samples and pathwise gradients, but no density at arbitrary points.
 
 use faer::{MatMut, MatRef};
 
 use crate::{Error, Stream, all_finite, same_length};
 
-/// A distribution known by how it is drawn: `z = t(lambda, eps)`, with its log density at what was drawn.
+/// Pushforward of noise, `z = t(lambda, eps)`, with the log density `log q_lambda(z)` at its own draws alone.
 ///
-/// Less than a [`Family`](crate::Family): nobody can ask for the density at a point from elsewhere. Flows whose inverse is
-/// iterative or has no formula are this much and no more, so that they can be fitted to the exclusive divergence, and
-/// using them where a score at a chain's state is needed does not compile. A flow with both directions is both.
+/// A pushforward offers less than a [`Family`](crate::Family), which has a density at every point. It is the trait of flows whose
+/// inverse is iterative or has no formula: they can be fitted to the exclusive divergence, and code that needs a score at a chain's
+/// state does not compile with them. A flow with both directions implements both traits.
 ///
-/// Every slice of params must have passed [`check`](Pushforward::check).
+/// Every slice `params` must have passed [`check`](Pushforward::check) before any other method is called with it.
 pub trait Pushforward: Send + Sync {
     /// The dimension of a point.
     fn dim(&self) -> usize;
@@ -18,23 +18,25 @@ pub trait Pushforward: Send + Sync {
     /// The length of lambda.
     fn num_params(&self) -> usize;
 
-    /// Numbers of lent memory that any method needs for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
     }
 
-    /// Refuses a lambda of the wrong length, one with a NaN or an infinity, or one that cannot be represented.
+    /// Checks that `params` has the right length, is finite, and lies where the distribution is defined.
     ///
     /// # Errors
-    /// Says which and where.
+    /// If it does not; the error names the length, or the entry and its value.
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)
     }
 
-    /// The configuration in words, kept in checkpoints: a fit is resumed only where it is the same. Write `format!("{self:?}")`, or what
-    /// says as much in fewer words; the default is the name of the type, which does not see its fields.
+    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
+    ///
+    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
+    /// without the values of its fields.
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }
@@ -44,11 +46,11 @@ pub trait Pushforward: Send + Sync {
         self.dim()
     }
 
-    /// Draws every column of `noise`; lanes as in [`Family::sample_into`](crate::Family::sample_into). `-eps` must be as
-    /// likely as `eps`.
+    /// Draws every column of `noise`, with lanes as in [`Family::sample_into`](crate::Family::sample_into). The distribution of the
+    /// noise must be symmetric: `-eps` has the same density as `eps`.
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>);
 
-    /// Writes `z_j = t(lambda, eps_j)` and `log q_lambda(z_j)`.
+    /// Transforms noise into points, `z_j = t(lambda, eps_j)`, and writes `log q_lambda(z_j)` to `log_q`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -61,7 +63,7 @@ pub trait Pushforward: Send + Sync {
         work: &mut [f64],
     );
 
-    /// Adds, in the order of `j`, with both derivatives total:
+    /// Pathwise gradients of points and log densities, added in the order of `j`. Both derivatives are total derivatives in lambda:
     ///
     /// ```text
     /// gradient += sum_j  (d t(lambda, eps_j) / d lambda)^T cotangents_j

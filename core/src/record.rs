@@ -1,19 +1,19 @@
-//! Metrics of a step: named numbers, each with the reduction that joins it with the numbers of other steps.
+//! Metrics of a step: named numbers, each with the reduction that combines its values over several steps.
 
-/// The rule by which a metric of several steps becomes one number.
+/// Rule that combines the values of a metric over several steps into one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {
     /// The arithmetic mean: rates, effective sample sizes.
     Mean,
     /// The total: counts.
     Sum,
-    /// The largest value: bounds that were seen.
+    /// The largest value: suprema.
     Max,
     /// `log(1/n sum_i exp(x_i))`: logarithms of means, such as that of importance weights.
     LogMean,
 }
 
-/// A metric: its name, its [`Reduction`], and the number of parts its value already stands for.
+/// Metric: a name, a [`Reduction`], and the number of values that have already been combined into one.
 ///
 /// ```
 /// use mcsa::Metric;
@@ -24,16 +24,16 @@ pub enum Reduction {
 pub struct Metric {
     /// The name, such as `acceptance`.
     pub name: &'static str,
-    /// How values of several steps become one.
+    /// The rule that combines values of several steps.
     pub reduction: Reduction,
     parts: u32,
 }
 
 impl Metric {
-    /// Accepted transitions over those tried.
+    /// Acceptance rate: the fraction of proposed transitions that are accepted.
     pub const ACCEPTANCE: Self = Self::mean("acceptance");
-    /// The largest normalised weight of a batch of candidates. Its mean over batches is what is followed: near 1, one candidate
-    /// decides in most batches.
+    /// The largest normalised weight of a batch of candidates, averaged over batches. A mean near 1 says that in most batches a
+    /// single candidate has nearly all the weight.
     pub const MAX_WEIGHT: Self = Self::mean("max_weight");
     /// The effective sample size of a batch of weighted candidates.
     pub const ESS: Self = Self::mean("ess");
@@ -41,58 +41,59 @@ impl Metric {
     pub const MOVED: Self = Self::sum("moved");
     /// Evaluations that were NaN or `+inf`.
     pub const NON_FINITE: Self = Self::sum("non_finite");
-    /// Evaluations of the target that were finite. Only estimators without chains need to tell it: for the others the densities at
-    /// the chains say whether anything finite was ever seen.
+    /// Evaluations of the target that were finite. Only estimators without chains need to report it; with chains, the log densities
+    /// at the chains show whether any evaluation was finite.
     pub const FINITE: Self = Self::sum("finite");
     /// Chains, or steps, at which all weights were zero.
     pub const VANISHED: Self = Self::sum("vanished");
     /// Trajectories whose energy error was too large.
     pub const DIVERGENCES: Self = Self::sum("divergences");
-    /// The largest `log p - log q` seen.
+    /// The largest log importance weight `log p - log q`.
     pub const LOG_WEIGHT_TOP: Self = Self::max("log_weight_top");
-    /// The log of the mean weight `p / q` of fresh draws of q, `-inf` if all were zero: an estimate of `log Z`.
+    /// The log of the mean importance weight `p / q` over new draws from q: an estimate of `log Z`; `-inf` if all weights are zero.
     pub const LOG_WEIGHT_MEAN: Self = Self::log_mean("log_weight_mean");
-    /// Values for which a table of metrics had no room, or whose reduction was not the one that is expected of their name.
+    /// Values that a table of metrics could not record: the table was full, or the reduction differed from that of the metric's
+    /// name.
     pub const UNTOLD: Self = Self::sum("untold_metrics");
 
-    /// A metric whose mean over steps is meant.
+    /// A metric that is averaged over steps.
     pub const fn mean(name: &'static str) -> Self {
         Self { name, reduction: Reduction::Mean, parts: 1 }
     }
 
-    /// A metric whose total over steps is meant.
+    /// A metric that is summed over steps.
     pub const fn sum(name: &'static str) -> Self {
         Self { name, reduction: Reduction::Sum, parts: 1 }
     }
 
-    /// A metric whose largest value over steps is meant.
+    /// A metric whose largest value over steps is kept.
     pub const fn max(name: &'static str) -> Self {
         Self { name, reduction: Reduction::Max, parts: 1 }
     }
 
-    /// A logarithm; the log of the mean over steps is meant.
+    /// A metric that is a logarithm: over steps, the log of the mean of its exponentials.
     pub const fn log_mean(name: &'static str) -> Self {
         Self { name, reduction: Reduction::LogMean, parts: 1 }
     }
 
-    /// The same metric for a value that is already reduced from `parts` values, so that means of means weigh every part equally.
+    /// This metric for a value that already combines `parts` values, so that a mean of means weighs every part equally.
     #[must_use]
     pub const fn over(self, parts: u32) -> Self {
         Self { parts, ..self }
     }
 
-    /// The number of values that went into the value told; 1 unless a composition says otherwise.
+    /// The number of values combined into one; 1 unless set by [`over`](Self::over).
     pub const fn parts(self) -> u32 {
         self.parts
     }
 
-    /// Whether name and reduction agree, whatever the number of parts.
+    /// Whether names and reductions are equal; the numbers of parts may differ.
     pub fn is(self, other: Self) -> bool {
         self.reduction == other.reduction && self.name == other.name
     }
 }
 
-/// The metrics of one step: acceptance, effective sample size, counts of faults.
+/// Types that report the metrics of one step: acceptance, effective sample size, counts of faults.
 ///
 /// ```
 /// use mcsa::{Metric, Record};
@@ -108,7 +109,7 @@ impl Metric {
 /// assert_eq!(row, [("acceptance", 0.5), ("clipped", 3.0)]);
 /// ```
 pub trait Record {
-    /// Hands every metric with its value to `sink`, always in the same order. Under one name a program has one reduction.
+    /// Calls `sink` with each metric and its value, in a fixed order. All metrics of one name must have one reduction in a program.
     fn record(&self, sink: &mut dyn FnMut(Metric, f64));
 }
 

@@ -1,14 +1,13 @@
-//! Chance, enumerated.
+//! Enumeration of all branches of discrete random decisions, for exact transition matrices.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Stream};
 
-/// A shared list of discrete decisions, replayed by every stream made from it.
+/// Script of discrete decisions, shared by the streams that replay it.
 ///
-/// Run the code once per branch; between runs [`advance`](Script::advance) moves to the next branch.
-/// The probability of a branch is the product of its decisions'. Branches of probability zero are
-/// skipped. See [`enumerate`], which does the loop.
+/// Run the code once per branch; between runs [`advance`](Script::advance) moves to the next branch. The probability of a branch is
+/// the product of the probabilities of its decisions. Branches of probability zero are skipped. [`enumerate`] runs this loop.
 #[derive(Clone)]
 pub struct Script(Arc<Mutex<Tape>>);
 
@@ -42,20 +41,20 @@ impl Script {
         Self(Arc::new(Mutex::new(Tape::default())))
     }
 
-    /// Streams that all read this script, in the order in which they are asked.
+    /// Streams that take their decisions from this script, in the order in which the code calls them.
     pub fn streams(&self, lanes: usize) -> Vec<Stream> {
         (0..lanes).map(|_| Stream::scripted(self.clone())).collect()
     }
 
-    /// The probability of the branch that has just been run.
+    /// Probability of the branch that was run last.
     pub fn probability(&self) -> f64 {
         self.tape().decisions.iter().map(|d| d.probabilities[d.taken]).product()
     }
 
-    /// Moves to the next branch; `false` when the last one has been run.
+    /// Moves to the next branch; `false` if there is none left.
     ///
     /// # Errors
-    /// If the run drew from a continuous distribution, or did not replay the decisions of the last one.
+    /// If the run drew from a continuous distribution, or took fewer or other decisions than the run before.
     pub fn advance(&mut self) -> Result<bool, Error> {
         let mut tape = self.tape();
         if let Some(reason) = tape.fault {
@@ -102,16 +101,18 @@ impl Script {
     }
 }
 
-/// One branch: its probability, and what the code returned along it.
+/// A branch of discrete decisions: its probability, and the value that the code returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch<T> {
     /// The product of the probabilities of its decisions.
     pub probability: f64,
-    /// What the run returned.
+    /// The value that the code returned.
     pub outcome: T,
 }
 
-/// Runs code along every branch of its discrete decisions.
+/// Runs code along every branch of its discrete decisions and returns all branches.
+///
+/// `run` gets `lanes` streams that replay a [`Script`].
 ///
 /// ```
 /// let branches = mcsa::enumerate(1, 100, |lanes| lanes[0].accept(0.25_f64.ln())).unwrap();
@@ -120,7 +121,8 @@ pub struct Branch<T> {
 /// ```
 ///
 /// # Errors
-/// If a run draws from a continuous distribution, does not replay, or there are more than `limit` branches.
+/// If a run draws from a continuous distribution, does not repeat the decisions of the run before, or there are more than `limit`
+/// branches.
 pub fn enumerate<T>(
     lanes: usize,
     limit: usize,

@@ -1,4 +1,4 @@
-//! Randomness is addressed, not consumed.
+//! Seeds and addresses of random streams: a stream is a pure function of seed, lane and step (ChaCha8).
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Stream};
 
-/// Bits of the block counter that one step owns: `2^28` blocks of 64 bytes, `2^31` 64-bit draws.
+/// Base-2 logarithm of the number of blocks reserved for one step: `2^28` blocks of 64 bytes, `2^31` 64-bit draws.
 const STEP_BLOCKS_LOG2: u32 = 28;
 
-/// The nonce that derives children. No lane may have it.
+/// The nonce from which child seeds are derived; it is not allowed as a lane.
 const CHILDREN: u64 = u64::MAX;
 
-/// The root of all randomness: a key of ChaCha8.
+/// Seed of random streams: a key of ChaCha8.
 ///
 /// [`stream`](Seed::stream) is a pure function of `(seed, lane, step)`: the lane is the nonce and the
 /// step fixes the high bits of the block counter, so two lanes or two steps cannot share a block.
 /// A checkpoint therefore stores no generator, results do not depend on the number of threads,
 /// and one step can be replayed alone.
 ///
-/// Replicates take [`child`](Seed::child), never a shifted counter. Under one parent, different
-/// indices give different keys with certainty; across the tree, up to a collision of 256-bit keys.
+/// Replicates use seeds made by [`child`](Seed::child), never a shifted counter. Children of one seed with different indices always
+/// have different keys; elsewhere in the tree of seeds, keys differ unless two of 256 bits collide.
 ///
 /// ```
 /// use mcsa::Seed;
@@ -33,14 +33,14 @@ const CHILDREN: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed([u64; 4]);
 
-/// Where a stream reads: a nonce, and the blocks it owns.
+/// Address of a stream: a nonce of ChaCha8, and a range of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     /// ChaCha's nonce: the lane.
     pub nonce: u64,
     /// The first 64-byte block.
     pub first_block: u64,
-    /// How many blocks belong to the step.
+    /// The number of blocks reserved for the step.
     pub blocks: u64,
 }
 
@@ -48,7 +48,7 @@ impl Address {
     /// The address of a lane at a step.
     ///
     /// # Panics
-    /// If `step >= 2^36`, or `lane` is `u64::MAX`, which derives children.
+    /// If `step >= 2^36`, or `lane` is `u64::MAX`, which is reserved for [`Seed::child`].
     pub fn of(lane: u64, step: u64) -> Self {
         assert!(step < 1 << (64 - STEP_BLOCKS_LOG2), "a step is less than 2^36");
         assert!(lane != CHILDREN, "the last lane derives children");
@@ -57,15 +57,15 @@ impl Address {
 }
 
 impl Seed {
-    /// The seed of a number. Different numbers give different seeds.
+    /// Seed made of a number. Different numbers give different seeds.
     pub const fn new(number: u64) -> Self {
         Self([number, 0x6d63_7361_2053_6565, 0x6420_6f66_2061_2074, 0x7265_6520_6f66_206b])
     }
 
-    /// The seed of replicate, job or part `index`.
+    /// Child seed number `index`, for a replicate, a job or a part of a program.
     ///
-    /// Three words are ChaCha8 of the parent's key at block `index`; the fourth is a bijection of
-    /// `index`, so that brothers always differ.
+    /// Three words of its key are the output of ChaCha8 under the parent's key at block `index`; the fourth is a bijection of
+    /// `index`, so that children with different indices always differ.
     pub fn child(self, index: u64) -> Self {
         let mut generator = self.generator();
         generator.set_stream(CHILDREN);
@@ -75,7 +75,7 @@ impl Seed {
         Self([a, b, c, scramble(index) ^ self.0[3].rotate_left(17)])
     }
 
-    /// The seed of a named part.
+    /// Child seed for a part of a program, by a hash of its name.
     pub fn named(self, name: &str) -> Self {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -86,7 +86,7 @@ impl Seed {
     /// The stream of a lane at a step.
     ///
     /// # Panics
-    /// As [`Address::of`].
+    /// If `step >= 2^36`, or `lane` is `u64::MAX`.
     pub fn stream(self, lane: u64, step: u64) -> Stream {
         Stream::at(self.key(), Address::of(lane, step))
     }
@@ -94,12 +94,12 @@ impl Seed {
     /// The streams of lanes `0..lanes` at a step.
     ///
     /// # Panics
-    /// As [`Address::of`].
+    /// If `step >= 2^36`.
     pub fn streams(self, lanes: usize, step: u64) -> Vec<Stream> {
         (0..lanes as u64).map(|lane| self.stream(lane, step)).collect()
     }
 
-    /// The words of the key, low halves first.
+    /// The key as 32-bit words, low halves first.
     fn key(self) -> [u32; 8] {
         std::array::from_fn(|i| (self.0[i / 2] >> (32 * (i % 2))) as u32)
     }
@@ -113,7 +113,7 @@ impl Seed {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014): a bijection of 64-bit words.
+/// Finaliser of SplitMix64 (Steele, Lea & Flood 2014), a bijection of 64-bit words.
 const fn scramble(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,18 +1,18 @@
-//! Models whose latent point is a path.
+//! State-space models: targets whose latent point is a path `z_0 .. z_{T-1}`.
 
 use faer::MatRef;
 
 use crate::{Learnable, LogDensity, Stream};
 
-/// A model of a path `z_0 .. z_{T-1}`, observed step by step:
+/// State-space model: a Markov chain of states `z_0 .. z_{T-1}` with one observation per state.
 ///
 /// ```text
-/// p(z, x) = prod_t p(z_t | z_{t-1}) p(x_t | z_t),      p(z_0 | z_{-1}) meaning the initial law
+/// p(z, x) = prod_t p(z_t | z_{t-1}) p(x_t | z_t),      p(z_0 | z_{-1}) meaning the initial distribution
 /// ```
 ///
-/// As a [`LogDensity`], a point is the whole path, state after state: its dimension is `num_states * state_dim`. The other
-/// methods take particles: states of one time, one after the other, with their predecessors in the same order. At `t = 0`
-/// predecessors are not read and may be empty. Where nothing is observed the observation's density is 1.
+/// For [`LogDensity`], a point is the whole path, state after state, of dimension `num_states * state_dim`. The methods of this
+/// trait take particles: states of one time, one after the other, with their predecessors in the same order. At `t = 0`
+/// predecessors are not read and may be empty. At a time without observation, the density of the observation is 1.
 ///
 /// ```
 /// use mcsa::{LogDensity, StateSpace, Stream};
@@ -46,28 +46,28 @@ pub trait StateSpace: LogDensity {
         1
     }
 
-    /// Draws `z_t ~ p(. | z_{t-1})` for each particle.
+    /// Draws `z_t ~ p(. | z_{t-1})` for each particle, to `z`.
     ///
     /// # Panics
     /// If the lengths differ.
     fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]);
 
-    /// Writes `log p(z_t | z_{t-1})` of each pair.
+    /// Log transition density `log p(z_t | z_{t-1})` of each pair of states, written to `out`.
     ///
     /// # Panics
     /// If the lengths differ.
     fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]);
 
-    /// Writes `log p(x_t | z_t)` of each state.
+    /// Log observation density `log p(x_t | z_t)` of each state, written to `out`.
     ///
     /// # Panics
     /// If the lengths differ.
     fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]);
 
-    /// `log p(z, x)`, the sum of the parts.
+    /// `log p(z, x)` of a path: the sum of its log transition and log observation densities.
     ///
     /// # Panics
-    /// If `z` is no path.
+    /// If `z` does not have length `num_states * state_dim`.
     fn log_path(&self, z: &[f64]) -> f64 {
         let dim = self.state_dim();
         assert_eq!(z.len(), self.num_states() * dim, "a path of states");
@@ -81,34 +81,37 @@ pub trait StateSpace: LogDensity {
     }
 }
 
-/// A state-space model whose states are numbers, each normal given the one before. A quadratic factor of the density then
-/// leaves it normal, which is what twisting needs.
+/// State-space model with scalar states and Gaussian transitions.
+///
+/// If a twisting function is the exponential of a quadratic, the twisted transition is normal again and can be drawn exactly.
 pub trait GaussianDynamics: StateSpace {
-    /// Writes the mean of `z_t` given each of `previous`, and returns the variance, which does not depend on these. At
-    /// `t = 0`, every mean is that of the initial law.
+    /// Writes the mean of `z_t` given each state in `previous`, and returns the variance, which does not depend on `previous`. At
+    /// `t = 0`, every mean is that of the initial distribution.
     ///
     /// # Panics
     /// If the lengths differ.
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64;
 }
 
-/// A state-space model with parameters theta of its own.
+/// State-space model with parameters theta to be learned.
 ///
-/// Not a [`LearnableDensity`](crate::LearnableDensity) under another name: a particle method asks for the parts of the
-/// density at every step of every path, and functions of theta such as `tanh` and `exp` should be found once per theta.
+/// Unlike a [`LearnableDensity`](crate::LearnableDensity) it constructs the model at a theta with [`at`](Self::at): a particle
+/// method evaluates parts of the density at every time of every path, and functions of theta such as `tanh` and `exp` should be
+/// computed once.
 pub trait LearnableStateSpace: Learnable {
-    /// The model at one theta.
+    /// The model at a fixed theta.
     type At<'a>: StateSpace
     where
         Self: 'a;
 
-    /// The model at `theta`, which has passed [`check_theta`](Learnable::check_theta).
+    /// The model at `theta`. The caller has checked `theta` with [`check_theta`](Learnable::check_theta).
     fn at(&self, theta: &[f64]) -> Self::At<'_>;
 
-    /// The model at some theta: no length depends on it.
+    /// The model at an arbitrary theta, to ask for dimensions, which do not depend on theta.
     fn anywhere(&self) -> Self::At<'_>;
 
-    /// `gradient += sum_j weights[j] * d/dtheta log p_theta(z_j, x)`, a path per column of `z`.
+    /// Weighted sum of gradients in theta, `gradient += sum_j weights[j] * d/dtheta log p_theta(z_j, x)`, with one path per column
+    /// of `z`.
     ///
     /// # Panics
     /// If the shapes differ.

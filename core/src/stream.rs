@@ -1,4 +1,4 @@
-//! One lane's chance at one step.
+//! Random stream of one lane at one step: uniform and normal draws, and discrete decisions.
 
 use std::convert::Infallible;
 
@@ -7,13 +7,13 @@ use rand::{Rng, TryRng};
 use crate::chacha::{self, Generator};
 use crate::{Address, Script, normal};
 
-/// A source of chance, and the verbs through which a kernel decides.
+/// Random stream: continuous draws, and the methods through which a kernel takes discrete decisions.
 ///
-/// Not `Clone`: two readers of one stream would be dependent without saying so. Continuous draws are
-/// [`uniform`](Stream::uniform) and [`normal`](Stream::normal); discrete decisions are
-/// [`accept`](Stream::accept), [`choose`](Stream::choose), [`index`](Stream::index) and
-/// [`uniform_between`](Stream::uniform_between), which a [`Script`] can replay branch by branch. It is also a [`rand::Rng`], so that `rand_distr` can draw from it; under a script any such
-/// draw is an error, for it has no finite list of outcomes.
+/// Not `Clone`: two copies of a stream would yield identical numbers and so be dependent unnoticed. Continuous draws are
+/// [`uniform`](Stream::uniform) and [`normal`](Stream::normal); discrete decisions are [`accept`](Stream::accept),
+/// [`choose`](Stream::choose), [`index`](Stream::index) and [`uniform_between`](Stream::uniform_between), which a [`Script`] can
+/// replay branch by branch. A stream is also a [`rand::Rng`], so that `rand_distr` can draw from it. In a stream made by a script
+/// every continuous draw is an error, because it has no finite list of outcomes.
 pub struct Stream(Source);
 
 enum Source {
@@ -31,15 +31,15 @@ impl Stream {
         Self(Source::Script(script))
     }
 
-    /// Moves to another address under the same seed, without allocating. A scripted stream has no address and stays.
+    /// Moves to another address under the present seed, without allocating. A scripted stream has no address and does not change.
     pub fn go_to(&mut self, address: Address) {
         if let Source::Generator(generator) = &mut self.0 {
             generator.go_to(address);
         }
     }
 
-    /// Moves every stream to the address of its place in `lanes` at a step: the same as [`go_to`](Stream::go_to) one by one, and
-    /// faster.
+    /// Moves stream `j` of `lanes` to the address of lane `j` at `step`. Equivalent to [`go_to`](Stream::go_to) for each stream,
+    /// and faster.
     ///
     /// ```
     /// use mcsa::{Seed, Stream};
@@ -49,7 +49,7 @@ impl Stream {
     /// ```
     ///
     /// # Panics
-    /// As [`Address::of`].
+    /// If `step >= 2^36`.
     pub fn go_to_step(lanes: &mut [Self], step: u64) {
         chacha::go_to_all(lanes.iter_mut().zip(0..).filter_map(|(stream, lane)| match &mut stream.0 {
             Source::Generator(generator) => Some((&mut **generator, Address::of(lane, step))),
@@ -63,7 +63,7 @@ impl Stream {
         ((self.next_u64() >> 12) as f64 + 0.5) * f64::from_bits(0x3cb0_0000_0000_0000)
     }
 
-    /// Standard normal, from a sampler of our own whose values are pinned.
+    /// Standard normal, by a ziggurat sampler of this crate whose values do not change between releases without notice.
     pub fn normal(&mut self) -> f64 {
         match &mut self.0 {
             Source::Generator(generator) => normal::draw(generator),
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// Fills `out` with standard normals: the same values as one call each.
+    /// Fills `out` with standard normals, with the values of repeated calls of [`normal`](Stream::normal).
     pub fn normals_into(&mut self, out: &mut [f64]) {
         match &mut self.0 {
             Source::Generator(generator) => out.iter_mut().for_each(|x| *x = normal::draw(generator)),
@@ -84,7 +84,7 @@ impl Stream {
 
     /// `true` with probability `min(1, exp(log_alpha))`; NaN is never accepted.
     ///
-    /// Always consumes one uniform, so that what follows does not depend on the outcome.
+    /// Always consumes one uniform, so that later draws do not depend on the outcome.
     pub fn accept(&mut self, log_alpha: f64) -> bool {
         match &mut self.0 {
             Source::Generator(_) => {
@@ -99,8 +99,10 @@ impl Stream {
         }
     }
 
-    /// Uniform on `(0, 1)`, for a caller whose decision changes at `cuts` alone: a script then replays one number between each two
-    /// of them. Cuts may come in any order and lie outside the interval; where there is no script they are not asked for.
+    /// Uniform on `(0, 1)`, for a caller whose decision is a step function of the uniform that changes at `cuts` alone.
+    ///
+    /// A script replays one number in each interval between neighbouring cuts. Cuts may come in any order and lie outside the
+    /// interval; without a script the iterator is not evaluated.
     ///
     /// ```
     /// let thirds = [1.0 / 3.0, 2.0 / 3.0];
@@ -116,7 +118,7 @@ impl Stream {
         }
     }
 
-    /// One of `0..count`, all equally likely, at a cost that does not grow with `count`; `None` of nothing.
+    /// Uniform on the integers `0..count`, at a cost that does not grow with `count`; `None` if `count` is 0.
     pub fn index(&mut self, count: usize) -> Option<usize> {
         if count == 0 {
             return None;
@@ -127,7 +129,7 @@ impl Stream {
                 return Some(script.decide((0..count).map(|_| 1.0 / count as f64)));
             }
         };
-        // Multiply and shift, refusing the few words that would favour some (Lemire 2019).
+        // Multiply and shift, rejecting the few words that would make some integers more likely (Lemire 2019).
         let count = count as u64;
         let refused = count.wrapping_neg() % count;
         loop {
@@ -140,7 +142,7 @@ impl Stream {
 
     /// Index `k` with probability proportional to `exp(log_weights[k])`, or `None` if no weight is positive.
     ///
-    /// NaN counts as weight zero. If some weights are `+inf`, the choice is among these, equally.
+    /// NaN counts as weight zero. If some log weights are `+inf`, one of these is chosen, with equal probabilities.
     pub fn choose(&mut self, log_weights: &[f64]) -> Option<usize> {
         let top = log_weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
         if top == f64::NEG_INFINITY {
@@ -172,7 +174,7 @@ impl Stream {
     }
 }
 
-/// A number between two cuts, decided by a script.
+/// The midpoint of an interval between neighbouring cuts; the script decides which interval.
 #[cold]
 fn between(script: &mut Script, mut ends: Vec<f64>) -> f64 {
     ends.retain(|&cut| cut > 0.0 && cut < 1.0);
@@ -245,7 +247,8 @@ mod tests {
         }
     }
 
-    /// Each of seven within 5 standard errors at this fixed seed: false alarm below 1e-5; and by enumeration exactly.
+    /// Frequencies of seven integers within 5 standard errors at this fixed seed (false alarm below 1e-5), and exact probabilities
+    /// by enumeration.
     #[test]
     fn indices_are_equally_likely() {
         let mut stream = Seed::new(5).stream(0, 0);

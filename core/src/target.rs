@@ -1,4 +1,4 @@
-//! What is fitted: unnormalised log densities on unconstrained space.
+//! Target densities and their gradients: unnormalised log densities on unconstrained space.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use faer::{MatMut, MatRef};
 use crate::Stream;
 use crate::columns::{Columns, ColumnsMut};
 
-/// An unnormalised log density on `R^d`.
+/// Target density: an unnormalised log density on `R^d`.
 ///
-/// Constraints live inside the model: it maps `R^d` to its own space and adds the log-Jacobian.
+/// A model with constrained parameters maps `R^d` to its own space and adds the log-Jacobian of the map.
 /// `-inf` means outside the support; NaN is a fault of the model, which kernels reject and count.
 ///
 /// ```
@@ -27,7 +27,7 @@ pub trait LogDensity: Send + Sync {
     /// The dimension `d`.
     fn dim(&self) -> usize;
 
-    /// Numbers of lent memory that any method needs for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
@@ -36,10 +36,10 @@ pub trait LogDensity: Send + Sync {
     /// `log p(z)` up to a constant.
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64;
 
-    /// `log p` of each column. Override when a matrix product helps.
+    /// `log p` of each column of `z`, written to `out`. Override it if a matrix product makes a batch faster.
     ///
     /// # Panics
-    /// If `out` has another length than `z` has columns.
+    /// If the length of `out` is not the number of columns of `z`.
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert_eq!(z.ncols(), out.len(), "a density per column");
         for (j, out) in out.iter_mut().enumerate() {
@@ -48,12 +48,13 @@ pub trait LogDensity: Send + Sync {
     }
 }
 
-/// A target whose gradient is known.
+/// Target with a gradient.
 pub trait Gradient: LogDensity {
     /// Writes `d/dz log p(z)` and returns `log p(z)`.
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64;
 
-    /// The same for each column. Override when a matrix product helps.
+    /// Gradient and `log p` of each column of `z`, written to `gradients` and `out`. Override it if a matrix product makes a batch
+    /// faster.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -72,55 +73,53 @@ pub trait Gradient: LogDensity {
     }
 }
 
-/// A target whose Hessian can be applied to a vector; the Hessian itself is never formed.
+/// Target with Hessian-vector products; the Hessian itself is never formed.
 pub trait Curvature: Gradient {
     /// Writes `(d^2/dz^2 log p(z)) v`.
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
 }
 
-/// A target that is a prior times one likelihood term per datum:
-/// `log p(z) = log_prior(z) + sum_i log_likelihood_at([i], z)`.
+/// Target with a prior and one likelihood term per datum, `log p(z) = log_prior(z) + sum_i log_likelihood_at([i], z)`.
 pub trait Separable: LogDensity {
     /// The number of data.
     fn num_data(&self) -> usize;
 
-    /// The term that depends on no datum.
+    /// The log prior: the term that depends on no datum.
     fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64;
 
-    /// The sum of the terms of the data in `rows`; a row listed twice counts twice.
+    /// Log likelihood of the data in `rows`; a row listed twice counts twice.
     ///
     /// # Panics
     /// If a row is not less than [`num_data`](Self::num_data).
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
 }
 
-/// A target that factorises into independent blocks, one latent point per datum:
-/// `log p(z) = sum_i log p_i(z_i)`.
+/// Target that factorises into independent blocks, one latent point per datum: `log p(z) = sum_i log p_i(z_i)`.
 ///
-/// The setting of joint stochastic approximation: each datum has its own latent variables and its own chain.
+/// This is the setting of joint stochastic approximation: each datum has its own latent variables and its own chain.
 pub trait Blocks: Send + Sync {
-    /// The number of blocks: of data.
+    /// The number of blocks, one per datum.
     fn num_blocks(&self) -> usize;
 
     /// The dimension of a block.
     fn block_dim(&self) -> usize;
 
-    /// Numbers of lent memory for a batch of so many columns.
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         0
     }
 
-    /// `log p_i(z)` for each column, where `i` is the entry of `rows` beside it.
+    /// `log p_i(z_k)` of each column `k`, with the block `i = rows[k]`, written to `out`.
     ///
     /// # Panics
     /// If the shapes differ, or a row is not less than [`num_blocks`](Self::num_blocks).
     fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
 }
 
-/// A target whose law can be drawn from, independently of any Markov chain: ground truth.
+/// Target with independent exact draws, for ground truth.
 pub trait ExactDraws: LogDensity {
-    /// Draws a point from the target itself.
+    /// Draws a point from the target, to `z`.
     fn draw_into(&self, stream: &mut Stream, z: &mut [f64]);
 }
 
@@ -130,9 +129,9 @@ impl<P: ExactDraws + ?Sized> ExactDraws for &P {
     }
 }
 
-/// A target that knows what its coordinates mean to people.
+/// Target with named parameters on their constrained scales, for reports.
 pub trait Named: LogDensity {
-    /// Appends each parameter, named and constrained: `("sigma", exp(z[0]))`.
+    /// Appends the name and the constrained value of each parameter, such as `("sigma", exp(z[0]))`.
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>);
 }
 

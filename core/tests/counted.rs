@@ -1,4 +1,4 @@
-//! Counting is exact and changes no value.
+//! Tests of evaluation counters: counts are exact, and counting changes no value.
 
 use faer::{MatMut, MatRef, mat};
 use mcsa::{ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Seed, Stream};
@@ -27,7 +27,7 @@ impl Curvature for Bowl {
     }
 }
 
-/// Unit normals around lambda.
+/// Family of normals with mean lambda and unit variance.
 struct Around;
 
 impl Family for Around {
@@ -97,7 +97,7 @@ fn families_are_counted_by_the_point() {
     assert_eq!(family.counts(), Counts { log_prob: 5, sample: 4, score: 5, ..Counts::default() });
 }
 
-/// Ten threads' points are all counted.
+/// The points of ten threads are all counted.
 #[test]
 fn threads_lose_no_count() {
     let target = Counted::new(Bowl);

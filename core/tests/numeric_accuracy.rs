@@ -1,7 +1,7 @@
-//! Every elementary function on every available backend against correctly rounded references.
+//! Accuracy tests: every elementary function on every available backend against correctly rounded references.
 //!
 //! `tests/data/*.csv`: bits of x, bits of the nearest double to f(x), and the remainder in thousandths of an ulp.
-//! `tests/data/README.md` says how they were made.
+//! `tests/data/README.md` contains the program that computed them.
 
 use mcsa::numeric::Backend;
 
@@ -32,7 +32,7 @@ fn parse(table: &str) -> Vec<Reference> {
 fn ulps(got: f64, reference: &Reference) -> f64 {
     let want = reference.y;
     if got == 0.0 && want == 0.0 && reference.x != 0.0 {
-        // Underflow or a zero of the function: its sign is not part of the claim.
+        // Underflow or a zero of the function: the sign of the result is not tested.
         return reference.remainder.abs();
     }
     if got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()) {
@@ -68,7 +68,7 @@ fn check(name: &str, table: &str, bound: f64, apply: fn(Backend, &mut [f64])) {
         let (error, x) = worst(&table, &y);
         holds &= error <= bound;
         report += &format!("{name} on {backend:?}: {error:.3} ulp at {x:e}\n");
-        // The twin: the same values three bounds away must be refused.
+        // Negative control: the values moved by three bounds must fail the test.
         let shift = 3 + bound as u64;
         let wrong: Vec<f64> = y.iter().map(|v| f64::from_bits(v.to_bits().wrapping_add(shift))).collect();
         assert!(!within(&table, &wrong, bound), "{name} on {backend:?}: a shift of {shift} ulp passes");

@@ -1,5 +1,5 @@
-//! Laws of the vector functions that do not need references: one value per number whatever its neighbours, one value per
-//! slice whatever its alignment, the special values, and the reductions against compensated sums.
+//! Tests of the vector functions without references: results do not depend on neighbours or alignment, special values are right,
+//! and reductions agree with compensated sums.
 
 use mcsa::numeric::{self, Backend, scalar};
 
@@ -41,7 +41,7 @@ fn backends() -> impl Iterator<Item = Backend> {
     Backend::ALL.into_iter().filter(|b| b.is_available())
 }
 
-/// Numbers of every kind: moderate, large, tiny, special.
+/// Test arguments: moderate, large, tiny and special numbers.
 fn numbers(count: usize) -> Vec<f64> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     (0..count)
@@ -198,7 +198,7 @@ fn values_with_slopes_are_the_two_functions() {
     }
 }
 
-/// Near `ln 2` the inverse softplus is `2 d - d^2 + d^3 - ...`, `d = x - ln 2`; what `x` rounds is put back.
+/// Near `ln 2` the inverse softplus is `2 d - d^2 + d^3 - ...`, `d = x - ln 2`; the rounding error of `x` is corrected.
 #[test]
 fn inverse_softplus_crosses_zero_within_its_absolute_error() {
     let ln_2_low = 2.319_046_813_846_3e-17;
@@ -211,7 +211,7 @@ fn inverse_softplus_crosses_zero_within_its_absolute_error() {
     }
 }
 
-/// `sum` of the parts, Neumaier's compensation.
+/// Sum with Neumaier's compensation.
 fn compensated(parts: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0);
     for x in parts {
@@ -344,7 +344,7 @@ fn log_sum_exp_agrees_with_its_terms() {
         assert!(b.log_sum_exp(&[nan]).is_nan());
         assert!(b.log_sum_exp(&[1.0, nan, inf]).is_nan());
         assert!(b.log_sum_exp(&[-inf, nan]).is_nan());
-        // What a dominated term adds is not lost beside the dominating one.
+        // A small term is not lost by rounding beside a dominating one.
         let small = b.log_sum_exp(&[0.0, -60.0]);
         assert!((small - (-60.0_f64).exp()).abs() < 1e-15 * small);
     }

@@ -1,4 +1,4 @@
-//! Reductions of many columns at once have the bits of each column alone.
+//! Tests of batched reductions: results are bit-identical to those of single columns.
 
 use faer::Mat;
 use mcsa::Columns;
@@ -8,7 +8,7 @@ fn backends() -> impl Iterator<Item = Backend> {
     Backend::ALL.into_iter().filter(|b| b.is_available())
 }
 
-/// In company, alone, and with slopes: one sum; slopes are those of `sigmoid`.
+/// The batched, the single and the sloped form give one sum; slopes are those of `sigmoid`.
 #[test]
 fn forms_of_sum_log_sigmoid_agree_in_every_bit() {
     for b in backends() {
@@ -27,7 +27,7 @@ fn forms_of_sum_log_sigmoid_agree_in_every_bit() {
                 assert_eq!(slopes, expected, "{rows} rows, column {c}, {b:?}");
             }
         }
-        // More factors than one product holds.
+        // More factors than one product can hold without overflow.
         let x: Vec<f64> = (0..30_000).map(|i| f64::from(i % 7) - 3.0).collect();
         let mut slopes = vec![f64::NAN; x.len()];
         assert_eq!(b.sum_log_sigmoid(&x), b.sum_log_sigmoid_with_slopes(&x, &mut slopes));

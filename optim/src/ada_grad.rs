@@ -1,4 +1,4 @@
-//! AdaGrad.
+//! AdaGrad: steps divided by the root of the sum of squared directions.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{assert_lengths, positive, remembered_squares};
 use crate::{IntoSchedule, Schedule};
 
-/// Steps divided by the size of all directions so far (Duchi, Hazan & Singer 2011, the diagonal rule).
+/// AdaGrad, diagonal version (Duchi, Hazan & Singer 2011): steps divided by the root of the sum of all squared directions.
 ///
 /// ```text
 /// v <- v + g^2        lambda <- lambda + gamma_t g / (sqrt(v) + epsilon)
 /// ```
-/// With a constant rate the steps fall like `1 / sqrt(t)` by themselves. What came early is never forgotten: directions
-/// that are large far from the optimum brake the rest of the run.
+/// With a constant rate the steps already decrease like `1 / sqrt(t)`. All directions count equally: directions that are large at
+/// the start, far from the optimum, make all later steps small.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -41,7 +41,7 @@ impl Settings {
     }
 }
 
-/// What AdaGrad remembers: the sum of squares of each coordinate of the directions.
+/// State of [`AdaGrad`]: for each coordinate, the sum of squares of all directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AdaGradState {
     steps: u64,
@@ -50,7 +50,7 @@ pub struct AdaGradState {
 }
 
 impl AdaGrad {
-    /// Epsilon `1e-8`, with a rate that stays, or a schedule.
+    /// AdaGrad with a constant rate or a schedule, and epsilon `1e-8`.
     ///
     /// # Errors
     /// If the rate is not positive and finite.
@@ -58,7 +58,7 @@ impl AdaGrad {
         Self::with(rate, Settings::epsilon())
     }
 
-    /// With another epsilon.
+    /// AdaGrad with all its constants.
     ///
     /// # Errors
     /// If the rate or epsilon is not positive and finite.
@@ -67,7 +67,7 @@ impl AdaGrad {
         Self::try_from(Settings { rate, epsilon })
     }
 
-    /// The length of the steps, before the division.
+    /// The schedule of the rate `gamma_t`.
     pub fn rate(&self) -> &Schedule {
         &self.0.rate
     }

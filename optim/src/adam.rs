@@ -1,4 +1,4 @@
-//! Adam.
+//! Adam: adaptive moment estimation.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{assert_lengths, fraction, positive, remembered, remembered_squares};
 use crate::{IntoSchedule, Schedule};
 
-/// Adam (Kingma & Ba 2015, Alg. 1), ascending, with bias correction.
+/// Adam with bias correction (Kingma & Ba 2015, Alg. 1), as an ascent rule.
 ///
 /// ```text
 /// m <- b1 m + (1 - b1) g        v <- b2 v + (1 - b2) g^2
 /// lambda <- lambda + gamma_t * (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
 /// ```
-/// A step is at most about `gamma_t` long in each coordinate, whatever the scale of the direction. With a constant rate it does
-/// not converge but hovers; there are convex problems on which it does not converge with a decreasing rate
-/// either (Reddi, Kale & Kumar 2018).
+/// A step is at most about `gamma_t` long in each coordinate, whatever the scale of the direction. With a constant rate Adam does
+/// not converge but fluctuates around the optimum; on some convex problems it does not converge with a decreasing rate either
+/// (Reddi, Kale & Kumar 2018).
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -52,7 +52,7 @@ impl Settings {
     }
 }
 
-/// What Adam remembers.
+/// State of [`Adam`]: running means of the directions and of their squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AdamState {
     steps: u64,
@@ -74,19 +74,20 @@ impl Adam {
     /// Adam with all its constants: `b1` is `momentum`, `b2` is `memory`.
     ///
     /// # Errors
-    /// If the rate or epsilon is not positive and finite, or a memory is outside `[0, 1)`.
+    /// If the rate or epsilon is not positive and finite, or `momentum` or `memory` is outside `[0, 1)`.
     pub fn with(rate: impl IntoSchedule, momentum: f64, memory: f64, epsilon: f64) -> Result<Self, Error> {
         let rate = rate.into_schedule().map_err(|error| error.within("Adam"))?;
         Self::try_from(Settings { rate, momentum, memory, epsilon })
     }
 
-    /// The length of the steps.
+    /// The schedule of the rate `gamma_t`.
     pub fn rate(&self) -> &Schedule {
         &self.0.rate
     }
 }
 
-/// `1 - b^t`, and 1 without the power where it is that to the last digit: `b^t <= e^-(t (1 - b))`.
+/// Bias correction `1 - b^t`. For large `t` it is 1 to the last digit, because `b^t <= e^-(t (1 - b))`; then the power is not
+/// computed.
 fn bias(b: f64, t: f64) -> f64 {
     if t * (1.0 - b) > 40.0 { 1.0 } else { 1.0 - b.powf(t) }
 }

@@ -1,11 +1,11 @@
-//! Averages of the path.
+//! Iterate averaging: Polyak-Ruppert, tail and polynomial averages of the path of lambda.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{not_negative, remembered};
 
-/// Which iterates count, and how much.
+/// Weights of the iterates in an average.
 ///
 /// ```
 /// use mcsa_optim::Averaging;
@@ -25,12 +25,12 @@ enum Weights {
 }
 
 impl Averaging {
-    /// All iterates from the first step on, equally: Polyak–Ruppert averaging.
+    /// Polyak–Ruppert averaging: equal weights for all iterates from the first step on.
     pub const fn all() -> Self {
         Self(Weights::Tail { from: 1 })
     }
 
-    /// The iterates after step `from` and later ones, equally; steps are counted from 1.
+    /// Tail averaging: equal weights for the iterates after step `from` and after later steps; steps are counted from 1.
     ///
     /// # Errors
     /// If `from` is 0.
@@ -38,8 +38,10 @@ impl Averaging {
         Self::try_from(Weights::Tail { from })
     }
 
-    /// All iterates, the `t`-th weighing about `t^power`: the tail counts most, wherever the run ends
-    /// (Shamir & Zhang 2013). Power 0 is [`all`](Self::all); 3 is a common choice, 8 that of `Dog`'s authors.
+    /// Polynomial-decay averaging (Shamir & Zhang 2013): the `t`-th iterate has a weight of about `t^power`.
+    ///
+    /// The last iterates have the largest weights, wherever the run ends. Power 0 is [`all`](Self::all); 3 is a common choice, and
+    /// the authors of `Dog` choose 8.
     ///
     /// # Errors
     /// If the power is negative or not finite.
@@ -47,7 +49,7 @@ impl Averaging {
         Self::try_from(Weights::Polynomial { power })
     }
 
-    /// What the newest iterate weighs in the average after step `t`; `None` where averaging has not begun.
+    /// Weight of the newest iterate in the average after step `t`; `None` if averaging has not begun.
     fn weight(self, t: u64) -> Option<f64> {
         match self.0 {
             Weights::Tail { from } => (t >= from).then(|| 1.0 / (t - from + 1) as f64),
@@ -76,19 +78,18 @@ impl From<Averaging> for Weights {
     }
 }
 
-/// An optimiser whose path is averaged (Ruppert 1988; Polyak & Juditsky 1992).
+/// Optimiser with iterate averaging (Ruppert 1988; Polyak & Juditsky 1992).
 ///
 /// ```text
 /// average_t = average_{t-1} + w_t (lambda_t - average_{t-1})
 /// w_t = 1 / (t - from + 1)   (tail)        w_t = (1 + power) / (t + power)   (polynomial)
 /// ```
-/// The path itself is untouched; the average is read from the state, by [`AveragedState::average`] or through any optimiser around
-/// this one by [`Optimizer::average`]. With steps that fall more slowly than `1/t`, or not at
-/// all, the average has the least asymptotic variance any rule can have, which the last iterate has not. Begin
-/// when the path has arrived: a start far off is never forgotten by an equal average.
+/// The path of the wrapped optimiser does not change. [`AveragedState::average`] reads the average from the state, and so does
+/// [`Optimizer::average`], also through further wrappers. With constant steps, or steps that decrease more slowly than `1/t`, the
+/// average has the least asymptotic variance any rule can have; the last iterate has a larger one. Start to average when the path
+/// is near the optimum: an average with equal weights never loses the bias of a distant start.
 ///
-/// Lambda is averaged in the family's own coordinates, which are unconstrained: a mean of log scales
-/// is the logarithm of a geometric mean.
+/// Lambda is averaged in the unconstrained coordinates of the family: a mean of log scales is the logarithm of a geometric mean.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -104,13 +105,13 @@ impl From<Averaging> for Weights {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Averaged<O> {
-    /// Which iterates count.
+    /// The weights of the iterates.
     pub averaging: Averaging,
-    /// Who makes the path.
+    /// The wrapped optimiser, whose path is averaged.
     pub optimizer: O,
 }
 
-/// The state of the optimiser inside, and the average of its path.
+/// State of [`Averaged`]: the state of the wrapped optimiser, and the average of its path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AveragedState<S> {
     inner: S,
@@ -121,12 +122,12 @@ pub struct AveragedState<S> {
 }
 
 impl<S> AveragedState<S> {
-    /// The averaged lambda; `None` as long as no iterate counts.
+    /// The averaged lambda; `None` before averaging begins.
     pub fn average(&self) -> Option<&[f64]> {
         self.has_begun.then_some(&self.average[..])
     }
 
-    /// The state of the optimiser inside.
+    /// The state of the wrapped optimiser.
     pub fn inner(&self) -> &S {
         &self.inner
     }
@@ -150,7 +151,7 @@ impl<O: Optimizer> Optimizer for Averaged<O> {
             .map_err(|error| error.within("Averaged"))
     }
 
-    /// Its own average, or as long as none has begun, that of the optimiser inside.
+    /// The average of this wrapper or, before it begins, that of the wrapped optimiser.
     fn average<'s>(&self, state: &'s Self::State) -> Option<&'s [f64]> {
         state.average().or_else(|| self.optimizer.average(&state.inner))
     }

@@ -1,11 +1,11 @@
-//! Directions of bounded length.
+//! Gradient clipping: directions of bounded length.
 
 use mcsa::{Error, Optimizer};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::positive;
 
-/// How long a direction may be.
+/// Bound on a direction: on its norm, or on each coordinate.
 ///
 /// ```
 /// use mcsa_optim::Clip;
@@ -25,7 +25,7 @@ enum Bound {
 }
 
 impl Clip {
-    /// A longer direction is shortened to the norm `at`; where it points does not change.
+    /// Clipping by norm: a direction with a larger Euclidean norm is scaled to the norm `at`.
     ///
     /// # Errors
     /// If `at` is not positive and finite.
@@ -33,7 +33,7 @@ impl Clip {
         Self::try_from(Bound::Norm { at })
     }
 
-    /// Each coordinate is brought into `[-at, at]`; where the direction points does change.
+    /// Clipping by value: each coordinate is clamped to `[-at, at]`, which changes the angle of the direction.
     ///
     /// # Errors
     /// If `at` is not positive and finite.
@@ -41,7 +41,7 @@ impl Clip {
         Self::try_from(Bound::Value { at })
     }
 
-    /// Writes the direction within its bound, and says whether it was outside.
+    /// Writes the clipped direction, and returns whether `direction` exceeded the bound.
     fn clip_into(self, direction: &[f64], clipped: &mut [f64]) -> bool {
         match self.0 {
             Bound::Norm { at } => {
@@ -65,7 +65,7 @@ impl Clip {
     }
 }
 
-/// The Euclidean norm, also of a direction whose squares overflow.
+/// The Euclidean norm, without overflow of the squares.
 fn norm(direction: &[f64]) -> f64 {
     let squares: f64 = direction.iter().map(|g| g * g).sum();
     if squares.is_finite() {
@@ -91,14 +91,14 @@ impl From<Clip> for Bound {
     }
 }
 
-/// An optimiser that sees no direction longer than a bound (Pascanu, Mikolov & Bengio 2013).
+/// Optimiser with gradient clipping (Pascanu, Mikolov & Bengio 2013).
 ///
 /// ```text
 /// norm:  g <- g min(1, at / |g|)        value:  g_k <- max(-at, min(at, g_k))
 /// ```
-/// Scores of a Gaussian have heavy tails where a chain is far from q, and one step along such a score can throw lambda off.
-/// Clipping bounds the step and biases the direction: the optimum moves wherever the bound is met often, so the
-/// state counts how often. A direction that holds NaN stays one.
+/// Scores of a Gaussian have heavy tails where a chain is far from q, and one step along such a score can move lambda far from the
+/// optimum. Clipping bounds the step but biases the direction: if many directions are clipped, the optimum moves. The state counts
+/// the clipped directions. A direction that holds NaN still holds NaN after clipping.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -113,29 +113,29 @@ impl From<Clip> for Bound {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clipped<O> {
-    /// The bound.
+    /// The bound on directions.
     pub clip: Clip,
-    /// Who moves along the direction within the bound.
+    /// The wrapped optimiser, which gets the clipped directions.
     pub optimizer: O,
 }
 
-/// The state of the optimiser inside, and how often it was shown a shortened direction.
+/// State of [`Clipped`]: the state of the wrapped optimiser, and the number of clipped directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClippedState<S> {
     inner: S,
     times: u64,
-    /// Room for the shortened direction. It is not saved: the first step after a restore makes it anew.
+    /// Buffer for the clipped direction. It is not saved; the first step after a restore allocates it again.
     #[serde(skip)]
     shortened: Vec<f64>,
 }
 
 impl<S> ClippedState<S> {
-    /// How many directions were shortened.
+    /// The number of directions that were clipped.
     pub fn times(&self) -> u64 {
         self.times
     }
 
-    /// The state of the optimiser inside.
+    /// The state of the wrapped optimiser.
     pub fn inner(&self) -> &S {
         &self.inner
     }
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!((state.times(), state.inner()), (0, &alone));
     }
 
-    /// The average of a rule inside is seen from outside; the twin: a rule that keeps none has none.
+    /// The average of a wrapped rule is returned by the wrapper; negative control: a rule without average has none.
     #[test]
     fn the_average_inside_is_seen() {
         let averaged = Averaged { averaging: Averaging::all(), optimizer: Sgd::new(1.0).unwrap() };

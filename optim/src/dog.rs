@@ -1,22 +1,22 @@
-//! Distance over gradients.
+//! Distance over gradients (DoG): a stochastic gradient rule without a learning rate.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, not_negative, positive, remembered};
 
-/// Distance over gradients: a rule without a rate (Ivgi, Hinder & Carmon 2023).
+/// Distance over gradients, DoG (Ivgi, Hinder & Carmon 2023): stochastic gradient ascent without a learning rate.
 ///
 /// ```text
 /// r_t = max(movement (1 + |lambda_0|), max_{i <= t} |lambda_i - lambda_0|)        G_t = sum_{i <= t} |g_i|^2
 /// lambda_{t+1} = lambda_t + (r_t / sqrt(G_t)) g_t
 /// ```
-/// Steps are measured by how far the run has come. The only constant is the length of the first step, `movement`; it must
-/// be small beside the distance to the optimum, and every factor of ten costs a few steps only. The guarantee is for an
-/// average of the iterates: wrap it in [`Averaged`](crate::Averaged), as the authors do. One length serves all
-/// coordinates, so lambda should not mix scales of very different size.
+/// The length of a step is proportional to the largest distance from the start so far. The only constant is the length of the first
+/// step, `movement`, relative to `1 + |lambda_0|`. It must be small beside the distance to the optimum; making it ten times smaller
+/// costs only a few more steps. The published guarantee is for an average of the iterates: wrap the rule in
+/// [`Averaged`](crate::Averaged), as the authors do. All coordinates share one step length, so they should have similar scales.
 ///
-/// As long as all directions are zero, lambda stays.
+/// As long as all directions are zero, lambda does not move.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -38,13 +38,13 @@ struct Settings {
 }
 
 impl Settings {
-    /// The default of the authors' program.
+    /// Default of the authors' program.
     fn movement() -> f64 {
         1e-6
     }
 }
 
-/// What distance over gradients remembers: where it began, how far it came, how large the directions were.
+/// State of [`Dog`]: the start, the largest distance from it, and the sum of squared norms of the directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DogState {
     steps: u64,
@@ -57,10 +57,10 @@ pub struct DogState {
 }
 
 impl Dog {
-    /// With the length of the first step, relative to `1 + |lambda_0|`.
+    /// The rule with `movement`, the length of the first step relative to `1 + |lambda_0|`.
     ///
     /// # Errors
-    /// If it is not positive and finite.
+    /// If `movement` is not positive and finite.
     pub fn new(movement: f64) -> Result<Self, Error> {
         Self::try_from(Settings { movement })
     }
@@ -149,7 +149,7 @@ mod tests {
         assert!((params[0] - (1.0 + third / 170.0_f64.sqrt())).abs() < 1e-15);
     }
 
-    /// The rule has no unit for the direction: another scale of the objective gives the same path.
+    /// The path does not depend on the scale of the objective.
     #[test]
     fn the_scale_of_the_objective_does_not_matter() {
         let dog = Dog::new(1e-3).unwrap();

@@ -1,8 +1,8 @@
-//! Where constants may lie.
+//! Argument checks of constants and of saved state.
 
 use mcsa::Error;
 
-/// Refuses what is not positive and finite.
+/// `Ok` if `value` is positive and finite.
 pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), Error> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
@@ -10,7 +10,7 @@ pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), Error> {
     Err(Error::parameter(name, value, "positive and finite"))
 }
 
-/// Refuses what is negative or not finite.
+/// `Ok` if `value` is not negative, and finite.
 pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<(), Error> {
     if value >= 0.0 && value.is_finite() {
         return Ok(());
@@ -18,7 +18,7 @@ pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<(), Error> 
     Err(Error::parameter(name, value, "at least 0 and finite"))
 }
 
-/// Refuses what lies outside `[0, 1)`.
+/// `Ok` if `value` is in `[0, 1)`.
 pub(crate) fn fraction(name: &'static str, value: f64) -> Result<(), Error> {
     if (0.0..1.0).contains(&value) {
         return Ok(());
@@ -26,13 +26,13 @@ pub(crate) fn fraction(name: &'static str, value: f64) -> Result<(), Error> {
     Err(Error::parameter(name, value, "at least 0 and less than 1"))
 }
 
-/// Refuses a remembered vector of another length, or one that is not finite.
+/// `Ok` if a vector of a saved state has length `num_params` and is finite.
 pub(crate) fn remembered(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
     mcsa::same_length(what, num_params, values.len())?;
     mcsa::all_finite(what, values)
 }
 
-/// As [`remembered`], and no value may be negative: sums of squares.
+/// `Ok` if a vector of sums of squares has length `num_params`, is finite and has no negative value.
 pub(crate) fn remembered_squares(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
     remembered(what, num_params, values)?;
     match values.iter().find(|value| **value < 0.0) {
@@ -41,7 +41,7 @@ pub(crate) fn remembered_squares(what: &'static str, num_params: usize, values: 
     }
 }
 
-/// Asserts what every `ascend` asks of its slices.
+/// Asserts that the state, the params and the direction passed to `ascend` have equal lengths.
 pub(crate) fn assert_lengths(remembered: usize, params: &[f64], direction: &[f64]) {
     assert!(remembered == params.len() && params.len() == direction.len(), "one number per param");
 }

@@ -1,21 +1,22 @@
-//! Optimisers: what moves lambda along an estimated direction.
+//! Stochastic gradient optimisers, and deterministic optimisation for starting points and ground truth.
 //!
-//! An optimiser is an immutable config, [`Adam`], beside a small serialisable state, [`AdamState`].
-//! All of them ascend; none knows what the direction is an estimate of.
+//! An optimiser consists of an immutable config, such as [`Adam`], and a small serialisable state, such as [`AdamState`]. All
+//! optimisers ascend along a direction, usually a noisy estimate of a gradient, and do not depend on its source.
 //!
-//! * Steps of a given length: [`Sgd`], [`Momentum`], [`Nesterov`]; their lengths over time: [`Schedule`].
-//! * Steps per coordinate: [`Adam`], [`RmsProp`], [`AdaGrad`].
-//! * Steps without a rate: [`Dog`].
-//! * Around any of them: [`Clipped`] bounds the direction, [`Averaged`] averages the path.
-//! * Any of them run by argmin: [`Stochastic`].
-//! * Without noise: modes, Gaussian starts and ground truth, in [`deterministic`].
+//! * Gradient ascent: [`Sgd`], [`Momentum`], [`Nesterov`].
+//! * Adaptive step lengths per coordinate: [`Adam`], [`RmsProp`], [`AdaGrad`].
+//! * Gradient ascent without a learning rate: [`Dog`].
+//! * Learning rate schedules: [`Schedule`].
+//! * Wrappers of any optimiser: [`Clipped`] clips directions, [`Averaged`] averages the path.
+//! * Adapter to argmin: [`Stochastic`] runs any optimiser as a solver of argmin.
+//! * Deterministic optimisation: modes, Gaussian starting points and ground truth, in [`deterministic`].
 //!
 //! # Directions that are not finite
 //!
-//! An optimiser does not look for NaN or infinities: the caller refuses such a direction before it arrives. A rule with
-//! memory that was shown one stays faulty, and its `check` refuses the state that results.
+//! An optimiser does not check directions for NaN or infinities; the caller must do so before each step. Such a direction makes the
+//! state of a rule with moments invalid for the rest of the run, and the rule's `check` returns an error for that state.
 //!
-//! Deliberately absent: line searches and convergence tests on noisy directions, which noise makes meaningless.
+//! Deliberately absent: line searches and convergence tests for noisy directions, because noise makes their results meaningless.
 
 mod ada_grad;
 mod adam;

@@ -1,4 +1,4 @@
-//! Momentum.
+//! Momentum: the heavy-ball method.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{assert_lengths, fraction, remembered};
 use crate::{IntoSchedule, Schedule};
 
-/// Gradient ascent with a heavy ball (Polyak 1964).
+/// Gradient ascent with heavy-ball momentum (Polyak 1964).
 ///
 /// ```text
 /// v <- momentum v + gamma_t g        lambda <- lambda + v
 /// ```
-/// The rate is inside the velocity, so a drop of the rate does not brake what is already rolling. In the long run
-/// a direction counts `1 / (1 - momentum)` times: with 0.9, rates are a tenth of those of [`Sgd`](crate::Sgd).
+/// The rate is part of the velocity `v`, so a smaller rate does not reduce the velocity gained before. Over all later steps a
+/// direction contributes `1 / (1 - momentum)` times its first step: with momentum 0.9, use a tenth of the rate of
+/// [`Sgd`](crate::Sgd).
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -41,7 +42,7 @@ impl Settings {
     }
 }
 
-/// What momentum remembers: how it is moving.
+/// State of [`Momentum`]: the velocity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MomentumState {
     steps: u64,
@@ -50,7 +51,7 @@ pub struct MomentumState {
 }
 
 impl Momentum {
-    /// Momentum 0.9, with a rate that stays, or a schedule.
+    /// The rule with a constant rate or a schedule, and momentum 0.9.
     ///
     /// # Errors
     /// If the rate is not positive and finite.
@@ -58,7 +59,7 @@ impl Momentum {
         Self::with(rate, Settings::momentum())
     }
 
-    /// With another momentum.
+    /// The rule with all its constants.
     ///
     /// # Errors
     /// If the rate is not positive and finite, or the momentum outside `[0, 1)`.
@@ -67,7 +68,7 @@ impl Momentum {
         Self::try_from(Settings { rate, momentum })
     }
 
-    /// The length of the steps.
+    /// The schedule of the rate `gamma_t`.
     pub fn rate(&self) -> &Schedule {
         &self.0.rate
     }
@@ -126,7 +127,7 @@ mod tests {
         let rate_times_curvature = 1.0 + momentum - (root + other);
         let heavy = Momentum::with(rate_times_curvature / 3.0, momentum).unwrap();
         let (mut state, mut params) = (heavy.init(1), [1.0]);
-        // At rest at first: the point before the first is the first itself, both 1.
+        // The velocity starts at 0: the first point and the one before it are both 1.
         let first = (1.0 - other) / (root - other);
         for t in 1..30 {
             let direction = [-3.0 * params[0]];

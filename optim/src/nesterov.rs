@@ -1,4 +1,4 @@
-//! Accelerated momentum.
+//! Nesterov's accelerated momentum.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ use crate::{IntoSchedule, Schedule};
 /// ```text
 /// v <- momentum v + gamma_t g        lambda <- lambda + momentum v + gamma_t g
 /// ```
-/// Here lambda is the point at which the next direction is estimated: the one ahead, where the velocity alone would lead
-/// (Bengio et al. 2013). So nothing but the rule itself differs from [`Momentum`](crate::Momentum). The accelerated
-/// rate of the deterministic rule does not survive noise; what survives is the damping of oscillations.
+/// Lambda is here the look-ahead point, to which the velocity alone would lead and at which the next direction is estimated (Bengio
+/// et al. 2013); so the rule is used exactly like [`Momentum`](crate::Momentum). With noisy directions the accelerated rate of the
+/// deterministic rule is lost, but the damping of oscillations remains.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -41,7 +41,7 @@ impl Settings {
     }
 }
 
-/// What Nesterov's momentum remembers: how it is moving.
+/// State of [`Nesterov`]: the velocity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NesterovState {
     steps: u64,
@@ -50,7 +50,7 @@ pub struct NesterovState {
 }
 
 impl Nesterov {
-    /// Momentum 0.9, with a rate that stays, or a schedule.
+    /// The rule with a constant rate or a schedule, and momentum 0.9.
     ///
     /// # Errors
     /// If the rate is not positive and finite.
@@ -58,7 +58,7 @@ impl Nesterov {
         Self::with(rate, Settings::momentum())
     }
 
-    /// With another momentum.
+    /// The rule with all its constants.
     ///
     /// # Errors
     /// If the rate is not positive and finite, or the momentum outside `[0, 1)`.
@@ -67,7 +67,7 @@ impl Nesterov {
         Self::try_from(Settings { rate, momentum })
     }
 
-    /// The length of the steps.
+    /// The schedule of the rate `gamma_t`.
     pub fn rate(&self) -> &Schedule {
         &self.0.rate
     }
@@ -118,7 +118,7 @@ impl Optimizer for Nesterov {
 mod tests {
     use super::*;
 
-    /// The two sequences of the literature: y ahead, x behind, directions taken at y.
+    /// The two sequences of the literature: look-ahead points y, iterates x, directions estimated at y.
     #[test]
     fn the_params_are_the_points_ahead() {
         let (rate, momentum, curvature) = (0.1, 0.8, 3.0);

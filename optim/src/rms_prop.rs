@@ -1,4 +1,4 @@
-//! RMSProp.
+//! RMSProp: steps divided by the root of a running mean of squared directions.
 
 use mcsa::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{assert_lengths, fraction, positive, remembered_squares};
 use crate::{IntoSchedule, Schedule};
 
-/// Steps divided by the recent size of the direction (Tieleman & Hinton 2012, lecture 6.5).
+/// RMSProp (Tieleman & Hinton 2012, lecture 6.5): steps divided by the root of a running mean of squared directions.
 ///
 /// ```text
 /// v <- memory v + (1 - memory) g^2        lambda <- lambda + gamma_t g / (sqrt(v) + epsilon)
 /// ```
-/// There is no bias correction: the first step is `1 / sqrt(1 - memory)` times the rate, 3.2 times with the usual
-/// memory. [`Adam`](crate::Adam) corrects that.
+/// There is no bias correction: the first step is `1 / sqrt(1 - memory)` times the rate, 3.2 times with the default memory of 0.9.
+/// [`Adam`](crate::Adam) has a bias correction.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -45,7 +45,7 @@ impl Settings {
     }
 }
 
-/// What RMSProp remembers: the mean square of each coordinate of the direction.
+/// State of [`RmsProp`]: for each coordinate, the running mean of squared directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RmsPropState {
     steps: u64,
@@ -54,7 +54,7 @@ pub struct RmsPropState {
 }
 
 impl RmsProp {
-    /// Memory 0.9 and epsilon `1e-8`, with a rate that stays, or a schedule.
+    /// RMSProp with a constant rate or a schedule, memory 0.9 and epsilon `1e-8`.
     ///
     /// # Errors
     /// If the rate is not positive and finite.
@@ -62,7 +62,7 @@ impl RmsProp {
         Self::with(rate, Settings::memory(), Settings::epsilon())
     }
 
-    /// With all its constants.
+    /// RMSProp with all its constants.
     ///
     /// # Errors
     /// If the rate or epsilon is not positive and finite, or the memory outside `[0, 1)`.
@@ -71,7 +71,7 @@ impl RmsProp {
         Self::try_from(Settings { rate, memory, epsilon })
     }
 
-    /// The length of the steps.
+    /// The schedule of the rate `gamma_t`.
     pub fn rate(&self) -> &Schedule {
         &self.0.rate
     }

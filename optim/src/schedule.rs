@@ -1,4 +1,4 @@
-//! The length of the steps.
+//! Learning rate schedules `gamma_t`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{not_negative, positive};
 
-/// The step length `gamma_t` as a function of the step, `t = 1, 2, ..`.
+/// Learning rate schedule: the rate `gamma_t` as a function of the step `t = 1, 2, ..`.
 ///
 /// | kind | `gamma_t` | fields |
 /// |---|---|---|
@@ -20,10 +20,10 @@ use crate::domain::{not_negative, positive};
 /// | `power` | `gamma / (offset + t)^exponent` | `gamma`, `offset` (0), `exponent` |
 /// | `drops` | `rate * factor^k`, where `k` counts the entries of `after` less than `t` | `rate`, `factor`, `after` |
 ///
-/// Stochastic approximation converges where the steps reach any distance and the noise dies out, `sum gamma_t = inf`
-/// and `sum gamma_t^2 < inf` (Robbins & Monro 1951); see [`is_robbins_monro`](Self::is_robbins_monro). With Markov
-/// chains in place of independent draws the same steps are asked for (Gu & Kong 1998). Constant steps end in
-/// a cloud around the optimum whose width grows with the rate: average, or drop the rate.
+/// Stochastic approximation converges if the steps can reach any distance and the noise averages out, `sum gamma_t = inf` and
+/// `sum gamma_t^2 < inf` (Robbins & Monro 1951); see [`is_robbins_monro`](Self::is_robbins_monro). These conditions are also those
+/// for Markov chains in place of independent draws (Gu & Kong 1998). With a constant rate lambda ends up fluctuating around the
+/// optimum, with a spread that grows with the rate: average the iterates, or drop the rate.
 ///
 /// ```
 /// use mcsa_optim::Schedule;
@@ -89,8 +89,8 @@ impl Schedule {
     /// `gamma_t = gamma / (offset + t)^exponent`.
     ///
     /// # Errors
-    /// If `gamma` is not positive, `offset` negative, or `exponent` outside `(0, 1]`: with a larger
-    /// one the steps sum to a finite distance, which may end short of the optimum.
+    /// If `gamma` is not positive, `offset` is negative, or `exponent` is outside `(0, 1]`: with a larger exponent the sum of all
+    /// rates is finite, and lambda may never reach the optimum.
     pub fn power(gamma: f64, offset: f64, exponent: f64) -> Result<Self, Error> {
         Self::checked(Shape::Power { gamma, offset, exponent })
     }
@@ -154,9 +154,9 @@ impl Schedule {
     }
 }
 
-/// What a constructor takes for a rate: a number, which stays, or a [`Schedule`].
+/// Rate argument of a constructor: a number, for a constant rate, or a [`Schedule`].
 pub trait IntoSchedule {
-    /// The schedule meant.
+    /// The schedule; a number becomes a constant one.
     ///
     /// # Errors
     /// If the number is not positive and finite.
@@ -176,7 +176,7 @@ impl IntoSchedule for Schedule {
 }
 
 impl Serialize for Schedule {
-    /// A constant is a plain number, so that what was written before there were schedules reads the same.
+    /// Writes a constant schedule as a plain number, for compatibility with files that were written before schedules existed.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Shape::Constant { rate } => serializer.serialize_f64(*rate),

@@ -11,8 +11,8 @@ use crate::{IntoSchedule, Schedule};
 /// ```text
 /// lambda <- lambda + gamma_t g
 /// ```
-/// The rule for which the convergence theory is written. Its steps are as long as the direction: a rate that suits
-/// one scale of lambda may be far off for another.
+/// The convergence theory of stochastic approximation is about this rule. The length of a step is proportional to that of the
+/// direction, so a rate that suits one scaling of lambda may be far too large or too small for another.
 ///
 /// ```
 /// use mcsa::Optimizer;
@@ -27,11 +27,11 @@ use crate::{IntoSchedule, Schedule};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sgd {
-    /// The length of the steps.
+    /// The schedule of the rate `gamma_t`.
     pub rate: Schedule,
 }
 
-/// What stochastic gradient ascent remembers: how far its schedule has come.
+/// State of [`Sgd`]: the number of steps taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SgdState {
     steps: u64,
@@ -39,7 +39,7 @@ pub struct SgdState {
 }
 
 impl Sgd {
-    /// With a rate that stays, or a schedule.
+    /// Gradient ascent with a constant rate or a schedule.
     ///
     /// # Errors
     /// If the rate is not positive and finite.

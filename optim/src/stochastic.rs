@@ -1,16 +1,16 @@
-//! Our rules for users of argmin.
+//! Adapter that runs any optimiser of this crate as a solver of argmin.
 
 use argmin::core::{ArgminError, Error, Gradient, IterState, KV, Problem, Solver};
 use mcsa::Optimizer;
 use serde::{Deserialize, Serialize};
 
-/// Any of our rules as a solver of argmin.
+/// Solver of argmin that runs an optimiser of this crate.
 ///
-/// argmin descends, so the direction is minus the problem's gradient; both ways of running a rule give the same bits.
-/// The cost is never asked for: under noise it says little and may cost more than the gradient. So argmin's
-/// `best_cost` stays infinite and its `best_param` is the last one; only `max_iters` ends a run.
+/// argmin descends, so the direction is minus the problem's gradient; a run by argmin is bit-identical to calling the optimiser
+/// directly. The cost is never evaluated: under noise it says little, and it may be more expensive than the gradient. So argmin's
+/// `best_cost` remains infinite and its `best_param` is the last param; only `max_iters` ends a run.
 ///
-/// A gradient that is not finite, or has another length than the param, is an error of the run.
+/// A gradient that is not finite, or has another length than the param, ends the run with an error.
 ///
 /// ```
 /// use argmin::core::{Error, Executor, Gradient};
@@ -34,18 +34,18 @@ pub struct Stochastic<O: Optimizer> {
 }
 
 impl<O: Optimizer> Stochastic<O> {
-    /// A run of this rule that has not begun.
+    /// Solver for a new run of `optimizer`.
     pub fn new(optimizer: O) -> Self {
         Self { optimizer, state: None }
     }
 
-    /// What the rule remembers, once the run has begun: where [`Averaged`](crate::Averaged) keeps its average.
+    /// The state of the optimiser, once the run has begun. It holds, for example, the average of [`Averaged`](crate::Averaged).
     pub fn state(&self) -> Option<&O::State> {
         self.state.as_ref()
     }
 }
 
-/// The state argmin keeps for rules that know gradients.
+/// State that argmin keeps for solvers with gradients.
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
 const NO_PARAM: &str = "`Stochastic` needs an initial param: `configure(|state| state.param(..))`";

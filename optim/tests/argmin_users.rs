@@ -1,10 +1,10 @@
-//! Our rules run by argmin.
+//! Tests of the adapter to argmin.
 
 use argmin::core::{Error, Executor, Gradient, State};
 use mcsa::Optimizer;
 use mcsa_optim::{Adam, Averaged, Averaging, Clip, Clipped, Dog, Nesterov, Schedule, Sgd, Stochastic};
 
-/// The gradient of a cost that is no quadratic, so that the path is not a simple one.
+/// Gradient of a cost that is not quadratic, so that the path is not trivial.
 fn gradient(x: &[f64]) -> Vec<f64> {
     vec![x[0].sinh() + 0.3 * x[1], (x[1] - 2.0).powi(3) + 0.3 * x[0]]
 }
@@ -54,7 +54,7 @@ fn both_ways_give_the_same_bits() {
     same(&Clipped { clip: Clip::norm(0.1).unwrap(), optimizer: Sgd::new(0.1).unwrap() });
 }
 
-/// The twin: another rate, however near, gives other bits.
+/// Negative control: a slightly different rate gives other bits.
 #[test]
 fn another_rule_gives_other_bits() {
     let (theirs, _) = both_ways(&Adam::new(0.05).unwrap(), 20);

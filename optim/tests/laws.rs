@@ -1,5 +1,5 @@
-//! What every rule keeps: a restored fit goes on bit for bit, a step allocates nothing, a mirrored problem has
-//! a mirrored path, a config that is written is read.
+//! Laws of all optimisers: a restored run continues bit for bit, a step allocates nothing, a mirrored problem has a mirrored path,
+//! and a serialised config is read back.
 
 use mcsa::Optimizer;
 use mcsa_optim::{
@@ -70,7 +70,7 @@ where
 {
     keeps(&rule, start, directions)?;
     for clip in [Clip::norm(0.5), Clip::value(0.5)] {
-        // The room for shortened directions is not part of the state on file, so it is compared after a step.
+        // The buffer for clipped directions is not serialised, so states are compared after a step.
         let clipped = Clipped { clip: clip.expect("a good bound"), optimizer: rule.clone() };
         keeps(&clipped, start, directions)?;
     }

@@ -1,4 +1,4 @@
-//! A quadratic with noisy directions, where the law of the last point is known.
+//! Tests on a quadratic with noisy directions, for which the distribution of the last point is known.
 
 use mcsa::{Optimizer, Seed, Stream};
 use mcsa_optim::{
@@ -43,7 +43,7 @@ fn the_rate_one_over_t_has_the_law_of_a_mean() {
     assert!((params[0] - OPTIMUM[0]).abs() < 3.9 * NOISE / (STEPS as f64).sqrt(), "{params:?}");
 }
 
-/// A constant rate leaves the last point in a cloud of deviation `NOISE sqrt(rate / (h (2 - rate h)))`; the average over
+/// With a constant rate the last point has standard deviation `NOISE sqrt(rate / (h (2 - rate h)))`; the average over
 /// n steps has deviation about `NOISE / (h sqrt(n))`. False alarm: 1e-4 for both coordinates together, with 4.1 deviations.
 #[test]
 fn the_average_has_the_variance_of_the_best_rule() {
@@ -55,7 +55,7 @@ fn the_average_has_the_variance_of_the_best_rule() {
     }
 }
 
-/// The twin: without averaging the same bound does not hold at most steps.
+/// Negative control: without averaging the bound does not hold at most steps.
 #[test]
 fn without_the_average_the_bound_is_missed() {
     let sgd = Sgd::new(0.05).unwrap();
@@ -64,7 +64,7 @@ fn without_the_average_the_bound_is_missed() {
     assert!(misses.count() >= 10);
 }
 
-/// Every rule arrives: with one seed, within about five times the deviation expected of its steps.
+/// Every rule reaches the optimum, with one seed, up to about five times the standard deviation expected for its steps.
 #[test]
 fn every_rule_arrives() {
     let root = || Schedule::inverse_root(0.5).unwrap();
@@ -80,7 +80,7 @@ fn every_rule_arrives() {
     assert!(error(average(&state)) < 0.1, "{:?}", state.average());
 }
 
-/// The twin of arrival: descending instead of ascending, which is the wrong sign of a direction, runs away.
+/// Negative control: with the wrong sign of the direction, descent instead of ascent, lambda diverges.
 #[test]
 fn the_wrong_sign_is_noticed() {
     let sgd = Sgd::new(Schedule::power(0.5, 10.0, 0.75).unwrap()).unwrap();
@@ -93,7 +93,7 @@ fn the_wrong_sign_is_noticed() {
     assert!(error(&params) > 10.0);
 }
 
-/// Where one direction in a hundred is wild, a clipped run arrives and an unclipped one of the same rate does not.
+/// If one direction in a hundred is very large, a clipped run reaches the optimum and an unclipped run with the same rate does not.
 #[test]
 fn clipping_survives_wild_directions() {
     let end = |clip: f64| {

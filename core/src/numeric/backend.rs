@@ -1,13 +1,13 @@
 use super::lanes::Register;
 use pulp::{NullaryFnOnce, Scalar};
 
-/// The instruction set a vector function runs on.
+/// Instruction set of a vector function.
 ///
-/// The free functions of this module take [`Backend::best`]. Results of one backend are the same bits on every machine
-/// that has it; results of two backends differ in the last places wherever one of them fuses `a * b + c`. A run that
-/// must be reproduced on unknown machines names [`Backend::Portable`] and pays for it.
+/// The free functions of [`numeric`](crate::numeric) use [`Backend::best`]. Results of one backend are bit-identical on every
+/// machine that has it; results of two backends differ in the last places wherever one of them fuses `a * b + c`. Use
+/// [`Backend::Portable`], which is slower, if results must be reproduced on unknown machines.
 ///
-/// A value of this type does not prove that the machine has the instructions: each call asks (one relaxed load) and
+/// A value of this type does not prove that the machine has the instructions: each call checks (one relaxed load) and
 /// falls back on the portable code.
 ///
 /// ```
@@ -27,10 +27,10 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All backends, slowest first, whether or not this machine has them.
+    /// All backends, slowest first, including those that this machine does not have.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// The fastest backend of this machine.
+    /// The fastest backend that this machine has.
     #[inline]
     pub fn best() -> Self {
         if Self::Avx512.is_available() {
@@ -77,7 +77,7 @@ impl Backend {
     }
 }
 
-/// A computation written once over [`Register`].
+/// Computation that is generic over the vector register, [`Register`].
 pub(crate) trait Kernel {
     type Output;
     fn run<L: Register>(self, lanes: L) -> Self::Output;

@@ -2,7 +2,7 @@ use super::backend::{Backend, Kernel};
 use super::lanes::{Lanes, Register};
 use super::pair::{Pair, apart, together};
 
-/// A function of one number, written over lanes. No lane may depend on another.
+/// Elementwise function, generic over SIMD lanes. The result of a lane must not depend on other lanes.
 pub(crate) trait Map {
     fn apply<L: Lanes>(lanes: L, x: L::F) -> L::F;
 }
@@ -18,7 +18,7 @@ fn four<F: Map, L: Lanes>(lanes: L, x: [L::F; 4]) -> [L::F; 4] {
     together(F::apply(Pair(Pair(lanes)), apart(x)))
 }
 
-/// Two functions of one number that share their work: a value and its derivative.
+/// Two elementwise functions computed together because they share intermediate results, such as a value and its derivative.
 pub(crate) trait MapTwo {
     fn apply<L: Lanes>(lanes: L, x: L::F) -> (L::F, L::F);
 }
@@ -183,7 +183,7 @@ macro_rules! elementwise {
         #[doc = concat!("[`", stringify!($name), "`] of `x`, written to `out`.")]
         ///
         /// # Panics
-        /// When the lengths differ.
+        /// If the lengths differ.
         #[inline]
         pub fn $into(x: &[f64], out: &mut [f64]) {
             $crate::numeric::elementwise::into($crate::numeric::Backend::best(), $map, x, out);

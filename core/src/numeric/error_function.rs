@@ -19,7 +19,7 @@ const ERF: [f64; 13] = [
     5.957176147748911e-11,
 ];
 
-/// What rounding took from `ERF[0]`: `2/sqrt(pi) - ERF[0]`.
+/// Rounding error of `ERF[0]`: `2/sqrt(pi) - ERF[0]`.
 const ERF_LOW: f64 = 1.533545961316588e-17;
 
 pub(crate) struct Erf;
@@ -67,7 +67,7 @@ elementwise! {
 }
 
 elementwise! {
-    /// Complementary error function `1 - erf(x)`, in place, to its last subnormal near `x = 27.2`.
+    /// Complementary error function `1 - erf(x)`, in place; accurate down to the smallest subnormal result, near `x = 27.2`.
     ///
     /// ```text
     /// erfc(x) = e^(-x^2) erfcx(x)  (x >= 0),   erfc(x) = 2 - erfc(-x)  (x < 0)

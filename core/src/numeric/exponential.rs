@@ -7,7 +7,7 @@ pub(crate) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 /// `ln 2 - LN_2_HIGH`, rounded (60 digits of ln 2).
 pub(crate) const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
-/// Beyond these `exp` is 0 or infinite; between them the exponent fits [`Lanes::scale`].
+/// Bounds beyond which `exp` is 0 or infinite; between them the exponent fits [`Lanes::scale`].
 const LOWEST: f64 = -746.0;
 pub(crate) const HIGHEST: f64 = 710.0;
 
@@ -25,7 +25,7 @@ const SERIES: [f64; 10] = [
     2.510038549551032e-08,
 ];
 
-/// `e^x = 2^k (1 + q)`: the parts shared by `exp`, `expm1` and the logistic functions.
+/// Parts `k` and `q` of `e^x = 2^k (1 + q)`, used by `exp`, `expm1` and the logistic functions.
 pub(crate) struct Split<L: Lanes> {
     /// `k + ROUND`.
     pub(crate) shifted: L::F,
@@ -34,14 +34,14 @@ pub(crate) struct Split<L: Lanes> {
     pub(crate) q: L::F,
 }
 
-/// `x` within `[LOWEST, HIGHEST]` or NaN.
+/// `x` clamped to `[LOWEST, HIGHEST]`; NaN stays NaN.
 #[inline(always)]
 pub(crate) fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
     let (shifted, k, r) = reduce(l, x);
     finish(l, shifted, k, r)
 }
 
-/// `x = k ln 2 + r`.
+/// Argument reduction `x = k ln 2 + r`.
 #[inline(always)]
 fn reduce<L: Lanes>(l: L, x: L::F) -> (L::F, L::F, L::F) {
     let shifted = l.fma(x, l.num(LOG2_E), l.num(ROUND));
@@ -72,7 +72,7 @@ pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     join(l, split(l, l.at_least(l.num(LOWEST), x)))
 }
 
-/// `e^(x + low)` for `x <= HIGHEST` and a `low` of at most some ulp of `x`.
+/// `e^(x + low)` for `x <= HIGHEST` and a correction `low` of at most a few ulp of `x`.
 #[inline(always)]
 pub(crate) fn exp_of_sum_lanes<L: Lanes>(l: L, x: L::F, low: L::F) -> L::F {
     let (shifted, k, r) = reduce(l, l.at_least(l.num(LOWEST), x));
@@ -82,11 +82,11 @@ pub(crate) fn exp_of_sum_lanes<L: Lanes>(l: L, x: L::F, low: L::F) -> L::F {
 #[inline(always)]
 fn expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let s = split(l, l.at_least(l.num(-60.0), l.at_most(l.num(HIGHEST), x)));
-    // 2^(k-1), so that k = 1024 stays finite until the last doubling.
+    // 2^(k-1) instead of 2^k, which overflows for k = 1024; the last operation doubles.
     let half = l.power_of_two(l.sub(s.shifted, l.num(1.0)));
     let y = l.fma(half, s.q, l.sub(half, l.num(0.5)));
     let y = l.add(y, y);
-    // The sign of zero; and subnormals, of which the halving would lose a bit.
+    // Keeps the sign of zero, and subnormals, which would lose a bit when halved.
     l.choose(l.less(l.magnitude(x), l.num(1e-300)), x, y)
 }
 
@@ -109,7 +109,7 @@ impl Map for Expm1 {
 }
 
 elementwise! {
-    /// `e^x`, in place.
+    /// Exponential function `e^x`, in place.
     ///
     /// ```text
     /// e^x = 2^k (1 + r + r^2 P(r)),   k = round(x / ln 2),   r = x - k ln 2

@@ -118,14 +118,14 @@ const DIGAMMA_TAIL: [f64; 10] = [
 /// `ln sqrt(2 pi) - 1/2`, rounded (50 digits).
 const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 
-/// From here on ten terms of the asymptotic series are exact to the last place.
+/// Argument from which ten terms of the asymptotic series are accurate to the last place.
 const FAR: f64 = 10.0;
 
 fn horner(x: f64, coefficients: &[f64]) -> f64 {
     coefficients.iter().rev().fold(0.0, |p, c| p * x + c)
 }
 
-/// The portable logarithm: these functions give the same bits everywhere.
+/// Logarithm on the portable backend, so that the functions of this file are bit-identical on all backends.
 fn ln(x: f64) -> f64 {
     single(Backend::Portable, Ln, x)
 }
@@ -141,7 +141,7 @@ fn ln_gamma_of_one(x: f64) -> f64 {
     } else if x < 2.7 {
         (x - 2.0) * horner(x - 2.0, &ABOUT_TWO)
     } else if x < FAR {
-        // Down to [1.7, 2.7): Gamma(x) = (x - 1) ... (x - n) Gamma(x - n).
+        // Reduction to [1.7, 2.7): Gamma(x) = (x - 1) ... (x - n) Gamma(x - n).
         let (mut low, mut product) = (x, 1.0);
         while low >= 2.7 {
             low -= 1.0;
@@ -164,7 +164,7 @@ fn digamma_of_one(x: f64) -> f64 {
         let square = inverse * inverse;
         return ln(x) - (0.5 * inverse + horner(square, &DIGAMMA_TAIL) * square);
     }
-    // Into [1, 2): digamma(x + 1) = digamma(x) + 1/x.
+    // Reduction to [1, 2): digamma(x + 1) = digamma(x) + 1/x.
     let (mut low, mut shift) = (x, 0.0);
     while low > 2.0 {
         low -= 1.0;
@@ -177,10 +177,10 @@ fn digamma_of_one(x: f64) -> f64 {
     ((low - ROOT) - ROOT_LOW) * horner(low - 1.5, &ABOUT_ROOT) + shift
 }
 
-/// `ln Gamma(x)` for `x >= 0`, in place; a loop of scalar code.
+/// Log gamma function `ln Gamma(x)` for `x >= 0`, in place; a loop of scalar code.
 ///
-/// Polynomials about the zeros at 1 and 2, the recurrence to 10, Stirling's series beyond. Error at most 5 ulp, near the
-/// zeros too. 0 gives `+inf`; negative numbers and NaN give NaN: the densities of this project have no use for them.
+/// Polynomials about the zeros at 1 and 2, the recurrence to 10, Stirling's series beyond. Error at most 5 ulp,
+/// also near the zeros. 0 gives `+inf`; NaN gives NaN. Negative numbers give NaN, because no density of this project needs them.
 ///
 /// ```
 /// let mut x = [5.0];
@@ -193,10 +193,10 @@ pub fn ln_gamma(x: &mut [f64]) {
     }
 }
 
-/// The derivative of [`ln_gamma`], in place; a loop of scalar code.
+/// Digamma function, the derivative of [`ln_gamma`], in place; a loop of scalar code.
 ///
 /// A polynomial on `[1, 2]` with its zero at 1.4616 factored out, the recurrence to 10, the asymptotic series beyond.
-/// Error at most 4 ulp, near the zero too. 0 gives `-inf`; negative numbers and NaN give NaN.
+/// Error at most 4 ulp, also near the zero. 0 gives `-inf`; negative numbers and NaN give NaN.
 pub fn digamma(x: &mut [f64]) {
     for v in x {
         *v = scalar::digamma(*v);

@@ -2,7 +2,7 @@ use super::elementwise::{Map, elementwise};
 use super::exponential::split;
 use super::lanes::Lanes;
 
-/// Beyond this the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
+/// Value of `-2 |x|` below which the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
 const SATURATED: f64 = -40.0;
 
 pub(crate) struct Tanh;
@@ -20,7 +20,7 @@ impl Map for Tanh {
 }
 
 elementwise! {
-    /// The hyperbolic tangent, in place.
+    /// Hyperbolic tangent, in place.
     ///
     /// ```text
     /// tanh |x| = -t / (2 + t),   t = e^(-2|x|) - 1

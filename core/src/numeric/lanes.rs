@@ -1,21 +1,21 @@
 use bytemuck::Pod;
 use pulp::{Scalar, Simd};
 
-/// Logical accumulators of every reduction: 32 on every instruction set, so that the order of summation is one.
+/// Number of accumulators of a reduction: 32 on every instruction set, so that the order of summation does not depend on it.
 pub(crate) const BLOCK: usize = 32;
 
-/// `1.5 * 2^52 + 2046`: added to a small float, its low mantissa bits hold the nearest integer plus 2046
-/// (twice the exponent bias, so that half of it is a biased exponent again).
+/// Rounding constant `1.5 * 2^52 + 2046`. Added to a small float, it leaves the nearest integer plus 2046 in the low mantissa bits
+/// (2046 is twice the exponent bias, so that half of the integer is a biased exponent again).
 pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0 + 2046.0;
 
 const SIGN: u64 = 1 << 63;
 
-/// The vocabulary the kernels are written in: floats `F`, their bits `U` and masks `M`, some number of lanes each.
+/// SIMD operations on floats `F`, their bits `U` and masks `M`, each with an unspecified number of lanes.
 ///
-/// `fma` contracts where the machine can and is `a * b + c` where it cannot: enough for polynomials. `exact_fma` is
-/// one rounding everywhere, and slow where it is emulated: for error terms.
+/// `fma` is fused if the machine has the instruction and `a * b + c` otherwise, which is accurate enough for polynomials.
+/// `exact_fma` rounds once on every machine and is slow where it is emulated; error terms use it.
 ///
-/// Comparisons with NaN are false; `at_least` and `at_most` let NaN in their second argument through.
+/// Comparisons with NaN are false; `at_least` and `at_most` return NaN if their second argument is NaN.
 pub(crate) trait Lanes: Copy {
     type F: Copy;
     type U: Copy;
@@ -27,11 +27,11 @@ pub(crate) trait Lanes: Copy {
     fn sub(self, a: Self::F, b: Self::F) -> Self::F;
     fn mul(self, a: Self::F, b: Self::F) -> Self::F;
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a * b + c`, contracted where the machine can.
+    /// `a * b + c`, fused if the machine has the instruction.
     fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
-    /// `c - a * b`, contracted where the machine can.
+    /// `c - a * b`, fused if the machine has the instruction.
     fn fnma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
-    /// `a * b + c`, one rounding.
+    /// `a * b + c`, rounded once.
     fn exact_fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     fn less(self, a: Self::F, b: Self::F) -> Self::M;
     fn equal(self, a: Self::F, b: Self::F) -> Self::M;
@@ -75,8 +75,8 @@ pub(crate) trait Lanes: Copy {
         self.float(self.or(self.and(self.bits(y), self.int(!SIGN)), sign))
     }
 
-    /// A polynomial, coefficients from the constant up: Horner's rule on the even and the odd powers side by side, which
-    /// halves the wait for one operation more.
+    /// Polynomial with coefficients from the constant term up. Horner's rule on even and odd powers separately halves the latency
+    /// at the cost of one operation.
     #[inline(always)]
     fn polynomial(self, x: Self::F, coefficients: &[f64]) -> Self::F {
         let n = coefficients.len();
@@ -97,7 +97,7 @@ pub(crate) trait Lanes: Copy {
         self.float(self.shl_52(self.sub_bits(self.bits(t), self.int(1023))))
     }
 
-    /// [`Lanes::scale`] where the machine has no instruction for it: two factors, of which only the second can round.
+    /// [`Lanes::scale`] for machines without an instruction for it: a product with two factors, of which only the second can round.
     #[inline(always)]
     fn scale_in_halves(self, p: Self::F, t: Self::F) -> Self::F {
         let sum = self.bits(t);
@@ -108,22 +108,22 @@ pub(crate) trait Lanes: Copy {
     }
 }
 
-/// One register of an instruction set: lanes that can be read from and written to slices.
+/// Vector register of an instruction set, which can be loaded from and stored to slices.
 pub(crate) trait Register: Lanes<F = Self::f64s> + Simd {
     /// `BLOCK` numbers held in registers.
     type Block: Pod + AsRef<[Self::f64s]> + AsMut<[Self::f64s]>;
 
-    /// Whether four registers in flight still leave room for the constants; otherwise two.
+    /// Whether there are enough registers to process four at a time beside the constants; otherwise two are processed at a time.
     const WIDE: bool;
 
-    /// 32-bit numbers turned to the left by `BY` bits, `REST = 32 - BY`.
+    /// 32-bit numbers rotated left by `BY` bits, `REST = 32 - BY`.
     fn turned<const BY: i32, const REST: i32>(self, x: Self::u32s) -> Self::u32s;
 
-    /// The low and the high halves of words; [`words`](Register::words) undoes it. Which half stands where is nobody's concern.
-    /// Where a register is one number only the first word counts.
+    /// The low and the high halves of 64-bit words, in an unspecified order; [`words`](Register::words) is the inverse. If a
+    /// register holds one number, the second word is ignored.
     fn halves(self, words: [Self::u64s; 2]) -> [Self::u32s; 2];
 
-    /// The words of low and high halves.
+    /// The 64-bit words with the given low and high halves, the inverse of [`halves`](Register::halves).
     fn words(self, halves: [Self::u32s; 2]) -> [Self::u64s; 2];
 }
 
@@ -269,7 +269,7 @@ mod x86 {
     use pulp::x86::{V3, V4};
     use pulp::{f64x4, f64x8, u32x8, u32x16};
 
-    // Two words side by side in each lane, turned about their diagonal: its own inverse.
+    // Transposes the 2 x 2 matrix of halves of two neighbouring words; the transposition is its own inverse.
     macro_rules! halves_and_words {
         ($shl:ident, $shr:ident) => {
             #[inline(always)]

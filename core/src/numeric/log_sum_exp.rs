@@ -7,7 +7,7 @@ use super::pair::Pair;
 use super::reduce::{fold, padded};
 use bytemuck::Zeroable;
 
-/// The largest element; NaN if there is one.
+/// The largest element; NaN if any element is NaN.
 struct Largest<'a>(&'a [f64]);
 
 #[inline(always)]
@@ -45,7 +45,7 @@ impl Kernel for Largest<'_> {
     }
 }
 
-/// `sum e^(x_i - top)` over the `x_i < top`, and the number of the others.
+/// Sum of `e^(x_i - top)` over the `x_i < top`, and the number of all other elements.
 struct Rest<'a> {
     x: &'a [f64],
     top: f64,
@@ -87,13 +87,14 @@ impl Kernel for Rest<'_> {
     }
 }
 
-/// `ln sum_i e^x_i`.
+/// Log-sum-exp, `ln sum_i e^x_i`.
 ///
 /// ```text
 /// top + ln1p(sum_{x_i < top} e^(x_i - top) + #{x_i = top} - 1),   top = max_i x_i
 /// ```
-/// The largest term never enters the sum, so that one that dominates keeps what the others add. Empty and all `-inf`
-/// give `-inf`, any NaN gives NaN, otherwise any `+inf` gives `+inf`. The error is a few ulp of `max(|top|, |result|)`.
+/// The largest term is not part of the sum, so that smaller terms are not lost by rounding beside a dominating one. An empty slice
+/// and a slice of `-inf` give `-inf`, any NaN gives NaN, otherwise any `+inf` gives `+inf`. The error is a few ulp of
+/// `max(|top|, |result|)`.
 ///
 /// ```
 /// use mcsa::numeric::log_sum_exp;
@@ -106,14 +107,14 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
 }
 
 impl Backend {
-    /// [`log_sum_exp`] on these instructions.
+    /// [`log_sum_exp`] with the instruction set of `self`.
     pub fn log_sum_exp(self, x: &[f64]) -> f64 {
         let top = self.run(Largest(x));
         if !top.is_finite() {
             return top;
         }
         let (sum, count) = self.run(Rest { x, top });
-        // The padding counts as below the top.
+        // The padding counts as elements below `top`.
         top + single(self, Ln1p, sum + (count - 1.0))
     }
 }

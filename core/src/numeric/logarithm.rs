@@ -19,7 +19,7 @@ const SERIES: [f64; 8] = [
 const ROOT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_BITS: u64 = 0x3ff0_0000_0000_0000;
 const MANTISSA_BITS: u64 = 0x000f_ffff_ffff_ffff;
-/// `2^52`: or-ed with an integer below 2^52 it is that integer plus 2^52.
+/// `2^52`. The bitwise or of its bits and an integer `n < 2^52` is the double `2^52 + n`.
 pub(crate) const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 /// `x = 2^k (1 + f)` for positive, finite, normal `x`.
@@ -32,7 +32,7 @@ pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     (k, l.sub(l.float(mantissa), l.num(1.0)))
 }
 
-/// `k ln 2 + ln(1 + f) + correction`, smallest parts first.
+/// `k ln 2 + ln(1 + f) + correction`, with the smallest terms added first.
 #[inline(always)]
 pub(crate) fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::F {
     let s = l.div(f, l.add(l.num(2.0), f));
@@ -44,7 +44,7 @@ pub(crate) fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::
     l.fma(k, l.num(LN_2_HIGH), l.add(low, f))
 }
 
-/// Restores what the bit manipulation cannot know: 0, infinity, negative numbers, NaN.
+/// Sets the results of the special arguments that the bit manipulation gets wrong: 0, infinity, negative numbers, NaN.
 #[inline(always)]
 fn restore<L: Lanes>(l: L, x: L::F, y: L::F) -> L::F {
     let y = l.choose(l.less(x, l.num(f64::INFINITY)), y, x);
@@ -52,7 +52,7 @@ fn restore<L: Lanes>(l: L, x: L::F, y: L::F) -> L::F {
     l.choose(l.less(x, l.num(0.0)), l.num(f64::NAN), y)
 }
 
-/// `x` with subnormals lifted into the normal range, and the exponent to subtract for it.
+/// `x`, scaled into the normal range if subnormal, and the exponent of the scale, to be subtracted from the result's.
 #[inline(always)]
 pub(crate) fn lift<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     let subnormal = l.less(x, l.num(f64::MIN_POSITIVE));
@@ -71,17 +71,17 @@ pub(crate) fn ln_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
 pub(crate) fn ln_1p_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let one = l.num(1.0);
     let u = l.add(one, x);
-    // The part of 1 + x that u lost, exact by Fast2Sum in the order of magnitude of the operands.
+    // The rounding error of u = 1 + x, exact by Fast2Sum with the operands ordered by magnitude.
     let small = l.less(l.magnitude(x), one);
     let lost = l.choose(small, l.sub(x, l.sub(u, one)), l.sub(one, l.sub(u, x)));
     let (k, f) = decompose(l, u);
     let y = compose(l, k, f, l.div(lost, u));
     let y = restore(l, u, y);
-    // Below 2^-54 the answer is x itself, signed zero included.
+    // Below 2^-54 the result is x itself, signed zero included.
     l.choose(l.less(l.magnitude(x), l.num(f64::EPSILON / 4.0)), x, y)
 }
 
-/// `ln(e^x - 1) = ln(expm1(x))`, as `x + ln(1 - e^-x)` where `e^x` would overflow or the 1 is lost.
+/// `ln(e^x - 1) = ln(expm1(x))`, as `x + ln(1 - e^-x)` where `e^x` would overflow or the 1 would be lost by rounding.
 #[inline(always)]
 pub(crate) fn ln_expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let Split { shifted, k: _, q } = split(l, l.at_most(l.num(64.0), x));
@@ -98,7 +98,8 @@ pub(crate) fn ln_expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     l.choose(l.less(x, l.num(40.0)), near, x)
 }
 
-/// `t` with `k >= -1022` for the power of two; only NaN and negative arguments get there, and `restore` answers them.
+/// `t` limited to `k >= -1022`, as the power of two requires. Only NaN and negative arguments lie below; `restore` sets their
+/// results.
 #[inline(always)]
 fn shifted_floor<L: Lanes>(l: L, t: L::F) -> L::F {
     l.at_least(l.num(super::lanes::ROUND - 1000.0), t)
@@ -145,16 +146,16 @@ elementwise! {
 elementwise! {
     /// `ln(1 + x)`, in place, without cancellation near 0.
     ///
-    /// The rounding of `u = 1 + x` is put back to first order, `ln u + (1 + x - u)/u`. Error at most 1 ulp. -1 gives
-    /// `-inf`, less gives NaN, NaN stays NaN.
+    /// The rounding error of `u = 1 + x` is corrected to first order, `ln u + (1 + x - u)/u`. Error at most 1 ulp. -1 gives
+    /// `-inf`, smaller numbers give NaN, NaN stays NaN.
     ln_1p, ln_1p_into, Ln1p
 }
 
 elementwise! {
     /// `ln(e^x - 1)`, the inverse of the softplus [`ln_1p_exp`](super::ln_1p_exp), in place.
     ///
-    /// Near `ln 2`, where it crosses 0, the absolute error is at most 2e-16; elsewhere at most 3.5 ulp: near 0 it is `ln x`, far
-    /// right it is `x`. 0 gives `-inf`, negative numbers and NaN give NaN.
+    /// Near `ln 2`, where the function is 0, the absolute error is at most 2e-16; elsewhere the error is at most 3.5 ulp. The
+    /// function tends to `ln x` for small `x` and to `x` for large `x`. 0 gives `-inf`, negative numbers and NaN give NaN.
     ///
     /// ```
     /// let mut x = [800.0, 1e-300];

@@ -8,7 +8,7 @@ use super::softplus::sigmoid_of;
 use bytemuck::Zeroable;
 use pulp::Scalar;
 
-/// Factors an accumulator takes before it is renormalised: each is at most 2, and `2^900 < f64::MAX`.
+/// Number of factors after which an accumulator is renormalised: each factor is at most 2, and `2^900 < f64::MAX`.
 const FACTORS: usize = 900;
 
 /// `q <- (1 + q)(1 + e) - 1`, and `sum <- sum + min(x, 0)`.
@@ -18,7 +18,7 @@ fn step<L: Lanes>(l: L, q: L::F, sum: L::F, x: L::F, e: L::F) -> (L::F, L::F) {
     (grown, l.add(sum, l.at_most(l.num(0.0), x)))
 }
 
-/// One block, four registers of lanes at a time, and `sigmoid(-x)` if there is a place for it.
+/// Accumulates one block, four registers at a time, and writes `sigmoid(-x)` if `slopes` is given.
 #[inline(always)]
 fn block<L: Register>(
     l: L,
@@ -43,8 +43,8 @@ fn block<L: Register>(
     }
 }
 
-/// `1 + q = 2^k (1 + f)`: leaves `f` in `q` and returns the sum of the `k`. A `q` below 1 is left as it is, to its last
-/// digit. Where `q` is NaN so is the linear part.
+/// Renormalises accumulators, `1 + q = 2^k (1 + f)`: replaces `q` by `f` and returns the sum of the `k`. A `q` below 1 is left
+/// unchanged, bit for bit. If `q` is NaN, so is the linear part of the sum.
 #[inline(always)]
 fn renormalise<L: Register>(l: L, q: &mut L::Block) -> f64 {
     let mut exponents = L::Block::zeroed();
@@ -60,13 +60,13 @@ fn renormalise<L: Register>(l: L, q: &mut L::Block) -> f64 {
     fold(exponents)
 }
 
-/// `q` of the product of `1 + a` and `1 + b`.
+/// `(1 + a) (1 + b) - 1`.
 #[inline(always)]
 fn joined<L: Lanes>(l: L, a: L::F, b: L::F) -> L::F {
     l.fma(a, b, l.add(a, b))
 }
 
-/// `prod (1 + q_i) - 1` in the fixed tree of [`fold`]: registers, then their lanes.
+/// `prod (1 + q_i) - 1` in the fixed order of [`fold`]: first over registers, then over the lanes of the last one.
 #[inline(always)]
 fn product_of<L: Register>(l: L, mut q: L::Block) -> f64 {
     let registers = q.as_mut();
@@ -88,7 +88,7 @@ fn product_of<L: Register>(l: L, mut q: L::Block) -> f64 {
     lanes[0]
 }
 
-/// A sum but for its logarithm, which [`whole`] takes.
+/// Parts of a sum before the final logarithm, from which [`whole`] computes the sum.
 struct Parts {
     linear: f64,
     exponent: f64,
@@ -99,7 +99,7 @@ struct Parts {
 fn parts<L: Register>(l: L, x: &[f64], mut slopes: Option<&mut [f64]>) -> Parts {
     let (mut q, mut sum) = (L::Block::zeroed(), L::Block::zeroed());
     let mut exponent = 0.0;
-    // Few factors stay below the largest number even in one product.
+    // With at most this many factors, even one product of all of them does not overflow.
     let many = x.len() > FACTORS;
     let (blocks, tail) = x.as_chunks::<BLOCK>();
     for (g, group) in blocks.chunks(FACTORS).enumerate() {
@@ -122,7 +122,7 @@ fn parts<L: Register>(l: L, x: &[f64], mut slopes: Option<&mut [f64]>) -> Parts 
     Parts { linear: fold(sum), exponent, q: product_of(l, q) }
 }
 
-/// Columns whose logarithms are taken together.
+/// Number of columns whose logarithms are computed together.
 const GROUP: usize = 16;
 
 struct SumsLogSigmoid<'a> {
@@ -154,7 +154,7 @@ impl Kernel for SumsLogSigmoid<'_> {
     }
 }
 
-/// `linear - (exponent ln 2 + ln(1 + q))`.
+/// The sum from its parts, `linear - (exponent ln 2 + ln(1 + q))`.
 #[inline(always)]
 fn whole<L: Lanes>(l: L, linear: L::F, exponent: L::F, q: L::F) -> L::F {
     let low = l.fma(exponent, l.num(LN_2_LOW), ln_1p_lanes(l, q));
@@ -177,17 +177,19 @@ impl Kernel for SumLogSigmoidWithSlopes<'_> {
     }
 }
 
-/// `sum_i ln(1 / (1 + e^-x_i))`: the log likelihood of a logistic regression with the signs folded into `x`.
+/// Sum of log sigmoids, `sum_i ln(1 / (1 + e^-x_i))`: the log likelihood of a logistic regression, `x_i` being label sign times
+/// linear predictor.
 ///
 /// ```text
 /// sum_i min(x_i, 0) - ln prod_i (1 + e^-|x_i|)
 /// ```
-/// One logarithm for the whole slice. Each of 32 accumulators holds its product as `1 + q`, so that factors near 1 are
-/// not lost beside the 1, and gives up its exponent every 900 factors, before it could overflow. All terms have one
-/// sign: the relative error is that of summing `n/32` positive numbers in a row, about 1e-15 for ten thousand.
+/// Only one logarithm is computed for the whole slice. Each of 32 accumulators holds its product as `1 + q`, so that factors near 1
+/// do not lose digits by rounding, and its exponent is moved to a separate sum every 900 factors, before it could overflow. All
+/// terms have one sign: the relative error is that of adding `n/32` positive numbers one after the other, about 1e-15 for ten
+/// thousand.
 ///
-/// The order is that of [`sum`](super::sum()), whatever the alignment. Any `-inf` gives `-inf`, any NaN gives NaN, empty
-/// gives 0.
+/// The order of summation is that of [`sum`](super::sum()), whatever the alignment. Any `-inf` gives `-inf`, any NaN gives NaN, an
+/// empty slice gives 0.
 ///
 /// ```
 /// let x = [0.0; 4];
@@ -198,11 +200,11 @@ pub fn sum_log_sigmoid(x: &[f64]) -> f64 {
     Backend::best().sum_log_sigmoid(x)
 }
 
-/// [`sum_log_sigmoid`] of the first `rows` numbers of each column, to `out`; a column is `stride` numbers of `x`. Each has the
-/// bits it has alone.
+/// [`sum_log_sigmoid`] of the first `rows` numbers of each column, written to `out`; a column is `stride` numbers of `x`. The
+/// result of a column is bit-identical to that of [`sum_log_sigmoid`].
 ///
 /// # Panics
-/// When there are not `rows` numbers in each column.
+/// If `x` does not hold `rows` numbers of each column that `out` has room for.
 ///
 /// ```
 /// let mut sums = [0.0; 2];
@@ -214,11 +216,11 @@ pub fn sums_log_sigmoid(x: &[f64], stride: usize, rows: usize, out: &mut [f64]) 
     Backend::best().sums_log_sigmoid(x, stride, rows, out);
 }
 
-/// [`sum_log_sigmoid`], to the same bits, and its derivative by each number, `sigmoid(-x_i)`, in `slopes`, from the same
+/// [`sum_log_sigmoid`], bit-identical, and its derivative in each number, `sigmoid(-x_i)`, written to `slopes`. Both use the same
 /// exponentials.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 ///
 /// ```
 /// let mut slopes = [0.0; 2];
@@ -231,25 +233,25 @@ pub fn sum_log_sigmoid_with_slopes(x: &[f64], slopes: &mut [f64]) -> f64 {
 }
 
 impl Backend {
-    /// [`sum_log_sigmoid`] on these instructions.
+    /// [`sum_log_sigmoid`] with the instruction set of `self`.
     pub fn sum_log_sigmoid(self, x: &[f64]) -> f64 {
         let mut out = [0.0];
         self.sums_log_sigmoid(x, x.len(), x.len(), &mut out);
         out[0]
     }
 
-    /// [`sums_log_sigmoid`] on these instructions.
+    /// [`sums_log_sigmoid`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When there are not `rows` numbers in each column.
+    /// If `x` does not hold `rows` numbers of each column that `out` has room for.
     pub fn sums_log_sigmoid(self, x: &[f64], stride: usize, rows: usize, out: &mut [f64]) {
         self.run(SumsLogSigmoid { x, stride, rows, out });
     }
 
-    /// [`sum_log_sigmoid_with_slopes`] on these instructions.
+    /// [`sum_log_sigmoid_with_slopes`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// If the lengths differ.
     pub fn sum_log_sigmoid_with_slopes(self, x: &[f64], slopes: &mut [f64]) -> f64 {
         assert_eq!(x.len(), slopes.len(), "a slope per number");
         self.run(SumLogSigmoidWithSlopes { x, slopes })

@@ -1,19 +1,20 @@
-//! Elementary functions over slices: the arithmetic under every log density and every score.
+//! Vectorised elementary functions and reductions over slices, the arithmetic of log densities and scores.
 //!
-//! An evaluation of a logistic or probit likelihood is almost nothing but `exp`, logarithms and sums. Each function here
-//! is one generic kernel, compiled for AVX-512, for AVX2 with FMA and for baseline instructions, and chosen at run time
-//! ([`Backend`]); `unsafe` stays inside `pulp`.
+//! Most of the time of a logistic or probit likelihood goes into `exp`, logarithms and sums. Each function is one generic
+//! implementation, compiled for AVX-512, for AVX2 with FMA and for baseline instructions, and chosen at run time ([`Backend`]); all
+//! `unsafe` code is inside `pulp`. In this module a lane is an element of a vector register, not a random stream.
 //!
-//! Three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number. On one backend all three
-//! give the same bits for the same number, whatever stands beside it, whatever the length and alignment of the slice:
-//! tails run through the same lanes, masked. Reductions add in one order (see [`sum()`]). Nothing allocates.
+//! Each function has three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number. On one
+//! backend the three forms give bit-identical results for equal arguments, whatever the neighbours of a number, and whatever the
+//! length and alignment of the slice: the last, incomplete register runs through the same code, masked. Reductions add in a fixed
+//! order (see [`sum()`]). Nothing allocates.
 //!
 //! # Accuracy
 //!
-//! Units in the last place of the correctly rounded value: the bound the tests hold, and the worst of 7 times some
-//! 800 points per function (mpmath, 60 digits; `tests/data`) over all backends.
+//! Errors in units in the last place of the correctly rounded value: the bound that the tests assert, and the largest error found
+//! at 7 times some 800 points per function (mpmath, 60 digits; `tests/data`) over all backends.
 //!
-//! | function | bound | seen | |
+//! | function | bound | largest error found | remark |
 //! |---|---|---|---|
 //! | [`exp()`] | 1.25 | 1.01 | subnormal results included |
 //! | [`expm1()`] | 2.5 | 1.99 | |
@@ -33,16 +34,17 @@
 //!
 //! # Reproducibility
 //!
-//! A backend gives the same bits on every machine that has it. Between backends the last places differ, because the
-//! portable code rounds `a * b + c` twice; [`sum()`], [`ln_gamma()`] and [`digamma()`] do not differ.
+//! A backend gives bit-identical results on every machine that has it. Results of different backends differ in the last places,
+//! because the portable code rounds `a * b + c` twice; [`sum()`], [`ln_gamma()`] and [`digamma()`] are bit-identical on all
+//! backends.
 //!
 //! # Deliberately absent
 //!
 //! Single precision; trigonometry and powers, which no density here needs; arguments below 0 for [`ln_gamma()`] and
 //! [`digamma()`]; the vector units of other processors, which get the portable code.
 //!
-//! Coefficients are Chebyshev fits in 50 to 60 digits, stated with their errors where they stand. The vector kernels have no
-//! tables and no branches.
+//! Coefficients are Chebyshev fits in 50 to 60 digits; the comment on each table of coefficients states its error. The vector code
+//! has no lookup tables and no branches.
 
 mod backend;
 mod elementwise;

@@ -7,7 +7,7 @@ use super::scaled_erfc::{exp_minus_half_square_lanes, mills_lanes};
 /// `1/sqrt(2 pi)`, rounded (50 digits).
 const INVERSE_ROOT_2_PI: f64 = 0.398_942_280_401_432_7;
 
-/// What `log_ndtr` and its derivative share.
+/// Intermediate results that `log_ndtr` and its derivative share.
 struct Tail<L: Lanes> {
     left: L::M,
     /// `erfcx(|z|/sqrt 2) / 2`.
@@ -27,8 +27,8 @@ fn tail<L: Lanes>(l: L, z: L::F) -> Tail<L> {
 
 #[inline(always)]
 fn log_ndtr_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
-    // ln(erfcx/2) on the left, ln(1 - Q) on the right: one logarithm of u, with what the subtraction lost put back;
-    // 2 - u stands for 1/u, exact enough for a correction below 2^-54.
+    // ln(erfcx/2) for z < 0, ln(1 - Q) for z >= 0: one logarithm of u, corrected for the rounding error of the subtraction;
+    // 2 - u approximates 1/u accurately enough for a correction below 2^-54.
     let one = l.num(1.0);
     let kept = l.sub(one, t.tail);
     let lost = l.sub(l.sub(one, kept), t.tail);
@@ -39,7 +39,7 @@ fn log_ndtr_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
     let log = compose(l, l.sub(k, shift), f, correction);
     let quadratic = l.mul(z, l.num(-0.5));
     let left = l.fma(quadratic, z, log);
-    // erfcx is 0 at -inf only: the square says what its logarithm cannot.
+    // For very negative z the square alone is the result; at -inf erfcx is 0 and has no finite logarithm.
     let left = l.choose(l.less(z, l.num(-1e200)), l.mul(quadratic, z), left);
     l.choose(t.left, left, log)
 }
@@ -49,7 +49,7 @@ fn ndtr_hazard_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
     let scale = l.num(INVERSE_ROOT_2_PI);
     let over = l.choose(t.left, scale, l.mul(t.density, scale));
     let under = l.choose(t.left, t.mills, l.sub(l.num(1.0), t.tail));
-    // Far left it is -z to the last place; erfcx there runs into the subnormals.
+    // For very negative z the result is -z to the last place, and erfcx would be subnormal.
     l.choose(l.less(z, l.num(-1e10)), l.negated(z), l.div(over, under))
 }
 
@@ -81,22 +81,22 @@ impl MapTwo for LogNdtrWithHazard {
     }
 }
 
-/// [`log_ndtr`] of `z` in place, and its derivative [`ndtr_hazard`] in `hazard`, from one tail.
+/// [`log_ndtr`] of `z` in place, and its derivative [`ndtr_hazard`], written to `hazard`, with shared intermediate results.
 ///
-/// The bits are those of the two functions apart.
+/// The results are bit-identical to those of the two functions.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 #[inline]
 pub fn log_ndtr_with_hazard(z: &mut [f64], hazard: &mut [f64]) {
     Backend::best().log_ndtr_with_hazard(z, hazard);
 }
 
 impl Backend {
-    /// [`log_ndtr_with_hazard`] on these instructions.
+    /// [`log_ndtr_with_hazard`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// If the lengths differ.
     #[inline]
     pub fn log_ndtr_with_hazard(self, z: &mut [f64], hazard: &mut [f64]) {
         in_place_two(self, LogNdtrWithHazard, z, hazard);
@@ -110,8 +110,8 @@ elementwise! {
     /// z <  0:  -z^2/2 + ln(erfcx(-z/sqrt 2) / 2)
     /// z >= 0:  ln(1 - Q),   Q = e^(-z^2/2) erfcx(z/sqrt 2) / 2
     /// ```
-    /// Error at most 4 ulp everywhere: right of 38 the answer is `-Q` down to its last subnormal, far left it is
-    /// `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square itself overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays NaN.
+    /// Error at most 4 ulp everywhere: for `z > 38` the result is `-Q` down to the smallest subnormal, for very negative `z` it is
+    /// `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays NaN.
     ///
     /// ```
     /// let mut z = [-40.0];
@@ -122,8 +122,8 @@ elementwise! {
 }
 
 elementwise! {
-    /// `phi(z) / Phi(z)`, the derivative of [`log_ndtr`] and the hazard of the normal at `-z`, in place.
+    /// Hazard rate of the standard normal at `-z`, `phi(z) / Phi(z)`, in place; the derivative of [`log_ndtr`].
     ///
-    /// Error at most 4 ulp. Far left it is `-z`, far right the density. NaN stays NaN.
+    /// Error at most 4 ulp. For very negative `z` it is `-z`, for large `z` the density `phi(z)`. NaN stays NaN.
     ndtr_hazard, ndtr_hazard_into, NdtrHazard
 }

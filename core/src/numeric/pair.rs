@@ -1,12 +1,13 @@
 use super::lanes::Lanes;
 
-/// Two of everything, interleaved operation by operation: while one half waits for its last result the other issues.
+/// Two sets of lanes processed together, operation by operation, for instruction-level parallelism.
 ///
-/// The kernels are chains of dependent operations several times longer than the machine looks ahead.
+/// The elementary functions are chains of dependent operations, several times longer than the instruction window of the processor;
+/// while one set waits for a result, an operation on the other set is issued.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<L>(pub(crate) L);
 
-/// The numbers of a pair of pairs.
+/// The numbers of a `Pair` of `Pair`s.
 type Four<T> = ((T, T), (T, T));
 
 #[inline(always)]

@@ -4,7 +4,7 @@ use crate::{Columns, one};
 use bytemuck::Zeroable;
 use faer::MatRef;
 
-/// Adds the 32 accumulators in a fixed tree: halves onto halves.
+/// Sum of the 32 accumulators in a fixed order: the second half is added to the first, repeatedly.
 #[inline(always)]
 pub(crate) fn fold<B: bytemuck::Pod>(block: B) -> f64 {
     let mut a: [f64; BLOCK] = pulp::cast(block);
@@ -18,7 +18,7 @@ pub(crate) fn fold<B: bytemuck::Pod>(block: B) -> f64 {
     a[0]
 }
 
-/// The slice as full blocks and a last one padded with `pad`.
+/// The incomplete last block `tail`, padded with `pad`.
 #[inline(always)]
 pub(crate) fn padded(tail: &[f64], pad: f64) -> [f64; BLOCK] {
     let mut block = [pad; BLOCK];
@@ -48,7 +48,7 @@ fn accumulate<L: Register>(l: L, acc: &mut L::Block, x: &[f64], step: impl Fn(L:
     *acc = sum;
 }
 
-/// As [`accumulate`], over pairs.
+/// Accumulates `step(acc, x, y)` over the 32 accumulators.
 #[inline(always)]
 fn accumulate_pairs<L: Register>(
     l: L,
@@ -192,20 +192,20 @@ impl Kernel for SumsSquares<'_> {
     }
 }
 
-/// `sum_i x_i`.
+/// Sum, `sum_i x_i`.
 ///
-/// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and folds them in
-/// a fixed tree. The bits depend on the numbers and the length, not on alignment; here, where nothing is multiplied, not
-/// on the backend either. Error at most `n/32 + 5` roundings. Empty gives 0.
+/// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and adds these in a fixed
+/// order. The result depends on the numbers and the length, not on the alignment; that of `sum`, which multiplies nothing, does not
+/// depend on the backend either. Error at most `n/32 + 5` roundings. An empty slice gives 0.
 #[inline]
 pub fn sum(x: &[f64]) -> f64 {
     Backend::best().sum(x)
 }
 
-/// `sum_i x_i y_i`, in the order of [`sum`], fused where the backend fuses.
+/// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 ///
 /// ```
 /// assert_eq!(mcsa::numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
@@ -215,74 +215,74 @@ pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     Backend::best().dot(x, y)
 }
 
-/// `y_i += a x_i`, fused where the backend fuses.
+/// Scaled vector addition, `y_i += a x_i`; fused multiply-add on backends that have it.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 #[inline]
 pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
     Backend::best().axpy(a, x, y);
 }
 
-/// `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]: the quadratic form of a mean-field Gaussian, with `scale`
-/// the reciprocals of the standard deviations.
+/// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
+/// reciprocals of the standard deviations.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 #[inline]
 pub fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
     Backend::best().sum_squares_scaled(z, mean, scale)
 }
 
-/// [`sum_squares_scaled`] of each column. Each has the bits it has alone.
+/// [`sum_squares_scaled`] of each column of `z`, written to `out`, bit-identical to single calls.
 ///
 /// # Panics
-/// When the shapes differ.
+/// If the shapes differ.
 #[inline]
 pub fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
     Backend::best().sums_squares_scaled(z, mean, scale, out);
 }
 
-/// [`dot`] of each column with itself, to the same bits.
+/// [`dot`] of each column of `z` with itself, written to `out`, bit-identical to single calls.
 ///
 /// # Panics
-/// When there is not a number of `out` per column.
+/// If the length of `out` is not the number of columns.
 #[inline]
 pub fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
     Backend::best().sums_squares(z, out);
 }
 
 impl Backend {
-    /// [`sum`] on these instructions.
+    /// [`sum`] with the instruction set of `self`.
     #[inline]
     pub fn sum(self, x: &[f64]) -> f64 {
         self.run(Sum(x))
     }
 
-    /// [`dot`] on these instructions.
+    /// [`dot`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// If the lengths differ.
     #[inline]
     pub fn dot(self, x: &[f64], y: &[f64]) -> f64 {
         assert_eq!(x.len(), y.len(), "factors differ in length");
         self.run(Dot(x, y))
     }
 
-    /// [`axpy`] on these instructions.
+    /// [`axpy`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// If the lengths differ.
     #[inline]
     pub fn axpy(self, a: f64, x: &[f64], y: &mut [f64]) {
         assert_eq!(x.len(), y.len(), "operands differ in length");
         self.run(Axpy(a, x, y));
     }
 
-    /// [`sum_squares_scaled`] on these instructions.
+    /// [`sum_squares_scaled`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// If the lengths differ.
     #[inline]
     pub fn sum_squares_scaled(self, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
         let mut out = [0.0];
@@ -290,10 +290,10 @@ impl Backend {
         out[0]
     }
 
-    /// [`sums_squares_scaled`] on these instructions.
+    /// [`sums_squares_scaled`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the shapes differ.
+    /// If the shapes differ.
     pub fn sums_squares_scaled(self, z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
         assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
         assert_eq!(z.nrows(), scale.len(), "point and scale differ in length");
@@ -301,10 +301,10 @@ impl Backend {
         self.run(SumsSquaresScaled { z, mean, scale, out });
     }
 
-    /// [`sums_squares`] on these instructions.
+    /// [`sums_squares`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When there is not a number of `out` per column.
+    /// If the length of `out` is not the number of columns.
     pub fn sums_squares(self, z: MatRef<'_, f64>, out: &mut [f64]) {
         assert_eq!(z.ncols(), out.len(), "a sum per column");
         self.run(SumsSquares(z, out));

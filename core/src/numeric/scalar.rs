@@ -1,6 +1,6 @@
-//! The elementwise functions of one number, with the bits the slice functions give on this machine.
+//! Elementary functions of one number, bit-identical to the slice functions on this machine.
 //!
-//! A call costs a dispatch and a whole vector: for one number now and then, not for a loop.
+//! A call costs a dispatch and the computation of a whole vector register. Use the slice functions in loops.
 
 use super::backend::Backend;
 use super::elementwise::single;

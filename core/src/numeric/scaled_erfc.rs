@@ -31,7 +31,7 @@ const SERIES: [f64; 25] = [
     2.217479535004814e-10,
 ];
 
-/// What rounding took from `SERIES[0]`.
+/// Rounding error of `SERIES[0]`.
 const LOW: f64 = 5.273080124862724e-17;
 
 /// `erfcx(z/sqrt 2)/2 (3/4 + z)` in `y = (z - 21/4)/(z + 21/4)`, as above, error 1.8e-18: the same function in the units of
@@ -64,18 +64,18 @@ const NORMAL_SERIES: [f64; 25] = [
     1.6259868154080207e-10,
 ];
 
-/// What rounding took from `NORMAL_SERIES[0]`.
+/// Rounding error of `NORMAL_SERIES[0]`.
 const NORMAL_LOW: f64 = -2.092751729118671e-17;
 
 /// `P((t - centre)/(t + centre)) / (offset + t)` for `t >= 0`.
 #[inline(always)]
 fn half_line<L: Lanes>(l: L, t: L::F, centre: f64, offset: f64, series: &[f64; 25], low: f64) -> L::F {
-    // Beyond 2^60 the variable is 1; the bound keeps infinity out of the quotient.
+    // Beyond 2^60 the variable is 1; the bound avoids infinity / infinity.
     let near = l.at_most(l.num(1.2e18), t);
     let one = l.num(1.0);
     let inverse = l.div(one, l.add(near, l.num(centre)));
     let y = l.mul(l.sub(near, l.num(centre)), inverse);
-    // One Newton step on y (t + centre) = t - centre: near t = 0 the value moves faster than y.
+    // One Newton step on y (t + centre) = t - centre: near t = 0 the result changes faster than y, which must be more accurate.
     let residual = l.exact_fma(l.add(y, one), l.num(-centre), near);
     let residual = l.exact_fma(l.negated(y), near, residual);
     let y = l.fma(residual, inverse, y);
@@ -95,7 +95,8 @@ pub(crate) fn mills_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
     half_line(l, z, 5.25, 0.75, &NORMAL_SERIES, NORMAL_LOW)
 }
 
-/// `e^(-t^2)` with the square taken to twice the working precision: the rounding of `t^2` alone would cost `t^2` ulp.
+/// `e^(-t^2)`, with the square computed in twice the working precision: the rounding of `t^2` alone would cause an error of `t^2`
+/// ulp.
 #[inline(always)]
 pub(crate) fn exp_minus_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
     exp_minus_product(l, l.at_most(l.num(1e3), l.magnitude(t)), 1.0)
@@ -118,7 +119,7 @@ fn exp_minus_product<L: Lanes>(l: L, t: L::F, factor: f64) -> L::F {
 /// `e^(t^2)`, as [`exp_minus_square_lanes`].
 #[inline(always)]
 pub(crate) fn exp_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    // Beyond 26.7 the square is over 709.8.
+    // Beyond 26.7 the square is larger than 709.8, and the result overflows.
     let t = l.at_most(l.num(26.7), l.magnitude(t));
     let square = l.mul(t, t);
     let low = l.exact_fma(t, t, l.negated(square));

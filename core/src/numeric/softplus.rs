@@ -89,12 +89,12 @@ impl MapTwo for LogSigmoidWithSlope {
     }
 }
 
-/// [`log_sigmoid`] of `x` in place, and its derivative `sigmoid(-x)` in `slope`, from one exponential.
+/// [`log_sigmoid`] of `x` in place, and its derivative `sigmoid(-x)`, written to `slope`, from one exponential.
 ///
-/// The bits are those of the two functions apart.
+/// The results are bit-identical to those of the two functions.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 ///
 /// ```
 /// let (mut x, mut slope) = ([0.0], [0.0]);
@@ -107,10 +107,10 @@ pub fn log_sigmoid_with_slope(x: &mut [f64], slope: &mut [f64]) {
 }
 
 impl Backend {
-    /// [`log_sigmoid_with_slope`] on these instructions.
+    /// [`log_sigmoid_with_slope`] with the instruction set of `self`.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// If the lengths differ.
     #[inline]
     pub fn log_sigmoid_with_slope(self, x: &mut [f64], slope: &mut [f64]) {
         in_place_two(self, LogSigmoidWithSlope, x, slope);
@@ -118,18 +118,18 @@ impl Backend {
 }
 
 elementwise! {
-    /// `ln(1 + e^x)` (softplus), in place.
+    /// Softplus, `ln(1 + e^x)`, in place.
     ///
     /// ```text
     /// max(x, 0) + ln(1 + e^-|x|)
     /// ```
-    /// Error at most 2 ulp over the whole range: far left it is `e^x`, subnormal results included; far right it is `x`.
-    /// `-inf` gives 0, `+inf` gives `+inf`, NaN stays NaN.
+    /// Error at most 2 ulp over the whole range: for very negative `x` it is `e^x`, subnormal results included; for large `x` it is
+    /// `x`. `-inf` gives 0, `+inf` gives `+inf`, NaN stays NaN.
     ln_1p_exp, ln_1p_exp_into, Softplus
 }
 
 elementwise! {
-    /// `ln(1 / (1 + e^-x))`, in place: minus the softplus of `-x`.
+    /// Log sigmoid, `ln(1 / (1 + e^-x))`, in place: minus the softplus of `-x`.
     ///
     /// Error at most 2 ulp. `-inf` gives `-inf`, `+inf` gives `-0`, NaN stays NaN.
     ///
@@ -142,9 +142,9 @@ elementwise! {
 }
 
 elementwise! {
-    /// `1 / (1 + e^-x)`, in place; the derivative of [`ln_1p_exp`].
+    /// Logistic sigmoid, `1 / (1 + e^-x)`, in place; the derivative of [`ln_1p_exp`].
     ///
-    /// Error at most 2 ulp: for `x < 0` it is `e^x / (1 + e^x)`, which keeps the left tail to its last subnormal.
+    /// Error at most 2 ulp: for `x < 0` it is `e^x / (1 + e^x)`, which keeps the left tail accurate down to the smallest subnormal.
     /// `-inf` gives 0, `+inf` gives 1, NaN stays NaN.
     sigmoid, sigmoid_into, Sigmoid
 }

@@ -1,18 +1,18 @@
-//! A line search that survives infinities.
+//! Bisection line search for the weak Wolfe conditions, for functions that may be infinite.
 
 use argmin::core::{
     ArgminError, CostFunction, Error, Gradient, IterState, KV, LineSearch, Problem, Solver, State,
     TerminationReason,
 };
 
-/// The weak Wolfe conditions by doubling and halving (Lewis & Overton 2013, Alg. 2.6).
+/// Line search for the weak Wolfe conditions by doubling and bisection (Lewis & Overton 2013, Alg. 2.6).
 ///
 /// ```text
 /// cost(x + t d) <= cost(x) + c1 t slope        slope(x + t d) >= c2 slope,        slope = gradient . d
 /// ```
-/// A step that breaks the first is too long, one that breaks the second too short; an infinite cost is too long. Searches
-/// that interpolate costs make NaN of an infinity. Near the optimum, where costs differ by rounding
-/// alone, a cost that is equal up to rounding passes if the slope has not grown (Hager & Zhang 2005).
+/// A step that violates the first condition, or has an infinite cost, is too long; one that violates the second is too short. Line
+/// searches that interpolate costs instead compute NaN from an infinite cost. Near the optimum, where costs differ by rounding
+/// alone, a cost that is equal up to rounding is accepted if the slope has not grown (Hager & Zhang 2005).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bisection {
     start: Vec<f64>,
@@ -26,11 +26,11 @@ pub(crate) struct Bisection {
     trials: u32,
 }
 
-/// Sufficient decrease, and curvature (Nocedal & Wright 2006, ch. 3).
+/// Constants of the sufficient decrease and the curvature condition (Nocedal & Wright 2006, ch. 3).
 const C1: f64 = 1e-4;
 const C2: f64 = 0.9;
 
-/// Enough to double or halve a step through every scale that matters.
+/// Largest number of trial steps: enough to double or halve a step through every scale that matters.
 const MOST_TRIALS: u32 = 100;
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -72,7 +72,7 @@ where
             let text = format!("the slope along the direction is {}", self.slope);
             return Err(ArgminError::ConditionViolated { text }.into());
         }
-        // Along the plain gradient there is no scale yet: the first try is no longer than 1.
+        // Along the plain gradient, without curvature from earlier steps, the first trial step has a length of at most 1.
         let is_plain = gradient.iter().zip(&self.direction).all(|(g, d)| -g == *d);
         let unit = if is_plain { (-self.slope).sqrt().recip().min(1.0) } else { 1.0 };
         self.step = self.first.unwrap_or(unit);

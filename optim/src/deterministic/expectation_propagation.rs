@@ -1,4 +1,4 @@
-//! The Gaussian whose moments agree with those of each likelihood term in turn.
+//! Expectation propagation for probit regression.
 
 use faer::{Mat, MatRef};
 use mcsa::numeric::scalar::{log_ndtr, ndtr_hazard};
@@ -14,19 +14,20 @@ use crate::domain::positive;
 /// q(z) ∝ N(z; 0, s^2 I) prod_i exp(-tau_i (x_i' z)^2 / 2 + nu_i x_i' z)
 /// ```
 ///
-/// For each datum in turn: without its term, `x' z` has mean `m` and variance `v`; with the true term in its place, and
-/// `h = 1 + v`, `zeta = y m / sqrt h`, `r = phi(zeta) / Phi(zeta)`,
+/// A sweep updates the sites one by one. Let `x' z` have mean `m` and variance `v` under the cavity, which is `q` without the site
+/// of the datum. Under the cavity times the true likelihood term, with `h = 1 + v`, `zeta = y m / sqrt h` and
+/// `r = phi(zeta) / Phi(zeta)`, it has
 ///
 /// ```text
 /// mean  m + y v r / sqrt h,     variance  v - v^2 r (r + zeta) / h
 /// ```
 ///
-/// and `tau_i`, `nu_i` are what gives `q` these two. The term depends on `z` along `x_i` alone, so a site is two numbers and an update of
-/// `q` has rank one: `d^2` per datum.
+/// and `tau_i`, `nu_i` are chosen so that `q` has this mean and variance. The term depends on `z` only through `x_i' z`, so a site
+/// is two numbers, and an update of `q` has rank one and costs `d^2` per datum.
 ///
-/// Exact for one datum, and for data of orthogonal features. Probit terms are log concave, so variances stay positive and no
-/// damping is needed. A fixed point is no minimum of a divergence: there is nothing to climb, which is why it is not an
-/// optimiser, but finds a [`Gaussian`] of its own.
+/// The result is exact for one datum, and for data with orthogonal features. Probit terms are log concave, so variances stay
+/// positive and no damping is needed. A fixed point is not the minimum of a divergence, so there is no objective to ascend:
+/// expectation propagation is not an [`Optimizer`](mcsa::Optimizer) but returns a [`Gaussian`].
 ///
 /// ```
 /// use mcsa_optim::deterministic::ExpectationPropagation;
@@ -37,9 +38,9 @@ use crate::domain::positive;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectationPropagation {
-    /// Passes over the data, at most; the published table takes 2.
+    /// Largest number of passes over the data; the published table takes 2.
     pub sweeps: u64,
-    /// A pass ends the iteration if it moves no natural parameter of a site by more.
+    /// The iteration ends after a pass that changes each natural parameter of a site by at most this number.
     pub tolerance: f64,
 }
 
@@ -50,27 +51,27 @@ impl Default for ExpectationPropagation {
     }
 }
 
-/// What expectation propagation found.
+/// Result of expectation propagation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Propagated {
-    /// The approximation.
+    /// The Gaussian approximation of the posterior.
     pub gaussian: Gaussian,
-    /// Its estimate of the log evidence.
+    /// The estimate of the log evidence.
     pub log_evidence: f64,
-    /// Passes made.
+    /// The number of passes over the data.
     pub sweeps: u64,
-    /// Whether the last pass stayed within the tolerance.
+    /// Whether the last pass changed the sites by no more than the tolerance.
     pub converged: bool,
 }
 
-/// A Gaussian factor along one direction, `exp(-tau f^2 / 2 + nu f)`.
+/// Site approximation: a Gaussian factor `exp(-tau f^2 / 2 + nu f)` of `f = x' z`.
 #[derive(Clone, Copy, Default)]
 struct Site {
     tau: f64,
     nu: f64,
 }
 
-/// A normal law of `x' z`.
+/// Normal distribution of `x' z`.
 #[derive(Clone, Copy)]
 struct Projection {
     mean: f64,
@@ -83,19 +84,19 @@ impl Projection {
         Self { mean: variance * (self.mean / self.variance - site.nu), variance }
     }
 
-    /// The site that gives this law, as a cavity, the moments that the term `Phi(y f)` gives it.
+    /// The site by moment matching: this cavity times the site has the mean and variance of this cavity times the term `Phi(y f)`.
     fn matched(self, y: f64) -> Site {
         let root = (1.0 + self.variance).sqrt();
         let zeta = y * self.mean / root;
         let hazard = ndtr_hazard(zeta);
         let shrink = self.variance * hazard * (hazard + zeta) / (root * root);
-        // 1 / (v - v shrink) - 1 / v, and the shift that goes with it.
+        // tau = 1 / (v - v shrink) - 1 / v.
         let tau = shrink / (self.variance * (1.0 - shrink));
         let mean = self.mean + y * self.variance * hazard / root;
         Site { tau, nu: mean * tau + (mean - self.mean) / self.variance }
     }
 
-    /// The logarithm of the mass of `Phi(y f)` over that of the site.
+    /// Log ratio of the masses of this cavity times `Phi(y f)` and of this cavity times the site.
     fn log_scale(self, y: f64, site: Site) -> f64 {
         let Self { mean, variance } = self;
         let grown = 1.0 + variance * site.tau;
@@ -105,11 +106,12 @@ impl Projection {
 }
 
 impl ExpectationPropagation {
-    /// Of features `x`, a row per datum, labels 0 and 1, and the standard deviation `s` of a weight.
+    /// The approximation for probit regression with features `x`, one row per datum, labels 0 and 1, and prior standard deviation
+    /// `s = scale` of each weight.
     ///
     /// # Errors
-    /// If there is not a label per row, a label is neither 0 nor 1, a number is not finite, the scale is not positive, or no
-    /// sweep is allowed; or if variances leave the range of doubles.
+    /// If the number of labels is not the number of rows, a label is neither 0 nor 1, a number is not finite, the scale is not
+    /// positive, or `sweeps` is 0; or if variances leave the range of doubles.
     pub fn probit(&self, x: MatRef<'_, f64>, labels: &[f64], scale: f64) -> Result<Propagated, Error> {
         let within = |error: Error| error.within("ExpectationPropagation");
         self.door(x, labels, scale).map_err(within)?;
@@ -128,7 +130,7 @@ impl ExpectationPropagation {
             let mut moved = 0.0_f64;
             for ((row, y), site) in rows.iter().zip(&signs).zip(&mut sites) {
                 let here = q.project(row);
-                // Features of zeros say nothing of z.
+                // Features that are all zero carry no information about z.
                 if here.variance == 0.0 {
                     continue;
                 }
@@ -150,7 +152,7 @@ impl ExpectationPropagation {
         for ((row, &y), &site) in rows.iter().zip(&signs).zip(&sites) {
             let here = q.project(row);
             let outside = if here.variance == 0.0 { here } else { here.without(site) };
-            // The mean's share of the exponent: m' S^-1 m = sum_i nu_i x_i' m.
+            // The contribution of the mean to the exponent: m' S^-1 m = sum_i nu_i x_i' m.
             log_evidence += outside.log_scale(y, site) + 0.5 * site.nu * here.mean;
         }
         let gaussian = Gaussian { mean: q.mean, covariance: q.covariance };
@@ -173,13 +175,13 @@ impl ExpectationPropagation {
     }
 }
 
-/// `q`, moved by factors of rank one.
+/// The Gaussian `q`, with updates by factors of rank one.
 struct State {
     mean: Vec<f64>,
     covariance: Mat<f64>,
-    /// Of the covariance, over that of the prior.
+    /// Log determinant of the covariance minus that of the prior covariance.
     log_det: f64,
-    /// The covariance times the last row that was projected on.
+    /// The covariance times the row of the last projection.
     column: Vec<f64>,
 }
 
@@ -192,7 +194,7 @@ impl State {
         Projection { mean: dot(&self.mean), variance: dot(&self.column) }
     }
 
-    /// Multiplies `q` by a factor along the row that was projected on last, where `q` is `here`.
+    /// Multiplies `q` by a factor of `x' z`, `x` being the row of the last projection, whose result was `here`.
     fn multiply(&mut self, factor: Site, here: Projection) {
         let grown = 1.0 + factor.tau * here.variance;
         let shift = (factor.nu - factor.tau * here.mean) / grown;

@@ -1,10 +1,10 @@
-//! A Gaussian to begin with.
+//! Gaussian distribution, by mean and covariance.
 
 use faer::linalg::solvers::{Llt, LltError};
 use faer::{Mat, MatRef, Side};
 use mcsa::Error;
 
-/// Mean and covariance: where a fit may begin.
+/// Gaussian with a mean and a covariance: a starting point for a fit.
 ///
 /// ```
 /// use mcsa_optim::deterministic::Gaussian;
@@ -22,7 +22,7 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// The standard deviations of the coordinates: the scales of a mean field.
+    /// The standard deviations of the coordinates: the scales of a mean-field Gaussian with these marginals.
     pub fn scales(&self) -> Vec<f64> {
         (0..self.mean.len()).map(|k| self.covariance[(k, k)].sqrt()).collect()
     }
@@ -36,7 +36,7 @@ impl Gaussian {
     }
 }
 
-/// The Cholesky factorisation of what should be positive definite.
+/// Cholesky factorisation; an error if the matrix is not finite or not positive definite.
 pub(crate) fn cholesky(what: &'static str, matrix: MatRef<'_, f64>) -> Result<Llt<f64>, Error> {
     for j in 0..matrix.ncols() {
         for i in 0..matrix.nrows() {

@@ -1,11 +1,11 @@
-//! Where a fit should end.
+//! Exact minimiser of the inclusive divergence `KL(p || q_lambda)`, by quadrature.
 
 use faer::{Mat, MatRef};
 use mcsa::{Columns, Error, Family};
 
 use super::{Lbfgs, Peak};
 
-/// Points and weights that stand for a distribution: a grid with its densities, or exact draws.
+/// Quadrature rule of a distribution: nodes and weights, from a grid with its densities or from exact draws.
 ///
 /// ```
 /// use mcsa_optim::deterministic::Quadrature;
@@ -23,7 +23,7 @@ pub struct Quadrature {
 }
 
 impl Quadrature {
-    /// Nodes, one per column, and their weights, which are divided by their sum.
+    /// Quadrature with `nodes`, one per column, and `weights`, which are divided by their sum.
     ///
     /// # Errors
     /// If the numbers of nodes and weights differ, a node is not finite, a weight is negative or not finite, or all are zero.
@@ -40,24 +40,25 @@ impl Quadrature {
         if !(total > 0.0 && total.is_finite()) {
             return Err(within(Error::parameter("sum of weights", total, "positive and finite")));
         }
-        // A node of weight zero would still ask for log q there, which may be -inf.
+        // Nodes of weight zero are dropped: log q may be -inf there, and 0 times -inf is NaN.
         let kept: Vec<usize> = (0..weights.len()).filter(|j| weights[*j] > 0.0).collect();
         let nodes = Mat::from_fn(nodes.nrows(), kept.len(), |i, j| nodes[(i, kept[j])]);
         Ok(Self { nodes, weights: kept.iter().map(|j| weights[*j] / total).collect() })
     }
 
-    /// Equally spaced nodes, weighted by `exp(log_p)`: the trapezoidal rule, very accurate for a smooth density
-    /// that dies out before the grid ends (Trefethen & Weideman 2014).
+    /// Trapezoidal rule: equally spaced nodes with weights proportional to `exp(log_p)`.
+    ///
+    /// It is very accurate for a smooth density that vanishes before the grid ends (Trefethen & Weideman 2014).
     ///
     /// # Errors
-    /// As [`new`](Self::new); or if a log density is NaN or `+inf`, or all are `-inf`.
+    /// If [`new`](Self::new) fails; or if a log density is NaN or `+inf`, or all are `-inf`.
     pub fn on_grid(nodes: MatRef<'_, f64>, log_p: &[f64]) -> Result<Self, Error> {
         let highest = log_p.iter().fold(f64::NEG_INFINITY, |highest, log_p| highest.max(*log_p));
         let weights: Vec<f64> = log_p.iter().map(|log_p| (log_p - highest).exp()).collect();
         Self::new(nodes, &weights)
     }
 
-    /// The expectation of a function.
+    /// The expectation of `f`.
     pub fn mean(&self, mut f: impl FnMut(&[f64]) -> f64) -> f64 {
         self.weights.iter().enumerate().map(|(j, weight)| weight * f(self.nodes.as_ref().column(j))).sum()
     }
@@ -68,16 +69,17 @@ impl Quadrature {
     }
 }
 
-/// The exact minimiser of the inclusive divergence within a family, for ground truth.
+/// Minimiser of the inclusive divergence within a family, for ground truth.
 ///
 /// ```text
 /// argmin_lambda KL(p || q_lambda) = argmax_lambda E_p[log q_lambda(z)],   E_p by quadrature, its gradient by the score
 /// ```
-/// The peak's value is `E_p[log q_lambda]`, so the divergence left is `E_p[log p]` minus it. A lambda the family refuses
-/// is not entered. In families that are not identified by their density (mixtures), the peak is one of several.
+/// The value of the [`Peak`] is `E_p[log q_lambda]`, so the divergence at the optimum is `E_p[log p]` minus this value. A lambda
+/// for which [`Family::check`] fails counts as `-inf`. In families with several lambdas for one density (mixtures), the peak is one
+/// of several optima.
 ///
 /// # Errors
-/// If family and quadrature differ in dimension, or the family refuses the start; and those of [`Lbfgs::maximise`].
+/// If family and quadrature differ in dimension, the family refuses the start, or [`Lbfgs::maximise`] fails.
 ///
 /// ```
 /// use mcsa_families::MeanField;

@@ -1,4 +1,4 @@
-//! Laplace's approximation: the Gaussian at a mode.
+//! Laplace approximation: the Gaussian at a mode.
 
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
@@ -7,14 +7,15 @@ use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable};
 use super::Gaussian;
 use super::gaussian::cholesky;
 
-/// Laplace's approximation (Laplace 1774; Tierney & Kadane 1986).
+/// Laplace approximation (Laplace 1774; Tierney & Kadane 1986).
 ///
 /// ```text
 /// q = N(mode, A^-1),   A = -d^2/dz^2 log p(mode),   log Z ~ log p(mode) + (d/2) log 2 pi - (1/2) log det A
 /// ```
-/// Exact for a Gaussian; the error falls like `1/n` as data are added to a smooth model. It sees one mode
-/// and its curvature, not the mass around it. A point is refused as a mode if Newton's step from it, `A^-1 d/dz log p`, is longer than
-/// a tenth of a standard deviation of q: the climb has not arrived, or gradient and Hessian belong to different functions.
+/// Exact for a Gaussian; the error decreases like `1/n` with the number `n` of data of a smooth model. The approximation depends on
+/// the curvature at one mode, not on the mass around it. A point is not accepted as a mode if the Newton step from it,
+/// `A^-1 d/dz log p`, is longer than a tenth of a standard deviation of q: then the maximisation has not converged, or gradient and
+/// Hessian belong to different functions.
 ///
 /// ```
 /// use mcsa::{Gradient, LogDensity};
@@ -37,18 +38,18 @@ use super::gaussian::cholesky;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Laplace {
-    /// The approximation.
+    /// The Gaussian approximation.
     pub gaussian: Gaussian,
-    /// The approximation of the log of the target's mass.
+    /// The approximation of `log Z`, the log of the target's mass.
     pub log_evidence: f64,
 }
 
 impl Laplace {
-    /// At a mode, with the Hessian column by column.
+    /// The approximation at `mode`, with the Hessian from Hessian-vector products, column by column.
     ///
     /// # Errors
-    /// If the mode has another dimension than the target, if the density, its gradient or the Hessian is not finite there, if minus the
-    /// Hessian is not positive definite, or if the gradient is too large: then it is no proper mode.
+    /// If the mode has another dimension than the target, if the density, its gradient or the Hessian is not finite there, if minus
+    /// the Hessian is not positive definite, or if the Newton step from the point is too long for a mode.
     pub fn at<P: Curvature + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
         let mut work = vec![0.0; target.work_len(1)];
         let mut unit = vec![0.0; mode.len()];
@@ -59,10 +60,11 @@ impl Laplace {
         })
     }
 
-    /// At a mode, with the Hessian by central differences of the gradient: `2 d` gradients, about nine good digits.
+    /// The approximation at `mode`, with the Hessian by central differences of the gradient: `2 d` gradients, about nine good
+    /// digits.
     ///
     /// # Errors
-    /// As [`at`](Self::at).
+    /// In the cases of [`at`](Self::at).
     pub fn by_differences<P: Differentiable + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
         let mut work = vec![0.0; target.work_len(1)];
         let (mut z, mut behind) = (mode.to_vec(), vec![0.0; mode.len()]);
@@ -121,13 +123,13 @@ impl Laplace {
     }
 }
 
-/// How far, in standard deviations, Newton's step may lead from a mode.
+/// Largest length of the Newton step from a mode, in standard deviations.
 const LONGEST_STEP: f64 = 0.1;
 
-/// The width of a central difference at `x`: the cube root of the machine epsilon, where the errors of cutting
-/// off the series and of rounding are of one size.
+/// Width of a central difference at `x`, relative to `|x|` or 1: the cube root of the machine epsilon, at which truncation error
+/// and rounding error are of similar size.
 pub(crate) fn difference_width(x: f64) -> f64 {
     let width = f64::EPSILON.cbrt() * x.abs().max(1.0);
-    // The two points then lie exactly so far apart as is divided by.
+    // Rounded so that x + width is exact and the divisor is the actual distance of the points.
     (x + width) - x
 }

@@ -1,4 +1,4 @@
-//! The climb.
+//! L-BFGS: limited-memory quasi-Newton maximisation.
 
 use argmin::core::{IterState, Problem, Solver, State};
 use argmin::solver::quasinewton::LBFGS;
@@ -9,11 +9,11 @@ use super::bisection::Bisection;
 use super::memo::{Memo, Objective};
 use crate::domain::positive;
 
-/// Limited-memory BFGS (Liu & Nocedal 1989), ascending, by argmin with a line search of our own.
+/// Limited-memory BFGS (Liu & Nocedal 1989) for maximisation, by argmin with a line search of this crate.
 ///
-/// It ends [`Converged`](Outcome::Converged) when the Euclidean norm of the gradient is at most the tolerance. Where the target is
-/// `-inf`, NaN, or has a gradient that is not finite, it does not go; a start there is an error.
-/// It has [`Stalled`](Outcome::Stalled) when its line search finds no step; the peak is then the last point reached.
+/// A run ends as [`Converged`](Outcome::Converged) when the Euclidean norm of the gradient is at most the tolerance. Points at
+/// which the function is `-inf` or NaN, or has a gradient that is not finite, are avoided; a start at such a point is an error. A
+/// run ends as [`Stalled`](Outcome::Stalled) when the line search finds no step; the peak is then the last point reached.
 ///
 /// ```
 /// use mcsa_optim::deterministic::Lbfgs;
@@ -44,43 +44,43 @@ impl Default for Settings {
     }
 }
 
-/// Why a climb ended.
+/// Reason for the end of a maximisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The gradient is within the tolerance.
+    /// The norm of the gradient is at most the tolerance.
     Converged,
     /// The iterations are used up.
     IterationLimit,
-    /// No step goes up: rounding, a kink, or a wrong gradient.
+    /// The line search finds no step that increases the value: rounding, a kink, or a wrong gradient.
     Stalled,
-    /// The value is `+inf` somewhere, or still rises `1e10` times farther off than the start: no maximum.
+    /// There is no maximum: the value is `+inf` at some point, or the run went farther from the origin than `1e10 (1 + |start|)`.
     Unbounded,
 }
 
-/// The highest point of a climb, and how it was reached.
+/// Result of a maximisation: the point, its value, and the reason for the end of the run.
 #[must_use = "a climb may have ended without a maximum"]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Peak {
-    /// Where.
+    /// The maximiser, or the last point reached.
     pub point: Vec<f64>,
-    /// How high.
+    /// The value at the point.
     pub value: f64,
-    /// The Euclidean norm of the gradient there.
+    /// The Euclidean norm of the gradient at the point.
     pub gradient_norm: f64,
-    /// Steps taken.
+    /// The number of L-BFGS steps.
     pub iterations: u64,
-    /// Evaluations of value and gradient together.
+    /// The number of evaluations of value and gradient together.
     pub evaluations: u64,
-    /// Why the climb ended.
+    /// The reason for the end of the run.
     pub outcome: Outcome,
 }
 
 impl Peak {
-    /// The peak, if the climb has converged.
+    /// This peak, if its outcome is [`Converged`](Outcome::Converged).
     ///
     /// # Errors
-    /// If it has not; the message says how it ended.
+    /// If it is not; the message gives the reason for the end of the run.
     pub fn converged(self) -> Result<Self, Error> {
         let Self { gradient_norm, iterations, .. } = self;
         let end = match self.outcome {
@@ -95,19 +95,20 @@ impl Peak {
     }
 }
 
-/// How many times farther than its start a climb may go.
+/// Largest distance from the origin in a run, as a multiple of `1 + |start|`.
 const FARTHEST: f64 = 1e10;
 
 impl Lbfgs {
-    /// With another tolerance and other limits; `memory` counts the remembered steps, 10 by default.
+    /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps (10 by
+    /// default).
     ///
     /// # Errors
-    /// If the tolerance is not positive and finite, or there is nothing to iterate or remember.
+    /// If the tolerance is not positive and finite, or `iterations` or `memory` is 0.
     pub fn with(tolerance: f64, iterations: u64, memory: usize) -> Result<Self, Error> {
         Self::try_from(Settings { tolerance, iterations, memory })
     }
 
-    /// Climbs to a mode of the target.
+    /// Maximises the log density of the target, from `start` to a mode.
     ///
     /// # Errors
     /// If the start has another dimension than the target, or lies where the density or its gradient is not finite.
@@ -117,7 +118,7 @@ impl Lbfgs {
         self.maximise(|z, gradient| target.gradient_into(z, gradient, &mut work), start)
     }
 
-    /// Climbs any function that writes its gradient, which it is handed as zeros, and returns its value.
+    /// Maximises a function that returns its value and writes its gradient into a slice, which holds zeros at each call.
     ///
     /// # Errors
     /// If the start, or the value or gradient there, is not finite.
@@ -129,7 +130,7 @@ impl Lbfgs {
         self.climb(&mut objective, start, &mut |_, _| {})
     }
 
-    /// The climb itself; `watch` sees each iterate and its gradient, the start first.
+    /// Maximisation with an observer: `watch` is called with each iterate and its gradient, beginning with the start.
     pub(crate) fn climb(
         &self,
         objective: Objective<'_>,
@@ -170,7 +171,7 @@ impl Lbfgs {
     }
 }
 
-/// Where a climb stands, in the signs of a descent.
+/// Iterate of a run, with the signs of a minimisation: cost is minus the value.
 struct Place {
     point: Vec<f64>,
     cost: f64,
@@ -179,7 +180,7 @@ struct Place {
 
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
-/// argmin's solver, step by step.
+/// Run of argmin's L-BFGS, one step at a time.
 struct Run<'a> {
     problem: Problem<&'a Memo<'a>>,
     solver: LBFGS<Bisection, Vec<f64>, Vec<f64>, f64>,
@@ -196,7 +197,7 @@ impl<'a> Run<'a> {
         Ok(Self { problem, solver, iterate })
     }
 
-    /// Where one iteration leads; `None` if its line search failed, and then the run is over.
+    /// The iterate after one more step; `None` if the line search failed, which ends the run.
     fn step(&mut self) -> Result<Option<Place>, Error> {
         let iterate = std::mem::replace(&mut self.iterate, Iterate::new());
         let (mut iterate, _) = self.solver.next_iter(&mut self.problem, iterate).map_err(refused)?;

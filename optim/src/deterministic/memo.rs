@@ -1,14 +1,14 @@
-//! An objective as argmin asks for it.
+//! Objective function in the form that argmin needs, with a cache of the last evaluation.
 
 use std::cell::RefCell;
 
 use argmin::core::{CostFunction, Error, Gradient};
 
-/// A function to climb: writes its gradient and returns its value.
+/// Function to be maximised: writes its gradient and returns its value.
 pub(crate) type Objective<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
 
-/// The objective turned upside down, its last point remembered: argmin asks for cost and gradient one after the
-/// other, and at the points of a line search twice.
+/// Minus the objective, with a cache of the last point: argmin asks for cost and gradient in separate calls, and twice at the
+/// points of a line search.
 pub(crate) struct Memo<'a>(RefCell<Last<'a>>);
 
 struct Last<'a> {
@@ -33,7 +33,7 @@ impl<'a> Memo<'a> {
         Self(RefCell::new(last))
     }
 
-    /// Cost and gradient. Where the value or its gradient is not finite, the cost is infinite and the gradient zero.
+    /// Cost and gradient at a point. If the value or its gradient is not finite, the cost is infinite and the gradient zero.
     pub(crate) fn at(&self, point: &[f64]) -> (f64, Vec<f64>) {
         let last = &mut *self.0.borrow_mut();
         if last.evaluations == 0 || last.point != point {
@@ -57,12 +57,12 @@ impl<'a> Memo<'a> {
         self.0.borrow().evaluations
     }
 
-    /// Whether a value was `+inf` anywhere.
+    /// Whether the value was `+inf` at any point so far.
     pub(crate) fn has_pole(&self) -> bool {
         self.0.borrow().has_pole
     }
 
-    /// The last point asked for.
+    /// The point of the last evaluation.
     pub(crate) fn last(&self) -> Vec<f64> {
         self.0.borrow().point.clone()
     }

@@ -1,14 +1,17 @@
-//! Deterministic optimisation: where a value and its gradient are exact. The one door to argmin's algorithms.
+//! Deterministic optimisation, for functions with exact values and gradients: modes, Gaussian approximations, ground truth.
 //!
-//! * [`Lbfgs`] climbs a smooth function; [`Peak`] says where it ended and why.
-//! * [`NelderMead`] climbs one that has kinks, without a gradient.
-//! * [`Laplace`] is the Gaussian at a mode, [`Pathfinder`] the best Gaussian on the way to one: starts for a fit.
-//! * [`ExpectationPropagation`] is a Gaussian by moments, for probit regression: a baseline.
-//! * [`inclusive_optimum`] is the truth a fit should reach, by a [`Quadrature`] of the target.
-//! * [`log_weight_supremum`] is `log w*`, on which the rates of independent Metropolis-Hastings depend.
+//! * [`Lbfgs`] maximises a smooth function; its result is a [`Peak`].
+//! * [`NelderMead`] maximises a function with kinks, without a gradient.
+//! * [`Laplace`] is the Gaussian approximation at a mode, [`Pathfinder`] the best Gaussian on the path to a mode. Both are starting
+//!   points for a fit.
+//! * [`ExpectationPropagation`] is a Gaussian approximation by moment matching for probit regression, a baseline.
+//! * [`inclusive_optimum`] is the minimiser of `KL(p || q_lambda)` by [`Quadrature`] of the target, the ground truth for a fit.
+//! * [`log_weight_supremum`] is `log w* = sup_z (log p(z) - log q_lambda(z))`, on which the rates of independent
+//!   Metropolis-Hastings depend.
 //!
-//! What cannot be done is an [`Error`](mcsa::Error) or an [`Outcome`], never a panic; a target that is NaN somewhere is left
-//! there. None of it draws, except that `Pathfinder` takes a stream.
+//! L-BFGS and the Nelder-Mead simplex are argmin's; only this crate uses argmin. A failure is an [`Error`](mcsa::Error) or an
+//! [`Outcome`], never a panic; points at which the target is NaN are avoided. Only `Pathfinder` uses random numbers, from a stream
+//! that the caller passes in.
 
 mod bisection;
 mod expectation_propagation;

@@ -1,4 +1,4 @@
-//! The climb without a gradient.
+//! Nelder-Mead simplex method: maximisation without gradients.
 
 use std::cell::RefCell;
 
@@ -6,12 +6,12 @@ use argmin::core::{CostFunction, IterState, Problem, Solver, State, TerminationS
 use argmin::solver::neldermead::NelderMead as Simplex;
 use mcsa::Error;
 
-/// Nelder and Mead's simplex (1965), ascending, by argmin: for functions of a few arguments with kinks or plateaus,
+/// Simplex method of Nelder & Mead (1965) for maximisation, by argmin: for functions of a few arguments with kinks or plateaus,
 /// such as the largest of several ratios.
 ///
-/// The simplex is the start and, for each coordinate, the start moved by `width`. The climb ends when the values at the
-/// corners have a standard deviation below `tolerance`, when the iterations are used up, or at a value of `+inf`. Where
-/// the function is NaN or `-inf`, it does not go. What is found is a local maximum at best: start several times.
+/// The corners of the first simplex are the start and, for each coordinate, the start moved by `width`. The run ends when the
+/// values at the corners have a standard deviation below `tolerance`, when the iterations are used up, or at a value of `+inf`.
+/// Points at which the function is NaN or `-inf` are avoided. The result is a local maximum at best: use several starts.
 ///
 /// ```
 /// use mcsa_optim::deterministic::NelderMead;
@@ -22,11 +22,11 @@ use mcsa::Error;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NelderMead {
-    /// How far the other corners of the first simplex are from the start, along each axis.
+    /// Distance of the other corners of the first simplex from the start, along each axis.
     pub width: f64,
-    /// The spread of values at which the climb ends.
+    /// Standard deviation of the values at the corners below which the run ends.
     pub tolerance: f64,
-    /// The most iterations.
+    /// Largest number of iterations.
     pub iterations: u64,
 }
 
@@ -37,21 +37,21 @@ impl Default for NelderMead {
     }
 }
 
-/// The highest point that a [`NelderMead`] has seen.
+/// Result of a [`NelderMead`] run: the best point evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Top {
-    /// Where.
+    /// The point; the start if the function was nowhere finite.
     pub point: Vec<f64>,
-    /// How high; `-inf` if the function was nowhere finite.
+    /// The value at the point; `-inf` if the function was nowhere finite.
     pub value: f64,
-    /// Evaluations of the function.
+    /// The number of evaluations of the function.
     pub evaluations: u64,
 }
 
-/// A cost above every other that is still a number, for argmin computes means of costs.
+/// Cost of forbidden points: larger than any other, but finite, because argmin computes means of costs.
 const FORBIDDEN: f64 = 1e300;
 
-/// The function turned upside down, and the best point so far.
+/// Minus the function, as argmin's cost, and the best point so far.
 struct Upside<'a>(RefCell<Climb<'a>>);
 
 struct Climb<'a> {
@@ -59,7 +59,7 @@ struct Climb<'a> {
     top: Top,
 }
 
-/// argmin's record of an iteration.
+/// State that argmin keeps for an iteration.
 type Iterate = IterState<Vec<f64>, (), (), (), (), f64>;
 
 impl CostFunction for &Upside<'_> {
@@ -79,10 +79,10 @@ impl CostFunction for &Upside<'_> {
 }
 
 impl NelderMead {
-    /// Climbs from `start`.
+    /// Maximises `objective` from `start`.
     ///
     /// # Errors
-    /// If there is no coordinate, the start is not finite, the width is not positive or the tolerance negative.
+    /// If the start is empty or not finite, the width is not positive and finite, or the tolerance is negative or NaN.
     pub fn maximise(&self, mut objective: impl FnMut(&[f64]) -> f64, start: &[f64]) -> Result<Top, Error> {
         let within = |error: Error| error.within("NelderMead");
         let refused = |error: argmin::core::Error| within(Error::invalid(format!("argmin: {error}")));
@@ -152,7 +152,7 @@ mod tests {
         );
     }
 
-    /// Twin: with no iteration the start's simplex is all that is seen.
+    /// Negative control: without iterations only the first simplex is evaluated.
     #[test]
     fn iterations_are_what_climbs() {
         let hill = |x: &[f64]| -(x[0] - 5.0).powi(2) - (x[1] - 5.0).powi(2);

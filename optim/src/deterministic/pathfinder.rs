@@ -8,16 +8,16 @@ use super::gaussian::cholesky;
 use super::slopes::check_signs;
 use super::{Gaussian, Lbfgs, Outcome, Peak};
 
-/// A start for a fit by the path of an optimiser (Pathfinder; Zhang, Carpenter, Gelman & Vehtari 2022).
+/// Pathfinder (Zhang, Carpenter, Gelman & Vehtari 2022): a Gaussian starting point for a fit, from the path of L-BFGS to a mode.
 ///
 /// ```text
-/// at each iterate z of L-BFGS:   N(z + S g, S),   S the inverse curvature learnt on the way, g = d/dz log p(z)
+/// at each iterate z of L-BFGS:   N(z + S g, S),   S the inverse curvature estimated along the path, g = d/dz log p(z)
 /// elbo = mean over draws of log p - log q;   the Gaussian with the largest is kept
 /// ```
-/// Where a mode is not where the mass is, the best Gaussian lies before the end of the path. Unlike the paper, the
-/// draws of all iterates share their noise, so that they are compared on equal terms; and S is formed as a matrix: time
-/// `d^2` per remembered step and `d^3` per iterate, for dimensions of some hundreds. The path's start, with S the
-/// identity, is a candidate too, so a start at the mode is no special case.
+/// If the mode is far from the mass of the target, the best Gaussian lies before the end of the path. Unlike the paper, the draws
+/// of all iterates share their noise, so that their ELBOs are compared at equal noise; and S is formed as a matrix, at a cost
+/// of `d^2` per stored step and `d^3` per iterate, for dimensions up to some hundreds. The start of the path, with S the identity,
+/// is a candidate too, so a start at the mode needs no special treatment.
 ///
 /// ```
 /// use mcsa::{Gradient, LogDensity, Seed};
@@ -41,34 +41,34 @@ use super::{Gaussian, Lbfgs, Outcome, Peak};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pathfinder {
-    /// Who makes the path.
+    /// The optimiser whose path is used.
     pub lbfgs: Lbfgs,
-    /// Draws that judge each Gaussian.
+    /// Number of draws for the ELBO of each Gaussian.
     pub draws: usize,
-    /// Steps from which the curvature is learnt.
+    /// Number of the latest steps from which the curvature is estimated.
     pub memory: usize,
 }
 
 impl Default for Pathfinder {
-    /// Memory 6 as in the paper; 20 draws for each Gaussian, where the paper takes 5.
+    /// Memory 6, as in the paper; 20 draws for each Gaussian, whereas the paper takes 5.
     fn default() -> Self {
         Self { lbfgs: Lbfgs::default(), draws: 20, memory: 6 }
     }
 }
 
-/// A reason to doubt the Gaussian of a path.
+/// Warning about the result of [`Pathfinder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warning {
-    /// The log density has no maximum within `1e10` times the start, or is `+inf` somewhere: the target may be improper. A proper one
-    /// with an infinite peak away from its mass, such as a funnel, gives this warning too.
+    /// The log density has no maximum within `1e10` times the start, or is `+inf` somewhere: the target may be improper. A proper
+    /// target with an infinite peak away from its mass, such as a funnel, gives this warning too.
     Unbounded,
-    /// The climb stalled before the gradient vanished: rounding, a kink, or a wrong gradient.
+    /// The maximisation stalled before the gradient vanished: rounding, a kink, or a wrong gradient.
     Stalled,
-    /// The climb used up its iterations.
+    /// The maximisation used up its iterations.
     IterationLimit,
-    /// The covariance is the identity, for no step of the path taught any curvature: the start was a mode already, or the target is
-    /// flat.
+    /// The covariance is the identity, because no step of the path gave an estimate of the curvature: the start is a mode, or the
+    /// target is flat.
     NoCurvature,
 }
 
@@ -83,27 +83,27 @@ impl Warning {
     }
 }
 
-/// The best Gaussian, and the path it was found on.
+/// Result of [`Pathfinder`]: the best Gaussian, and the end of the path.
 #[must_use = "there may be warnings"]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The best Gaussian.
+    /// The Gaussian with the largest ELBO.
     pub gaussian: Gaussian,
     /// Its estimated ELBO: a lower bound of the log of the target's mass, up to Monte Carlo error.
     pub elbo: f64,
-    /// The iterate it belongs to; the start is 0.
+    /// The number of the iterate at which the Gaussian was formed; the start is 0.
     pub iterate: usize,
-    /// The end of the path.
+    /// The end of the path and the reason for it.
     pub peak: Peak,
-    /// Reasons to doubt it; none if the climb converged and taught the covariance.
+    /// Warnings; none if the maximisation converged and the covariance was estimated.
     pub warnings: Vec<Warning>,
 }
 
 impl Found {
-    /// What was found, if there is no reason to doubt it.
+    /// This result, if it has no warnings.
     ///
     /// # Errors
-    /// If there is a warning; all are told.
+    /// If there is a warning; the message lists all.
     pub fn trusted(self) -> Result<Self, Error> {
         let warnings: Vec<&str> = self.warnings.iter().map(|warning| warning.in_words()).collect();
         match warnings.is_empty() {
@@ -113,7 +113,7 @@ impl Found {
     }
 }
 
-/// The steps between iterates, and the diagonal they have taught.
+/// Estimate of the inverse curvature: the latest steps between iterates, and a diagonal.
 struct Curve {
     memory: usize,
     steps: Vec<(Vec<f64>, Vec<f64>)>,
@@ -124,9 +124,9 @@ impl Pathfinder {
     /// The best Gaussian on the path from `start`.
     ///
     /// # Errors
-    /// Those of [`Lbfgs::mode`]; or if there are no draws or memory, or no Gaussian of the path has a finite ELBO; or if the climb
+    /// If [`Lbfgs::mode`] fails; if `draws` or `memory` is 0; if no Gaussian of the path has a finite ELBO; if the maximisation
     /// stalled where a coordinate of the gradient has the wrong sign; or if there is no maximum and the ELBO is largest at the end
-    /// of the path, so that the mass lies at infinity. Lesser doubts are in [`Found::warnings`].
+    /// of the path, so that the mass lies at infinity. Smaller problems are in [`Found::warnings`].
     pub fn run<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -195,8 +195,8 @@ fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 impl Curve {
-    /// Learns from the step `s` and the fall `y` of the gradient along it, unless they show no proper curvature.
-    /// The diagonal by the update of Gilbert & Lemaréchal (1989), as in the paper.
+    /// Updates the estimate with the step `s` and the decrease `y` of the gradient along it, unless they show no positive
+    /// curvature. The update of the diagonal is that of Gilbert & Lemaréchal (1989), as in the paper.
     fn learn(&mut self, s: &[f64], y: &[f64]) {
         let b: f64 = s.iter().zip(y).map(|(s, y)| s * y).sum();
         let square: f64 = y.iter().map(|y| y * y).sum();
@@ -217,7 +217,7 @@ impl Curve {
         self.steps.push((s.to_vec(), y.to_vec()));
     }
 
-    /// `N(z + S g, S)`, where S starts at the diagonal and meets each remembered step:
+    /// The Gaussian `N(z + S g, S)`. S starts as the diagonal and is updated with each stored step:
     /// `S <- (I - s y^T / b) S (I - y s^T / b) + s s^T / b`.
     fn gaussian(&self, z: &[f64], gradient: &[f64]) -> Gaussian {
         let dim = z.len();
@@ -238,7 +238,7 @@ impl Curve {
     }
 }
 
-/// The mean over the draws of `log p - log q`; `None` if it is not finite, or the covariance not positive definite.
+/// ELBO: the mean over the draws of `log p - log q`; `None` if it is not finite, or the covariance is not positive definite.
 fn elbo<P: Gradient + ?Sized>(
     target: &P,
     gaussian: &Gaussian,

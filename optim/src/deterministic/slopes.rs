@@ -1,12 +1,14 @@
-//! Signs of a gradient, compared with differences.
+//! Check of the signs of a gradient against finite differences.
 
 use mcsa::{Error, Gradient};
 
 /// Widths of the differences, relative to the coordinate or to 1.
 const WIDTHS: [f64; 3] = [1e-3, 1e-5, 1e-7];
 
-/// Refuses a gradient of which a coordinate has the wrong sign at `z`: at two widths or more, the difference of the log density is
-/// within a factor of two of minus the coordinate, and larger than rounding. Costs `6 d` evaluations.
+/// `Ok` unless a coordinate of the gradient has the wrong sign at `z`; costs `6 d` evaluations.
+///
+/// A sign is wrong if, for at least two widths, the finite difference of the log density is within a factor of two of minus the
+/// coordinate, and larger than rounding.
 pub(crate) fn check_signs<P: Gradient + ?Sized>(
     target: &P,
     z: &[f64],
@@ -24,7 +26,7 @@ pub(crate) fn check_signs<P: Gradient + ?Sized>(
             let behind = target.log_density(&moved, work);
             moved[k] = z[k];
             let rounding = 64.0 * f64::EPSILON * ahead.abs().max(behind.abs());
-            // Written so that NaN is no evidence.
+            // Written so that NaN does not count as a wrong sign.
             ((ahead - behind).abs() > rounding).then(|| (ahead - behind) / (2.0 * width))
         };
         let opposed = |found: &f64| (0.5..=2.0).contains(&(-found / slope));

@@ -1,4 +1,4 @@
-//! The largest weight.
+//! Supremum of the importance weight, `log w* = sup_z (log p(z) - log q_lambda(z))`.
 
 use faer::{Mat, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Family, Gradient};
@@ -6,27 +6,29 @@ use mcsa::{Columns, ColumnsMut, Error, Family, Gradient};
 use super::laplace::difference_width;
 use super::{Lbfgs, Outcome};
 
-/// The highest point that climbs from several starts have found.
+/// Result of maximisations of the log weight from several starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Supremum {
-    /// How high: a lower bound of the supremum, and equal to it if a climb began in the right basin.
+    /// The largest log weight found: a lower bound of the supremum, and equal to it if a start was in the basin of the global
+    /// maximum.
     pub value: f64,
-    /// Where.
+    /// The point with this log weight.
     pub point: Vec<f64>,
-    /// How the climb there ended; [`Unbounded`](Outcome::Unbounded) if any climb found no maximum.
+    /// The outcome of the maximisation that found the point; [`Unbounded`](Outcome::Unbounded) if any maximisation found no
+    /// maximum.
     pub outcome: Outcome,
-    /// How many climbs came within `1e-6` of it. One of many hints at basins not found.
+    /// The number of maximisations that ended within `1e-6` of the value. One out of many suggests that there are basins not found.
     pub agreeing: usize,
-    /// How many climbs there were: starts of finite weight.
+    /// The number of maximisations: of starts with a finite weight.
     pub climbs: usize,
 }
 
-/// `log w* = sup_z (log p(z) - log q_lambda(z))`, by climbs from each column of `starts`.
+/// Supremum of the log weight, `log w* = sup_z (log p(z) - log q_lambda(z))`, by maximisation from each column of `starts`.
 ///
-/// With an unnormalised `p` this is `log w* + log Z`. Independent Metropolis-Hastings converges at the rate
-/// `1 - 1/w*` (Mengersen & Tweedie 1996); where q has lighter tails than p, `w*` is infinite, and
-/// the outcome is [`Unbounded`](Outcome::Unbounded). Where the ratio only tends to its supremum far out, the climb ends where the slope is
-/// within the tolerance. Several starts do not prove a maximum global; take them from p and from q.
+/// With an unnormalised `p` this is `log w* + log Z`. Independent Metropolis-Hastings converges at the rate `1 - 1/w*` (Mengersen &
+/// Tweedie 1996); if q has lighter tails than p, `w*` is infinite, and the outcome is [`Unbounded`](Outcome::Unbounded). If the
+/// ratio tends to its supremum only at infinity, the maximisation ends where the gradient norm is at most the tolerance. Several
+/// starts do not prove that a maximum is global; take them from p and from q.
 ///
 /// The gradient of `log q` in z is taken by central differences, in one batch of `2 d + 1` columns per evaluation.
 ///
@@ -83,7 +85,7 @@ where
     let mut peaks = Vec::new();
     let mut is_unbounded = false;
     for j in 0..starts.ncols() {
-        // A start outside the support is no fault of the others.
+        // A start outside the support is skipped; the other starts are used.
         if let Ok(peak) = lbfgs.maximise(&mut log_weight, starts.column(j)) {
             is_unbounded |= peak.outcome == Outcome::Unbounded;
             peaks.push(peak);

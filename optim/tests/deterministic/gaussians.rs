@@ -21,7 +21,7 @@ fn laplace_is_exact_for_a_gaussian() {
     }
 }
 
-/// Its evidence is Stirling's formula, which is short of `ln Gamma(a)` by `1 / (12 a)`.
+/// The Laplace approximation of the evidence is Stirling's formula, smaller than `ln Gamma(a)` by `1 / (12 a)`.
 #[test]
 fn the_evidence_of_a_log_gamma_is_stirlings() {
     let a: f64 = 7.0;
@@ -85,8 +85,8 @@ fn a_start_at_the_mode_is_no_special_case() {
     assert_eq!(found.warnings, [Warning::NoCurvature], "a flat target looks the same");
 }
 
-/// From anywhere a step of Newton's rule leads to the mode of a standard Gaussian, whose curvature is the identity; a path
-/// that stops after one step, still far from the mode, knows it all the same.
+/// A standard Gaussian has the identity as curvature, so the Newton step from any point leads to its mode, and a path that stops
+/// after one step, still far from the mode, gives the exact Gaussian.
 #[test]
 fn the_mean_is_a_step_ahead_of_the_iterate() {
     let target = mcsa_models::Gaussian::standard(2);
@@ -171,7 +171,7 @@ fn a_gradient_of_the_wrong_sign_is_an_error() {
                 format!("Pathfinder: the gradient points downhill: its coordinate {} is", wrong.start);
             assert!(error.starts_with(&first) && error.ends_with("check its sign"), "{start}: {error}");
         }
-        // The twin: the right gradient.
+        // Negative control: the right gradient.
         assert!(run(0..0, start).and_then(|found| found.trusted()).is_ok(), "{start}");
     }
 }

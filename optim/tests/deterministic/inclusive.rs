@@ -37,13 +37,13 @@ fn the_optimum_of_the_skew_normal_has_its_moments() {
     }
 }
 
-/// The twin: a target of half the log density has another optimum.
+/// Negative control: a target with half the log density has another optimum.
 #[test]
 fn another_target_has_another_optimum() {
     assert!((fit(&skew_normal(0.5), [0.0, 1.0]).1 - fit(&skew_normal(1.0), [0.0, 1.0]).1).abs() > 0.5);
 }
 
-/// With draws as nodes it is the maximum likelihood estimate; the value is minus the cross entropy.
+/// With draws as nodes the optimum is the maximum likelihood estimate; the value is minus the cross entropy.
 #[test]
 fn in_two_dimensions_by_draws() {
     let nodes = faer::mat![[1.0, 2.0, 4.0, 1.0], [0.0, 3.0, 1.0, 5.0]];

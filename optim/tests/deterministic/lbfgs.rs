@@ -124,8 +124,8 @@ fn iterations_are_limited() {
     assert!(peak.converged().unwrap_err().to_string().contains("after 3 iterations"));
 }
 
-/// Values near 1e9 that carry the rounding of a long sum, here a ripple of 4e-7; gradients do not: the last climb is by
-/// slopes alone. A line search that asks every value to rise stalls from three starts in four.
+/// Values near 1e9 with the rounding error of a long sum, here a ripple of 4e-7, and gradients without it: the last steps depend on
+/// slopes alone. A line search that requires every value to increase stalls from three starts in four.
 #[test]
 fn values_so_large_that_they_are_rounded() {
     let target = Density(6, |z: &[f64], gradient: &mut [f64]| {

@@ -1,4 +1,4 @@
-//! Deterministic optimisation against closed forms.
+//! Tests of deterministic optimisation against closed forms.
 
 mod gaussians;
 mod inclusive;
@@ -8,7 +8,7 @@ mod supremum;
 
 use mcsa::{Gradient, LogDensity};
 
-/// A target written as a function of the point that writes the gradient.
+/// Target made of a function that returns the log density and writes the gradient.
 struct Density<F>(usize, F);
 
 impl<F: Fn(&[f64], &mut [f64]) -> f64 + Send + Sync> LogDensity for Density<F> {
@@ -26,7 +26,8 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64 + Send + Sync> Gradient for Density<F> {
     }
 }
 
-/// The log of a Gamma variable with shape `a` and rate 1: `a z - exp(z)`, of mode `ln a` and mass `Gamma(a)`.
+/// Distribution of the logarithm of a Gamma variable with shape `a` and rate 1: log density `a z - exp(z)`, mode `ln a`, mass
+/// `Gamma(a)`.
 fn log_gamma(a: f64) -> Density<impl Fn(&[f64], &mut [f64]) -> f64 + Send + Sync> {
     Density(1, move |z: &[f64], gradient: &mut [f64]| {
         gradient[0] = a - z[0].exp();

@@ -1,4 +1,4 @@
-//! Expectation propagation against quadrature in two dimensions.
+//! Tests of expectation propagation against quadrature in two dimensions.
 
 use faer::{Mat, MatRef, mat};
 use mcsa::LogDensity;
@@ -44,7 +44,7 @@ fn distance(found: &Gaussian, exact: &Gaussian) -> (f64, f64) {
     (mean, pairs.map(gap).fold(0.0, f64::max))
 }
 
-/// One datum, and two of orthogonal features: moments and evidence to rounding.
+/// For one datum, and for two with orthogonal features, moments and evidence are exact to rounding.
 #[test]
 fn it_is_exact_where_terms_do_not_meet() {
     for (x, labels, scale) in [
@@ -68,8 +68,9 @@ fn data(size: f64) -> (Mat<f64>, Vec<f64>) {
     (size * x, labels)
 }
 
-/// Where terms meet it is close, the closer the smaller they are: error of means in deviations, of covariances relative to
-/// deviations, of the log evidence. The twin, the Gaussian at the mode, has covariances further off.
+/// With overlapping likelihood terms the approximation is close, and closer for smaller features: errors of means in standard
+/// deviations, of covariances relative to standard deviations, and of the log evidence. The Laplace approximation has less accurate
+/// covariances.
 #[test]
 fn it_is_close_where_they_do() {
     for (size, means, covariances, evidence) in [(0.25, 1e-4, 1e-3, 1e-3), (1.0, 1e-2, 0.1, 0.05)] {
@@ -90,8 +91,8 @@ fn it_is_close_where_they_do() {
     }
 }
 
-/// The definition, without a formula of its own: sites as plain natural parameters, cavities by solving, moments of a
-/// term's law by the trapezoid rule.
+/// Expectation propagation by its definition, without closed forms: sites as natural parameters, cavities by solving linear
+/// systems, moments by the trapezoid rule.
 fn by_definition(x: MatRef<'_, f64>, labels: &[f64]) -> Gaussian {
     let mut sites = vec![[0.0; 2]; labels.len()];
     let joint = |sites: &[[f64; 2]], without: Option<usize>| {
@@ -152,7 +153,7 @@ fn the_fixed_point_is_one() {
     assert!((other.log_evidence - found.log_evidence).abs() < 1e-8);
 }
 
-/// Separable data of large features, where probabilities of labels underflow.
+/// Separable data with large features, for which probabilities of labels underflow.
 #[test]
 fn far_tails_stay_finite() {
     let x = mat![[1.0, 1e4], [1.0, -1e4], [0.0, 0.0]];

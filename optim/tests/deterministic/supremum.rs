@@ -54,7 +54,7 @@ fn heavier_tails_have_a_supremum() {
     assert!((found.point[0].abs() - 1.0).abs() < 1e-4 && found.agreeing == 3);
 }
 
-/// Two unequal humps: a climb from one side finds the lower, and nothing tells; from both sides, the higher.
+/// Two maxima of unequal height: from one start the lower one is found without a sign of the other; from both, the higher.
 #[test]
 fn starts_on_both_sides_find_the_higher_hump() {
     let humps = Density(1, |z: &[f64], gradient: &mut [f64]| {
