@@ -33,6 +33,7 @@ mod ascent;
 mod configs;
 mod controlled;
 mod dimension;
+mod draws;
 mod elbo;
 mod flow_elbo;
 mod health;
@@ -57,6 +58,7 @@ mod watch;
 
 pub use ascent::{Ascent, Fit};
 pub use controlled::{Controllable, Controlled, ControlledState};
+pub use draws::Draws;
 pub use elbo::{Elbo, ElboInfo, Entropy};
 pub use flow_elbo::FlowElbo;
 pub use health::Health;

@@ -63,15 +63,26 @@ impl TailShape {
         Self { shape: f64::NAN, error: f64::NAN, growth: f64::NAN, weights: 0, threshold: f64::NAN };
 
     pub(crate) fn of(log_weights: &[f64]) -> Self {
+        Self::smoothed(log_weights).0
+    }
+
+    /// The shape, and the smoothed log weights.
+    pub(crate) fn smoothed(log_weights: &[f64]) -> (Self, Vec<f64>) {
         let pareto = Pareto::of(log_weights);
         let quarter = Pareto::of(&log_weights[..log_weights.len() / 4]).shape;
-        Self {
+        let shape = Self {
             shape: pareto.shape,
             error: pareto.standard_error,
             growth: pareto.shape - quarter,
             weights: pareto.tail,
             threshold: pareto.threshold,
-        }
+        };
+        (shape, pareto.log_weights)
+    }
+
+    /// The verdict on these weights.
+    pub(crate) fn verdict(&self) -> TailWeight {
+        TailWeight::of(self.shape, self.error, self.growth, self.threshold)
     }
 
     /// True if more draws are unnecessary: the tail is heavy, or so light that the weights have a variance.

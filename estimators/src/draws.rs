@@ -1,0 +1,357 @@
+//! Weighted draws of a fitted q: an approximation of p by importance sampling, with its diagnostics.
+
+use faer::Mat;
+use mcsa::{Error, Estimator, Family, LogDensity, Optimizer, Stream, batch, batch_mut, fits_in_memory};
+use mcsa_theory::diagnostics::importance_sample_size;
+
+use crate::tail_weight::TailShape;
+use crate::{Ascent, Fit, Judged, TailWeight};
+
+/// Independent draws of `q_lambda` with importance weights for p, smoothed by Pareto smoothed importance sampling (Vehtari et al.
+/// 2024).
+///
+/// ```text
+/// z_i ~ q_lambda,   log w_i = log p(z_i) - log q_lambda(z_i),   E_p[f] ~ sum_i W_i f(z_i),   sum_i W_i = 1
+/// ```
+/// Averages over them approximate expectations under p, normalised or not, as far as [`tail_weight`](Self::tail_weight) is
+/// [`Light`](TailWeight::Light); mass of p at which q never draws is missing in all of them, and in the verdict.
+///
+/// A draw at which log p is NaN or `+inf`, or log q is NaN, has weight zero and is counted in [`non_finite`](Self::non_finite).
+///
+/// ```
+/// use mcsa::Seed;
+/// use mcsa_estimators::{Ascent, pmcsa};
+/// use mcsa_families::MeanField;
+/// use mcsa_models::Gaussian;
+/// use mcsa_optim::Adam;
+/// let (target, family) = (Gaussian::standard(2), MeanField::new(2));
+/// let (estimator, optimizer, seed) = (pmcsa(10), Adam::new(0.05)?, Seed::new(1));
+/// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+/// let mut fit = ascent.start(vec![0.0; 4])?;
+/// ascent.run(&mut fit, 500, &mut [])?;
+/// let draws = ascent.draws(&fit, 4000)?;
+/// let (mean, variance) = draws.moments();
+/// assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1);
+/// assert!(draws.sample_size > 2000.0);
+/// # Ok::<(), mcsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draws {
+    /// The draws, one per column.
+    pub points: Mat<f64>,
+    /// `log p` at each draw, as the target returned it.
+    pub log_p: Vec<f64>,
+    /// `log q_lambda` at each draw.
+    pub log_q: Vec<f64>,
+    /// Logarithms of the smoothed weights `W_i`, which sum to 1; all `-inf` if p vanished at every draw.
+    pub log_weights: Vec<f64>,
+    /// Origin of lambda.
+    pub judged: Judged,
+    /// k-hat, the shape of the weights' tail; NaN if the weights do not determine it.
+    pub shape: f64,
+    /// Standard error of k-hat.
+    pub shape_error: f64,
+    /// The k-hat up to which this number of draws suffices.
+    pub shape_threshold: f64,
+    /// Effective sample size `(sum w)^2 / sum w^2` of the weights before smoothing.
+    pub sample_size: f64,
+    /// Number of draws at which log p or log q was not a log density.
+    pub non_finite: usize,
+    tail: TailWeight,
+}
+
+/// Draws that are evaluated at once.
+const BATCH: usize = 1_000;
+
+impl<P, F, E, O> Ascent<'_, P, F, E, O>
+where
+    P: LogDensity + ?Sized,
+    F: Family + ?Sized,
+    E: Estimator<P, F>,
+    O: Optimizer,
+{
+    /// Weighted draws at the lambda that a fit [recommends](Self::recommended). They cost `count` evaluations of the target and come
+    /// from random streams that no step uses; the fit is only read, the same fit gives the same draws, and a larger count begins
+    /// with the same ones.
+    ///
+    /// # Errors
+    /// If the fit belongs to another seed, target, family or estimator, or `count` draws do not fit in memory.
+    pub fn draws(&self, fit: &Fit<E::State, O::State>, count: usize) -> Result<Draws, Error> {
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        let (judged, params) = self.recommended(fit);
+        self.draw(judged, params, self.seed.named("draws").stream(0, fit.step()), count)
+    }
+
+    /// As [`draws`](Self::draws), at a lambda of the caller's, of the length of a fit's parameters.
+    ///
+    /// # Errors
+    /// If the family or the estimator refuses `params`, or `count` draws do not fit in memory.
+    pub fn draws_at(&self, params: &[f64], count: usize) -> Result<Draws, Error> {
+        let refuse = |error: Error| error.within("draws_at");
+        self.estimator.check_params(self.target, self.family, params).map_err(refuse)?;
+        self.draw(Judged::Given, params, self.seed.named("draws at").stream(0, 0), count)
+    }
+
+    fn draw(&self, judged: Judged, params: &[f64], lane: Stream, count: usize) -> Result<Draws, Error> {
+        let (dim, params) = (self.family.dim(), &params[..self.family.num_params()]);
+        fits_in_memory("draws", count, dim).map_err(|error| error.within("Ascent"))?;
+        let mut work = vec![0.0; self.family.work_len(BATCH).max(self.target.work_len(BATCH))];
+        let (mut points, mut log_p, mut log_q) = (vec![0.0; dim * count], vec![0.0; count], vec![0.0; count]);
+        let mut lane = [lane];
+        for first in (0..count).step_by(BATCH) {
+            let last = count.min(first + BATCH);
+            let (places, columns) = (&mut points[dim * first..dim * last], last - first);
+            let (log_p, log_q) = (&mut log_p[first..last], &mut log_q[first..last]);
+            self.family.sample_into(params, &mut lane, batch_mut(places, dim, columns), log_q, &mut work);
+            self.target.log_densities(batch(places, dim, columns), log_p, &mut work);
+        }
+        let mut log_w = Vec::with_capacity(count);
+        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
+        let (shape, smoothed) = TailShape::smoothed(&log_w);
+        Ok(Draws {
+            points: Mat::from_fn(dim, count, |i, j| points[dim * j + i]),
+            log_p,
+            log_q,
+            log_weights: normalised(smoothed),
+            judged,
+            shape: shape.shape,
+            shape_error: shape.error,
+            shape_threshold: shape.threshold,
+            sample_size: importance_sample_size(&log_w),
+            non_finite,
+            tail: shape.verdict(),
+        })
+    }
+}
+
+/// Appends `log p - log q`, with `-inf` (zero weight) where p or q is not a density; returns the number of such faults.
+pub(crate) fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>) -> usize {
+    let mut broken = 0;
+    log_w.extend(log_p.iter().zip(log_q).map(|(&log_p, &log_q)| {
+        if log_p.is_nan() || log_p == f64::INFINITY || log_q.is_nan() {
+            broken += 1;
+            return f64::NEG_INFINITY;
+        }
+        if log_p == f64::NEG_INFINITY { log_p } else { log_p - log_q }
+    }));
+    broken
+}
+
+/// Log weights whose exponentials sum to 1, unless all are zero.
+fn normalised(mut log_weights: Vec<f64>) -> Vec<f64> {
+    let top = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top.is_finite() {
+        let log_sum = top + log_weights.iter().map(|w| (w - top).exp()).sum::<f64>().ln();
+        log_weights.iter_mut().for_each(|w| *w -= log_sum);
+    }
+    log_weights
+}
+
+impl Draws {
+    /// Verdict on the tail of the weights: whether averages over these draws are reliable.
+    pub fn tail_weight(&self) -> TailWeight {
+        self.tail
+    }
+
+    /// The number of draws.
+    pub fn len(&self) -> usize {
+        self.log_weights.len()
+    }
+
+    /// Whether there are no draws.
+    pub fn is_empty(&self) -> bool {
+        self.log_weights.is_empty()
+    }
+
+    /// Weighted mean and variance of each coordinate: `m = sum_i W_i z_i`, `v = sum_i W_i (z_i - m)^2`. NaN if all weights are zero.
+    pub fn moments(&self) -> (Vec<f64>, Vec<f64>) {
+        let weights = self.weights();
+        let total: f64 = weights.iter().sum();
+        let average = |i: usize, f: &dyn Fn(f64) -> f64| {
+            let points = self.points.as_ref();
+            weights.iter().enumerate().map(|(j, w)| w * f(points[(i, j)])).sum::<f64>() / total
+        };
+        let dim = self.points.nrows();
+        let mean: Vec<f64> = (0..dim).map(|i| average(i, &|z| z)).collect();
+        let variance = (0..dim).map(|i| average(i, &|z| (z - mean[i]) * (z - mean[i]))).collect();
+        (mean, variance)
+    }
+
+    /// Weighted quantiles of each coordinate, a row per probability and a column per coordinate: the smallest draw at which the
+    /// cumulated weight reaches the probability. NaN if all weights are zero.
+    ///
+    /// # Errors
+    /// If a probability is not between 0 and 1.
+    pub fn quantiles(&self, probabilities: &[f64]) -> Result<Mat<f64>, Error> {
+        if let Some(wrong) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+            return Err(Error::parameter("probability", *wrong, "between 0 and 1").within("quantiles"));
+        }
+        let weights = self.weights();
+        let mut quantiles = Mat::from_fn(probabilities.len(), self.points.nrows(), |_, _| f64::NAN);
+        for i in 0..self.points.nrows() {
+            let mut order: Vec<usize> = (0..self.len()).filter(|&j| weights[j] > 0.0).collect();
+            order.sort_unstable_by(|&a, &b| self.points[(i, a)].total_cmp(&self.points[(i, b)]));
+            let Some(&largest) = order.last() else { continue };
+            for (row, probability) in probabilities.iter().enumerate() {
+                let mut cumulated = 0.0;
+                let reached = order.iter().find(|&&j| {
+                    cumulated += weights[j];
+                    cumulated >= *probability
+                });
+                quantiles[(row, i)] = self.points[(i, reached.copied().unwrap_or(largest))];
+            }
+        }
+        Ok(quantiles)
+    }
+
+    /// Points with equal weights, one per column, by systematic resampling: a draw of weight W has `count W` copies on average, never
+    /// more than one fewer or one more. Copies of a draw stand side by side.
+    ///
+    /// # Errors
+    /// If all weights are zero, or the points do not fit in memory.
+    pub fn resampled(&self, count: usize, stream: &mut Stream) -> Result<Mat<f64>, Error> {
+        fits_in_memory("resampled points", count, self.points.nrows())?;
+        let weights = self.weights();
+        let Some(last) = weights.iter().rposition(|w| *w > 0.0) else {
+            return Err(
+                Error::invalid("all weights are zero: p vanishes at every draw of q").within("resampled")
+            );
+        };
+        let mut resampled = Mat::zeros(self.points.nrows(), count);
+        let offset = stream.uniform();
+        let (mut source, mut cumulated) = (0, weights[0]);
+        for j in 0..count {
+            let place = (j as f64 + offset) / count as f64;
+            while cumulated < place && source < last {
+                source += 1;
+                cumulated += weights[source];
+            }
+            resampled.col_mut(j).copy_from(self.points.col(source));
+        }
+        Ok(resampled)
+    }
+
+    /// The smoothed weights, which sum to 1 unless all are zero.
+    pub fn weights(&self) -> Vec<f64> {
+        self.log_weights.iter().map(|w| w.exp()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ScoreClimb, pmcsa};
+    use mcsa::Seed;
+    use mcsa_families::MeanField;
+    use mcsa_kernels::Imh;
+    use mcsa_models::Gaussian;
+    use mcsa_optim::Adam;
+
+    type Climb<'a, P> = Ascent<'a, P, MeanField, ScoreClimb<Imh>, Adam>;
+
+    fn climb<'a, P: LogDensity>(target: &'a P, family: &'a MeanField) -> Climb<'a, P> {
+        let optimizer = Adam::new(0.1).unwrap();
+        Ascent { target, family, estimator: pmcsa(4), optimizer, seed: Seed::new(7) }
+    }
+
+    /// At q = p all weights are 1/n, and what is weighted is what is not.
+    #[test]
+    fn draws_of_the_target_have_equal_weights() {
+        let (target, family) = (Gaussian::standard(3), MeanField::new(3));
+        let draws =
+            climb(&target, &family).draws_at(&family.at(&[0.0; 3], &[1.0; 3]).unwrap(), 2_500).unwrap();
+        assert_eq!((draws.len(), draws.judged, draws.non_finite), (2_500, Judged::Given, 0));
+        assert!((draws.sample_size - 2_500.0).abs() < 1e-6);
+        assert!(draws.weights().iter().all(|w| (w * 2_500.0 - 1.0).abs() < 1e-9));
+        let mut first: Vec<f64> = (0..2_500).map(|j| draws.points[(0, j)]).collect();
+        first.sort_unstable_by(f64::total_cmp);
+        let quantiles = draws.quantiles(&[0.0, 0.4001, 1.0]).unwrap();
+        assert_eq!([0, 1, 2].map(|row| quantiles[(row, 0)]), [first[0], first[1_000], first[2_499]]);
+        assert_eq!(draws.resampled(2_500, &mut Seed::new(1).stream(0, 0)).unwrap(), draws.points);
+    }
+
+    /// A q that is off by 0.4 and 1.3 times too wide, for p times e^5: weighted averages have errors of about 0.02 and are held to 0.1,
+    /// five of these; the draws without their weights are off by 0.4 and 0.69. The log densities are exact.
+    #[test]
+    fn weights_turn_draws_of_q_into_draws_of_p() {
+        struct Raised(Gaussian);
+        impl LogDensity for Raised {
+            fn dim(&self) -> usize {
+                self.0.dim()
+            }
+            fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+                self.0.log_density(z, work) + 5.0
+            }
+        }
+        let (target, family) = (Raised(Gaussian::standard(1)), MeanField::new(1));
+        let draws = climb(&target, &family).draws_at(&family.at(&[0.4], &[1.3]).unwrap(), 5_000).unwrap();
+        let (mean, variance) = draws.moments();
+        assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1, "{mean:?} {variance:?}");
+        let plain = draws.points.row(0).iter().sum::<f64>() / 5_000.0;
+        assert!(plain > 0.3, "{plain}");
+        let median = draws.quantiles(&[0.5]).unwrap()[(0, 0)];
+        assert!(median.abs() < 0.1, "{median}");
+        assert_eq!(draws.tail_weight(), TailWeight::Light, "{} +- {}", draws.shape, draws.shape_error);
+        assert!((draws.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let resampled = draws.resampled(4_000, &mut Seed::new(1).stream(0, 0)).unwrap();
+        let mean = resampled.row(0).iter().sum::<f64>() / 4_000.0;
+        assert!(mean.abs() < 0.1, "{mean}");
+        for j in [0, 4_999] {
+            let z = draws.points[(0, j)];
+            let expected = 5.0 - 0.5 * z * z - 0.5 * (2.0 * std::f64::consts::PI).ln();
+            assert!((draws.log_p[j] - expected).abs() < 1e-12);
+        }
+    }
+
+    /// NaN on one side: these draws have weight zero and are counted. NaN everywhere: nothing is left, and it is said.
+    #[test]
+    fn draws_without_a_density_have_no_weight() {
+        struct Holed(f64);
+        impl LogDensity for Holed {
+            fn dim(&self) -> usize {
+                1
+            }
+            fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+                if z[0] > self.0 { f64::NAN } else { -0.5 * z[0] * z[0] }
+            }
+        }
+        let family = MeanField::new(1);
+        let at = family.at(&[0.0], &[1.0]).unwrap();
+        let target = Holed(0.5);
+        let draws = climb(&target, &family).draws_at(&at, 1_500).unwrap();
+        let beyond = (0..1_500).filter(|&j| draws.points[(0, j)] > 0.5).count();
+        assert!(beyond > 300 && draws.non_finite == beyond);
+        assert!(draws.quantiles(&[1.0]).unwrap()[(0, 0)] <= 0.5);
+        let resampled = draws.resampled(100, &mut Seed::new(1).stream(0, 0)).unwrap();
+        assert!(resampled.row(0).iter().all(|z| *z <= 0.5));
+        let nowhere = Holed(f64::NEG_INFINITY);
+        let draws = climb(&nowhere, &family).draws_at(&at, 50).unwrap();
+        assert_eq!(draws.non_finite, 50);
+        assert!(draws.moments().0[0].is_nan() && draws.quantiles(&[0.5]).unwrap()[(0, 0)].is_nan());
+        assert!(
+            draws
+                .resampled(5, &mut Seed::new(1).stream(0, 0))
+                .unwrap_err()
+                .to_string()
+                .contains("all weights")
+        );
+        assert_eq!(draws.tail_weight(), TailWeight::NotKnown);
+    }
+
+    /// The same fit gives the same draws, more of them begin with the same ones, and the fit stays as it was.
+    #[test]
+    fn drawing_moves_nothing() {
+        let (target, family) = (Gaussian::standard(2), MeanField::new(2));
+        let ascent = climb(&target, &family);
+        let mut fit = ascent.start(vec![0.0; 4]).unwrap();
+        ascent.run(&mut fit, 20, &mut []).unwrap();
+        let before = fit.clone();
+        let (few, many) = (ascent.draws(&fit, 1_200).unwrap(), ascent.draws(&fit, 2_400).unwrap());
+        assert_eq!(few, ascent.draws(&fit, 1_200).unwrap());
+        assert_eq!(few.points, many.points.as_ref().subcols(0, 1_200).to_owned());
+        assert_eq!((few.judged, fit), (Judged::LastIterate, before));
+        assert!(ascent.draws_at(&[0.0; 3], 10).is_err() && ascent.draws_at(&[0.0; 4], usize::MAX).is_err());
+        assert!(ascent.draws_at(&[0.0; 4], 0).unwrap().is_empty());
+        assert!(few.quantiles(&[f64::NAN]).is_err() && few.quantiles(&[1.5]).is_err());
+    }
+}
