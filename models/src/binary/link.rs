@@ -23,8 +23,7 @@ pub trait Link: Debug + Clone + Copy + Default + Send + Sync + 'static {
     }
 
     /// `sum_i log F(t_i)` over the first `rows` margins, bit-identical to [`sum_log`](Link::sum_log); the derivatives `(log
-    /// F)'(t_i)` are
-    /// written to `slopes`, whose entries beyond `rows` become finite numbers.
+    /// F)'(t_i)` are written to `slopes`, whose entries beyond `rows` become finite numbers.
     fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64;
 
     /// `t_i <- (log F)''(t_i)`; `work` has the length of `t`.

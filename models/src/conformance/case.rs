@@ -7,8 +7,7 @@ use mcsa::{Error, LogDensity, Seed, Stream};
 use super::{LAWS, Map};
 
 /// Writes conditional or marginal distribution functions of a target at a point: `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 =
-/// z_i-1)`
-/// or `u_i = P(Z_i <= z_i)`. At an exact draw each is uniform on `(0, 1)`.
+/// z_i-1)` or `u_i = P(Z_i <= z_i)`. At an exact draw each is uniform on `(0, 1)`.
 pub type Uniforms<P> = fn(&P, &[f64], &mut [f64]);
 
 /// Test case: a target, and the region in which its laws are tested.
@@ -35,8 +34,7 @@ pub struct Case<P> {
     /// Distribution functions, needed for targets with exact draws.
     pub uniforms: Option<Uniforms<P>>,
     /// Number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); the numbers of probes on the grid, the
-    /// axes
-    /// and the rays follow from it.
+    /// axes and the rays follow from it.
     pub probes: usize,
     /// Laws that [`check`](super::check), [`report`](super::report) and [`suite!`](crate::suite) leave out.
     pub left_out: LeftOut,

@@ -88,12 +88,9 @@ pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Powe
 const LAW: &str = "density_is_never_nan";
 
 /// `gradient_into` writes the gradient of `log_density` in the tails: at 6.5, 10, 30, 100 and 1000 spreads from the centre on
-/// either
-/// side, on `n / 1024` lines (`n` for [`Case::probes`]), alternately in a random direction and along an axis. At each point the
-/// slopes along
-/// the line and in another random direction are compared with differences. The tolerance is 1e-6 of the sum of the terms' sizes
-/// plus ten
-/// times the differences' own error estimate; a NaN entry fails.
+/// either side, on `n / 1024` lines (`n` for [`Case::probes`]), alternately in a random direction and along an axis. At each point
+/// the slopes along the line and in another random direction are compared with differences. The tolerance is 1e-6 of the sum of the
+/// terms' sizes plus ten times the differences' own error estimate; a NaN entry fails.
 ///
 /// Points where the log density is `-inf`, and slopes that differences find less accurately than to 1e-3 (rounding, kinks), are
 /// skipped.

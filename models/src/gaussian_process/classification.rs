@@ -86,10 +86,10 @@ impl GaussianProcessClassification {
     /// The scales are fixed at their means. Unlike the source code of the paper, the variance of `f` under `q` adds to the
     /// variance of a prediction; one version left it out, in another a broader `q` gave a narrower prediction.
     ///
-    /// If the covariance at the mean has no Cholesky factor.
+    /// # Errors
     /// If the covariance at the mean has no Cholesky factor.
     ///
-    /// If the shapes differ.
+    /// # Panics
     /// If the shapes differ.
     pub fn log_odds_from_moments(
         &self,

@@ -62,8 +62,7 @@ impl RobustGaussianProcess {
     ///
     /// # Errors
     /// If the number of responses is not the number of rows, a number is not finite, or there are more than 8128 rows, no row, or
-    /// no
-    /// feature.
+    /// no feature.
     pub fn new(x: MatRef<'_, f64>, y: &[f64]) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("RobustGaussianProcess");
         same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
@@ -119,8 +118,7 @@ impl RobustGaussianProcess {
     }
 
     /// Predictive mean and variance of the field at each row of `x`, from the means and variances of `z` under an approximation
-    /// `q`,
-    /// with the scales fixed at their means.
+    /// `q`, with the scales fixed at their means.
     ///
     /// ```text
     /// m* = k*' K^-1 m_f,   v* = a^2 + eps_f^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 S_f K^-1 k*

@@ -33,10 +33,9 @@ impl NeuralRegression {
     /// ```text
     /// layer  m' = M m / sqrt(n),  v' = (M^2 v + V m^2 + V v) / n;   rectifier: moments of max(a, 0);   noise 1 / E[gamma]
     /// ```
-    /// `mean` and `variance` are those of `z` under `q`. Hidden units share no weight, so under such a `q` the moments of
-    /// the output are exact. Two things are approximations: the response is taken as normal with these moments, and its noise
-    /// variance as
-    /// `1/E[gamma] = exp(-m_1 - v_1/2)`, as in the source code of `pMCSA`.
+    /// `mean` and `variance` are those of `z` under `q`. Hidden units share no weight, so under such a `q` the moments of the
+    /// output are exact. Two things are approximations: the response is taken as normal with these moments, and its noise variance
+    /// as `1/E[gamma] = exp(-m_1 - v_1/2)`, as in the source code of `pMCSA`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -75,8 +74,7 @@ impl NeuralRegression {
     }
 
     /// Predictive mean and variance at each row of `x`, from draws of `z` (one per column): the moments of the mixture of the
-    /// normals
-    /// that the draws give.
+    /// normals that the draws give.
     ///
     /// # Panics
     /// If the shapes differ, or there is no draw.

@@ -24,10 +24,8 @@ use crate::{Constrained, Transform};
 /// rectified output could fit no negative response. Unlike that code, precisions are not kept above 1e-6.
 ///
 /// The rectifier has a kink: the density is continuous, its gradient jumps where the pre-activation of a hidden unit at a datum is
-/// 0.
-/// There the slope 0 is used, and no curvature is provided. `-inf`, with gradient 0, where a precision (its logarithm beyond 709),
-/// an
-/// output or a square overflows.
+/// 0. There the slope 0 is used, and no curvature is provided. `-inf`, with gradient 0, where a precision (its logarithm beyond
+/// 709), an output or a square overflows.
 ///
 /// ```
 /// use mcsa::LogDensity;
