@@ -36,8 +36,7 @@ impl SkewNormal {
     /// E_{q x q}[ (w_1 score(z_1) + w_2 score(z_2)) / (w_1 + w_2) ] = 0
     /// ```
     /// by the trapezoid rule on `points` by `points` draws and Newton's method. None if it does not converge. To estimate the
-    /// error,
-    /// double the points.
+    /// error, double the points.
     pub fn pairwise(&self, points: usize) -> Option<Rest> {
         self.rest(points, |ratio| 1.0 / (1.0 + ratio))
     }

@@ -40,8 +40,7 @@ impl<T: Number> Instance<T> {
     ///
     /// # Errors
     /// If lengths differ or there is no atom; a probability is negative or NaN; a value of `s` is not finite; a sum differs from 1
-    /// by
-    /// more than 1e-12; or `q` vanishes where `pi` does not. The message names the entry, such as `pi[2]`.
+    /// by more than 1e-12; or `q` vanishes where `pi` does not. The message names the entry, such as `pi[2]`.
     pub fn new(pi: &[T], q: &[T], s: &[T]) -> Result<Self, Error> {
         if pi.is_empty() {
             return Err(Error::invalid("pi: no atoms; give at least one"));

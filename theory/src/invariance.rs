@@ -37,11 +37,10 @@ const STAGES: (u32, usize) = (3, 2);
 /// and corrected for its number of tests by Bonferroni. Seeds are fixed, so a verdict does not change between runs.
 ///
 /// A law that holds states its [`Power`](crate::Power). For `means` the error is a deviation of the kernel's stationary
-/// distribution,
-/// in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation of 1.01. The
-/// part of this deviation that paths show is estimated from the correlation with their start, `1 - cov(start, path) / var(start)`,
-/// which is exact where relaxation is geometric. Four times the draws halve the detectable error; [`seeing`](Self::seeing)
-/// chooses the draws from the error.
+/// distribution, in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation
+/// of 1.01. The part of this deviation that paths show is estimated from the correlation with their start, `1 - cov(start, path) /
+/// var(start)`, which is exact where relaxation is geometric. Four times the draws halve the detectable error;
+/// [`seeing`](Self::seeing) chooses the draws from the error.
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -132,8 +131,8 @@ impl Invariance {
     }
 
     /// Sets the number of paths such that this error of `means` is detected with probability 0.9, 0.01 being one percent: a pilot
-    /// run of
-    /// 1,024 paths estimates the noise. The number is at most 524,288; if it does not suffice, the power of the verdict shows it.
+    /// run of 1,024 paths estimates the noise. The number is at most 524,288; if it does not suffice, the power of the verdict
+    /// shows it.
     #[must_use]
     pub fn seeing(mut self, error: f64) -> Self {
         self.seeing = Some(error);

@@ -36,8 +36,7 @@ impl Transition {
     }
 
     /// Law of the cloud: started from the target, the expected weights of the cloud are the target's probabilities, so that
-    /// averages over
-    /// the cloud are unbiased in stationarity. For a cloud of weighted candidates this is the Rao-Blackwell property.
+    /// averages over the cloud are unbiased in stationarity. For a cloud of weighted candidates this is the Rao-Blackwell property.
     pub fn cloud_keeps_target(&self) -> Verdict {
         let mean = |a: usize| (0..self.states()).map(|z| self.target[z] * self.cloud[(z, a)]).sum::<f64>();
         worst("pi C = pi", (0..self.atoms).map(|a| ((mean(a) - self.marginal[a]).abs(), format!("atom {a}"))))

@@ -52,8 +52,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     }
 
     /// Law of constants: adding a constant to log p changes no position, because only differences of log densities may decide. A
-    /// large
-    /// constant also detects densities that were exponentiated.
+    /// large constant also detects densities that were exponentiated.
     pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Verdict
     where
         K: Kernel<P> + Kernel<Shifted<'a, P>>,

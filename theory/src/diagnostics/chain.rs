@@ -12,8 +12,7 @@ use super::{is_constant, moments};
 /// ESS = m n / tau
 /// ```
 /// The sum is cut by Geyer's initial monotone sequence (Geyer 1992); `V` includes the variance between chains (Vehtari et al.
-/// 2021).
-/// Unlike that paper, chains are not split here: pass half chains for the split form. `tau` is at least `1 / log10(m n)`, so
+/// 2021). Unlike that paper, chains are not split here: pass half chains for the split form. `tau` is at least `1 / log10(m n)`, so
 /// that anticorrelated chains give no arbitrarily large ESS.
 ///
 /// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal. If one chain among several
@@ -79,8 +78,7 @@ pub fn long_run_variance(chain: &[f64], batch: usize) -> f64 {
 }
 
 /// Limit for the largest ratio `long_run_variance(chain, batch) / long_run_variance(chain, 1)` of `count` chains: with independent
-/// normal
-/// values it is exceeded with probability `1 - confidence` or less. Chains correlated over more than one value exceed it.
+/// normal values it is exceeded with probability `1 - confidence` or less. Chains correlated over more than one value exceed it.
 ///
 /// ```text
 /// ratio = (n - 1) / (f + g / x),    f = n/b - 1,    g = n - n/b

@@ -10,8 +10,7 @@ use super::largest;
 /// E_p[log w]                  = log Z + KL(p || q)        from above   (EUBO)
 /// ```
 /// The bounds hold for expectations; [`lower`](Self::lower) and [`closer`](Self::closer) need draws of q, [`upper`](Self::upper)
-/// draws of p, such
-/// as converged chains. The interval between estimates therefore also contains their Monte Carlo error.
+/// draws of p, such as converged chains. The interval between estimates therefore also contains their Monte Carlo error.
 ///
 /// ```
 /// use mcsa_theory::diagnostics::LogEvidence;

@@ -88,13 +88,11 @@ impl GeneralisedPareto {
 /// [`shape_threshold`], which decreases with the number of draws. A small k-hat does not prove that q covers p: mass that was never
 /// drawn is not seen.
 ///
-/// k-hat is estimated from the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about
-/// `(1 + k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error describes the variation of k-hat between samples of one size. It
-/// does
+/// k-hat is estimated from the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about `(1 +
+/// k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error describes the variation of k-hat between samples of one size. It does
 /// not describe its change with more draws, which reach farther into the tail: for a Gaussian q with the variance of a t with 5
-/// degrees of
-/// freedom in three dimensions, k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72 from 16 000 and 1.26 from 64 000, each with an
-/// error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
+/// degrees of freedom in three dimensions, k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72 from 16 000 and 1.26 from 64 000,
+/// each with an error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
 ///
 /// ```
 /// use mcsa_theory::diagnostics::{Pareto, shape_threshold};

@@ -51,10 +51,9 @@ pub fn split_r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
 /// ```
 /// With two halves `B/n = (m_1 - m_2)^2 / 2`, so `B / W = T^2` and the first line is the definition of R-hat rewritten; the
 /// distribution of `T` is Student's theorem. No fixed limit has this property: 1.1 is the limit at level 0.12 (two-sided) for 16
-/// values and
-/// at 0.008 for 62, for any number of chains. With `count = 1` the limit also bounds the root mean square of any
-/// number of split R-hats, for any dependence between their chains: at these levels no weighted mean of dependent `T^2` has a
-/// heavier tail than a single one (Székely & Bakirov 2003, exact for known variances).
+/// values and at 0.008 for 62, for any number of chains. With `count = 1` the limit also bounds the root mean square of any number
+/// of split R-hats, for any dependence between their chains: at these levels no weighted mean of dependent `T^2` has a heavier tail
+/// than a single one (Székely & Bakirov 2003, exact for known variances).
 ///
 /// NaN unless `0 < confidence < 1`, `count` is positive and `length` at least 4.
 ///
@@ -184,10 +183,8 @@ mod tests {
     }
 
     /// The level is exact for one chain: of 20 000 chains of 16 normal values 5 % are above the limit. More than 4.5 standard
-    /// errors
-    /// off has a probability below 1e-5. The level holds for the largest of 50 independent chains too, up to Bonferroni's 0.1 %.
-    /// The fixed
-    /// limit 1.1 is exceeded by one chain in eight.
+    /// errors off has a probability below 1e-5. The level holds for the largest of 50 independent chains too, up to Bonferroni's
+    /// 0.1 %. The fixed limit 1.1 is exceeded by one chain in eight.
     #[test]
     fn limits_have_their_level() {
         let mut stream = Seed::new(3).stream(0, 0);

@@ -98,8 +98,7 @@ impl Response {
     /// ```
     ///
     /// If the kernel's stationary distribution has the mean `mu + delta`, paths have moved by about `delta (1 - r)` towards it,
-    /// where
-    /// `r = cov(x, y) / var(x)` is the remaining correlation with the start (linear response).
+    /// where `r = cov(x, y) / var(x)` is the remaining correlation with the start (linear response).
     fn path(&self, groups: f64, fresh_draws: f64) -> (Shift, f64) {
         let (x, y) = (self.x / groups, self.y / groups);
         let covariance = |sum: f64, a: f64, b: f64| (sum - groups * a * b) / (groups - 1.0);
@@ -230,8 +229,7 @@ impl Paths {
     }
 
     /// Largest standard error among the means and scales of the first `dim` statistics, in standard deviations: the deviation of
-    /// the
-    /// kernel's stationary distribution that would shift the paths by one standard error.
+    /// the kernel's stationary distribution that would shift the paths by one standard error.
     pub(crate) fn standard_error(&self, dim: usize) -> f64 {
         let count = self.responses.len() / 2;
         let errors = (0..dim).flat_map(|k| {
