@@ -62,12 +62,12 @@ impl Matrix {
         cell.map_or(Cell::Absent, |(_, cell)| *cell)
     }
 
-    /// Whether `check` caught `mutant`.
+    /// True if `check` caught `mutant`.
     pub fn catches(&self, mutant: &str, check: &str) -> bool {
         self.cell(mutant, check) == Cell::Caught
     }
 
-    /// Whether any check caught `mutant`.
+    /// True if at least one check caught `mutant`.
     pub fn caught(&self, mutant: &str) -> bool {
         self.count(mutant, Cell::Caught) > 0
     }

@@ -18,15 +18,15 @@ pub struct Paper {
     pub title: &'static str,
 }
 
-/// Score estimators from Markov chains.
+/// The paper MCMC-SE: score estimators from Markov chains.
 pub const MCMC_SE: Paper = Paper { number: "000", key: "MCMC-SE", title: "MCMC score estimators" };
-/// Markov chain score ascent.
+/// The paper pMCSA: Markov chain score ascent.
 pub const PMCSA: Paper = Paper { number: "001", key: "pMCSA", title: "Markov chain score ascent" };
-/// Markovian score climbing.
+/// The paper MSC: Markovian score climbing.
 pub const MSC: Paper = Paper { number: "002", key: "MSC", title: "Markovian score climbing" };
-/// Chain wielding.
+/// The paper CW: strategies for sequential and parallel chains.
 pub const CW: Paper = Paper { number: "003", key: "CW", title: "Chain wielding strategies" };
-/// Surrogate likelihoods.
+/// The paper SL-DAIS: surrogate likelihoods.
 pub const SL_DAIS: Paper = Paper { number: "004", key: "SL-DAIS", title: "Surrogate likelihoods" };
 
 /// A statement of a paper as a test that can fail, with corrected statements where it fails.
@@ -113,7 +113,7 @@ pub struct Examined {
 }
 
 impl Examined {
-    /// Whether the search refuted the stronger statement, or there is none.
+    /// True if the search refuted the stronger statement, or there is none.
     pub fn twin_is_refuted(&self) -> bool {
         self.twin.as_ref().is_none_or(|twin| twin.finding.search_refutes())
     }
@@ -144,7 +144,7 @@ impl Judgement {
         self.printed.finding.standing
     }
 
-    /// Whether all corrections hold and the searches refute all stronger statements.
+    /// True if all corrections hold and the searches refute all stronger statements.
     pub fn is_sound(&self) -> bool {
         let mut corrected = self.corrected.iter();
         corrected.all(|corrected| corrected.finding.holds() && corrected.twin_is_refuted())

@@ -20,7 +20,7 @@ pub struct Effort {
 impl Effort {
     /// A thousand cases: for every commit.
     pub const BRIEF: Self = Self { cases: 1_000, climbs: 6, iterations: 250 };
-    /// Four thousand cases and longer climbs.
+    /// Four thousand cases and longer local searches.
     pub const USUAL: Self = Self { cases: 4_000, climbs: 16, iterations: 600 };
     /// A hundred thousand cases.
     pub const LONG: Self = Self { cases: 100_000, climbs: 64, iterations: 2_000 };

@@ -41,7 +41,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, square / (n - 1.0))
 }
 
-/// Whether all values are equal. Tested on the values, because rounding gives equal values a small variance.
+/// True if all values are equal. Tested on the values, because rounding gives equal values a small variance.
 fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|x| *x == values[0])
 }

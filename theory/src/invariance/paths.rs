@@ -71,7 +71,7 @@ pub(crate) struct Response {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shift {
     pub(crate) p_value: f64,
-    /// Standard error, in units of the deviation of the kernel's stationary mean that would cause it.
+    /// Standard error, converted to the deviation of the kernel's stationary mean that would shift the paths by it.
     pub(crate) standard_error: f64,
 }
 

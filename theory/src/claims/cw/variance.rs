@@ -19,8 +19,8 @@ pub(super) fn claims() -> Vec<Claim> {
     ]
 }
 
-/// Of a stationary chain: the variance of the average by the law of total variance over the start, the variance of one
-/// state, and the sum of the covariances of pairs.
+/// Three quantities of a stationary chain: the variance of the average by the law of total variance over the start, the variance of
+/// one state, and the sum of the covariances of pairs.
 fn stationary_average(case: &Atoms) -> (f64, f64, f64) {
     let (tables, n) = (&case.problem, case.samples);
     let kernel = tables.imh();
