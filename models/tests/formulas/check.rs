@@ -1,4 +1,4 @@
-//! Random data and points, and a check of far points beyond those of the conformance suite.
+//! Random data and points, and a law that is not in the conformance suite: no NaN in the gradient at far points.
 
 use faer::{Mat, MatRef};
 use mcsa::{Columns, Gradient, Seed};
