@@ -1,4 +1,4 @@
-//! Values and gradients of the regressions, per batch: `cargo bench -p mcsa-models --bench regression`.
+//! Log density and gradient of the regression models, per batch: `cargo bench -p mcsa-models --bench regression`.
 
 use std::hint::black_box;
 
@@ -39,7 +39,7 @@ fn labels(rows: usize) -> Vec<f64> {
     (0..rows).map(|i| f64::from(u8::from(i * 7 % 3 == 0))).collect()
 }
 
-/// The part of a logistic likelihood that no product can hide: ten columns of 691 margins.
+/// Sums of `log sigmoid` over ten columns of 691 margins: the part of a logistic likelihood that is not a matrix product.
 fn margins(criterion: &mut Criterion) {
     let margins = normals(691, 10, 1.0);
     criterion.bench_function("margins_691/10", |bench| {
@@ -49,7 +49,7 @@ fn margins(criterion: &mut Criterion) {
     });
 }
 
-/// The same margins as a scalar loop over `ln(1 + e^-x)` would sum them: what vectorising saves is the ratio to the line above.
+/// Scalar baseline for `margins`: the sums over `ln(1 + e^-x)` in a loop. The ratio of the two times is the gain from vectorising.
 fn scalar_margins(criterion: &mut Criterion) {
     let margins = normals(691, 10, 1.0);
     criterion.bench_function("scalar_margins_691/10", |bench| {
@@ -60,7 +60,7 @@ fn scalar_margins(criterion: &mut Criterion) {
     });
 }
 
-/// The part of a Gaussian process that no kernel can hide: ten factorisations of 315 rows.
+/// Ten Cholesky factorisations of 315 rows: the part of a Gaussian process density that is not the covariance kernel.
 fn factors(criterion: &mut Criterion) {
     let covariance =
         Mat::from_fn(315, 315, |i, j| if i == j { 2.0 } else { 1.0 / (1.0 + i.abs_diff(j) as f64) });

@@ -1,4 +1,4 @@
-//! Finitely many points.
+//! Discrete target on finitely many points.
 
 use faer::{Mat, MatRef};
 use mcsa::numeric::log_sum_exp;
@@ -6,14 +6,15 @@ use mcsa::{Columns, Error, ExactDraws, LogDensity, Stream, all_finite, same_leng
 
 use crate::GroundTruth;
 
-/// An unnormalised distribution on finitely many points of `R^d`: a target every expectation of which is a finite sum.
+/// Unnormalised discrete distribution on finitely many points of `R^d`, so that every expectation is a finite sum.
 ///
 /// ```text
 /// log p(a_k) = log_weights_k,   log p = -inf elsewhere,   log normaliser = log sum_k exp(log_weights_k)
 /// ```
 ///
 /// With a family on the same atoms, [`mcsa::enumerate`] computes a kernel's transition matrix. A point is an atom if all
-/// its coordinates are equal. The density is one of the counting measure: no integral over `R^d` finds the normaliser.
+/// its coordinates are equal to those of the atom. The density is with respect to the counting measure: an integral over `R^d`
+/// does not give the normaliser.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -30,11 +31,11 @@ pub struct Atoms {
 }
 
 impl Atoms {
-    /// The columns of `points`, with a log weight each; `-inf` is a weight of zero.
+    /// Atoms at the columns of `points`, with one log weight per column; `-inf` is a weight of zero.
     ///
     /// # Errors
-    /// If the numbers differ, a coordinate is not finite, two columns are equal, a log weight is NaN or `+inf`, or no
-    /// weight is positive.
+    /// If the number of log weights is not the number of columns, a coordinate is not finite, two columns are equal, a log weight
+    /// is NaN or `+inf`, or no weight is positive.
     pub fn new(points: Mat<f64>, log_weights: Vec<f64>) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("Atoms");
         same_length("log_weights", points.ncols(), log_weights.len()).map_err(refuse)?;
@@ -54,23 +55,23 @@ impl Atoms {
         Ok(Self { points, log_weights, log_normaliser })
     }
 
-    /// Atoms at `0, 1, ..` on the line.
+    /// Atoms at `0, 1, ..` on the real line, one per log weight.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// If a log weight is NaN or `+inf`, or no weight is positive.
     pub fn on_line(log_weights: &[f64]) -> Result<Self, Error> {
         Self::new(Mat::from_fn(1, log_weights.len(), |_, k| k as f64), log_weights.to_vec())
     }
 
-    /// The atoms, a column each.
+    /// The atoms, one per column.
     pub fn points(&self) -> MatRef<'_, f64> {
         self.points.as_ref()
     }
 
-    /// `p(a_k)`, normalised.
+    /// Normalised probability `p(a_k)`.
     ///
     /// # Panics
-    /// If there is no such atom.
+    /// If `k` is not less than the number of atoms.
     pub fn probability(&self, k: usize) -> f64 {
         (self.log_weights[k] - self.log_normaliser).exp()
     }
@@ -128,7 +129,7 @@ mod tests {
         assert!((target.log_normaliser() - 4.0_f64.ln()).abs() < 1e-15);
     }
 
-    /// Along every branch of its chance, a draw is an atom with its probability.
+    /// Enumerated over every branch of the stream's decisions, a draw is atom `k` with probability `p(a_k)`.
     #[test]
     fn draws_have_their_probabilities() {
         let target = Atoms::on_line(&[0.0, 0.5, -2.0]).unwrap();

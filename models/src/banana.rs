@@ -1,4 +1,4 @@
-//! A curved ridge.
+//! Banana-shaped target: a bent normal distribution in two dimensions.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use mcsa::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
 
-/// A bent normal in two dimensions (Haario, Saksman and Tamminen 1999), normalised:
+/// Banana distribution (Haario, Saksman and Tamminen 1999), normalised:
 ///
 /// ```text
 /// z_0 ~ N(0, width^2),   z_1 | z_0 ~ N(bend (z_0^2 - width^2), 1)
@@ -29,7 +29,7 @@ pub struct Banana {
 }
 
 impl Banana {
-    /// With the scale of the first coordinate, and how strongly the second follows its square.
+    /// A banana with `width` the standard deviation of `z_0` and `bend` the factor of its square in the conditional mean of `z_1`.
     ///
     /// # Errors
     /// If the width is not positive and finite, or the bend not finite.
@@ -39,7 +39,7 @@ impl Banana {
         Ok(Self { width, bend, log_width: width.ln() })
     }
 
-    /// The ridge's height over `x`: the conditional mean of the second coordinate.
+    /// Conditional mean of the second coordinate, `E[z_1 | z_0 = x]`.
     pub fn ridge(&self, x: f64) -> f64 {
         self.bend * (x * x - self.width * self.width)
     }

@@ -1,17 +1,17 @@
-//! A target and the space it was written on.
+//! Models with constrained parameters and their transforms to `R^d`.
 
 use mcsa::LogDensity;
 
 use crate::Transform;
 
-/// A target written as a density of parameters `theta`, carried to `R^d` coordinate by coordinate:
+/// Target given as a density of constrained parameters `theta` and transformed to `R^d` coordinate by coordinate:
 ///
 /// ```text
 /// log p(z) = log p_theta(b(z)) + sum_i log b_i'(z_i)
 /// ```
 ///
-/// This is how a model is held to its paper: [`log_density_at`](Self::log_density_at) is the formula as printed,
-/// written for the reader and not for speed, and the conformance suite compares it with what is evaluated.
+/// The trait makes a model comparable with its paper: [`log_density_at`](Self::log_density_at) is the formula as printed,
+/// written to be read and not for speed, and the conformance suite compares it with the fast implementation.
 ///
 /// ```
 /// use mcsa_models::{Constrained, EightSchools, Transform};
@@ -20,16 +20,16 @@ use crate::Transform;
 /// assert_eq!(model.log_jacobian(&[0.0, 0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.7);
 /// ```
 pub trait Constrained: LogDensity {
-    /// How coordinate `i` is carried.
+    /// Transform `b_i` of coordinate `i`.
     ///
     /// # Panics
     /// If `i` is not less than the dimension.
     fn transform(&self, i: usize) -> Transform;
 
-    /// `log p_theta(theta)`, up to the same constant as the density: slow, by the book, and free to allocate.
+    /// `log p_theta(theta)`, up to the additive constant of the density: slow, as in the paper, and allowed to allocate.
     fn log_density_at(&self, theta: &[f64]) -> f64;
 
-    /// `sum_i log b_i'(z_i)`.
+    /// Log-Jacobian `sum_i log b_i'(z_i)`.
     fn log_jacobian(&self, z: &[f64]) -> f64 {
         z.iter().enumerate().map(|(i, &z)| self.transform(i).log_slope(z)).sum()
     }

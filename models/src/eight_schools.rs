@@ -1,4 +1,4 @@
-//! A small hierarchy with a funnel in it.
+//! Eight schools: a small hierarchical model with a funnel-shaped posterior.
 
 use std::borrow::Cow;
 
@@ -14,26 +14,26 @@ use crate::{Constrained, Transform};
 const EFFECTS: [f64; 8] = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0];
 const ERRORS: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
 
-/// The scale of both priors: that of `posteriordb`.
+/// Scale of both priors, from `posteriordb`.
 const SCALE: f64 = 5.0;
 
-/// What the last coordinates of [`EightSchools`] are.
+/// Parametrisation of the school effects in [`EightSchools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Centring {
-    /// The effects `theta_j`: a funnel where the data are weak.
+    /// Coordinates are the effects `theta_j`: a funnel where the data are weak.
     Centred,
-    /// The standardised `eta_j = (theta_j - mu) / tau`: correlated where the data are strong.
+    /// Coordinates are the standardised `eta_j = (theta_j - mu) / tau`: correlated where the data are strong.
     NonCentred,
 }
 
-/// Partially pooled effects with known standard errors (eight schools):
+/// Eight schools model: partially pooled effects with known standard errors:
 ///
 /// ```text
 /// mu ~ N(0, 5^2),   tau ~ half-Cauchy(5),   theta_j ~ N(mu, tau^2),   effect_j ~ N(theta_j, error_j^2)
 /// z = (mu, log tau, theta_1, .., theta_J)   or   (mu, log tau, eta_1, .., eta_J),   log-Jacobian log tau
 /// ```
 ///
-/// The second has `eta_j ~ N(0, 1)` and `theta_j = mu + tau eta_j`; both have the same evidence. One datum per school.
+/// The second form has `eta_j ~ N(0, 1)` and `theta_j = mu + tau eta_j`; both have equal evidence. One datum per school.
 ///
 /// ```
 /// use mcsa_models::EightSchools;
@@ -50,17 +50,17 @@ pub struct EightSchools {
 }
 
 impl EightSchools {
-    /// The eight schools, effects as coordinates.
+    /// The eight schools with the effects as coordinates.
     pub fn centred() -> Self {
         Self::of(EFFECTS.into(), ERRORS.into(), Centring::Centred)
     }
 
-    /// The eight schools, standardised effects as coordinates.
+    /// The eight schools with the standardised effects as coordinates.
     pub fn non_centred() -> Self {
         Self::of(EFFECTS.into(), ERRORS.into(), Centring::NonCentred)
     }
 
-    /// Other schools.
+    /// The model for other schools.
     ///
     /// # Errors
     /// If the lengths differ, an effect is not finite or an error not positive and finite.
@@ -77,14 +77,14 @@ impl EightSchools {
         Self { effects, errors, centring, log_peak }
     }
 
-    /// `log p(effects)` and how much the last halving of a step changed it: effects and `mu` are integrated out in
+    /// Log evidence `log p(effects)`, and its change at the last halving of the step: effects and `mu` are integrated out in
     /// closed form, `log tau` by quadrature to within `tolerance`.
     pub fn log_evidence(&self, tolerance: f64) -> (f64, f64) {
         let axis = Axis { map: Map::Sinh, centre: SCALE.ln(), width: 1.0 };
         log_integral(&[axis], tolerance, |z| self.log_scale_density(z[0]))
     }
 
-    /// `log p(effects, log tau)`: everything else integrated out.
+    /// `log p(effects, log tau)`, with effects and `mu` integrated out.
     fn log_scale_density(&self, log_tau: f64) -> f64 {
         let variance = (2.0 * log_tau).exp();
         let (mut precision, mut linear) = (1.0 / (SCALE * SCALE), 0.0);
@@ -98,7 +98,7 @@ impl EightSchools {
         log_p + 0.5 * (linear * linear / precision - precision.ln())
     }
 
-    /// The effect of a school at `z`.
+    /// Effect of school `j` at `z`.
     fn effect(&self, j: usize, z: &[f64], tau: f64) -> f64 {
         match self.centring {
             Centring::Centred => z[2 + j],
@@ -202,7 +202,7 @@ impl Constrained for EightSchools {
 }
 
 impl Named for EightSchools {
-    /// `mu`, `tau` and the effects `theta[j]`, whatever the coordinates.
+    /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let tau = z[1].exp();
         out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
@@ -215,7 +215,7 @@ impl Named for EightSchools {
 mod tests {
     use super::*;
 
-    /// At a fixed scale, quadrature over the mean and two effects finds what the closed form says, in both coordinates.
+    /// At a fixed scale, quadrature over the mean and two effects agrees with the closed form, in both parametrisations.
     #[test]
     fn both_coordinates_have_the_same_evidence() {
         for log_tau in [-0.5, 0.7, 2.0] {

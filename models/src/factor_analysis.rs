@@ -1,4 +1,4 @@
-//! Latent factors behind every datum, with loadings to be learned.
+//! Probabilistic principal component analysis: latent factors per datum, with learnable loadings.
 
 use std::f64::consts::PI;
 
@@ -8,16 +8,16 @@ use mcsa::{Columns, Error, Learnable, LearnableBlocks, all_finite, borrow};
 
 use crate::support::HALF_LOG_TAU;
 
-/// Probabilistic principal components (Tipping & Bishop 1999): a few factors per datum, and one noise for all coordinates.
+/// Probabilistic principal component analysis (Tipping & Bishop 1999): a few factors per datum, equal noise in all coordinates.
 ///
 /// ```text
 /// z_i ~ N(0, I_k),    x_i | z_i ~ N(c + A z_i, s^2 I_p),    theta = [A column by column; c; log s]
 /// z_i | x_i ~ N(M^-1 A^T (x_i - c) / s^2, M^-1),    M = I + A^T A / s^2
-/// log p_theta(x) in closed form, and its largest value too, from the eigenvalues of the sample covariance
+/// log p_theta(x) and its maximum over theta in closed form, from the eigenvalues of the sample covariance
 /// ```
 ///
-/// The posterior of each datum is a Gaussian with a mean linear in the datum: an [amortised](mcsa::BlockFamily) family
-/// can be exact, and learning of theta has a known end. A turns freely: only `A A^T` is identified.
+/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An [amortised](mcsa::BlockFamily) family
+/// can therefore be exact, and the maximum likelihood of theta is known. Only `A A^T` is identified: A is free up to a rotation.
 ///
 /// ```
 /// use mcsa::LearnableBlocks;
@@ -34,7 +34,7 @@ pub struct FactorAnalysis {
     factors: usize,
 }
 
-/// Theta, taken apart.
+/// The parts of theta.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     loadings: &'a [f64],
@@ -43,7 +43,7 @@ struct Parts<'a> {
 }
 
 impl FactorAnalysis {
-    /// With a datum per column, and so many factors.
+    /// A model of `data`, one datum per column, with the number of factors.
     ///
     /// # Errors
     /// If a number is not finite, there is no datum, no factor, or not fewer factors than coordinates.
@@ -60,7 +60,7 @@ impl FactorAnalysis {
         Ok(Self { data, factors })
     }
 
-    /// A datum per column.
+    /// The data, one datum per column.
     pub fn data(&self) -> MatRef<'_, f64> {
         self.data.as_ref()
     }
@@ -71,10 +71,10 @@ impl FactorAnalysis {
         Parts { loadings, centre: &rest[..self.data.nrows()], log_scale: rest[self.data.nrows()] }
     }
 
-    /// Mean and covariance of the factors of one datum, given it.
+    /// Posterior mean and covariance of the factors of datum `row`.
     ///
     /// # Errors
-    /// If theta is refused, or there is no such datum.
+    /// If theta is invalid, or there is no such datum.
     pub fn posterior(&self, theta: &[f64], row: usize) -> Result<(Vec<f64>, Mat<f64>), Error> {
         self.check_theta(theta)?;
         if row >= self.data.ncols() {
@@ -91,10 +91,10 @@ impl FactorAnalysis {
         Ok((mean.col_as_slice(0).to_vec(), covariance))
     }
 
-    /// `log p_theta(x)` of all data.
+    /// Log evidence `log p_theta(x)` of all data.
     ///
     /// # Errors
-    /// If theta is refused.
+    /// If theta is invalid or its covariance is singular.
     pub fn log_evidence(&self, theta: &[f64]) -> Result<f64, Error> {
         self.check_theta(theta)?;
         let Parts { loadings, centre, log_scale } = self.parts(theta);
@@ -110,10 +110,10 @@ impl FactorAnalysis {
         Ok(-0.5 * (n as f64 * (log_det + p as f64 * (2.0 * PI).ln()) + square))
     }
 
-    /// The largest log evidence that any theta has: the discarded eigenvalues are all replaced by their mean.
+    /// Maximum of the log evidence over theta, with the discarded eigenvalues all replaced by their mean (Tipping & Bishop 1999).
     ///
     /// # Errors
-    /// If the data lie in a subspace of so few dimensions that there is no largest.
+    /// If the data lie in a subspace of so low a dimension that the log evidence is unbounded.
     pub fn largest_log_evidence(&self) -> Result<f64, Error> {
         let (p, n) = (self.data.nrows(), self.data.ncols());
         let mean: Vec<f64> =

@@ -1,4 +1,4 @@
-//! A scale that is itself unknown.
+//! Neal's funnel: normal coordinates with a common log-normal variance.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub struct Funnel {
 }
 
 impl Funnel {
-    /// With its dimension and the scale of the log variance, 3 in the source.
+    /// A funnel of dimension `dim`; `scale` is the standard deviation of the log variance `z_0`, 3 in Neal (2003).
     ///
     /// # Errors
     /// If the dimension is zero, or the scale not positive and finite.
@@ -41,7 +41,7 @@ impl Funnel {
         Ok(Self { dim, scale, log_peak: -scale.ln() - dim as f64 * HALF_LOG_TAU })
     }
 
-    /// `sum_i z_i^2 exp(-z_0)`, which is 0 at the mouth even if the precision overflows.
+    /// `sum_i z_i^2 exp(-z_0)`, which is 0 at `z_1 = .. = 0` even if the precision overflows.
     fn form(z: &[f64]) -> f64 {
         let square: f64 = z[1..].iter().map(|z| z * z).sum();
         if square == 0.0 { 0.0 } else { square * (-z[0]).exp() }
@@ -70,7 +70,7 @@ impl Gradient for Funnel {
         let (form, precision) = (Self::form(z), (-z[0]).exp());
         gradient[0] = -z[0] / (self.scale * self.scale) + 0.5 * (form - (self.dim - 1) as f64);
         for (gradient, &z) in gradient[1..].iter_mut().zip(&z[1..]) {
-            // On the axis the slope is 0, even if the precision overflows.
+            // At z_i = 0 the slope is 0, even if the precision overflows.
             *gradient = if z == 0.0 { -z } else { -z * precision };
         }
         self.value(z, form)

@@ -1,8 +1,8 @@
-//! How well predictions meet data that were held out.
+//! Accuracy measures of predictions on held-out data.
 
 use std::f64::consts::PI;
 
-/// The fraction of labels on the likelier side: `log_odds > 0` predicts 1. NaN without data.
+/// Accuracy: the fraction of labels predicted correctly, where `log_odds > 0` predicts 1. NaN without data.
 ///
 /// ```
 /// assert_eq!(mcsa_models::accuracy(&[0.3, -1.0], &[1.0, 1.0]), 0.5);
@@ -16,7 +16,7 @@ pub fn accuracy(log_odds: &[f64], labels: &[f64]) -> f64 {
     right.count() as f64 / labels.len() as f64
 }
 
-/// The mean log probability of labels 0 and 1. NaN without data.
+/// Mean log predictive probability of labels 0 and 1. NaN without data.
 ///
 /// ```
 /// let value = mcsa_models::log_predictive_density(&[0.0, 0.0], &[1.0, 0.0]);
@@ -34,7 +34,7 @@ pub fn log_predictive_density(log_odds: &[f64], labels: &[f64]) -> f64 {
     mcsa::numeric::sum(&signed) / count
 }
 
-/// The root of the mean squared error. NaN without data.
+/// Root mean squared error. NaN without data.
 ///
 /// ```
 /// assert_eq!(mcsa_models::root_mean_squared_error(&[1.0, 2.0], &[1.0, 4.0]), 2.0_f64.sqrt());
@@ -48,7 +48,7 @@ pub fn root_mean_squared_error(predictions: &[f64], y: &[f64]) -> f64 {
     (square / y.len() as f64).sqrt()
 }
 
-/// The mean of `log N(y_i; mean_i, variance_i)`. NaN without data.
+/// Mean log predictive density of normal predictions, `log N(y_i; mean_i, variance_i)`. NaN without data.
 ///
 /// ```
 /// let value = mcsa_models::normal_log_predictive_density(&[1.0], &[1.0], &[1.0]);

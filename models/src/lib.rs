@@ -1,25 +1,25 @@
 //! Targets: unnormalised log densities on unconstrained space, with their gradients.
 //!
-//! A model says what a distribution is and nothing of how it is fitted. Transforms to its own space and
-//! their log-Jacobians live inside it ([`Transform`], [`Constrained`]).
+//! A model defines a distribution and knows nothing of how it is approximated. The transforms from `R^d` to its parameters and
+//! their log-Jacobians are part of the model ([`Transform`], [`Constrained`]).
 //!
-//! * Ground truth, with exact draws, moments and normaliser ([`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
+//! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`], [`Atoms`].
-//! * Hierarchies, with exact evidence: [`EightSchools`], [`Radon`].
-//! * Regression of labels: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
+//! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
+//! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`].
-//! * Regression of responses: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
 //!   [`RobustGaussianProcess`].
-//! * Any of them made flatter: [`Tempered`].
-//! * What a fit says of data held out: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; how well:
+//! * Tempering of any target: [`Tempered`].
+//! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
-//! * Factors behind every datum, to be learned: [`FactorAnalysis`].
-//! * Time series: [`StockVolatility`], and state-space models for kernels that move along a path: [`FxVolatility`], and with
-//!   exact answers [`LinearGaussian`] and [`HiddenMarkov`].
-//! * The laws that every model keeps, ours or yours: [`conformance`].
+//! * Latent factor models with learnable parameters: [`FactorAnalysis`].
+//! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
+//!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
+//! * A conformance suite, for these models and for your own: [`conformance`].
 //!
-//! The value of a column never depends, to the last bit, on the columns that go with it: products with data run in kernels
-//! of fixed order, written over `pulp`.
+//! The log density of a column is bit-identical whatever the other columns of the batch: products with data run in kernels
+//! with a fixed order of operations, written with `pulp`.
 //!
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
 //! dual numbers.

@@ -12,7 +12,7 @@ use crate::Gaussian;
 use crate::design::finite_matrix;
 use crate::support::{decided, positive};
 
-/// Linear regression with known noise and independent normal weights: a posterior of data whose every answer is known.
+/// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
 ///
 /// ```text
 /// z ~ N(0, s^2 I),   y_i ~ N(x_i' z, r^2)
@@ -22,7 +22,7 @@ use crate::support::{decided, positive};
 ///
 /// There is one weight per column of `x`; for an intercept, put a column of ones in front. The weights are unconstrained: no
 /// transform, no Jacobian. The density is evaluated in the last form, from the factor `P = L L'`: `d^2` operations
-/// whatever the number of data, and no cancellation. `-inf`, with gradient 0, where the square overflows.
+/// for any number of data, and no cancellation. `-inf`, with gradient 0, where the square overflows.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -36,23 +36,25 @@ use crate::support::{decided, positive};
 /// ```
 #[derive(Debug, Clone)]
 pub struct LinearRegression {
-    /// A datum per column.
+    /// Transposed features: one datum per column.
     x: Mat<f64>,
     y: Vec<f64>,
     noise_scale: f64,
     prior_scale: f64,
     mean: Vec<f64>,
-    /// Of the precision.
+    /// Cholesky factor of the posterior precision.
     factor: Mat<f64>,
     log_evidence: f64,
     log_normaliser: f64,
 }
 
 impl LinearRegression {
-    /// Of features `x`, a row per datum, responses, and the standard deviations `r` of the noise and `s` of a weight.
+    /// A model of features `x` (one row per datum), responses `y`, and the standard deviations `r` of the noise and `s` of a
+    /// weight.
     ///
     /// # Errors
-    /// If there is not a response per row, a number is not finite, or a standard deviation is not positive.
+    /// If the number of responses is not the number of rows, a number is not finite, a standard deviation is not positive, or the
+    /// posterior precision is not positive definite in double precision.
     pub fn new(x: MatRef<'_, f64>, y: &[f64], noise_scale: f64, prior_scale: f64) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("LinearRegression");
         same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
@@ -94,12 +96,12 @@ impl LinearRegression {
         Ok(target)
     }
 
-    /// The mean `m` of the posterior.
+    /// The posterior mean `m`.
     pub fn posterior_mean(&self) -> &[f64] {
         &self.mean
     }
 
-    /// The posterior itself, normalised.
+    /// The posterior `N(m, P^-1)`, normalised.
     ///
     /// # Errors
     /// If the covariance, computed from the precision, is not positive definite in double precision.
@@ -116,12 +118,12 @@ impl LinearRegression {
             .map_err(|error| error.within("LinearRegression"))
     }
 
-    /// `log p(y)`, the log of the integral of the density.
+    /// Log evidence `log p(y)`, the log of the integral of the density.
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence
     }
 
-    /// Mean and variance of a new response at each row of `x`, for weights with this mean and independent variances.
+    /// Predictive mean and variance of a new response at each row of `x`, from weights with this mean and independent variances.
     ///
     /// ```text
     /// x' mean,   sum_k x_k^2 variance_k + r^2
@@ -233,7 +235,7 @@ impl Separable for LinearRegression {
 }
 
 impl ExactDraws for LinearRegression {
-    /// `m + L'^-1 e`, `e ~ N(0, I)`.
+    /// Exact draw `m + L'^-1 e`, `e ~ N(0, I)`.
     fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
         stream.normals_into(z);
         for k in (0..z.len()).rev() {

@@ -1,4 +1,4 @@
-//! Separate modes.
+//! Gaussian mixture target with several modes.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use mcsa::{
 use crate::support::{decided, positive};
 use crate::{Gaussian, GroundTruth};
 
-/// A mixture of Gaussians, normalised:
+/// Mixture of Gaussians, normalised:
 ///
 /// ```text
 /// p(z) = sum_k weight_k N(z; mean_k, covariance_k),   E z = sum_k weight_k mean_k
 /// Cov z = sum_k weight_k (covariance_k + mean_k mean_k^T) - E z E z^T
 /// ```
 ///
-/// Numerics: summed in log space, so that a component too far to be represented does no harm.
+/// Numerics: terms are summed in log space, so that a component whose density underflows does no harm.
 ///
 /// ```
 /// use mcsa_models::{GroundTruth, Mixture};
@@ -34,10 +34,11 @@ pub struct Mixture {
 }
 
 impl Mixture {
-    /// Of components, with weights that need not add up to one.
+    /// A mixture of components with weights that need not add up to one.
     ///
     /// # Errors
-    /// If there is no component, the numbers or dimensions differ, or a weight is not positive and finite.
+    /// If there is no component, the number of weights is not that of components, the dimensions differ, or a weight is not
+    /// positive and finite.
     pub fn new(weights: &[f64], components: Vec<Gaussian>) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("Mixture");
         let Some(dim) = components.first().map(LogDensity::dim) else {
@@ -68,8 +69,8 @@ impl Mixture {
         Self::new(&[1.0 - share, share], vec![centred(-0.5 * distance)?, centred(0.5 * distance)?])
     }
 
-    /// Two half circles that reach into each other, the first open below, the second above: `per_moon` round components of
-    /// scale `noise` along each, all of one weight, the first moon's first.
+    /// Two interleaved half circles ("two moons"), the first open below, the second above: `per_moon` isotropic components of
+    /// scale `noise` along each, with equal weights, those of the first moon first.
     ///
     /// ```text
     /// upper: (cos a, sin a),   lower: (1 - cos a, 1/2 - sin a),   a = pi (k + 1/2) / per_moon
@@ -87,7 +88,7 @@ impl Mixture {
         Self::new(&vec![1.0; components.len()], components)
     }
 
-    /// The component that most likely gave `z`, with memory as for a density.
+    /// Index of the component with the largest posterior probability at `z`; `work` as for the log density.
     pub fn nearest(&self, z: &[f64], mut work: &mut [f64]) -> usize {
         let terms = borrow(&mut work, self.components.len());
         for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
@@ -101,10 +102,10 @@ impl Mixture {
         &self.components
     }
 
-    /// The weight of component `k`; all add up to one.
+    /// Weight of component `k`; the weights add up to one.
     ///
     /// # Panics
-    /// If there is no such component.
+    /// If `k` is not less than the number of components.
     pub fn weight(&self, k: usize) -> f64 {
         self.log_weights[k].exp()
     }
@@ -113,7 +114,7 @@ impl Mixture {
         self.components.iter().map(|c| c.work_len(1)).max().unwrap_or(0)
     }
 
-    /// Turns log terms into `log p` and responsibilities.
+    /// Turns log terms into responsibilities; the result is `log p`.
     fn normalise(terms: &mut [f64], z: &[f64]) -> f64 {
         let log_p = log_sum_exp(terms);
         terms.iter_mut().for_each(|term| *term = (*term - log_p).exp());

@@ -1,22 +1,22 @@
-//! Integrals over one, two or three axes.
+//! Trapezoidal quadrature in one, two or three dimensions, with sinh transformations.
 
 use mcsa::numeric::log_sum_exp;
 
-/// How the trapezoidal rule covers a line: equal steps of `t`, `z = centre + width * map(t)`.
+/// Variable transformation of the trapezoidal rule: equal steps of `t`, `z = centre + width * map(t)`.
 ///
 /// The rule converges geometrically for analytic integrands that vanish at both ends (Takahasi & Mori 1974),
-/// and a map takes care of the ends.
+/// and the transformation makes them vanish fast enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Map {
-    /// `sinh t`: tails at least exponential.
+    /// `sinh t`, for tails that fall at least exponentially.
     #[default]
     Sinh,
-    /// `sinh(pi/2 sinh t)`: tails like a power, as those of Student or Cauchy.
+    /// `sinh(pi/2 sinh t)`, for tails that fall like a power, as those of Student or Cauchy distributions.
     SinhSinh,
 }
 
 impl Map {
-    /// Where the map stops: `sinh 6` is 200 widths; `sinh(pi/2 sinh 4.5)` is 10^30 widths.
+    /// Largest `t`: `sinh 6` is 200 widths; `sinh(pi/2 sinh 4.5)` is 10^30 widths.
     fn reach(self) -> f64 {
         match self {
             Self::Sinh => 6.0,
@@ -24,7 +24,7 @@ impl Map {
         }
     }
 
-    /// The image of `t` and the logarithm of the slope there.
+    /// The image of `t` and the logarithm of the map's derivative there.
     fn at(self, t: f64) -> (f64, f64) {
         match self {
             Self::Sinh => (t.sinh(), t.cosh().ln()),
@@ -36,7 +36,7 @@ impl Map {
     }
 }
 
-/// A line to integrate along.
+/// One axis of integration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Axis {
     pub(crate) map: Map,
@@ -45,7 +45,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Points and logarithms of weights.
+    /// Nodes and log weights.
     fn nodes(self, step: f64) -> Vec<(f64, f64)> {
         let count = (self.map.reach() / step) as i64;
         let node = |k: i64| {
@@ -71,9 +71,9 @@ pub(crate) fn each_node(axes: &[Axis], step: f64, mut visit: impl FnMut(&[f64], 
     }
 }
 
-/// `log int exp(log_f)` over at most three axes, and how much the last halving of the step changed it.
+/// `log int exp(log_f)` over at most three axes, and its change at the last halving of the step.
 ///
-/// The step is halved from 1/4 (three axes: 1/2) until nothing changes by more than `tolerance`, at most to 1/512, 1/64 or 1/16.
+/// The step is halved from 1/4 (three axes: 1/2) until the change is at most `tolerance`, or down to 1/512, 1/64 or 1/16.
 pub(crate) fn log_integral(
     axes: &[Axis],
     tolerance: f64,

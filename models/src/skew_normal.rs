@@ -1,4 +1,4 @@
-//! A normal that leans to one side.
+//! Skew-normal target in one dimension.
 
 use std::borrow::Cow;
 use std::f64::consts::{FRAC_2_PI, LN_2};
@@ -10,15 +10,15 @@ use mcsa::{Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensi
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
 
-/// Azzalini's skew-normal distribution (1985) on the line, normalised:
+/// Azzalini's skew-normal distribution (1985) in one dimension, normalised:
 ///
 /// ```text
 /// p(z) = (2 / scale) phi(u) Phi(slant u),   u = (z - location) / scale
 /// E z = location + scale delta sqrt(2/pi),   Var z = scale^2 (1 - 2 delta^2 / pi),   delta = slant / sqrt(1 + slant^2)
 /// ```
 ///
-/// Draws: `u = delta |e| + sqrt(1 - delta^2) e'` with `e, e'` standard normal. Its Gaussian of least `KL(p || q)` has
-/// these moments, and a chain that is not needed (MSC, Fig. 1).
+/// Draws: `u = delta |e| + sqrt(1 - delta^2) e'` with `e, e'` standard normal. The Gaussian of least `KL(p || q)` has
+/// these moments, so the optimum of score climbing is known exactly (MSC, Fig. 1).
 ///
 /// ```
 /// use mcsa_models::{GroundTruth, SkewNormal};
@@ -35,7 +35,7 @@ pub struct SkewNormal {
 }
 
 impl SkewNormal {
-    /// With its location, scale and slant, of which the sign is the side of the longer tail.
+    /// A skew-normal with `location`, `scale` and `slant`, whose sign is the side of the longer tail.
     ///
     /// # Errors
     /// If the scale is not positive and finite, or another number not finite.

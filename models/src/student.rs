@@ -1,4 +1,4 @@
-//! Heavy tails.
+//! Student t target with heavy tails.
 
 use std::borrow::Cow;
 use std::f64::consts::PI;
@@ -11,14 +11,14 @@ use rand_distr::{ChiSquared, Distribution};
 use crate::GroundTruth;
 use crate::support::{decided, positive};
 
-/// The multivariate Student distribution with diagonal scale, normalised:
+/// Multivariate Student t distribution with diagonal scale, normalised:
 ///
 /// ```text
 /// z = location + scale * e sqrt(nu / chi^2_nu),   p(z) ∝ (1 + q / nu)^(-(nu + d) / 2),   q = sum ((z - location) / scale)^2
 /// E z = location if nu > 1,   Cov z = nu / (nu - 2) diag(scale^2) if nu > 2
 /// ```
 ///
-/// One `chi^2` for all coordinates: they are uncorrelated and not independent.
+/// All coordinates share one `chi^2`: they are uncorrelated but not independent.
 ///
 /// ```
 /// use mcsa_models::{GroundTruth, Student};
@@ -37,7 +37,7 @@ pub struct Student {
 }
 
 impl Student {
-    /// With its location, scales and degrees of freedom `nu`.
+    /// A Student t distribution with location, scales and degrees of freedom `nu`.
     ///
     /// # Errors
     /// If the lengths differ, a number is not finite, or a scale or `freedom` not positive.

@@ -1,14 +1,14 @@
-//! What lies inside the support, and what comes in at a door.
+//! Support of a density in floating point, argument checks, and the normal log density.
 
 use mcsa::Error;
 
 /// `log(2 pi) / 2`.
 pub(crate) const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
 
-/// The log density, unless it came out NaN at a point without NaN: then `-inf`.
+/// The log density `log_p`, with NaN at a point without NaN replaced by `-inf`.
 ///
-/// At finite points NaN arises here only as `inf - inf` or `0 * inf`, where a scale or a square has left the range of
-/// doubles: a point no floating-point support contains. A NaN in the point itself is passed on, to be counted.
+/// At finite points NaN arises here only as `inf - inf` or `0 * inf`, where a scale or a square exceeds the range of
+/// doubles: such points count as outside the support. A NaN in the point itself is passed on, to be counted.
 #[inline]
 pub(crate) fn decided(log_p: f64, z: &[f64]) -> f64 {
     if log_p < f64::INFINITY { log_p } else { outside(z) }

@@ -1,9 +1,10 @@
-//! A target made flatter.
+//! Tempered target `p^power`.
 
 use faer::{MatMut, MatRef};
 use mcsa::{ColumnsMut, Error, Gradient, LogDensity};
 
-/// `p^power`, unnormalised: flatter than `p`, so that a fit that begins far away finds all of it before it fits its shape.
+/// Tempered target `p^power`, unnormalised: flatter than `p`, so that an optimisation from a distant start first covers all its
+/// mass.
 ///
 /// ```text
 /// log p_power(z) = power log p(z),   0 < power <= 1
@@ -25,7 +26,7 @@ pub struct Tempered<'p, P: ?Sized> {
 }
 
 impl<'p, P: LogDensity + ?Sized> Tempered<'p, P> {
-    /// A target to a power.
+    /// The target `target`, raised to `power`.
     ///
     /// # Errors
     /// If the power is not in `(0, 1]`.
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(gradient_is_gradient(&Case::new(flat)), Ok(()));
     }
 
-    /// A power outside is refused; one inside keeps a density of zero at zero.
+    /// A power outside `(0, 1]` is refused; a power inside keeps a density of zero at zero.
     #[test]
     fn powers_are_checked() {
         let banana = Banana::new(2.0, 0.5).unwrap();

@@ -1,8 +1,8 @@
-//! From the real line to where a parameter lives.
+//! Transforms from the real line to the range of a parameter.
 
 use mcsa::numeric::scalar;
 
-/// A smooth increasing map `theta = b(z)` of the real line onto the range of one parameter.
+/// Transform of a parameter: a smooth increasing map `theta = b(z)` of the real line onto the parameter's range.
 ///
 /// | range | `theta` | `log b'(z)` |
 /// |---|---|---|
@@ -10,7 +10,7 @@ use mcsa::numeric::scalar;
 /// | [`Positive`](Self::Positive) | `exp(z)` | `z` |
 /// | [`Interval`](Self::Interval) | `low + (high - low) s(z)`, `s(z) = 1 / (1 + e^-z)` | `log(high - low) + log s(z) + log s(-z)` |
 ///
-/// A density of `theta` becomes one of `z` by adding `log b'(z)` (pMCSA, MSC and their code fit in `z`).
+/// A density of `theta` becomes one of `z` by adding `log b'(z)` (pMCSA, MSC and their code optimise in `z`).
 ///
 /// ```
 /// use mcsa_models::Transform;
@@ -24,7 +24,7 @@ pub enum Transform {
     Real,
     /// The positive numbers, by their logarithm.
     Positive,
-    /// What lies between two numbers, by the logit of the share of the way.
+    /// An open interval, by the logit of the relative position.
     Interval {
         /// The lower end.
         low: f64,
@@ -34,7 +34,7 @@ pub enum Transform {
 }
 
 impl Transform {
-    /// `theta = b(z)`. Far out it rounds to an end of the range.
+    /// `theta = b(z)`. For large `|z|` it rounds to an end of the range.
     pub fn constrain(self, z: f64) -> f64 {
         match self {
             Self::Real => z,
@@ -52,7 +52,7 @@ impl Transform {
         }
     }
 
-    /// `log b'(z)`, the logarithm of the Jacobian.
+    /// Log-Jacobian `log b'(z)`.
     pub fn log_slope(self, z: f64) -> f64 {
         match self {
             Self::Real => 0.0,
@@ -63,7 +63,7 @@ impl Transform {
         }
     }
 
-    /// `d/dz log b'(z)`, which enters the gradient.
+    /// Derivative of the log-Jacobian, `d/dz log b'(z)`, which enters the gradient of the target.
     pub fn log_slope_gradient(self, z: f64) -> f64 {
         match self {
             Self::Real => 0.0,

@@ -1,12 +1,12 @@
-//! What is known in closed form.
+//! Ground truth: normaliser and moments in closed form.
 
 use faer::Mat;
 use mcsa::LogDensity;
 
-/// A target whose normaliser and first two moments are known in closed form.
+/// Target whose normaliser and first two moments are known in closed form.
 ///
-/// The minimiser of `KL(p || q)` over the Gaussians has just these moments, and over the mean-field Gaussians this
-/// mean and the diagonal of this covariance: the truth a fit is compared with.
+/// The minimiser of `KL(p || q)` over Gaussians has exactly these moments, and over mean-field Gaussians this
+/// mean and the diagonal of this covariance. An approximation is compared with them.
 ///
 /// ```
 /// use mcsa_models::{Funnel, GroundTruth};

@@ -1,4 +1,4 @@
-//! Gradients against forward-mode dual numbers: a second implementation, differentiated to the last rounding.
+//! Gradients against forward-mode dual numbers: a second implementation, with derivatives exact to rounding.
 
 use std::f64::consts::PI;
 

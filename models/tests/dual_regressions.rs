@@ -1,5 +1,5 @@
-//! Gradients and curvatures of regressions against dual numbers: a second implementation, differentiated to the last
-//! rounding. Probit regression has none, for these numbers know no `log Phi`; differences judge it in `regressions.rs`.
+//! Gradients and curvatures of regressions against dual numbers: a second implementation, with derivatives exact to
+//! rounding. Probit regression is left out, because `num-dual` has no `log Phi`; `regressions.rs` compares it with differences.
 
 use std::f64::consts::{LN_2, TAU};
 
@@ -28,7 +28,7 @@ fn log_normal<D: DualNum<Primitive = f64> + Copy>(x: D, log_scale: D) -> D {
     white * white * -0.5 - log_scale - 0.5 * TAU.ln()
 }
 
-/// The log likelihood of labels, with an intercept if there is a weight more than there are features.
+/// Log likelihood of labels, with an intercept if there is one weight more than there are features.
 fn bernoulli<D: DualNum<Primitive = f64> + Copy>(weights: &[D]) -> D {
     let (x, labels) = (features(), labels());
     (0..ROWS).fold(D::from(0.0), |sum, i| {
@@ -39,8 +39,8 @@ fn bernoulli<D: DualNum<Primitive = f64> + Copy>(weights: &[D]) -> D {
     })
 }
 
-/// Compares value and gradient with the formula in first-order duals, and `v' H v` with it in second-order duals. The twin:
-/// a curvature of one per mille more is refused.
+/// Compares value and gradient with the formula in first-order duals, and `v' H v` with it in second-order duals. A curvature
+/// that is 0.1% too large must be refused.
 fn agree<P: Curvature>(
     target: P,
     first: impl Fn(&[Dual64]) -> Dual64,

@@ -1,4 +1,4 @@
-//! Factor analysis: gradients, Fisher's identity, and the largest evidence.
+//! Factor analysis: gradients, Fisher's identity, and the maximum of the evidence.
 
 use faer::{Mat, Side};
 use mcsa::{Columns, Learnable, LearnableBlocks, Seed};
@@ -55,7 +55,7 @@ fn the_gradient_is_that_of_the_density() {
     }
 }
 
-/// The gradient is quadratic in `z`, so its posterior mean is the mean over `mean +- deviation`, exactly.
+/// The gradient is quadratic in `z`, so its posterior mean is exactly the mean over `mean +- deviation`.
 #[test]
 fn fishers_identity_holds() {
     let model = model(1);
@@ -78,7 +78,7 @@ fn fishers_identity_holds() {
     }
 }
 
-/// Loadings `U (Lambda - s^2)^(1/2)` of the leading eigenvectors reach it; no other theta tried does.
+/// Loadings `U (Lambda - s^2)^(1/2)` of the leading eigenvectors attain the maximum; no other theta tested does.
 #[test]
 fn the_largest_evidence_is_reached_and_not_passed() {
     for factors in [1, 2, 3] {

@@ -1,4 +1,4 @@
-//! The laws of the targets whose every answer is known.
+//! Conformance suite on the targets with ground truth.
 
 use faer::{Mat, mat};
 use mcsa::numeric::scalar::erfc;
@@ -153,7 +153,7 @@ fn student_draws() -> [Case<Student>; 2] {
 
 suite!(student_drawn, student_draws(), meter, draws);
 
-/// The golden numbers of MSC, Fig. 1: the optimum that score climbing should find.
+/// Reference values of MSC, Fig. 1: the optimum of score climbing.
 #[test]
 fn the_skew_normal_of_msc_has_its_moments() {
     let target = SkewNormal::msc();

@@ -1,4 +1,4 @@
-//! The laws of the hierarchical models.
+//! Conformance suite on the hierarchical models.
 
 use mcsa::Stream;
 use mcsa_models::conformance::Case;
@@ -20,7 +20,7 @@ fn schools() -> Vec<Case<EightSchools>> {
 
 suite!(eight_schools, schools(), meter, gradient separable named constrained);
 
-/// Houses drawn from the model, some counties without any and some with one floor only.
+/// Houses drawn from the model, with some counties without houses and some with one floor only.
 fn synthetic(counties: usize, rows: usize, stream: &mut Stream) -> Radon {
     let effects: Vec<(f64, f64)> =
         (0..counties).map(|_| (1.4 + 0.3 * stream.normal(), -0.6 + 0.3 * stream.normal())).collect();

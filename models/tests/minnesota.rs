@@ -1,10 +1,10 @@
-//! The golden number of the radon model, on the data of Minnesota.
+//! Log evidence of the radon model on the Minnesota data.
 
 use std::path::Path;
 
 use mcsa_models::Radon;
 
-/// The data, which `bench-suite` carries.
+/// The Minnesota data, which are stored in `bench-suite`.
 fn minnesota() -> Radon {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench-suite/data/radon_mn.csv");
     let text = std::fs::read_to_string(file).expect("the workspace carries the data of Minnesota");
@@ -20,7 +20,7 @@ fn minnesota() -> Radon {
 }
 
 /// -1105.8713. A grid of the logarithms of scales that ends at -8 gives -1105.8717, one that ends at -5 gives -1105.878:
-/// the posterior reaches to slopes that do not vary at all. The reference line of MCMC-SE, -1115.6, is the evidence of
+/// the posterior has mass at slopes that do not vary between counties. The reference value of MCMC-SE, -1115.6, is the evidence of
 /// another model.
 #[test]
 fn the_evidence_of_minnesota() {

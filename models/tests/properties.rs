@@ -1,11 +1,11 @@
-//! Laws at parameters nobody chose.
+//! Property tests at random parameters.
 
 use mcsa::LogDensity;
 use mcsa_models::conformance::{Case, gradient_is_gradient, jacobians_are_slopes, transforms_invert};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Mixture, SkewNormal, Student, Transform};
 use proptest::prelude::*;
 
-/// A density that is flat where one of its transforms goes.
+/// A constant density of one transformed parameter.
 struct Flat(Transform);
 
 impl LogDensity for Flat {
@@ -45,7 +45,7 @@ proptest! {
         prop_assert_eq!(gradient_is_gradient(&Case::new(target).with_centre(vec![location])), Ok(()));
     }
 
-    /// Equal components make no mixture: density and moments are those of one.
+    /// A mixture of equal components has the density and the moments of one component.
     #[test]
     fn a_mixture_of_one_thing_is_that_thing(mean in -3.0..3.0_f64, scale in 0.1..3.0_f64, weight in 0.01..100.0_f64, z in -5.0..5.0_f64) {
         let one = Gaussian::diagonal(vec![mean], vec![scale]).unwrap();
@@ -55,7 +55,7 @@ proptest! {
         prop_assert!((both.covariance().unwrap()[(0, 0)] - scale * scale).abs() < 1e-12);
     }
 
-    /// Heavy tails become light: Student at many degrees of freedom is the Gaussian.
+    /// A Student t distribution with many degrees of freedom is close to the Gaussian.
     #[test]
     fn a_student_of_great_freedom_is_gaussian(z in -5.0..5.0_f64, scale in 0.1..3.0_f64) {
         let student = Student::new(vec![0.0], vec![scale], 1e7).unwrap();

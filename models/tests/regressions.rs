@@ -1,4 +1,4 @@
-//! The laws of the regressions.
+//! Conformance suite on the regression models.
 
 use faer::Mat;
 use mcsa::Seed;
@@ -12,7 +12,7 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
-/// Data per model: fewer than a register, a panel and more, and more than a minibatch holds at once.
+/// Data and features per model: less than a register, one panel, more than a panel, and more than a minibatch holds at once.
 const SIZES: [(usize, usize); 4] = [(3, 9), (16, 1), (45, 5), (300, 8)];
 
 fn features(rows: usize, columns: usize) -> Mat<f64> {
@@ -73,7 +73,7 @@ fn linear() -> Vec<Case<LinearRegression>> {
 suite!(linear_regression, linear(), meter, gradient curvature separable named);
 
 fn neural() -> Vec<Case<NeuralRegression>> {
-    // A step of differences must not meet a kink: few data and units, points close to the centre, which is off every kink.
+    // Differences must not cross a kink of the rectifier: few data and units, points close to a centre away from all kinks.
     [(5, 2, 3), (3, 1, 8), (4, 2, 11)]
         .map(|(n, d, hidden)| {
             let target =
@@ -88,7 +88,7 @@ fn neural() -> Vec<Case<NeuralRegression>> {
 suite!(neural_regression, neural(), meter, gradient separable named constrained);
 
 fn classification() -> Vec<Case<GaussianProcessClassification>> {
-    // 320 rows take every blocked path of the factorisation, and a stride that skips a panel.
+    // 320 rows run every blocked path of the factorisation, and a padded stride.
     [(1, 1), (20, 3), (33, 2), (150, 5), (320, 4)]
         .map(|(n, d)| {
             GaussianProcessClassification::new(features(n, d).as_ref(), &labels(n)).expect("good data")

@@ -1,4 +1,4 @@
-//! Faults where few points lie: a hole of the density, a gradient that is wrong in the tails; and memory claimed short.
+//! Faults in small regions: NaN in a hole of the density, a wrong gradient in the tails; and too small a `work_len`.
 
 use mcsa::{Gradient, LogDensity};
 use mcsa_models::conformance::{self as laws, Case};
@@ -14,12 +14,12 @@ enum Fault {
     Tail(f64),
     /// The gradient is cut off at 6 scales, coordinate by coordinate.
     Clipped,
-    /// One number less is claimed than used.
+    /// `work_len` is one too small.
     Short,
 }
 use Fault::*;
 
-/// A standard Gaussian on another scale, with a fault.
+/// A scaled standard Gaussian with a fault.
 #[derive(Debug, Clone, Copy)]
 struct Twin {
     dim: usize,
@@ -91,7 +91,7 @@ fn holes_are_found() {
     }
 }
 
-/// What the probes miss is within what the power says.
+/// A hole that the probes miss is smaller than the reported power.
 #[test]
 fn the_power_is_that_of_the_scattered_probes() {
     let power =

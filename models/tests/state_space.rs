@@ -1,4 +1,4 @@
-//! The laws of state-space models: parts that agree with each other.
+//! State-space models: draws, densities, moments and gradients agree with each other.
 
 use mcsa::{GaussianDynamics, LearnableStateSpace, LogDensity, Seed, StateSpace};
 use mcsa_models::conformance::Case;
@@ -24,7 +24,7 @@ fn linear() -> Vec<Case<LinearGaussian<'static>>> {
 
 suite!(linear_gaussian, linear(), meter);
 
-/// Means and variances, draws and densities of a step are those of one normal law, to rounding; so is the path's density
+/// The moments, draws and densities of a step belong to one normal distribution, to rounding, and the density of a path is
 /// the sum of its parts.
 fn agrees<P: GaussianDynamics>(model: &P) {
     let previous = [0.3, -1.2, 2.0];
@@ -63,8 +63,8 @@ fn the_parts_of_gaussian_dynamics_agree() {
     }
 }
 
-/// A series as learned from: `E[d/dtheta log p(z, x; theta)] = 0` over simulations; each mean within 5 standard errors, false
-/// alarm 2e-6.
+/// Mean of the score in theta is zero: `E[d/dtheta log p(z, x; theta)] = 0` over simulations; each mean within 5 standard errors,
+/// false alarm 2e-6.
 #[test]
 fn simulations_are_those_of_the_density() {
     let theta = LinearGaussianTheta { phi: 0.7, log_sigma: -0.3, log_tau: 0.4 };
@@ -72,7 +72,7 @@ fn simulations_are_those_of_the_density() {
     let (n, mut sums, mut squares) = (4000, [0.0; 3], [0.0; 3]);
     for lane in 0..n {
         series.simulate(theta, &mut Seed::new(7).stream(lane, 0));
-        // Given the data, the mean over paths is the gradient of the evidence.
+        // Given the data, the mean over paths is the gradient of the log evidence.
         for (k, slope) in series.with(theta).evidence_gradient().into_iter().enumerate() {
             sums[k] += slope;
             squares[k] += slope * slope;
@@ -83,7 +83,7 @@ fn simulations_are_those_of_the_density() {
     }
 }
 
-/// What is no state has no density.
+/// A number that is no state has density zero.
 #[test]
 fn numbers_that_are_no_states_are_impossible() {
     let chain = HiddenMarkov::new(&[0.5, 0.5], &[&[0.9, 0.1], &[0.1, 0.9]], &[&[0.8, 0.2], &[0.5, 0.5]])

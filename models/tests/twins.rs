@@ -1,4 +1,4 @@
-//! Each law has a twin of the Gaussian that breaks it, and is found out.
+//! Faulty variants of the Gaussian: each breaks one law of the conformance suite, which must detect it.
 
 use std::borrow::Cow;
 
@@ -39,7 +39,7 @@ enum Fault {
 }
 use Fault::*;
 
-/// A log-normal: `theta_i = exp(z_i)` with `z` the Gaussian, so that a Jacobian is there to be lost. Its data are
+/// Log-normal target: `theta_i = exp(z_i)` with `z` the Gaussian, so that a Jacobian can be left out. Its data are
 /// the coordinates.
 struct Twin(Gaussian, Fault);
 
@@ -259,7 +259,7 @@ fn every_fault_is_found_by_its_law() {
 #[test]
 fn without_a_fault_every_law_holds() {
     for (_, law, name) in BROKEN {
-        // This twin copies the columns whatever its fault, so its density cannot be silent.
+        // This variant copies the columns with every fault, so it always allocates.
         if name != "density_allocates_nothing" {
             assert_eq!(law(&case(None, 2)), Ok(()), "{name}");
         }
@@ -268,7 +268,7 @@ fn without_a_fault_every_law_holds() {
     assert_eq!(laws::jacobians_are_slopes(&case(None, 2)), Ok(()));
 }
 
-/// Transforms are an enum, so a wrong one needs a twin of its own: a range that is not that of the formula.
+/// Faulty transform: a model whose transform has another range than its formula.
 #[test]
 fn a_lost_transform_is_caught() {
     struct Squeezed;

@@ -1,4 +1,4 @@
-//! The laws of the time series.
+//! Conformance suite on the volatility models.
 
 use mcsa::{Seed, Stream};
 use mcsa_models::conformance::Case;

@@ -1,6 +1,6 @@
-//! A kernel of one's own, judged in two ways: by draws on a continuous target, then exactly on a few atoms.
+//! Verification of a user-defined kernel: by draws on a continuous target, then exactly on a few atoms.
 //!
-//! The kernel is independent Metropolis-Hastings; its broken twin forgets to divide by the density of its proposals.
+//! The kernel is independent Metropolis-Hastings; its faulty variant does not divide by the density of its proposals.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use mcsa_theory::{
@@ -19,16 +19,16 @@ fn main() -> Result<(), mcsa::Error> {
             }
         });
 
-        // By draws: an alarm has a probability of 1e-4 if the kernel is right, and each law says what error it would see.
+        // By draws: a correct kernel raises an alarm with probability 1e-4; each law states the error that it would detect.
         println!("{}", judge(1e-4).of(&mine, &Banana::default()));
 
-        // Exactly, on three atoms: the same code runs along every branch of its decisions. No false alarm is possible.
+        // Exactly, on three atoms: the same closure is run along every branch of its decisions. No false alarm is possible.
         let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
         let mut guide = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
         let found = transition_matrix(&mine, &target, &mut guide, target.atoms(), 1, 1_000)?;
         println!("{}", found.report("one step on three atoms"));
 
-        // The guide moves between steps, as it does in a fit: what a state remembers of an older guide would show here.
+        // A guide that changes between steps, as lambda does in an ascent: exposes a state that remembers an older guide.
         let mut moved = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
         let guides: &mut [&mut dyn mcsa::Guide] = &mut [&mut guide, &mut moved];
         let found = transition_matrix_along(&mine, &target, guides, target.atoms(), 2, 100_000)?;

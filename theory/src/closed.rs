@@ -1,6 +1,6 @@
-//! Closed forms on finitely many atoms, to compare enumerated code with.
+//! Transition matrices of common kernels on finitely many atoms in closed form, for comparison with enumerated code.
 //!
-//! Arguments are weights of the target and of the guide on the same atoms; they need not be normalised.
+//! Arguments are weights of the target and of the guide on common atoms; they need not be normalised.
 //! `w = p / q` is the importance weight, 0 where `p` is 0 and `+inf` where only `q` is 0.
 
 use faer::Mat;
@@ -16,8 +16,8 @@ fn weights(p: &[f64], q: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (w, q)
 }
 
-/// The largest importance weight `w* = max p(z) / q(z)`, at least 1; it rules every rate of independent
-/// Metropolis-Hastings (pMCSA, Table 1).
+/// Largest importance weight `w* = max p(z) / q(z)`, at least 1, on which every convergence rate of independent
+/// Metropolis-Hastings depends (pMCSA, Table 1).
 ///
 /// # Panics
 /// If the lengths differ.
@@ -25,7 +25,7 @@ pub fn largest_weight(p: &[f64], q: &[f64]) -> f64 {
     weights(p, q).0.into_iter().fold(0.0, f64::max)
 }
 
-/// A matrix from its off-diagonal moves; what is left of a row stays.
+/// Transition matrix from its off-diagonal entries; the remaining probability of a row is on the diagonal.
 fn staying(n: usize, moves: impl Fn(usize, usize) -> f64) -> Mat<f64> {
     let mut matrix = Mat::from_fn(n, n, |z, y| if z == y { 0.0 } else { moves(z, y) });
     for z in 0..n {
@@ -34,7 +34,7 @@ fn staying(n: usize, moves: impl Fn(usize, usize) -> f64) -> Mat<f64> {
     matrix
 }
 
-/// The probability that Metropolis accepts a proposal of weight `to`.
+/// Acceptance probability of Metropolis's rule for a move between these weights.
 fn metropolis(from: f64, to: f64) -> f64 {
     if to >= from && to > 0.0 {
         1.0
@@ -73,10 +73,10 @@ pub fn barker(p: &[f64], q: &[f64]) -> Mat<f64> {
     staying(q.len(), |z, y| q[y] * barker_accepts(w[z], w[y]))
 }
 
-/// The probability that independent Metropolis-Hastings rejects, `E_q[1 - min(1, w(z') / w(z))]`. A proposal
+/// Rejection probability of independent Metropolis-Hastings from each atom, `E_q[1 - min(1, w(z') / w(z))]`. A proposal
 /// equal to the current atom counts as accepted, so this is less than `K(z, z)`.
 ///
-/// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target, a slip of the pen.
+/// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target, a misprint.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -85,7 +85,7 @@ pub fn imh_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
     w.iter().map(|&from| w.iter().zip(&q).map(|(&to, q)| q * (1.0 - metropolis(from, to))).sum()).collect()
 }
 
-/// The probability that Barker's rule rejects.
+/// Rejection probability of Barker's rule, from each atom.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -117,7 +117,7 @@ pub fn cis(p: &[f64], q: &[f64], candidates: usize) -> Mat<f64> {
     matrix
 }
 
-/// The probability that [`cis`] selects the retained point itself.
+/// Probability that [`cis`] selects the retained point, from each atom.
 ///
 /// # Panics
 /// If the lengths differ, or `candidates` is 0.
@@ -133,7 +133,7 @@ pub fn cis_rejection(p: &[f64], q: &[f64], candidates: usize) -> Vec<f64> {
     rejection
 }
 
-/// The probability that atom `y` is selected among fresh `counts` and one retained `z`.
+/// Probability that atom `y` is selected among fresh candidates with these `counts` and the retained point `z`.
 fn chosen(w: &[f64], counts: &[usize], z: usize, y: usize, with_retained: bool) -> f64 {
     let retained = f64::from(u8::from(with_retained && y == z));
     if w[z] == f64::INFINITY {
@@ -144,7 +144,7 @@ fn chosen(w: &[f64], counts: &[usize], z: usize, y: usize, with_retained: bool) 
     if total == 0.0 { retained } else { (fresh(y) + retained * w[z]) / total }
 }
 
-/// Calls `visit` with every vector of counts of sum `draws`, and its multinomial probability.
+/// Calls `visit` with every vector of counts that sums to `draws`, and its multinomial probability.
 fn for_counts(q: &[f64], draws: usize, visit: &mut impl FnMut(&[usize], f64)) {
     fn go(
         q: &[f64],
@@ -172,7 +172,7 @@ fn for_counts(q: &[f64], draws: usize, visit: &mut impl FnMut(&[usize], f64)) {
     go(q, 0, draws, &mut vec![0; q.len()], 1.0, visit);
 }
 
-/// `n` steps in a row: `K^n`.
+/// Matrix power `K^n`: `n` steps of the kernel.
 ///
 /// # Panics
 /// If the matrix is not square.
@@ -180,7 +180,7 @@ pub fn power(matrix: &Mat<f64>, n: usize) -> Mat<f64> {
     (0..n).fold(Mat::identity(matrix.nrows(), matrix.nrows()), |power, _| power * matrix)
 }
 
-/// Independent chains, the same kernel on each: joint states as in [`Transition`](crate::Transition).
+/// Transition matrix of independent chains with one kernel; joint states are numbered as in [`Transition`](crate::Transition).
 pub fn product(matrix: &Mat<f64>, chains: usize) -> Mat<f64> {
     (0..chains).fold(Mat::identity(1, 1), |joint: Mat<f64>, _| {
         let low = joint.nrows();

@@ -1,18 +1,18 @@
-//! Differentiable annealed importance sampling on a line where everything is Gaussian, in closed form (SL-DAIS).
+//! Differentiable annealed importance sampling in one dimension with Gaussian distributions, in closed form (SL-DAIS).
 
 use faer::Mat;
 use faer::Side;
 
-/// `log l(z) = a z - B z^2 / 2`, a likelihood up to a constant.
+/// Log likelihood `log l(z) = a z - B z^2 / 2`, up to a constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quadratic {
-    /// `a`.
+    /// The slope `a`.
     pub slope: f64,
-    /// `B`.
+    /// The curvature `B`.
     pub curvature: f64,
 }
 
-/// A mean and a variance.
+/// Normal distribution, by its mean and variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
     /// The mean.
@@ -22,9 +22,9 @@ pub struct Law {
 }
 
 impl Law {
-    /// `KL(self || other)`.
+    /// Divergence `KL(self || other)`.
     ///
-    /// Numerics: no difference of nearly equal logarithms.
+    /// Numerics: without a difference of nearly equal logarithms.
     pub fn divergence(&self, other: &Self) -> f64 {
         let excess = self.variance / other.variance - 1.0;
         let shift = (self.mean - other.mean).powi(2) / other.variance;
@@ -38,27 +38,27 @@ impl Law {
     }
 }
 
-/// A chain from the prior to a posterior, guided by a surrogate of the likelihood.
+/// Annealing chain from the prior towards a posterior, with a surrogate of the likelihood in its potentials.
 ///
 /// ```text
 /// z_0 ~ N(m_0, 1/L_0),   v ~ N(0, 1) anew in each step,   beta_k = k / K
 /// h = z + eta v / 2,   v' = v - eta grad V_k(h),   z = h + eta v' / 2,   V_k = -log prior - beta_k log surrogate
 /// ```
-/// Every step is linear, so the law of `z_K`, the bound and its gap are exact.
+/// Every step is linear, so the distribution of `z_K`, the bound and its gap are exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearDais {
-    /// The prior, from which the chain starts.
+    /// The prior, the distribution of `z_0`.
     pub prior: Law,
-    /// What the potentials use for the likelihood.
+    /// The surrogate likelihood in the potentials.
     pub surrogate: Quadratic,
-    /// `K`.
+    /// Number of steps `K`.
     pub steps: usize,
-    /// `eta`.
+    /// Step size `eta`.
     pub step_size: f64,
 }
 
 impl LinearDais {
-    /// The posterior under a likelihood, and the log evidence without the likelihood's constant.
+    /// Posterior under `likelihood`, and the log evidence without the likelihood's constant.
     pub fn posterior(&self, likelihood: &Quadratic) -> (Law, f64) {
         let before = 1.0 / self.prior.variance;
         let precision = before + likelihood.curvature;
@@ -68,7 +68,7 @@ impl LinearDais {
         (Law { mean, variance: 1.0 / precision }, evidence)
     }
 
-    /// Of step `k` (from 1): `z' = keep z + kick v + drift` and `v' = turn v - pull z + push`.
+    /// Coefficients of step `k` (from 1): `z' = keep z + kick v + drift` and `v' = turn v - pull z + push`.
     fn step(&self, k: usize) -> Step {
         let (eta, beta) = (self.step_size, k as f64 / self.steps as f64);
         let before = 1.0 / self.prior.variance;
@@ -84,7 +84,7 @@ impl LinearDais {
         }
     }
 
-    /// The law of `z_K`, and the expected log weight of the momenta, `1/2 sum_k E[v_k^2 - v'_k^2]`.
+    /// Distribution of `z_K`, and the expected log weight of the momenta, `1/2 sum_k E[v_k^2 - v'_k^2]`.
     pub fn end(&self) -> (Law, f64) {
         let Law { mut mean, mut variance } = self.prior;
         let mut weight = 0.0;
@@ -98,7 +98,7 @@ impl LinearDais {
         (Law { mean, variance }, weight)
     }
 
-    /// `log p(D) - L`: what the bound is short of the log evidence of `likelihood`.
+    /// Gap `log p(D) - L` between the log evidence of `likelihood` and the bound `L`.
     pub fn gap(&self, likelihood: &Quadratic) -> f64 {
         let ((posterior, _), (end, weight)) = (self.posterior(likelihood), self.end());
         let start_entropy = 0.5 * (1.0 + (2.0 * std::f64::consts::PI * self.prior.variance).ln());
@@ -106,15 +106,15 @@ impl LinearDais {
         -mean_log_posterior - start_entropy - weight
     }
 
-    /// `log E[exp W]` of the weight `W = log p(D, z_K) - log q_0(z_0) + sum_k log N(v'_k) - log N(v_k)`, as the Gaussian
-    /// integral of the quadratic form that `W` is in the standard normal noise behind `z_0` and all `v_k`; equal to
-    /// the log evidence. `None` if the integral diverges. Without the momenta's share if `complete` is false.
+    /// `log E[exp W]` of the weight `W = log p(D, z_K) - log q_0(z_0) + sum_k log N(v'_k) - log N(v_k)`, which equals the log
+    /// evidence. `W` is a quadratic form in the standard normal noise behind `z_0` and all `v_k`, so its exponential has a Gaussian
+    /// integral. `None` if the integral diverges. If `complete` is false, the terms of the momenta are left out.
     pub fn log_mean_weight(&self, likelihood: &Quadratic, complete: bool) -> Option<f64> {
-        // z and v' are affine in the noise: a row of coefficients, the constant last.
+        // z and v' are affine in the noise: a row of coefficients, with the constant last.
         let size = self.steps + 1;
         let mut z = vec![0.0; size + 1];
         (z[0], z[size]) = (self.prior.variance.sqrt(), self.prior.mean);
-        // log E exp(c + b'e + e'Ae/2) with the prior of the noise in A.
+        // log E exp(c + b'e + e'Ae/2); the density of the noise is part of A.
         let mut form = Form::new(size);
         for k in 1..=self.steps {
             let Step { keep, kick, drift, turn, pull, push } = self.step(k);
@@ -153,7 +153,7 @@ struct Step {
     push: f64,
 }
 
-/// `constant + linear' e + e' square e / 2` in standard normal noise `e`.
+/// Quadratic form `constant + linear' e + e' square e / 2` in standard normal noise `e`.
 struct Form {
     square: Mat<f64>,
     linear: Vec<f64>,
@@ -165,7 +165,7 @@ impl Form {
         Self { square: Mat::zeros(size, size), linear: vec![0.0; size], constant: 0.0 }
     }
 
-    /// Adds `scale x^2`, `x` affine with the constant last.
+    /// Adds `scale x^2`, with `x` affine and its constant last.
     fn add_square(&mut self, x: &[f64], scale: f64) {
         let (constant, size) = (x[x.len() - 1], self.linear.len());
         for i in 0..size {
@@ -189,7 +189,7 @@ impl Form {
         let precision = Mat::from_fn(size, size, |i, j| unit(i, j) - self.square[(i, j)]);
         let factor = precision.llt(Side::Lower).ok()?;
         let factor = factor.L();
-        // Solve L y = b by hand: the sizes are those of a handful of steps.
+        // Solve L y = b directly: the sizes are those of a few steps.
         let mut solved = vec![0.0; size];
         let mut value = self.constant;
         for i in 0..size {
@@ -223,7 +223,7 @@ mod tests {
         assert!((mean - posterior.mean).abs() < 1e-12);
     }
 
-    /// One step by quadrature over the noise: the law of the end, the bound, and that the mean weight is the evidence.
+    /// One step, by quadrature over the noise: the distribution of `z_1`, the bound, and the mean weight, which is the evidence.
     #[test]
     fn one_step_is_what_the_definition_says() {
         let chain = chain(1);

@@ -1,9 +1,9 @@
-//! The same target in another guise.
+//! Equivalent forms of a target: with a shifted log density, or in affine coordinates.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream, same_length};
 
-/// A target with a constant added to its log density: the same distribution.
+/// Target with a constant added to its log density; the distribution is unchanged.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -16,7 +16,7 @@ use mcsa::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream, same
 pub struct Shifted<'a, P: ?Sized> {
     /// The target.
     pub target: &'a P,
-    /// What is added.
+    /// The constant added.
     pub constant: f64,
 }
 
@@ -40,7 +40,7 @@ impl<P: Gradient + ?Sized> Gradient for Shifted<'_, P> {
     }
 }
 
-/// New coordinates `y`: `z = factor y + shift`, with a lower triangular factor.
+/// Affine change of coordinates `z = factor y + shift`, with a lower triangular factor.
 ///
 /// ```
 /// use faer::mat;
@@ -56,10 +56,10 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// A map; what is above the diagonal of the factor is not read.
+    /// A map with this factor, whose entries above the diagonal are not read, and this shift.
     ///
     /// # Errors
-    /// If the shapes differ, or the diagonal has a zero, a NaN or an infinity.
+    /// If the shapes differ, or an entry of the diagonal is zero, subnormal, NaN or infinite.
     pub fn new(factor: Mat<f64>, shift: Vec<f64>) -> Result<Self, Error> {
         same_length("rows of a factor", shift.len(), factor.nrows())?;
         same_length("columns of a factor", shift.len(), factor.ncols())?;
@@ -100,7 +100,7 @@ impl Affine {
     }
 }
 
-/// A target in new coordinates: `log p(factor y + shift) + log |det factor|`.
+/// Target in new coordinates: `log p(factor y + shift) + log |det factor|`.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -115,7 +115,7 @@ impl Affine {
 pub struct Moved<'a, P: ?Sized> {
     /// The target.
     pub target: &'a P,
-    /// The coordinates.
+    /// The change of coordinates.
     pub map: Affine,
 }
 
@@ -135,7 +135,7 @@ impl<P: LogDensity + ?Sized> LogDensity for Moved<'_, P> {
     }
 }
 
-/// A guide in new coordinates: what a full-rank family becomes when its parameters follow the coordinates.
+/// Guide in new coordinates: the image of a full-rank family's distribution under the inverse map.
 pub(crate) struct MovedGuide<'a> {
     pub(crate) guide: &'a mut dyn Guide,
     pub(crate) map: &'a Affine,

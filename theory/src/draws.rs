@@ -1,14 +1,14 @@
-//! Groups of chains in lock step that start from exact draws.
+//! Groups of chains that advance together from exact draws.
 
 use faer::Mat;
 use mcsa::{Error, Guide, Kernel, Seed, Stream};
 
 use crate::exact::ExactDraws;
 
-/// A kernel at work on a target, with what it needs lent.
+/// A kernel with its target, guides and lent memory.
 ///
-/// Between positions `t` and `t + 1` of a path the guide is `guides[t mod guides]`, in whichever direction the
-/// path is walked: the guide moves, as it does when lambda is learnt.
+/// Between positions `t` and `t + 1` of a path the guide is `guides[t mod guides]`, in both directions of the path. The guide
+/// thus changes between steps, as it does when lambda is learned.
 pub(crate) struct Walk<'a, 'g, P: ?Sized, K> {
     pub(crate) kernel: &'a K,
     pub(crate) target: &'a P,
@@ -31,7 +31,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Walk<'a, 'g, P, K> {
         Ok(Self { kernel, target, guides, chains, work })
     }
 
-    /// Independent exact draws, a chain each.
+    /// Independent exact draws, one per chain.
     pub(crate) fn draw(&self, seed: Seed) -> Mat<f64> {
         let mut positions = Mat::zeros(self.target.dim(), self.chains);
         let mut stream = seed.stream(0, 0);
@@ -39,12 +39,12 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Walk<'a, 'g, P, K> {
         positions
     }
 
-    /// A state at exact draws: auxiliary variables have their stationary law too.
+    /// A state at `positions` (exact draws); auxiliary variables are drawn from their stationary distribution.
     pub(crate) fn start(&self, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<K::State, Error> {
         self.kernel.start(self.target, positions, lanes)
     }
 
-    /// One transition with the guide of slot `slot`, with chance from where `lanes` stand.
+    /// One transition with the guide of slot `slot`, with random numbers from the current position of `lanes`.
     pub(crate) fn step(&mut self, state: &mut K::State, lanes: &mut [Stream], slot: usize) {
         let guide = slot % self.guides.len();
         self.kernel.step(self.target, &mut *self.guides[guide], state, lanes, &mut self.work);

@@ -1,7 +1,7 @@
-//! Targets that can be drawn from exactly, to judge kernels on.
+//! Targets with exact draws, for testing kernels.
 //!
-//! All are normalised and have gradients. Each is a shape that breaks some kernel: correlation, curvature,
-//! changing scale, separate modes, heavy tails.
+//! All are normalised and have gradients. Each has a property that breaks some kernel: correlation, curvature,
+//! varying scale, separate modes, heavy tails.
 //!
 //! ```
 //! use mcsa_theory::exact::{ExactDraws, Gaussian};
@@ -27,7 +27,7 @@ pub use student::Student;
 /// `log(2 pi) / 2`.
 const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
 
-/// The log density of a normal with this scale, at a distance `x` from its mean.
+/// Log density of a normal with this log scale, at a distance `x` from its mean.
 fn log_normal(x: f64, log_scale: f64) -> f64 {
     let standard = x * (-log_scale).exp();
     -0.5 * standard * standard - log_scale - HALF_LOG_TAU
@@ -72,7 +72,7 @@ mod tests {
         assert!(gradient_error(&Student::default()) < 1e-6);
     }
 
-    /// Twin: a gradient of another scale is seen.
+    /// A gradient of another scale must be detected.
     #[test]
     fn a_wrong_gradient_is_caught() {
         struct Wrong(Gaussian);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     /// `E_p[q / p] = 1` over exact draws, for a q inside the support with light tails: the densities are
-    /// normalised and the draws are theirs. 100,000 draws, within 5 standard errors: false alarm below 1e-5.
+    /// normalised and belong to the draws. 100,000 draws, within 5 standard errors: false alarm below 1e-5.
     #[test]
     fn densities_are_normalised_and_agree_with_the_draws() {
         fn ratio_error<P: ExactDraws>(target: &P, centre: f64) -> f64 {

@@ -1,14 +1,14 @@
-//! Distributions on finitely many points.
+//! Targets and guides on finitely many points.
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Guide, LogDensity, Stream, same_length};
 
-/// A target on finitely many points of `R^d`, given by a table of log densities.
+/// Target on finitely many points of `R^d`, given by a table of log densities.
 ///
 /// ```text
 /// p(z) ∝ exp(log_density[k]) if z is atom k, else 0
 /// ```
-/// A point is an atom if its coordinates are the same numbers; there is no tolerance.
+/// A point is an atom if its coordinates are equal to those of the atom; there is no tolerance.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -23,7 +23,7 @@ pub struct Finite {
 }
 
 impl Finite {
-    /// The columns of `atoms`, with a log density each; `-inf` is an atom of probability zero.
+    /// A target with atoms at the columns of `atoms` and one log density each; `-inf` is an atom of probability zero.
     ///
     /// # Errors
     /// If the lengths differ, an atom is listed twice or is not finite, a log density is NaN or `+inf`,
@@ -47,7 +47,7 @@ impl Finite {
         Ok(finite)
     }
 
-    /// The atoms 0, 1, 2, ... of the real line, with these weights.
+    /// A target with atoms at 0, 1, 2, ... on the real line, with these weights.
     ///
     /// # Errors
     /// If a weight is negative, NaN or infinite, or none is positive.
@@ -59,7 +59,7 @@ impl Finite {
         Self::new(atoms, weights.iter().map(|w| w.ln()).collect())
     }
 
-    /// A point per column.
+    /// The atoms, one per column.
     pub fn atoms(&self) -> MatRef<'_, f64> {
         self.atoms.as_ref()
     }
@@ -69,7 +69,7 @@ impl Finite {
         self.log_density.len()
     }
 
-    /// Never: some atom has a positive probability.
+    /// Always false: at least one atom has a positive probability.
     pub fn is_empty(&self) -> bool {
         self.log_density.is_empty()
     }
@@ -79,18 +79,18 @@ impl Finite {
         normalised(&self.log_density)
     }
 
-    /// Which atom a point is.
+    /// Index of the atom equal to `z`, if there is one.
     pub fn index_of(&self, z: &[f64]) -> Option<usize> {
         position(self.atoms.as_ref(), z)
     }
 }
 
-/// The column equal to `z`.
+/// Index of the column equal to `z`.
 pub(crate) fn position(atoms: MatRef<'_, f64>, z: &[f64]) -> Option<usize> {
     (0..atoms.ncols()).find(|&k| atoms.column(k) == z)
 }
 
-/// Probabilities from log densities, the largest subtracted first.
+/// Probabilities from log densities, of which the largest is subtracted first.
 pub(crate) fn normalised(log_density: &[f64]) -> Vec<f64> {
     let top = log_density.iter().fold(f64::NEG_INFINITY, |top, &l| top.max(l));
     let weights: Vec<f64> = log_density.iter().map(|l| (l - top).exp()).collect();
@@ -108,7 +108,7 @@ impl LogDensity for Finite {
     }
 }
 
-/// A guide on finitely many points, which draws through [`Stream::choose`] so that a script can lead it.
+/// Guide on finitely many points. It draws by [`Stream::choose`], so that a scripted stream can enumerate its draws.
 ///
 /// ```
 /// use mcsa_theory::{Finite, FiniteGuide};
@@ -126,7 +126,7 @@ pub struct FiniteGuide {
 }
 
 impl FiniteGuide {
-    /// Proposes from `table`; its log densities are normalised here.
+    /// A guide with the distribution `table`; its log densities are normalised.
     pub fn new(mut table: Finite) -> Self {
         let probabilities = table.probabilities();
         for (log_density, probability) in table.log_density.iter_mut().zip(probabilities) {
@@ -135,7 +135,7 @@ impl FiniteGuide {
         Self { table }
     }
 
-    /// The distribution proposed from.
+    /// The proposal distribution.
     pub fn table(&self) -> &Finite {
         &self.table
     }

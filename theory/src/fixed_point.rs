@@ -1,15 +1,15 @@
-//! Where a Gaussian that climbs scores comes to rest, by quadrature.
+//! Fixed points of score ascent with a Gaussian family, by quadrature.
 
 use mcsa::numeric::scalar::log_ndtr;
 
-/// A skew normal target at location 0 and scale 1, of density `2 phi(z) Phi(shape z)` (MSC, Sec. 5.1).
+/// Skew-normal target at location 0 and scale 1, with density `2 phi(z) Phi(shape z)` (MSC, Sec. 5.1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SkewNormal {
-    /// 0 is the normal distribution.
+    /// Shape; 0 gives the standard normal distribution.
     pub shape: f64,
 }
 
-/// A mean and a standard deviation.
+/// Fixed point of an ascent: mean and standard deviation of a Gaussian.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rest {
     /// The mean.
@@ -18,40 +18,42 @@ pub struct Rest {
     pub deviation: f64,
 }
 
-/// Draws of the guide farther out than this many deviations have no mass in a double.
+/// Range of the quadrature, in standard deviations of the guide; beyond it the mass is negligible in double precision.
 const REACH: f64 = 8.5;
 
 impl SkewNormal {
-    /// Where the exact inclusive divergence, and so every chain that keeps the target, comes to rest: at the moments.
+    /// Fixed point for the exact inclusive divergence, and so for every chain that leaves the target invariant: the target's
+    /// moments.
     pub fn moments(&self) -> Rest {
         let delta = self.shape / (1.0 + self.shape * self.shape).sqrt();
         let mean = delta * (2.0 / std::f64::consts::PI).sqrt();
         Rest { mean, deviation: (1.0 - mean * mean).sqrt() }
     }
 
-    /// Where self-normalised importance sampling with two draws comes to rest: the Gaussian with
+    /// Fixed point for self-normalised importance sampling with two draws: the Gaussian with
     ///
     /// ```text
     /// E_{q x q}[ (w_1 score(z_1) + w_2 score(z_2)) / (w_1 + w_2) ] = 0
     /// ```
-    /// by the trapezoid rule on `points` by `points` draws and Newton's method. None if it does not converge. Doubling
-    /// the points tells the error.
+    /// by the trapezoid rule on `points` by `points` draws and Newton's method. None if it does not converge. To estimate the
+    /// error, double the points.
     pub fn pairwise(&self, points: usize) -> Option<Rest> {
         self.rest(points, |ratio| 1.0 / (1.0 + ratio))
     }
 
-    /// The same for the chi-square divergence with squared weights: `w_1^2 / (w_1^2 + w_2^2)` in place of `w_1 / (w_1 + w_2)`
+    /// Fixed point for the chi-square divergence with squared weights: `w_1^2 / (w_1^2 + w_2^2)` in place of `w_1 / (w_1 + w_2)`
     /// (MSC, Fig. 6).
     pub fn pairwise_chi_square(&self, points: usize) -> Option<Rest> {
         self.rest(points, |ratio| 1.0 / (1.0 + ratio * ratio))
     }
 
-    /// The same with squares of weights divided by the larger one: `(w_1 / max(w_1, w_2))^2 / 2`, which need not add up to 1.
+    /// Fixed point with squared weights divided by the larger weight: `(w_1 / max(w_1, w_2))^2 / 2`; the factors need not add up to
+    /// 1.
     pub fn pairwise_chi_square_by_max(&self, points: usize) -> Option<Rest> {
         self.rest(points, |ratio| 0.5 / ratio.max(1.0).powi(2))
     }
 
-    /// `share` is what multiplies the score of a draw, from the other draw's weight over its own; 1/2 where they are equal.
+    /// Fixed point for a factor `share` of each draw's score, a function of the other draw's weight over its own; 1/2 at ratio 1.
     fn rest(&self, points: usize, share: impl Fn(f64) -> f64) -> Option<Rest> {
         let rest = self.moments();
         let (mut mean, mut log_deviation) = (rest.mean, rest.deviation.ln());
@@ -74,7 +76,8 @@ impl SkewNormal {
         None
     }
 
-    /// The mean scores for mean and log deviation, times the deviation and 1. Pairs come in two orders of equal mass.
+    /// Mean scores for mean and log deviation, times the deviation and 1. Each pair is visited once, as both orders have equal
+    /// mass.
     fn mean_scores(
         &self,
         mean: f64,
@@ -90,7 +93,7 @@ impl SkewNormal {
         };
         let mut weights: Vec<f64> = (0..points).map(|k| log_weight(draw(k))).collect();
         let top = weights.iter().fold(f64::NEG_INFINITY, |top, w| top.max(*w));
-        // Far below every weight that counts, and no quotient of zeros.
+        // Far below every relevant weight, and positive, so that no quotient is 0 / 0.
         weights.iter_mut().for_each(|w| *w = (*w - top).exp().max(1e-300));
         let mass: Vec<f64> = (0..points).map(|k| (-0.5 * draw(k) * draw(k)).exp()).collect();
         let (mut total, mut first, mut second) = (0.0, 0.0, 0.0);
@@ -129,7 +132,7 @@ mod tests {
         assert!((square.value - mean.value.powi(2) - rest.deviation.powi(2)).abs() < 1e-11);
     }
 
-    /// On a normal target all weights are equal at the target itself, where both come to rest.
+    /// On a normal target all weights are equal at the target itself, which is the fixed point of both.
     #[test]
     fn without_skew_there_is_no_bias() {
         let rest = SkewNormal { shape: 0.0 }.pairwise(120).unwrap();
@@ -153,7 +156,7 @@ mod tests {
         );
     }
 
-    /// `E_q[w^2]` is finite where `2 / omega^2 > 1 / sigma^2`; the biased gradients come to rest where it is not.
+    /// `E_q[w^2]` is finite where `2 / omega^2 > 1 / sigma^2`; the fixed points of the biased gradients lie where it is not.
     #[test]
     fn squared_weights_rest_elsewhere() {
         let target = SkewNormal { shape: 5.0 };
@@ -164,7 +167,7 @@ mod tests {
         };
         let ([sum, max], [fine, finer]) = (at(200), at(400));
         assert!(near(sum, 2.002982, 1.111477, 1e-6) && near(fine, 2.002982, 1.111477, 1e-6));
-        // The larger weight has a kink: the error falls by four with twice the points. 1600 of them give these numbers.
+        // The larger weight has a kink: the error falls by four with twice the points. These numbers are from 1600 points.
         assert!(near(max, 1.928203, 0.984553, 5e-4) && near(finer, 1.928203, 0.984553, 2e-4));
         let rest = SkewNormal { shape: 0.0 }.pairwise_chi_square(120).unwrap();
         assert!(rest.mean.abs() < 1e-9 && (rest.deviation - 1.0).abs() < 1e-9);

@@ -11,8 +11,8 @@ pub use moments::{Moments, Parts};
 
 use crate::number::{Number, dot, total};
 
-/// A target `pi`, a guide `q` and a statistic `s` on the same atoms: all that the claims of the papers speak of,
-/// in numbers that can be exact.
+/// Target `pi`, guide `q` and statistic `s` on common atoms: the setting of the papers' claims, in numbers that can be exact
+/// fractions.
 ///
 /// ```text
 /// w = pi / q,    w* = max w,    r = 1 - 1/w*,    mu = E_pi[s],    sigma^2 = V_pi[s]
@@ -36,11 +36,11 @@ pub struct Instance<T> {
 }
 
 impl<T: Number> Instance<T> {
-    /// Checks and keeps the three tables; what does not sum to one exactly is divided by its sum.
+    /// An instance of three tables; tables that do not sum to one exactly are divided by their sum.
     ///
     /// # Errors
-    /// If lengths differ or there is no atom; a probability is negative or NaN; a sum differs from 1 by more than
-    /// 1e-12; or `q` vanishes where `pi` does not. The place is named as `pi[2]`.
+    /// If lengths differ or there is no atom; a probability is negative or NaN; a value of `s` is not finite; a sum differs from 1
+    /// by more than 1e-12; or `q` vanishes where `pi` does not. The message names the entry, such as `pi[2]`.
     pub fn new(pi: &[T], q: &[T], s: &[T]) -> Result<Self, Error> {
         if pi.is_empty() {
             return Err(Error::invalid("pi: no atoms; give at least one"));
@@ -64,16 +64,16 @@ impl<T: Number> Instance<T> {
         Ok(Self { pi, q, s: s.to_vec(), w })
     }
 
-    /// The same in doubles.
+    /// The instance in double precision.
     pub fn to_f64(&self) -> Instance<f64> {
         let doubles = |x: &[T]| x.iter().map(Number::to_f64).collect();
         Instance { pi: doubles(&self.pi), q: doubles(&self.q), s: doubles(&self.s), w: doubles(&self.w) }
     }
 
-    /// The same target and guide with another statistic.
+    /// The instance with another statistic.
     ///
     /// # Panics
-    /// If there is not a value per atom.
+    /// If `s` has not one value per atom.
     #[must_use]
     pub fn with_statistic(&self, s: &[T]) -> Self {
         assert_eq!(s.len(), self.len(), "a value per atom");
@@ -85,7 +85,7 @@ impl<T: Number> Instance<T> {
         self.pi.len()
     }
 
-    /// Never: there is at least one atom.
+    /// Always false: there is at least one atom.
     pub fn is_empty(&self) -> bool {
         self.pi.is_empty()
     }
@@ -110,28 +110,28 @@ impl<T: Number> Instance<T> {
         &self.w
     }
 
-    /// `w*`, at least 1.
+    /// Largest weight `w*`, at least 1.
     pub fn largest_weight(&self) -> T {
         self.w.iter().cloned().fold(T::zero(), T::larger)
     }
 
-    /// The first atom of weight `w*`: the mode of the weights, from where chains are slowest.
+    /// The first atom of weight `w*`, from which chains converge slowest.
     pub fn mode(&self) -> usize {
         let largest = self.largest_weight();
         self.w.iter().position(|w| *w == largest).expect("the largest is one of them")
     }
 
-    /// `r = 1 - 1/w*`, the rate of independent Metropolis-Hastings.
+    /// Convergence rate `r = 1 - 1/w*` of independent Metropolis-Hastings.
     pub fn rate(&self) -> T {
         T::one() - T::one() / self.largest_weight()
     }
 
-    /// `mu = E_pi[s]`.
+    /// Mean `mu = E_pi[s]`.
     pub fn mean(&self) -> T {
         dot(&self.pi, &self.s)
     }
 
-    /// `sigma^2 = V_pi[s]`.
+    /// Variance `sigma^2 = V_pi[s]`.
     pub fn variance(&self) -> T {
         let mean = self.mean();
         let square = |s: &T| {
@@ -146,12 +146,12 @@ impl<T: Number> Instance<T> {
         self.s.iter().map(num_traits::Signed::abs).fold(T::zero(), T::larger)
     }
 
-    /// Pearson's `chi^2 = sum (pi - q)^2 / q = V_q[w]`: the one of pMCSA.
+    /// Pearson's `chi^2 = sum (pi - q)^2 / q = V_q[w]`, used in pMCSA.
     pub fn pearson(&self) -> T {
         dot(&self.pi, &self.w) - T::one()
     }
 
-    /// Neyman's `chi^2 = sum (pi - q)^2 / pi`: the one of MCMC-SE. None if it is infinite, where `pi` vanishes and
+    /// Neyman's `chi^2 = sum (pi - q)^2 / pi`, used in MCMC-SE. `None` if it is infinite, because `pi` vanishes at an atom where
     /// `q` does not.
     pub fn neyman(&self) -> Option<T> {
         let terms = self.pi.iter().zip(&self.q).filter(|(_, q)| !q.is_zero());
@@ -162,14 +162,14 @@ impl<T: Number> Instance<T> {
         Some(total(terms.collect::<Option<Vec<T>>>()?))
     }
 
-    /// The inclusive divergence `KL(pi || q) = sum pi log w`, a logarithm and so a double.
+    /// Inclusive divergence `KL(pi || q) = sum pi log w`; a logarithm and so a double.
     ///
     /// Numerics: summed as `E_q[w log w - w + 1]`, whose terms are not negative.
     pub fn kl(&self) -> f64 {
         total(self.w.iter().zip(&self.q).map(|(w, q)| {
             let excess = (w.clone() - T::one()).to_f64();
             let w = w.to_f64();
-            // Near 1 the excess keeps the digits, near 0 the weight itself.
+            // Near 1 the excess is accurate, near 0 the weight itself.
             let log = if w < 0.5 { w.ln() } else { excess.ln_1p() };
             let term = if w == 0.0 { 1.0 } else { (w * log - excess).max(0.0) };
             q.to_f64() * term
@@ -177,7 +177,7 @@ impl<T: Number> Instance<T> {
     }
 }
 
-/// A probability vector.
+/// Checks a probability vector and divides it by its sum.
 fn law<T: Number>(name: &str, x: &[T]) -> Result<Vec<T>, Error> {
     for (k, p) in x.iter().enumerate() {
         // Written so that NaN is refused.

@@ -1,4 +1,4 @@
-//! Tests of invariance on continuous targets.
+//! Statistical tests of invariance on continuous targets.
 
 mod bench;
 mod chains;
@@ -11,36 +11,36 @@ use crate::exact::ExactDraws;
 use crate::{Report, Sequential, Spread, Verdict};
 use bench::Bench;
 
-/// Stages and growth of the sequential tests. Of all schemes that see an error with probability 0.9 at level 1e-4, with as many
-/// tests as three dimensions have, this one needs the fewest draws for right kernels on average: 0.44 times those of the
-/// seven stages and fourfold growth of the source.
+/// Stages and growth of the sequential tests. Among all schemes that detect an error with probability 0.9 at level 1e-4, with the
+/// number of tests in three dimensions, this one needs the fewest draws on average for correct kernels: 0.44 times those of the
+/// seven stages and fourfold growth in Gandy and Scott (2020).
 const STAGES: (u32, usize) = (3, 2);
 
-/// Tests of invariance on a target that can be drawn from exactly.
+/// Tests of invariance of a kernel on a target with exact draws.
 ///
-/// Chains in lock step start from independent exact draws and walk for `steps` transitions under guides that take turns, so
-/// that errors accumulate and what a state remembers wrongly comes to light. At every step each chain must still be an exact
+/// Chains advance together from independent exact draws for `steps` transitions. The guides alternate between steps, so
+/// that errors accumulate and a state that remembers an older guide is detected. At every step each chain must still be an exact
 /// draw, independent of the others.
 ///
-/// * `moves`: some chain moved.
-/// * `two samples`: the ends of paths have the law of other exact draws (Gandy and Scott 2020, Alg. 1), by the two-sample
+/// * `moves`: at least one chain moves.
+/// * `two samples`: the ends of paths have the distribution of other exact draws (Gandy and Scott 2020, Alg. 1), by the two-sample
 ///   distance of distribution functions.
-/// * `means`: normal scores, and their squares, have the same mean along paths as over exact draws, the start of each path
-///   being a control variate; and the first step changes neither. Student's test of the means of groups.
-/// * `rank`: a reversible chain runs forwards and backwards from an exact draw somewhere on its path, and the rank of that draw
-///   among the path is uniform (Gandy and Scott 2020, Alg. 2); ties are broken by chance.
-/// * `independent chains`: normal scores of the first moves, and of the ends, of two chains are not correlated.
+/// * `means`: normal scores, and their squares, have equal means along paths and over exact draws, with the start of each path
+///   as a control variate; and the first step changes neither mean. Student's test of the means of groups.
+/// * `rank`: a reversible chain runs forwards and backwards from an exact draw at some position of its path, and the rank of that
+///   draw within the path is uniform (Gandy and Scott 2020, Alg. 2); ties are broken at random.
+/// * `independent chains`: normal scores of the first moves, and of the ends, of two chains are uncorrelated.
 /// * `labels`: chains and streams in the opposite order make the same moves.
 ///
-/// Looked at are the coordinates, log p, log q, the log weight and a random projection. The `level` is the false-alarm
-/// probability of the whole report: the statistical laws have equal shares of it, each run by [`Sequential`] in three stages
-/// and split over its tests by Bonferroni. Seeds are fixed, so a verdict does not change between runs.
+/// The statistics are the coordinates, log p, log q, the log weight and a random projection. The `level` is the false-alarm
+/// probability of the whole report: the statistical laws have equal shares of it, each is run by [`Sequential`] in three stages
+/// and corrected for its number of tests by Bonferroni. Seeds are fixed, so a verdict does not change between runs.
 ///
-/// A law that holds states its [`Power`](crate::Power). For `means` the error is one of the kernel's own stationary law, in
-/// the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation of 1.01. How
-/// much of it paths show is read off the part of the start that they still remember, `1 - cov(start, path) / var(start)`,
-/// which is exact where relaxation is geometric. Four times the draws halve the error that is seen; [`seeing`](Self::seeing)
-/// chooses the draws by it.
+/// A law that holds states its [`Power`](crate::Power). For `means` the error is a deviation of the kernel's stationary
+/// distribution, in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation
+/// of 1.01. The part of this deviation that paths show is estimated from the correlation with their start, `1 - cov(start, path) /
+/// var(start)`, which is exact where relaxation is geometric. Four times the draws halve the detectable error;
+/// [`seeing`](Self::seeing) chooses the draws from the error.
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -50,41 +50,43 @@ const STAGES: (u32, usize) = (3, 2);
 /// assert!(report.on("means").unwrap().power.unwrap().error < 0.02, "{report}");
 /// ```
 ///
-/// A kernel with auxiliary variables starts them in their stationary law: [`Kernel::start`].
+/// The auxiliary variables of a kernel are drawn from their stationary distribution by [`Kernel::start`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Invariance {
-    /// The false-alarm probability of the whole report.
+    /// False-alarm probability of the whole report.
     pub level: f64,
-    /// Where chance comes from.
+    /// Seed of all random numbers.
     pub seed: Seed,
-    /// Paths in the first stage, at least 458.
+    /// Number of paths in the first stage, at least 458.
     pub draws: usize,
-    /// Transitions of a path.
+    /// Number of transitions of a path.
     pub steps: usize,
-    /// Transitions in a path of the rank test.
+    /// Number of transitions in a path of the rank test.
     pub path: usize,
-    /// Chains in lock step, at most so many as there are draws.
+    /// Number of chains that advance together, at most `draws`.
     pub chains: usize,
-    /// Whether the kernel claims to be reversible; otherwise there is no rank test.
+    /// True if the kernel is claimed to be reversible; otherwise there is no rank test.
     pub reversible: bool,
-    /// Whether chains may depend on each other; then one chain of each group counts as a draw, and neither their independence
+    /// True if chains may depend on each other; then one chain of each group counts as a draw, and neither the chains' independence
     /// nor their labels are tested.
     pub interacting: bool,
-    /// The error of `means` that must be seen with probability 0.9, in place of a number of draws.
+    /// Error of `means` to be detected with probability 0.9; it determines the number of draws.
     pub seeing: Option<f64>,
 }
 
-/// A test of invariance with this false-alarm probability: [`Invariance::at`].
+/// Tests of invariance with this false-alarm probability: [`Invariance::at`].
 pub fn judge(level: f64) -> Invariance {
     Invariance::at(level)
 }
 
 impl Invariance {
-    /// 32,768 paths of 32 steps, 16 chains in lock step, paths of 8 in the rank test, reversible, independent chains.
+    /// Defaults: 32,768 paths of 32 steps, 16 chains together, paths of 8 in the rank test, a reversible kernel, independent
+    /// chains.
     ///
-    /// By this number an error of 1 % in all scales of a standard normal in three dimensions, which is what a random walk has
-    /// whose acceptance ratio is taken to the power 0.98, is seen with probability 0.9 at level 1e-4: the shift of log p is
-    /// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 looks.
+    /// With these numbers an error of 1 % in all scales of a standard normal in three dimensions, which is that of a random walk
+    /// with its acceptance ratio to the power 0.98, is detected with probability 0.9 at level 1e-4: the shift of log p is
+    /// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 evaluations of the
+    /// statistics.
     pub fn at(level: f64) -> Self {
         let seed = Seed::new(1).named("invariance");
         let (reversible, interacting) = (true, false);
@@ -101,71 +103,72 @@ impl Invariance {
         }
     }
 
-    /// 2,048 paths of 8 steps: some twenty times cheaper, for kernels whose law is proved elsewhere, by enumeration.
+    /// Sets 2,048 paths of 8 steps: some twenty times cheaper, for kernels whose invariance is proved elsewhere, by enumeration.
     #[must_use]
     pub fn quick(self) -> Self {
         Self { draws: 2_048, steps: 8, ..self }
     }
 
-    /// An equal share of the level, for a suite of so many reports.
+    /// Divides the level by the number of reports in a suite.
     #[must_use]
     pub fn share(mut self, reports: usize) -> Self {
         self.level /= reports as f64;
         self
     }
 
-    /// Another seed.
+    /// Sets the seed.
     #[must_use]
     pub fn seed(mut self, seed: Seed) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Another number of paths.
+    /// Sets the number of paths.
     #[must_use]
     pub fn draws(mut self, draws: usize) -> Self {
         self.draws = draws;
         self
     }
 
-    /// As many paths as it takes to see this error of `means` with probability 0.9, 0.01 being one percent: a pilot of 1,024
-    /// paths says how noisy the kernel is. If 524,288 do not suffice there are no more, and the power of the verdict says so.
+    /// Sets the number of paths such that this error of `means` is detected with probability 0.9, 0.01 being one percent: a pilot
+    /// run of 1,024 paths estimates the noise. The number is at most 524,288; if it does not suffice, the power of the verdict
+    /// shows it.
     #[must_use]
     pub fn seeing(mut self, error: f64) -> Self {
         self.seeing = Some(error);
         self
     }
 
-    /// Another number of transitions of a path.
+    /// Sets the number of transitions of a path.
     #[must_use]
     pub fn steps(mut self, steps: usize) -> Self {
         self.steps = steps;
         self
     }
 
-    /// Another number of chains in lock step.
+    /// Sets the number of chains that advance together.
     #[must_use]
     pub fn chains(mut self, chains: usize) -> Self {
         self.chains = chains;
         self
     }
 
-    /// For a kernel that is invariant but not reversible.
+    /// Declares that the kernel is invariant but not reversible.
     #[must_use]
     pub fn not_reversible(mut self) -> Self {
         self.reversible = false;
         self
     }
 
-    /// For a kernel whose chains may depend on each other: an ensemble that proposes from the other chains, or a choice made for
-    /// all chains at once.
+    /// Declares that the chains may depend on each other: an ensemble that proposes from the other chains, or one random choice for
+    /// all chains.
     #[must_use]
     pub fn interacting(mut self) -> Self {
         self.interacting = true;
         self
     }
 
-    /// Judges a kernel. If it proposes from a guide it meets two, in turn: wide normals around the target.
+    /// Tests a kernel. A kernel that proposes from a guide meets two guides alternately: wide normals around the target.
     pub fn of<P: ExactDraws + ?Sized, K: Kernel<P>>(&self, kernel: &K, target: &P) -> Report {
         let mut near = Spread::around(target, self.seed.named("near"), 1.3);
         let mut wide = Spread::around(target, self.seed.named("wide"), 1.7);
@@ -175,8 +178,8 @@ impl Invariance {
         self.of_guided(kernel, target, &mut [&mut near, &mut wide])
     }
 
-    /// Judges a kernel under guides of the caller's, which take turns from step to step. Guides must take batches of
-    /// [`Kernel::columns`] of all chains in lock step.
+    /// Tests a kernel with the caller's guides, which alternate from step to step. Guides must accept batches of
+    /// [`Kernel::columns`] columns for all chains together.
     pub fn of_guided<P: ExactDraws + ?Sized, K: Kernel<P>>(
         &self,
         kernel: &K,
@@ -186,7 +189,7 @@ impl Invariance {
         self.of_pair(kernel, kernel, target, guides, self.reversible)
     }
 
-    /// Judges a kernel that is not reversible beside its time reversal, with which paths are walked backwards:
+    /// Tests a kernel that is not reversible together with its time reversal, with which paths run backwards:
     /// `p(z) K(z, y) = p(y) R(y, z)`.
     pub fn of_reversal<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
         &self,
@@ -226,7 +229,7 @@ impl Invariance {
     }
 }
 
-/// The name of a type without the paths of its parts.
+/// Type name without module paths.
 fn short(name: &str) -> String {
     let parts = name.split_inclusive(['<', '>', ',', ' ', '&']);
     parts.map(|part| part.rsplit("::").next().unwrap_or(part)).collect()

@@ -1,31 +1,31 @@
-//! The laws of a transition, exactly.
+//! Exact laws of a transition matrix: invariance, detailed balance, unbiased clouds, closed forms.
 
 use faer::Mat;
 use mcsa::Error;
 
 use crate::{Report, Transition, Verdict};
 
-/// What rounding may do to a sum of branch probabilities.
+/// Tolerance for the rounding of a sum of branch probabilities.
 const ROUNDING: f64 = 1e-12;
 
 impl Transition {
-    /// `K 1 = 1`: every start leads somewhere.
+    /// Law `K 1 = 1`: every row sums to one.
     pub fn rows_sum_to_one(&self) -> Verdict {
         let error = |z: usize| (self.row(z).sum::<f64>() - 1.0).abs();
         worst("rows sum to 1", (0..self.states()).map(|z| (error(z), state(z))))
     }
 
-    /// `pi K = pi`, for several chains with the product of the targets.
+    /// Law of invariance, `pi K = pi`; for several chains `pi` is the product of the targets.
     pub fn keeps_target(&self) -> Verdict {
         worst("pi K = pi", (0..self.states()).map(|y| (self.drift(y).abs(), state(y))))
     }
 
-    /// `(pi K - pi)(y)`.
+    /// Error of invariance at state `y`, `(pi K - pi)(y)`.
     pub fn drift(&self, y: usize) -> f64 {
         (0..self.states()).map(|z| self.target[z] * self.matrix[(z, y)]).sum::<f64>() - self.target[y]
     }
 
-    /// `pi(z) K(z, y) = pi(y) K(y, z)`: detailed balance.
+    /// Law of detailed balance, `pi(z) K(z, y) = pi(y) K(y, z)`.
     pub fn is_reversible(&self) -> Verdict {
         let flow = |z: usize, y: usize| self.target[z] * self.matrix[(z, y)];
         let pairs = (0..self.states()).flat_map(|z| (0..z).map(move |y| (z, y)));
@@ -35,19 +35,19 @@ impl Transition {
         )
     }
 
-    /// Started from the target, the weighted cloud has the target as its mean: what is averaged over it is
-    /// unbiased in stationarity. For a cloud of weighted candidates this is the Rao-Blackwell property.
+    /// Law of the cloud: started from the target, the expected weights of the cloud are the target's probabilities, so that
+    /// averages over the cloud are unbiased in stationarity. For a cloud of weighted candidates this is the Rao-Blackwell property.
     pub fn cloud_keeps_target(&self) -> Verdict {
         let mean = |a: usize| (0..self.states()).map(|z| self.target[z] * self.cloud[(z, a)]).sum::<f64>();
         worst("pi C = pi", (0..self.atoms).map(|a| ((mean(a) - self.marginal[a]).abs(), format!("atom {a}"))))
     }
 
-    /// What the state remembers of the target's density is what the target says.
+    /// Law of the cache: the log densities stored in the state equal those of the target.
     pub fn remembers_density(&self) -> Verdict {
         Verdict::exact("remembered log p", self.stale, ROUNDING, "")
     }
 
-    /// Equality with a closed form, in the rows of states that the target can visit.
+    /// Equality with a closed form, in the rows of states with positive target probability.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -65,7 +65,7 @@ impl Transition {
         )
     }
 
-    /// Equality of a recorded number's mean with its closed form, at starts that the target can visit.
+    /// Equality of a metric's mean with its closed form, at starts with positive target probability.
     pub fn record_equals(&self, name: &str, closed: &[f64]) -> Verdict {
         match self.mean_record(name) {
             None => Verdict::refused("record", Error::invalid(format!("nothing is recorded as {name:?}"))),
@@ -76,7 +76,7 @@ impl Transition {
         }
     }
 
-    /// The laws every kernel obeys: rows, invariance, the cloud and the remembered densities.
+    /// Report on the laws of every kernel: rows, invariance, the cloud and the stored densities.
     pub fn report(&self, title: &str) -> Report {
         let laws = [
             self.rows_sum_to_one(),

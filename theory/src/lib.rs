@@ -1,29 +1,30 @@
-//! The judge: is it a Markov kernel for this target, and how fast does it forget?
+//! Verification of Markov kernels: invariance tests by draws, exact transition matrices by enumeration, and convergence rates.
 //!
-//! A kernel of one's own is judged in three steps, which `examples/own_kernel.rs` shows with a right kernel and a wrong one:
+//! A user-defined kernel is tested in three steps; `examples/own_kernel.rs` shows them for a correct and a faulty kernel:
 //!
 //! 1. By draws. [`judge`]`(1e-4).of(&kernel, &target)` starts chains at exact draws of a target from [`exact`] and tests that they
 //!    stay exact, independent draws. The number is the probability of a false alarm; each law that holds states the error that
-//!    it would have seen ([`Power`]). A kernel that is not reversible, or whose chains interact, says so: see [`Invariance`].
-//! 2. Exactly, if its decisions go through the verbs of the stream and its proposals come from the guide.
-//!    [`transition_matrix`] runs the same code on a [`Finite`] target along every branch and adds up probabilities; the
-//!    [`Transition`] then answers with exact laws, [`closed`] forms and a [`Spectrum`]. There are no false alarms.
-//! 3. Exactly, while the guide moves: [`transition_matrix_along`] takes one step per guide and shows what a state wrongly
-//!    remembers of older guides.
+//!    it would have detected ([`Power`]). Options declare a kernel that is not reversible or whose chains interact: see
+//! [`Invariance`].
+//! 2. Exactly, if the kernel's decisions go through the methods of the stream and its proposals come from the guide.
+//!    [`transition_matrix`] runs the unchanged code on a [`Finite`] target along every branch and adds up probabilities; the
+//!    resulting [`Transition`] is tested by exact laws, [`closed`] forms and a [`Spectrum`]. There are no false alarms.
+//! 3. Exactly, with a changing guide: [`transition_matrix_along`] takes one step per guide and detects a state that remembers an
+//!    older guide.
 //!
 //! Further tools:
 //!
-//! * A [`Trial`] runs a kernel twice with one thing changed that must not matter: a constant, labels, coordinates,
-//!   an interruption.
-//! * An [`Instance`] is a target, a guide and a statistic on atoms, in doubles or in exact fractions: kernels, their
+//! * A [`Trial`] compares two runs of a kernel that must agree: with a constant added to log p, permuted chains, other coordinates,
+//!   or an interruption.
+//! * An [`Instance`] is a target, a guide and a statistic on atoms, in doubles or in exact fractions: transition matrices, their
 //!   powers, and the bias and variance of every estimator.
-//! * [`claims`] tries what the papers say about bias, variance and rates; [`bounds`] are those formulas as functions.
-//! * A [`Matrix`] shows which of these checks catches which mistake.
-//! * [`diagnostics`] read weights, chains and draws of a fit whose truth is unknown.
+//! * [`claims`] tests the papers' claims about bias, variance and rates; [`bounds`] contains their formulas as functions.
+//! * A [`Matrix`] tabulates which of these checks detects which mistake.
+//! * [`diagnostics`] of weights, chains and draws apply to an approximation whose exact answer is unknown.
 //!
-//! Every check returns a [`Verdict`] or a [`Report`], which print as one line per law.
+//! Every check returns a [`Verdict`] or a [`Report`], printed as one line per law.
 //!
-//! Deliberately absent: kernels, families and models. A kernel under judgement comes from outside.
+//! Deliberately absent: kernels, families and models. A kernel under test comes from outside.
 
 pub mod bounds;
 pub mod claims;

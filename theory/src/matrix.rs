@@ -1,21 +1,21 @@
-//! Which check catches which mistake.
+//! Mutation matrix: which check detects which mistake.
 
 use std::fmt;
 
 use crate::Report;
 
-/// What a check said of a kernel with a known mistake.
+/// Result of a check on a kernel with a known mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell {
-    /// The check failed: it saw the mistake.
+    /// Caught: the check failed, it detects the mistake.
     Caught,
-    /// The check held: it does not see this kind of mistake.
+    /// Passed: the check held, it does not detect this mistake.
     Passed,
-    /// The check does not apply, or was refused.
+    /// Absent: the check does not apply, or was refused.
     Absent,
 }
 
-/// Mutants against checks: the power of a test suite, measured.
+/// Mutation matrix, mutants against checks: a measurement of a test suite's power.
 ///
 /// ```
 /// use mcsa_theory::{Matrix, Report, Verdict};
@@ -31,8 +31,8 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A row for `mutant`: every law of its report, in a column each. A second report of the same mutant joins
-    /// the row, and a law that failed once stays caught.
+    /// Adds the verdicts of a report to the row of `mutant`, one column per law. Several reports on one mutant share
+    /// a row, in which a law that failed once stays caught.
     pub fn add(&mut self, mutant: &str, report: &Report) {
         let row = self.rows.iter().position(|(name, _)| name == mutant).unwrap_or_else(|| {
             self.rows.push((mutant.into(), Vec::new()));
@@ -55,36 +55,36 @@ impl Matrix {
         }
     }
 
-    /// What `check` said of `mutant`.
+    /// Result of `check` on `mutant`.
     pub fn cell(&self, mutant: &str, check: &str) -> Cell {
         let row = self.rows.iter().find(|(name, _)| name == mutant);
         let cell = row.and_then(|(_, cells)| cells.iter().find(|(law, _)| *law == check));
         cell.map_or(Cell::Absent, |(_, cell)| *cell)
     }
 
-    /// Whether `check` caught `mutant`.
+    /// True if `check` caught `mutant`.
     pub fn catches(&self, mutant: &str, check: &str) -> bool {
         self.cell(mutant, check) == Cell::Caught
     }
 
-    /// Whether any check caught `mutant`.
+    /// True if at least one check caught `mutant`.
     pub fn caught(&self, mutant: &str) -> bool {
         self.count(mutant, Cell::Caught) > 0
     }
 
-    /// How many checks said so of `mutant`.
+    /// Number of checks with this result on `mutant`.
     pub fn count(&self, mutant: &str, cell: Cell) -> usize {
         self.checks.iter().filter(|check| self.cell(mutant, check) == cell).count()
     }
 
-    /// The mutants, in the order in which they came.
+    /// The mutants, in order of insertion.
     pub fn mutants(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|(name, _)| &name[..])
     }
 }
 
 impl fmt::Display for Matrix {
-    /// A column per check, numbered below the table: `X` caught, `.` passed, a blank where it does not apply.
+    /// One column per check, numbered below the table: `X` caught, `.` passed, blank where it does not apply.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.mutants().map(|name| name.chars().count()).max().unwrap_or(0);
         write!(f, "{:width$}", "")?;

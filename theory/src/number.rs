@@ -1,14 +1,14 @@
-//! Numbers to compute with: fast ones and exact ones.
+//! Number types of the exact formulas: doubles and fractions.
 
 use std::fmt::Debug;
 
 use num_rational::BigRational;
 use num_traits::{NumAssignRef, NumRef, Signed};
 
-/// A fraction of whole numbers without limit: a sum of such is a fact, not a rounding.
+/// Fraction of unlimited size: sums and products are exact.
 pub type Rational = BigRational;
 
-/// What the exact formulas are written over: `f64` to search with, [`Rational`] to prove with.
+/// Number type of the exact formulas: `f64` for searches, [`Rational`] for proofs.
 ///
 /// ```
 /// use mcsa_theory::{Number, Rational};
@@ -27,15 +27,15 @@ pub trait Number:
     /// The nearest double.
     fn to_f64(&self) -> f64;
 
-    /// A number nearby that is short to write: sums of squares about it stay short.
+    /// A nearby number with a short representation, so that sums of squares around it stay short.
     fn near(&self) -> Self;
 
-    /// A whole number.
+    /// The integer `n`.
     fn whole(n: usize) -> Self {
         Self::ratio(i64::try_from(n).expect("counts are far below 2^63"), 1)
     }
 
-    /// The larger of two; the other one if either is NaN.
+    /// The larger of two numbers; the other one if `other` is NaN.
     fn larger(self, other: Self) -> Self {
         if other > self { other } else { self }
     }
@@ -45,7 +45,7 @@ pub trait Number:
         if other < self { other } else { self }
     }
 
-    /// `self^n`, with `0^0 = 1`.
+    /// Power `self^n`, with `0^0 = 1`.
     fn power(&self, n: usize) -> Self {
         num_traits::pow(self.clone(), n)
     }
@@ -75,12 +75,12 @@ impl Number for Rational {
     }
 
     fn near(&self) -> Self {
-        // Single precision: 24 digits are enough of a centre.
+        // Single precision: 24 binary digits are enough for a centre.
         Self::from_float(self.to_f64() as f32).unwrap_or_else(num_traits::Zero::zero)
     }
 }
 
-/// The sum, in pairs of pairs: exact fractions keep small denominators longer, and doubles round less.
+/// Pairwise sum: fractions keep small denominators longer, and doubles round less.
 pub fn total<T: Number>(terms: impl IntoIterator<Item = T>) -> T {
     let mut terms: Vec<T> = terms.into_iter().collect();
     while terms.len() > 1 {
@@ -98,7 +98,7 @@ pub fn total<T: Number>(terms: impl IntoIterator<Item = T>) -> T {
     terms.pop().unwrap_or_else(T::zero)
 }
 
-/// `sum_k a_k b_k`.
+/// Scalar product `sum_k a_k b_k`.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -107,7 +107,7 @@ pub fn dot<T: Number>(a: &[T], b: &[T]) -> T {
     total(a.iter().zip(b).filter(|(a, _)| !a.is_zero()).map(|(a, b)| a.clone() * b))
 }
 
-/// The fraction a text says: `3`, `-1/3`, `0.25` or `2.5e-3`; a decimal is what is written, not its double.
+/// Fraction from text: `3`, `-1/3`, `0.25` or `2.5e-3`; a decimal is converted exactly, not by way of a double.
 ///
 /// ```
 /// use mcsa_theory::{Number, Rational, rational};
@@ -135,7 +135,7 @@ fn decimal(text: &str) -> Option<Rational> {
     let is_number = digits.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
     let sign = digits.len() - digits.trim_start_matches(['-', '+']).len();
     let shift = exponent.checked_sub(i32::try_from(part.len()).ok()?)?;
-    // No double is outside these powers, and nobody should wait for a number of a million digits.
+    // No double is outside these powers of ten, and numbers with very many digits would be slow.
     if !is_number || sign > 1 || digits.len() == sign || digits.len() > 400 || shift.unsigned_abs() > 800 {
         return None;
     }

@@ -1,9 +1,9 @@
-//! From draws to p-values.
+//! p-values of a two-sample test, a test of a mean and a chi-square test.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
-/// Two samples of equal size `n` have the same law: `P(D > x) <= 2 exp(-n x^2)` for the largest difference `D`
-/// of their distribution functions, a bound that is proved for `n >= 458` (Wei and Dudley 2012). With ties it
+/// Two-sample test that two samples of equal size `n` have one distribution: `P(D > x) <= 2 exp(-n x^2)` for the largest difference
+/// `D` of their distribution functions, a bound that is proved for `n >= 458` (Wei and Dudley 2012). With ties it
 /// is conservative.
 pub(crate) fn two_sample(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len() as f64;
@@ -31,7 +31,7 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
     gap
 }
 
-/// The mean of independent values is zero: the normal approximation, two-sided. Values that are all
+/// Two-sided test that the mean of independent values is zero, by the normal approximation. Values that are all
 /// zero give 1.
 pub(crate) fn zero_mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
@@ -43,7 +43,7 @@ pub(crate) fn zero_mean(values: &[f64]) -> f64 {
     2.0 * Normal::standard().sf(mean.abs() / (variance / n).sqrt())
 }
 
-/// Counts are uniform over their cells: Pearson's chi-square approximation.
+/// Test that counts are uniform over their cells, by Pearson's chi-square approximation.
 pub(crate) fn uniform_counts(counts: &[u64]) -> f64 {
     let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     let statistic: f64 = counts.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();

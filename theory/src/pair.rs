@@ -1,13 +1,14 @@
-//! A target and a guide on the line, both normalised and without atoms.
+//! Target and guide in one dimension, both normalised and continuous.
 
 use crate::{Integral, integrate};
 
-/// A target p and a guide q on the line, by their log densities, with everything the theory asks of `w = p / q`.
+/// Target p and guide q in one dimension, by their log densities, with the quantities of the theory of `w = p / q`.
 ///
-/// Integrals run over `[from, to]` and carry an estimate of their error; what lies outside is left out, so the ends have to
-/// lie where neither density has mass to speak of. A density may be `-inf` in places; p must not be where q is.
+/// Integrals run over `[from, to]` and carry an error estimate; the rest is left out, so neither density may have
+/// relevant mass outside. A density may be `-inf` in places; p must be 0 where q is.
 ///
-/// On atoms the exact tools are those of [`Instance`](crate::Instance). Here there is none: a chain that stays is seen to stay.
+/// For distributions on atoms see [`Instance`](crate::Instance). Here there is no atom, so a chain stays at a point only by
+/// rejection.
 ///
 /// ```
 /// use mcsa_theory::Pair;
@@ -24,12 +25,12 @@ pub struct Pair<P, Q> {
     to: f64,
 }
 
-/// Points among which the largest weight is looked for before it is refined.
+/// Number of grid points on which the largest weight is searched before refinement.
 const GRID: usize = 4_096;
 const TOLERANCE: f64 = 1e-10;
 
 impl<P: Fn(f64) -> f64, Q: Fn(f64) -> f64> Pair<P, Q> {
-    /// Two normalised log densities, and between which ends they live.
+    /// Two normalised log densities, with the ends of their range.
     pub const fn new(log_p: P, log_q: Q, from: f64, to: f64) -> Self {
         Self { log_p, log_q, from, to }
     }
@@ -42,7 +43,7 @@ impl<P: Fn(f64) -> f64, Q: Fn(f64) -> f64> Pair<P, Q> {
         (self.log_q)(z).exp()
     }
 
-    /// `log w(z)`; `-inf` where p vanishes.
+    /// Log weight `log w(z)`; `-inf` where p vanishes.
     pub fn log_weight(&self, z: f64) -> f64 {
         let log_p = (self.log_p)(z);
         if log_p == f64::NEG_INFINITY { log_p } else { log_p - (self.log_q)(z) }
@@ -53,7 +54,7 @@ impl<P: Fn(f64) -> f64, Q: Fn(f64) -> f64> Pair<P, Q> {
         integrate(self.from, self.to, TOLERANCE, finite)
     }
 
-    /// Where the weight is largest between the ends: on a grid, then by golden sections around its best point. If that is an
+    /// The point of largest weight between the ends: on a grid, then by golden sections around its best point. If it is an
     /// end, the weight may be unbounded.
     pub fn mode(&self) -> f64 {
         let step = (self.to - self.from) / GRID as f64;
@@ -74,12 +75,12 @@ impl<P: Fn(f64) -> f64, Q: Fn(f64) -> f64> Pair<P, Q> {
         }
     }
 
-    /// `w*`.
+    /// Largest weight `w*`.
     pub fn largest_weight(&self) -> f64 {
         self.log_weight(self.mode()).exp()
     }
 
-    /// `KL(p || q)`.
+    /// Divergence `KL(p || q)`.
     pub fn kl(&self) -> Integral {
         self.over(|z| self.p(z) * self.log_weight(z))
     }
@@ -90,7 +91,7 @@ impl<P: Fn(f64) -> f64, Q: Fn(f64) -> f64> Pair<P, Q> {
         Integral { value: value - 1.0, error }
     }
 
-    /// `lambda(v)`, the probability that independent Metropolis-Hastings stays at a point of weight `v`:
+    /// Rejection probability `lambda(v)` of independent Metropolis-Hastings at a point of weight `v`:
     ///
     /// ```text
     /// lambda(v) = integral over {w < v} of (1 - w / v) dq
@@ -99,7 +100,7 @@ impl<P: Fn(f64) -> f64, Q: Fn(f64) -> f64> Pair<P, Q> {
         self.over(|z| (self.q(z) - self.p(z) / v).max(0.0))
     }
 
-    /// Total variation between one transition from `z` and the target: what stays at `z`, and what is too much elsewhere.
+    /// Total variation distance between one transition from `z` and the target, which includes the probability of staying at `z`.
     ///
     /// ```text
     /// TV(K(z, .), p) = integral of (p - p min(1/w, 1/w(z)))^+

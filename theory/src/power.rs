@@ -1,17 +1,17 @@
-//! Power of the tests of invariance, by formula.
+//! Power of the invariance tests, by formula.
 //!
-//! Each function returns the smallest error that a [`Sequential`] test of `tests` p-values, one of which the error shifts, turns
-//! into an alarm with probability [`PROBABILITY`]. Other p-values that the error shifts as well make an alarm more probable.
+//! Each function returns the smallest error for which a [`Sequential`] test of `tests` p-values, one of which depends on the error,
+//! raises an alarm with probability [`PROBABILITY`]. If the error affects other p-values too, an alarm is more probable.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 use crate::Sequential;
 
-/// The probability with which a stated error is seen.
+/// Probability with which a stated error is detected.
 pub(crate) const PROBABILITY: f64 = 0.9;
 
-/// The smallest size whose alarm is probable enough, by bisection: `chance(size, growth, x)` is the probability that the
-/// corrected p-value is at most `x`.
+/// The smallest error for which an alarm has probability [`PROBABILITY`], by bisection: `chance(size, growth, x)` is the
+/// probability that the corrected p-value is at most `x`.
 fn smallest(sequential: Sequential, chance: impl Fn(f64, f64, f64) -> f64) -> f64 {
     let seen = |size: f64| sequential.alarm(|growth, x| chance(size, growth, x)) >= PROBABILITY;
     let (mut low, mut high) = (0.0, 1e-6);
@@ -25,13 +25,13 @@ fn smallest(sequential: Sequential, chance: impl Fn(f64, f64, f64) -> f64) -> f6
     high
 }
 
-/// The upper quantile of the standard normal.
+/// Upper quantile of the standard normal.
 fn upper(probability: f64) -> f64 {
     -Normal::standard().inverse_cdf(probability.min(0.5))
 }
 
-/// Student's two-sided test of a mean: in standard errors of the first stage. The quantile of Student's law is that of the
-/// normal with the first term of its expansion in `1 / freedom`.
+/// Student's two-sided test of a mean: error in standard errors of the first stage. The quantile of Student's distribution is that
+/// of the normal with the first term of its expansion in `1 / freedom`.
 pub(crate) fn of_mean(sequential: Sequential, tests: usize, freedom: f64) -> f64 {
     let normal = Normal::standard();
     smallest(sequential, |size, growth, x| {
@@ -42,7 +42,7 @@ pub(crate) fn of_mean(sequential: Sequential, tests: usize, freedom: f64) -> f64
     })
 }
 
-/// The two-sample bound: a distance of two distribution functions, each known from `draws`. At the place of the largest
+/// Two-sample test: error in the distance of two distribution functions, each estimated from `draws`. At the point of the largest
 /// difference the difference of the two samples is normal with a variance of at most `1 / (2 draws)`.
 pub(crate) fn of_distance(sequential: Sequential, tests: usize, draws: f64) -> f64 {
     let normal = Normal::standard();
@@ -53,8 +53,8 @@ pub(crate) fn of_distance(sequential: Sequential, tests: usize, draws: f64) -> f
     })
 }
 
-/// The chi-square test of uniform counts: the root mean square of the relative errors of the cells. The non-central law is
-/// approximated by Patnaik's multiple of a chi-square law, the quantile by that of Wilson and Hilferty.
+/// Chi-square test of uniform counts: root mean square of the relative errors of the cells. The non-central distribution is
+/// approximated by Patnaik's multiple of a chi-square distribution, the quantile by that of Wilson and Hilferty.
 pub(crate) fn of_counts(sequential: Sequential, tests: usize, cells: usize, draws: f64) -> f64 {
     let freedom = (cells - 1) as f64;
     smallest(sequential, |size, growth, x| {
@@ -67,7 +67,7 @@ pub(crate) fn of_counts(sequential: Sequential, tests: usize, cells: usize, draw
     })
 }
 
-/// The mean product of two scores: the correlation of a pair.
+/// Test of the mean product of two scores: error in the correlation of a pair.
 pub(crate) fn of_correlation(sequential: Sequential, tests: usize, pairs: f64) -> f64 {
     of_mean(sequential, tests, pairs) / pairs.sqrt()
 }
@@ -76,7 +76,7 @@ pub(crate) fn of_correlation(sequential: Sequential, tests: usize, pairs: f64) -
 mod tests {
     use super::*;
 
-    /// One stage and one test: the textbook's `z_alpha/2 + z_power` standard errors.
+    /// One stage and one test: the textbook value, `z_alpha/2 + z_power` standard errors.
     #[test]
     fn one_stage_is_the_textbook() {
         let once = Sequential { level: 0.05, stages: 1, growth: 4 };
@@ -85,7 +85,7 @@ mod tests {
         assert!((distance - (40.0_f64.ln() / 1e4).sqrt() - 1.281_552 / 2e4_f64.sqrt()).abs() < 1e-6);
     }
 
-    /// The non-central chi-square law exactly, as a Poisson mixture: the approximations err by less than three percent.
+    /// Against the exact non-central chi-square distribution, a Poisson mixture: the approximations err by less than three percent.
     #[test]
     fn patnaik_is_close() {
         for (level, freedom) in [(0.05, 8.0), (1e-6, 8.0), (1e-3, 3.0)] {

@@ -1,18 +1,18 @@
-//! Integrals over the real line, with what they are in error.
+//! Adaptive trapezoid rule in one dimension, with an error estimate.
 
-/// An integral and an estimate of its error.
+/// Integral with an error estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Integral {
     /// The value.
     pub value: f64,
-    /// The difference to half the number of points.
+    /// Difference from the value with half the number of points.
     pub error: f64,
 }
 
-/// `int f` over `[from, to]`, by the trapezoid rule with twice as many points until two values agree.
+/// Integral of `f` over `[from, to]` by the trapezoid rule; the number of points is doubled until two values agree.
 ///
 /// The rule is exponentially accurate for smooth functions that vanish with all derivatives at both ends, as densities
-/// do; of others it only reports the error.
+/// do; for other functions only the reported error is to be relied on.
 ///
 /// ```
 /// use mcsa_theory::integrate;

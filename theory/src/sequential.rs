@@ -1,22 +1,22 @@
-//! Repeated tests with one false-alarm probability.
+//! Sequential testing in stages with a fixed false-alarm probability.
 
 use mcsa::Error;
 
 use crate::{Evidence, Verdict};
 
-/// The smallest of several p-values.
+/// Smallest of several p-values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Smallest {
-    /// The p-value, not yet corrected.
+    /// The p-value, not corrected for the number of tests.
     pub p_value: f64,
-    /// How many it is the smallest of.
+    /// Number of p-values.
     pub tests: usize,
-    /// Which one it is.
+    /// Name of the smallest p-value.
     pub place: String,
 }
 
 impl Smallest {
-    /// Of named p-values; NaN counts as 0, so that a broken statistic is an alarm.
+    /// The smallest of named p-values; NaN counts as 0, so that a broken statistic raises an alarm.
     pub fn of(values: impl Iterator<Item = (f64, String)>) -> Self {
         let none = Self { p_value: 1.0, tests: 0, place: String::new() };
         values.fold(none, |least, (p_value, place)| {
@@ -27,15 +27,15 @@ impl Smallest {
     }
 }
 
-/// A test repeated in stages while its result is in doubt (Gandy and Scott 2020, Alg. 3).
+/// Sequential test: a test repeated in stages while its result is unclear (Gandy and Scott 2020, Alg. 3).
 ///
 /// ```text
 /// beta = level / k,  gamma = beta^(1/k);  at each stage p = Bonferroni's p-value of fresh draws:
 /// p <= beta: alarm.  p > beta + gamma: no alarm.  Else beta /= gamma, and once more.
 /// ```
-/// The false-alarm probability is at most `level` whatever the number of stages, as stage `i` is reached with
+/// The false-alarm probability is at most `level` for any number of stages, because stage `i` is reached with
 /// probability at most `gamma^(i-1)`; the draws of the stages must be independent. From the second stage on
-/// there are `growth` times as many draws.
+/// the number of draws is multiplied by `growth`.
 ///
 /// ```
 /// use mcsa_theory::{Sequential, Smallest};
@@ -46,21 +46,21 @@ impl Smallest {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sequential {
-    /// The total false-alarm probability.
+    /// Total false-alarm probability.
     pub level: f64,
-    /// `k`, the most stages; 7 in the source.
+    /// Largest number of stages `k`; 7 in the paper.
     pub stages: u32,
-    /// More draws after the first stage; 4 in the source.
+    /// Factor of the number of draws after the first stage; 4 in the paper.
     pub growth: usize,
 }
 
 impl Sequential {
-    /// Seven stages, four times the draws.
+    /// A sequential test of seven stages, with four times the draws after the first.
     pub fn at(level: f64) -> Self {
         Self { level, stages: 7, growth: 4 }
     }
 
-    /// Runs `test(stage, draws)` until the result is clear.
+    /// Runs `test(stage, draws)` until the result is clear or the stages are used up.
     pub fn run(
         &self,
         law: &'static str,
@@ -87,7 +87,7 @@ impl Sequential {
         }
     }
 
-    /// The probability of an alarm, where `chance(growth, x)` is the probability that a stage of `growth` times the draws of
+    /// Probability of an alarm, where `chance(growth, x)` is the probability that a stage with `growth` times the draws of
     /// the first has a corrected p-value of at most `x`.
     ///
     /// ```
@@ -119,15 +119,15 @@ mod tests {
         })
     }
 
-    /// 20,000 uniform p-values at level 0.05: the alarms stay below 0.05 + 4 standard errors, and a test
-    /// without stages would not reach 0.007. False alarm of this test below 1e-4 at fixed seeds.
+    /// 20,000 uniform p-values at level 0.05: the rate of alarms stays below 0.05 + 4 standard errors; the first
+    /// stage alone would have a rate of about 0.007. False alarm of this test below 1e-4 at fixed seeds.
     #[test]
     fn the_level_is_kept_and_used() {
         let alarms = (0..20_000).filter(|seed| uniforms(*seed, 1.0).fails()).count() as f64 / 20_000.0;
         assert!((0.03..0.0562).contains(&alarms), "{alarms}");
     }
 
-    /// Twin: p-values that are too small raise more alarms than the level allows.
+    /// Counter-check: p-values that are too small raise more alarms than the level allows.
     #[test]
     fn small_p_values_are_alarms() {
         let alarms = (0..2_000).filter(|seed| uniforms(*seed, 3.0).fails()).count();

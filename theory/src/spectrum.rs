@@ -1,12 +1,12 @@
-//! How fast a finite chain forgets.
+//! Convergence rates of a finite Markov chain: spectrum, minorisation, mixing time.
 
 use faer::linalg::solvers::EvdError;
 use faer::{Mat, Side};
 use mcsa::{Error, same_length};
 
-/// Eigenvalues and minorisation of a transition matrix that keeps `target`.
+/// Spectrum and minorisation constants of a transition matrix with invariant distribution `target`.
 ///
-/// Computed on the states that the target can visit. For independent Metropolis-Hastings the second
+/// Computed on the states with positive target probability. For independent Metropolis-Hastings the second
 /// eigenvalue is exactly `1 - 1/w*`, and the minorisation exactly `1/w*` (Liu 1996; Mengersen and Tweedie 1996).
 ///
 /// ```
@@ -18,14 +18,14 @@ use mcsa::{Error, same_length};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
-    /// Moduli of the eigenvalues, from large to small; the first is 1.
+    /// Moduli of the eigenvalues, in descending order; the first is 1.
     pub moduli: Vec<f64>,
-    /// Whether the matrix was reversible, so that the eigenvalues are real.
+    /// True if the matrix is reversible, so that the eigenvalues are real.
     pub reversible: bool,
-    /// The largest `epsilon` with `K(z, .) >= epsilon pi` for every z: total variation falls at least as
+    /// The largest `epsilon` with `K(z, .) >= epsilon pi` for every z: the total variation distance falls at least as
     /// `(1 - epsilon)^n`.
     pub minorisation: f64,
-    /// The largest `epsilon` with `K(z, .) >= epsilon nu` for every z and some law `nu` (Doeblin).
+    /// The largest `epsilon` with `K(z, .) >= epsilon nu` for every z and some distribution `nu` (Doeblin).
     pub doeblin: f64,
 }
 
@@ -34,7 +34,7 @@ fn unsolved(_: EvdError) -> Error {
 }
 
 impl Spectrum {
-    /// The spectrum of `matrix`, restricted to the states of positive `target`.
+    /// Spectrum of `matrix`, restricted to the states with positive `target`.
     ///
     /// # Errors
     /// If the shapes differ, the matrix leads out of the support, or the eigenvalues do not converge.
@@ -70,18 +70,18 @@ impl Spectrum {
         })
     }
 
-    /// The second largest modulus, the rate of convergence; 0 for a single state.
+    /// Second largest modulus of an eigenvalue, the rate of convergence; 0 for a single state.
     pub fn second(&self) -> f64 {
         self.moduli.get(1).copied().unwrap_or(0.0)
     }
 
-    /// `1 - second`: 0 means that something is never forgotten.
+    /// Spectral gap, `1 - second`: 0 if the chain does not converge.
     pub fn gap(&self) -> f64 {
         1.0 - self.second()
     }
 }
 
-/// Half the sum of absolute differences.
+/// Total variation distance: half the sum of absolute differences.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -90,10 +90,10 @@ pub fn total_variation(a: &[f64], b: &[f64]) -> f64 {
     0.5 * a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>()
 }
 
-/// The distance in total variation to the target after `0..=steps` steps from `start`.
+/// Total variation distance to the target after `0..=steps` steps from `start`.
 ///
 /// # Panics
-/// If the shapes differ, or `start` is no state.
+/// If the shapes differ.
 pub fn decay(matrix: &Mat<f64>, target: &[f64], start: usize, steps: usize) -> Vec<f64> {
     let mut law: Vec<f64> = (0..target.len()).map(|z| f64::from(u8::from(z == start))).collect();
     let mut distances = vec![total_variation(&law, target)];
@@ -104,7 +104,7 @@ pub fn decay(matrix: &Mat<f64>, target: &[f64], start: usize, steps: usize) -> V
     distances
 }
 
-/// The least number of steps, at most `limit`, after which every start in the support is within `distance` of
+/// Mixing time: the least number of steps, at most `limit`, after which every start in the support is within `distance` of
 /// the target in total variation.
 ///
 /// # Panics

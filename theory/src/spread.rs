@@ -1,11 +1,11 @@
-//! A guide for kernels that come without one.
+//! Default guide of the tests: independent normals around a target.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Guide, Seed, Stream};
 
 use crate::exact::ExactDraws;
 
-/// Independent normals around a target, somewhat wider than it.
+/// Guide of independent normals around a target, somewhat wider than the target.
 ///
 /// ```
 /// use mcsa_theory::{Spread, exact::Gaussian};
@@ -20,11 +20,11 @@ pub struct Spread {
     pub scale: Vec<f64>,
 }
 
-/// Draws that place the guide: its distance to the target's moments is of no importance for any law.
+/// Number of draws from which the guide is placed; its accuracy matters for no law.
 const DRAWS: u64 = 500;
 
 impl Spread {
-    /// Means and scales of 500 exact draws, the scales multiplied by `widening`.
+    /// A guide with the means of 500 exact draws and their scales times `widening`.
     pub fn around<P: ExactDraws + ?Sized>(target: &P, seed: Seed, widening: f64) -> Self {
         let dim = target.dim();
         let (mut mean, mut square, mut z) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);

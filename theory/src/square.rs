@@ -1,8 +1,8 @@
-//! Square matrices over numbers.
+//! Transition matrices over any number type.
 
 use crate::number::{Number, dot, total};
 
-/// A Markov kernel on finitely many atoms, `K(z, y)` in row `z`, over any [`Number`].
+/// Transition matrix on finitely many atoms, `K(z, y)` in row `z`, over any [`Number`].
 ///
 /// ```
 /// use mcsa_theory::{Number, Rational, Square};
@@ -17,12 +17,12 @@ pub struct Square<T> {
 }
 
 impl<T: Number> Square<T> {
-    /// The matrix with these entries, row and column given.
+    /// A matrix from its entries as a function of row and column.
     pub fn from_fn(n: usize, mut entry: impl FnMut(usize, usize) -> T) -> Self {
         Self { rows: (0..n).map(|z| (0..n).map(|y| entry(z, y)).collect()).collect() }
     }
 
-    /// From the moves off the diagonal; what is left of a row stays.
+    /// A transition matrix from its off-diagonal entries; the remaining probability of a row is on the diagonal.
     pub fn staying(n: usize, mut moves: impl FnMut(usize, usize) -> T) -> Self {
         let mut square = Self::from_fn(n, |z, y| if z == y { T::zero() } else { moves(z, y) });
         for z in 0..n {
@@ -31,7 +31,7 @@ impl<T: Number> Square<T> {
         square
     }
 
-    /// Nothing moves.
+    /// The identity matrix: a chain that never moves.
     pub fn identity(n: usize) -> Self {
         Self::from_fn(n, |z, y| if z == y { T::one() } else { T::zero() })
     }
@@ -41,12 +41,12 @@ impl<T: Number> Square<T> {
         self.rows.len()
     }
 
-    /// Whether there is no atom.
+    /// True if there is no atom.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The law of the next state from atom `z`.
+    /// Distribution of the next state from atom `z`.
     pub fn row(&self, z: usize) -> &[T] {
         &self.rows[z]
     }
@@ -61,19 +61,19 @@ impl<T: Number> Square<T> {
         self.rows.iter().map(|row| dot(row, f)).collect()
     }
 
-    /// `eta K`: the law after a step from the law `eta`.
+    /// `eta K`: the distribution after a step from the distribution `eta`.
     pub fn push(&self, eta: &[T]) -> Vec<T> {
         (0..self.len())
             .map(|y| total(eta.iter().zip(&self.rows).map(|(eta, row)| eta.clone() * &row[y])))
             .collect()
     }
 
-    /// This step, then the other.
+    /// Matrix product: this step, followed by `other`.
     pub fn then(&self, other: &Self) -> Self {
         Self { rows: self.rows.iter().map(|row| other.push(row)).collect() }
     }
 
-    /// `n` steps.
+    /// Matrix power: `n` steps.
     pub fn power(&self, n: usize) -> Self {
         (0..n).fold(Self::identity(self.len()), |power, _| power.then(self))
     }
@@ -84,7 +84,7 @@ impl<T: Number> Square<T> {
     }
 }
 
-/// Total variation of two laws on the same atoms, `1/2 sum_y |a_y - b_y|`.
+/// Total variation distance of two distributions on common atoms, `1/2 sum_y |a_y - b_y|`.
 ///
 /// # Panics
 /// If the lengths differ.

@@ -1,10 +1,10 @@
-//! Statistics of a point, and their normal scores.
+//! Test statistics of a point, and their normal scores.
 
 use faer::MatRef;
 use mcsa::{Columns, Guide, LogDensity, Stream};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Coordinates, log p, log q, the log weight, and one random projection, of a batch of points.
+/// Statistics of a batch of points: coordinates, log p, log q, the log weight, and one random projection.
 pub(crate) struct Statistics {
     direction: Vec<f64>,
     log_q: Vec<f64>,
@@ -12,7 +12,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// With memory for batches of `columns` points.
+    /// Statistics with memory for batches of `columns` points.
     pub(crate) fn new<P: LogDensity + ?Sized>(target: &P, stream: &mut Stream, columns: usize) -> Self {
         let mut direction = vec![0.0; target.dim()];
         stream.normals_into(&mut direction);
@@ -58,21 +58,21 @@ impl Statistics {
     }
 }
 
-/// Normal scores: the standard normal quantile of a value's place among reference values, ties counting half.
+/// Normal scores (van der Waerden): the standard normal quantile of a value's rank among reference values, ties counting half.
 ///
 /// ```text
-/// h(x) = Phi^-1((below(x) + upto(x) + 1) / (2 n + 2)),  so that h is standard normal if x has the law of the n references
+/// h(x) = Phi^-1((below(x) + upto(x) + 1) / (2 n + 2)),  standard normal if x has the distribution of the n references
 /// ```
 ///
-/// Of heavy tails and of light ones the score has every moment, and a shift or a factor of it is an error in units of a
-/// standard deviation (van der Waerden).
+/// The score has all moments also for heavy tails, and a shift or scaling of it is an error in units of a
+/// standard deviation.
 pub(crate) struct Scores {
     references: Vec<Vec<f64>>,
     quantiles: Vec<f64>,
 }
 
 impl Scores {
-    /// A row of reference values per statistic, all of one length.
+    /// Scores from one row of reference values per statistic, all of one length.
     pub(crate) fn of(mut references: Vec<Vec<f64>>) -> Self {
         references.iter_mut().for_each(|row| row.sort_by(f64::total_cmp));
         let n = references.first().map_or(0, Vec::len);

@@ -1,9 +1,9 @@
-//! A kernel written as a closure.
+//! Kernels written as closures.
 
 use faer::Mat;
 use mcsa::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 
-/// A kernel of one chain written as a closure, to be judged before it is written well: it may allocate, and several
+/// Kernel of one chain written as a closure, for tests of a prototype: it may allocate, and several
 /// chains are moved one after the other.
 ///
 /// ```
@@ -25,13 +25,13 @@ use mcsa::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 pub struct Step<F>(F);
 
 impl<F: Fn(&mut Chain<'_>, &mut dyn Guide, &mut Stream) + Send + Sync> Step<F> {
-    /// The kernel that moves a chain as the closure does.
+    /// A kernel that moves each chain by the closure.
     pub const fn new(moves: F) -> Self {
         Self(moves)
     }
 }
 
-/// One chain, as the closure of a [`Step`] sees it.
+/// View of one chain for the closure of a [`Step`].
 pub struct Chain<'a> {
     target: &'a dyn LogDensity,
     ensemble: &'a mut Ensemble,
@@ -40,29 +40,29 @@ pub struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// Where the chain is.
+    /// Position of the chain.
     pub fn position(&self) -> &[f64] {
         self.ensemble.positions.col_as_slice(self.index)
     }
 
-    /// The target's log density there.
+    /// Log density of the target at the position.
     pub fn log_p(&self) -> f64 {
         self.ensemble.log_p[self.index]
     }
 
-    /// The target's log density elsewhere.
+    /// Log density of the target at `z`.
     pub fn log_p_at(&mut self, z: &[f64]) -> f64 {
         self.target.log_density(z, self.work)
     }
 
-    /// The guide's log density where the chain is.
+    /// Log density of the guide at the position.
     pub fn log_q(&self, guide: &mut dyn Guide) -> f64 {
         let mut log_q = [0.0];
         guide.log_probs(one(self.position()), &mut log_q);
         log_q[0]
     }
 
-    /// A draw of the guide, and the guide's log density there.
+    /// A draw of the guide, and the guide's log density at the draw.
     pub fn propose(&self, guide: &mut dyn Guide, stream: &mut Stream) -> (Vec<f64>, f64) {
         let dim = self.position().len();
         let (mut z, mut log_q) = (vec![0.0; dim], [0.0]);
@@ -70,7 +70,7 @@ impl Chain<'_> {
         (z, log_q[0])
     }
 
-    /// Moves the chain to a point where the target has this log density.
+    /// Moves the chain to `z`, at which the target's log density is `log_p`.
     pub fn move_to(&mut self, z: &[f64], log_p: f64) {
         self.ensemble.place(self.index, z, log_p);
     }

@@ -1,13 +1,13 @@
-//! The exact transition matrix of production code.
+//! Exact transition matrices of production kernels, by enumeration.
 
 use faer::{Mat, MatRef};
 use mcsa::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, Stream, same_length};
 
 use crate::finite::{normalised, position};
 
-/// What a kernel does on finitely many points, computed and not sampled.
+/// Exact transition matrix of a kernel on finitely many points, with its cloud and metrics.
 ///
-/// With `n` atoms and `N` chains a joint state is a number in `0..n^N`: chain `j` sits at digit `j` in base `n`,
+/// With `n` atoms and `N` chains a joint state is a number in `0..n^N`: chain `j` is at the atom given by digit `j` in base `n`,
 /// the first chain being the lowest digit.
 #[derive(Debug, Clone)]
 pub struct Transition {
@@ -15,30 +15,30 @@ pub struct Transition {
     pub atoms: usize,
     /// The number of chains.
     pub chains: usize,
-    /// `K`: row `z` is the law of the joint state after the steps, from joint state `z`.
+    /// `K`: row `z` is the distribution of the joint state after the steps, from joint state `z`.
     pub matrix: Mat<f64>,
     /// `pi`: the target on joint states, a product over chains.
     pub target: Vec<f64>,
     /// The target on atoms.
     pub marginal: Vec<f64>,
-    /// Row `z`, column `a`: the expected weight of atom `a` in the cloud of the last step, from joint state `z`.
+    /// Row `z`, column `a`: expected weight of atom `a` in the cloud of the last step, from joint state `z`.
     pub cloud: Mat<f64>,
-    /// For each joint state the expected outer product of the weights of the atoms in the cloud.
+    /// Expected outer product of the atoms' weights in the cloud, for each joint state.
     pub cloud_moments: Vec<Mat<f64>>,
-    /// Branches that were run, over all joint states.
+    /// Number of branches run, over all joint states.
     pub branches: usize,
-    /// The largest difference between a remembered and a recomputed log density of a chain.
+    /// Largest difference between a stored and a recomputed log density of a chain.
     pub(crate) stale: f64,
     records: Vec<(&'static str, Vec<f64>)>,
 }
 
-/// Runs a kernel along every branch of a scripted stream, from every joint state of `chains` chains on the
-/// columns of `atoms`, and returns its exact transition matrix.
+/// Exact transition matrix of a kernel: runs it along every branch of a scripted stream, from every joint state of `chains` chains
+/// on the columns of `atoms`.
 ///
 /// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa::Stream::accept)
 /// and [`Stream::choose`](mcsa::Stream::choose) and propose from a guide that does so too, such as
-/// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. A kernel with auxiliary variables
-/// begins each branch with a draw of them, by [`Kernel::start`].
+/// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. Auxiliary variables of a kernel are
+/// drawn at the start of each branch, by [`Kernel::start`].
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -51,8 +51,9 @@ pub struct Transition {
 /// ```
 ///
 /// # Errors
-/// If some start has more than `limit` branches, the kernel refuses a start, draws from a continuous
-/// distribution, does not replay, or leaves the atoms.
+/// If a start has more than `limit` branches or there are more than `limit` joint states, the atoms have another dimension than the
+/// target, there is no chain, or the kernel refuses a start, draws from a continuous distribution, does not replay, or leaves the
+/// atoms.
 pub fn transition_matrix<P: LogDensity + ?Sized, K: Kernel<P>>(
     kernel: &K,
     target: &P,
@@ -64,13 +65,13 @@ pub fn transition_matrix<P: LogDensity + ?Sized, K: Kernel<P>>(
     transition_matrix_along(kernel, target, &mut [guide], atoms, chains, limit)
 }
 
-/// As [`transition_matrix`], for one step per guide.
+/// Exact transition matrix of several steps, one per guide, as of [`transition_matrix`].
 ///
-/// Since lambda moves between steps, what a kernel remembers of an older guide must not enter: the product of
-/// the steps leaves the target invariant whatever the guides are. A stale log q shows only here.
+/// Lambda moves between steps, so a kernel must not use what it stored of an older guide: the product of the steps leaves the
+/// target invariant for all guides. A stale log q is detected only here.
 ///
 /// # Errors
-/// As [`transition_matrix`]; also if there is no guide.
+/// In the cases of [`transition_matrix`]; also if there is no guide.
 pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
     kernel: &K,
     target: &P,
@@ -142,7 +143,7 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
     Ok(found)
 }
 
-/// Calls `take` with the probability and the outcome of every branch; returns how many there were.
+/// Calls `take` with the probability and the outcome of every branch; returns the number of branches.
 fn each_branch<T>(
     lanes: usize,
     limit: usize,
@@ -154,7 +155,7 @@ fn each_branch<T>(
     for branch in 1.. {
         let outcome = run(&mut streams);
         let probability = script.probability();
-        // A fault of the script is told before what the faulty run returned.
+        // A fault of the script is reported before the result of the faulty run.
         let more = script.advance()?;
         take(probability, outcome)?;
         if !more {
@@ -184,7 +185,7 @@ fn cloud_weights<S: Cloud>(state: &S, atoms: MatRef<'_, f64>, weights: &mut [f64
     let points = state.points();
     for j in 0..points.ncols() {
         let weight = state.weights().map_or(1.0 / points.ncols() as f64, |weights| weights[j]);
-        // A candidate of weight zero may lie anywhere.
+        // A candidate of weight zero need not be an atom.
         if weight != 0.0 {
             weights[position(atoms, points.column(j)).ok_or_else(left)?] += weight;
         }
@@ -198,7 +199,7 @@ fn staleness<P: LogDensity + ?Sized, S: Cloud>(target: &P, state: &S, work: &mut
         let fresh = target.log_density(chains.positions.as_ref().column(j), work);
         let same = fresh.to_bits() == chains.log_p[j].to_bits();
         let error = if same { 0.0 } else { (fresh - chains.log_p[j]).abs() };
-        // A comparison of infinities is NaN: as stale as can be.
+        // A difference of infinities is NaN: as stale as possible.
         worst.max(if error.is_nan() { f64::INFINITY } else { error })
     })
 }
@@ -218,7 +219,7 @@ fn add_record(
 }
 
 impl Transition {
-    /// The transition of anything that decides through streams and is not a [`Kernel`]: `run` goes from a state,
+    /// Exact transition matrix of a move that decides through streams and is not a [`Kernel`]: `run` maps a state,
     /// numbered below `target.len()`, to another. The states are the atoms of one chain, and the cloud is the
     /// state itself.
     ///
@@ -231,7 +232,8 @@ impl Transition {
     /// ```
     ///
     /// # Errors
-    /// As [`transition_matrix`].
+    /// If a start has more than `limit` branches, or `run` draws from a continuous distribution, does not replay, or returns no
+    /// state.
     pub fn of_states(
         target: &[f64],
         lanes: usize,
@@ -272,25 +274,25 @@ impl Transition {
         })
     }
 
-    /// The mean, in the last step and for each start, of a number that the kernel records.
+    /// Mean of a metric in the last step, for each start; `None` if the kernel records none of this name.
     pub fn mean_record(&self, name: &str) -> Option<&[f64]> {
         self.records.iter().find(|(known, _)| *known == name).map(|(_, values)| &values[..])
     }
 
-    /// For each start, the exact mean of a statistic averaged over the cloud, `E[sum_j w_j s(z_j) | z]`; its
+    /// Exact mean of a statistic averaged over the cloud, `E[sum_j w_j s(z_j) | z]`, for each start; its
     /// distance to the target's mean is the bias of a score estimator.
     ///
     /// # Panics
-    /// If there is not a value per atom.
+    /// If `statistic` has not one value per atom.
     pub fn cloud_means(&self, statistic: &[f64]) -> Vec<f64> {
         assert_eq!(statistic.len(), self.atoms, "a value per atom");
         (0..self.states()).map(|z| (0..self.atoms).map(|a| self.cloud[(z, a)] * statistic[a]).sum()).collect()
     }
 
-    /// For each start, the exact variance of a statistic averaged over the cloud.
+    /// Exact variance of a statistic averaged over the cloud, for each start.
     ///
     /// # Panics
-    /// If there is not a value per atom.
+    /// If `statistic` has not one value per atom.
     pub fn cloud_variances(&self, statistic: &[f64]) -> Vec<f64> {
         let square = |moments: &Mat<f64>| {
             let pairs = (0..self.atoms).flat_map(|a| (0..self.atoms).map(move |b| (a, b)));
@@ -300,7 +302,7 @@ impl Transition {
         means.iter().zip(&self.cloud_moments).map(|(mean, moments)| square(moments) - mean * mean).collect()
     }
 
-    /// The number of joint states.
+    /// Number of joint states.
     pub fn states(&self) -> usize {
         self.target.len()
     }

@@ -1,4 +1,4 @@
-//! What must not matter to a kernel.
+//! Metamorphic tests of kernels: pairs of runs that must agree.
 
 use faer::Mat;
 use mcsa::{Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream};
@@ -6,11 +6,11 @@ use mcsa::{Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream};
 use crate::disguise::MovedGuide;
 use crate::{Affine, Moved, Shifted, Verdict};
 
-/// A kernel at work, to be run twice with one thing changed that must not matter.
+/// Metamorphic test of a kernel: two runs that differ in something irrelevant and must agree.
 ///
-/// Each law compares two runs on the same streams. Where the claim is equality of bits the error is the number
-/// of coordinates that differ, over all steps; a false alarm is impossible, except that the law on constants
-/// rounds: it turns a decision with a probability of about 1e-14 each.
+/// Each law compares two runs on equal streams. Where the law is bit-identity, the error is the number
+/// of coordinates that differ, over all steps; a false alarm is impossible, except that an added constant causes
+/// rounding, which changes a decision with a probability of about 1e-14 each.
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -25,20 +25,20 @@ use crate::{Affine, Moved, Shifted, Verdict};
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a, K, P: ?Sized> {
-    /// Who is on trial.
+    /// The kernel under test.
     pub kernel: &'a K,
-    /// For what.
+    /// The target.
     pub target: &'a P,
-    /// Where chance comes from.
+    /// Seed of all random numbers.
     pub seed: Seed,
-    /// Chains in lock step.
+    /// Number of chains that advance together.
     pub chains: usize,
-    /// Transitions of each run.
+    /// Number of transitions of each run.
     pub steps: usize,
 }
 
 impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
-    /// Four chains of 100 steps, started at standard normals.
+    /// A test with four chains of 100 steps, started at standard normals.
     pub fn new(kernel: &'a K, target: &'a P) -> Self {
         Self { kernel, target, seed: Seed::new(1).named("trial"), chains: 4, steps: 100 }
     }
@@ -51,8 +51,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         starts
     }
 
-    /// Adding a constant to log p changes no position: only differences of log densities decide. A large
-    /// constant also shows densities that were taken out of the logarithm.
+    /// Law of constants: adding a constant to log p changes no position, because only differences of log densities may decide. A
+    /// large constant also detects densities that were exponentiated.
     pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Verdict
     where
         K: Kernel<P> + Kernel<Shifted<'a, P>>,
@@ -65,7 +65,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         })
     }
 
-    /// Permuting the chains with their streams permutes what comes out, bit for bit.
+    /// Law of labels: permuting the chains with their streams permutes the results, bit for bit.
     pub fn forgets_labels(&self, guide: &mut dyn Guide) -> Verdict
     where
         K: Kernel<P>,
@@ -80,7 +80,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         })
     }
 
-    /// Two runs on the same streams are the same, bit for bit: nothing is hidden outside the state, and lent
+    /// Law of replay: two runs on equal streams are bit-identical. Nothing is hidden outside the state, and lent
     /// memory is written before it is read.
     pub fn replays(&self, guide: &mut dyn Guide) -> Verdict
     where
@@ -92,8 +92,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         })
     }
 
-    /// A run that goes through a checkpoint after every step is the uninterrupted run, bit for bit. The caller
-    /// says how a state is written and read; [`Kernel::check`] must know it again.
+    /// Law of restoring: a run that passes through a checkpoint after every step is bit-identical to the uninterrupted run. The
+    /// closure `through` writes and reads a state, which [`Kernel::check`] must accept.
     pub fn restores(
         &self,
         guide: &mut dyn Guide,
@@ -117,8 +117,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         })
     }
 
-    /// In other coordinates, `z = scale y + shift`, a kernel that proposes from the guide alone makes the same
-    /// moves. Unlike the other laws this one is up to rounding, 1e-9.
+    /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the guide makes equal
+    /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
     pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &Affine) -> Verdict
     where
         K: Kernel<P> + Kernel<Moved<'a, P>>,
@@ -127,8 +127,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         self.follows(plain, &mut MovedGuide { guide, map }, map)
     }
 
-    /// The same with a guide of the caller's in the new coordinates, such as a full-rank family at the parameters
-    /// that describe the same distribution there. It must draw with the same noise.
+    /// Law of coordinates with the caller's guide in the new coordinates, such as a full-rank family at the parameters of the
+    /// transformed distribution. Both guides must draw with equal noise.
     pub fn forgets_coordinates_between(
         &self,
         guide: &mut dyn Guide,
@@ -142,7 +142,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         self.follows(plain, moved, map)
     }
 
-    /// Whether a run in the new coordinates is the plain one.
+    /// Compares a run in the new coordinates with the plain run.
     fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &Affine) -> Verdict
     where
         K: Kernel<Moved<'a, P>>,
@@ -167,7 +167,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         }
     }
 
-    /// Where the chains were after each step.
+    /// Positions of the chains after each step.
     fn run<T: LogDensity + ?Sized>(
         &self,
         target: &T,
@@ -201,7 +201,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     {
         let mut lanes = self.seed.streams(self.chains, t as u64 + 1);
         order(&mut lanes);
-        // Memory as a stranger leaves it, and never twice the same.
+        // Arbitrary memory contents, different in successive steps.
         let mut work = vec![
             if t.is_multiple_of(2) { f64::NAN } else { 1e300 };
             self.kernel.work_len(target, self.chains)
@@ -219,7 +219,7 @@ fn compare(law: &'static str, runs: impl FnOnce() -> Result<(usize, String), Err
     }
 }
 
-/// How many coordinates differ in their bits, and the first step where one does.
+/// Number of coordinates that differ in their bits, and the first step in which one differs.
 fn differing(a: &[Mat<f64>], b: &[Mat<f64>]) -> (usize, String) {
     let (mut total, mut place) = (0, String::new());
     for (t, (a, b)) in a.iter().zip(b).enumerate() {

@@ -1,10 +1,10 @@
-//! What a check says: a value, never a panic.
+//! Results of checks: verdicts, their evidence and power, and reports.
 
 use std::fmt;
 
 use mcsa::Error;
 
-/// One law, and whether it held.
+/// Verdict on one law: its evidence, and whether it held. A value, never a panic.
 ///
 /// ```
 /// use mcsa_theory::Verdict;
@@ -16,15 +16,15 @@ use mcsa::Error;
 pub struct Verdict {
     /// The law, in a few words.
     pub law: &'static str,
-    /// What was found.
+    /// The evidence found.
     pub evidence: Evidence,
-    /// Where the evidence is strongest.
+    /// The place at which the evidence is strongest.
     pub place: String,
-    /// The error that the check would have seen, if it says.
+    /// Power of the check, if known.
     pub power: Option<Power>,
 }
 
-/// The power of a check: the smallest error that it sees with a stated probability.
+/// Power of a check: the smallest error that it detects with a stated probability.
 ///
 /// ```
 /// use mcsa_theory::Power;
@@ -33,11 +33,11 @@ pub struct Verdict {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Power {
-    /// The size of the error, 0.01 being one percent; infinite if none would be seen.
+    /// Size of the error, 0.01 being one percent; infinite if no error would be detected.
     pub error: f64,
-    /// The quantity that is wrong, and in whose units.
+    /// The wrong quantity, and its units.
     pub of: &'static str,
-    /// The probability with which a kernel that is wrong by so much fails.
+    /// Probability with which a kernel with this error fails.
     pub probability: f64,
 }
 
@@ -57,26 +57,26 @@ impl fmt::Display for Power {
     }
 }
 
-/// What a verdict rests on.
+/// Evidence of a verdict: an exact error, a p-value, or a refusal.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Evidence {
-    /// A number that the law says is zero. No false alarm is possible beyond the tolerance for rounding.
+    /// A number that is zero if the law holds. No false alarm is possible beyond the tolerance for rounding.
     Exact {
         /// The largest deviation found.
         error: f64,
-        /// What rounding may do.
+        /// Tolerance for rounding.
         tolerance: f64,
     },
-    /// A p-value, already multiplied by the number of tests it is the smallest of.
+    /// A p-value, multiplied by the number of tests of which it is the smallest.
     Statistical {
         /// The corrected p-value of the last stage.
         p_value: f64,
-        /// The law fails at or below this value.
+        /// The law fails if the p-value is at or below this level.
         level: f64,
-        /// Independent draws in the last stage.
+        /// Number of independent draws in the last stage.
         draws: usize,
-        /// Tests that shared the level.
+        /// Number of tests that shared the level.
         tests: usize,
     },
     /// The kernel, the target or the budget did not allow the check.
@@ -84,17 +84,17 @@ pub enum Evidence {
 }
 
 impl Verdict {
-    /// A verdict on a number that should be zero. NaN fails.
+    /// Verdict on a number that should be zero. NaN fails.
     pub fn exact(law: &'static str, error: f64, tolerance: f64, place: impl Into<String>) -> Self {
         Self { law, evidence: Evidence::Exact { error, tolerance }, place: place.into(), power: None }
     }
 
-    /// A check that could not be made.
+    /// Verdict of a check that could not be made.
     pub fn refused(law: &'static str, error: Error) -> Self {
         Self { law, evidence: Evidence::Refused(error), place: String::new(), power: None }
     }
 
-    /// Whether the law held. A check that could not be made did not hold.
+    /// True if the law held. A check that could not be made did not hold.
     pub fn holds(&self) -> bool {
         match self.evidence {
             Evidence::Exact { error, tolerance } => error <= tolerance,
@@ -103,7 +103,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the law was refuted. A check that could not be made refutes nothing.
+    /// True if the law was refuted. A check that could not be made refutes nothing.
     pub fn fails(&self) -> bool {
         !self.holds() && !matches!(self.evidence, Evidence::Refused(_))
     }
@@ -137,7 +137,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Several verdicts on one kernel.
+/// Verdicts on one kernel.
 ///
 /// ```
 /// use mcsa_theory::{Report, Verdict};
@@ -146,24 +146,24 @@ impl fmt::Display for Verdict {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Who was judged.
+    /// Name of the kernel or of what was tested.
     pub title: String,
-    /// The laws, in the order in which they were checked.
+    /// The verdicts, in the order of the checks.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Report {
-    /// The verdicts on `title`.
+    /// A report with this title and these verdicts.
     pub fn new(title: impl Into<String>, verdicts: Vec<Verdict>) -> Self {
         Self { title: title.into(), verdicts }
     }
 
-    /// Whether every law held.
+    /// True if every law held.
     pub fn holds(&self) -> bool {
         self.verdicts.iter().all(Verdict::holds)
     }
 
-    /// Whether some law was refuted.
+    /// True if some law was refuted.
     pub fn fails(&self) -> bool {
         self.verdicts.iter().any(Verdict::fails)
     }

@@ -1,6 +1,6 @@
-//! The kernels of the workspace on continuous targets that can be drawn from exactly.
+//! Invariance tests of the workspace's kernels on continuous targets with exact draws.
 //!
-//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it for this file, split over
+//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it is for this file, split over
 //! its reports.
 
 use faer::mat;
@@ -9,10 +9,10 @@ use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
 use mcsa_theory::exact::{Banana, ExactDraws, Funnel, Gaussian, Mixture, Student};
 use mcsa_theory::{Affine, Invariance, Report, Spread, Trial, judge};
 
-/// Reports of this file that must hold: five targets and five kernels, and five more.
+/// Number of reports of this file that must hold: five targets and five kernels, and five more.
 const REPORTS: usize = 30;
 
-/// Of these kernels the law is proved by enumeration; the targets are what is tried here.
+/// Quick tests: the invariance of these kernels is proved by enumeration, so this file tests them on other targets.
 fn split() -> Invariance {
     judge(0.25e-4).share(REPORTS).quick()
 }
@@ -56,7 +56,7 @@ fn kernels_keep_heavy_tails() {
     on_every_kernel(&Student::default());
 }
 
-/// A cycle of two reversible kernels is walked backwards by the cycle in the other order.
+/// The time reversal of a cycle of two reversible kernels is the cycle in the other order.
 #[test]
 fn a_cycle_is_reversed_by_the_other_order() {
     let target = Banana::default();
@@ -68,8 +68,8 @@ fn a_cycle_is_reversed_by_the_other_order() {
     holds(&split().of_reversal(&there, &back, &target, &mut [&mut near, &mut wide]));
 }
 
-/// 200 seeds at level 0.05: at most 10 alarms are expected, and the 4 standard errors more are exceeded with a
-/// probability below 1e-4. The exact level of the p-values is less, for Bonferroni and the two-sample bound are
+/// 200 seeds at level 0.05: at most 10 alarms are expected, and the 4 standard errors above that are exceeded with a
+/// probability below 1e-4. The true level of the p-values is lower, because Bonferroni and the two-sample bound are
 /// conservative.
 #[test]
 fn the_false_alarm_probability_is_kept() {
@@ -81,7 +81,7 @@ fn the_false_alarm_probability_is_kept() {
     assert!(alarms <= 22, "{alarms}");
 }
 
-/// A mixture chooses for all chains at once, so that these are not independent: it holds if that is declared.
+/// A mixture chooses one kernel for all chains, so its chains are not independent: the test holds if that is declared.
 #[test]
 fn interaction_is_declared() {
     let choice =
@@ -94,7 +94,7 @@ fn interaction_is_declared() {
     }
 }
 
-/// Twin of restoring: a checkpoint that loses the densities is seen, and so is one that `check` refuses.
+/// A checkpoint that loses the densities must be detected, and so must one that `check` refuses.
 #[test]
 fn a_checkpoint_that_forgets_is_caught() {
     let target = Banana::default();
@@ -117,7 +117,7 @@ fn a_checkpoint_that_forgets_is_caught() {
     assert!(!refused.holds() && !refused.fails(), "{refused}");
 }
 
-/// Twin: draws that are not the target's, here from a target slightly narrower.
+/// Draws from another distribution, here from a slightly narrower target, must be detected.
 #[test]
 fn the_wrong_target_is_caught() {
     struct Narrow(Gaussian);
@@ -146,7 +146,7 @@ fn the_wrong_target_is_caught() {
     }
 }
 
-/// Too few draws, no steps, a kernel that refuses its start: told, not judged.
+/// Too few draws, no steps, a kernel that refuses its start: the verdict is a refusal.
 #[test]
 fn what_cannot_be_judged_is_refused() {
     let target = Gaussian::standard(2);
@@ -158,7 +158,7 @@ fn what_cannot_be_judged_is_refused() {
     assert!(!report.holds() && report.to_string().contains("candidates is 1"), "{report}");
 }
 
-/// A kernel that never moves keeps every target, and is told apart by `moves` alone.
+/// A kernel that never moves leaves every target invariant; only the law `moves` detects it.
 #[test]
 fn standing_still_is_seen() {
     let target = Gaussian::standard(2);
@@ -177,7 +177,7 @@ fn verdicts_do_not_change_between_runs() {
     holds(&report());
 }
 
-/// Kernels that propose from the guide alone make the same moves in other coordinates.
+/// Kernels that propose only from the guide make equal moves in other coordinates.
 #[test]
 fn coordinates_do_not_matter() {
     fn in_other_coordinates<K>(kernel: &K)
@@ -195,7 +195,7 @@ fn coordinates_do_not_matter() {
     in_other_coordinates(&Cis { candidates: 3 });
 }
 
-/// Twin: a surrogate that does not follow the coordinates makes other moves.
+/// A surrogate that is not transformed to the new coordinates must be detected.
 #[test]
 fn a_surrogate_left_behind_is_caught() {
     let target = Banana::default();

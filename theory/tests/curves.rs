@@ -1,4 +1,4 @@
-//! The charts show what their captions say.
+//! Charts of the papers' claims: the values stated in their captions.
 
 use mcsa_theory::claims::{self, Standing};
 use mcsa_theory::curves::{self, Chart};
@@ -58,7 +58,7 @@ fn values_are_the_known_ones() {
     assert!(near(value(&chart("sequential-ratio"), "w* = 2", 2.0), 1.5));
 }
 
-/// Corrected bounds are above what they bound everywhere on the charts, printed ones somewhere below.
+/// Corrected bounds are above the exact values at all points of the charts, printed ones below at some.
 #[test]
 fn printed_bounds_are_crossed_and_corrected_ones_are_not() {
     for (name, exact) in

@@ -1,4 +1,4 @@
-//! The contract of all diagnostics: what says nothing is NaN, and what does not matter changes nothing.
+//! Contract of all diagnostics: NaN for uninformative input, and invariance under irrelevant changes.
 
 use faer::Mat;
 use mcsa_theory::diagnostics::{
@@ -7,7 +7,7 @@ use mcsa_theory::diagnostics::{
 };
 use proptest::prelude::*;
 
-/// Every number that chains give.
+/// All diagnostics of chains.
 fn of_chains(chains: &[Vec<f64>]) -> [f64; 5] {
     [
         effective_sample_size(chains),
@@ -18,7 +18,7 @@ fn of_chains(chains: &[Vec<f64>]) -> [f64; 5] {
     ]
 }
 
-/// Every number that log weights give.
+/// All diagnostics of log weights.
 fn of_weights(w: &[f64]) -> [f64; 6] {
     let bounds = LogEvidence::of(w, 2, w);
     [Pareto::of(w).shape, importance_sample_size(w), chi_square(w), bounds.lower, bounds.closer, bounds.upper]
@@ -47,7 +47,7 @@ proptest! {
         prop_assert!(found.iter().all(|x| x.is_nan()), "{found:?}");
     }
 
-    /// The twin of the two above: chains that move give numbers, and these do not depend on units.
+    /// Counter-check of the two tests above: chains that move give numbers, and these do not depend on units.
     #[test]
     fn moving_chains_give_numbers_without_units(chains in chains(), shift in -5.0..5.0, power in -8..8) {
         let found = of_chains(&chains);

@@ -1,6 +1,6 @@
-//! The families of the workspace as guides: a kernel keeps its target only if a family draws what it says.
+//! Invariance tests with the workspace's families as guides: they fail if a family's draws do not have its stated density.
 //!
-//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it for this file, split over
+//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it is for this file, split over
 //! its reports.
 
 use faer::{Mat, MatMut, MatRef, mat};
@@ -13,10 +13,10 @@ use mcsa_theory::exact::{Banana, Student};
 use mcsa_theory::{Affine, Finite, Invariance, Report, Trial, closed, judge, transition_matrix};
 use proptest::prelude::*;
 
-/// Reports of this file that must hold: seven guides and two kernels.
+/// Number of reports of this file that must hold: seven guides and two kernels.
 const REPORTS: usize = 14;
 
-/// The widest batch: four candidates of each of the judge's 16 chains.
+/// Columns of the largest batch: four candidates for each of the 16 chains.
 const COLUMNS: usize = 64;
 
 fn split() -> Invariance {
@@ -27,7 +27,7 @@ fn holds(report: &Report) {
     assert!(report.holds(), "{report}");
 }
 
-/// Params of a family somewhere: a fixed draw of standard normals, small enough to be no edge.
+/// Parameters of a family: a fixed draw of standard normals, small enough to stay away from boundary cases.
 fn somewhere<F: Family>(family: &F) -> Vec<f64> {
     let mut params = vec![0.0; family.num_params()];
     Seed::new(12).stream(0, 0).normals_into(&mut params);
@@ -81,7 +81,7 @@ fn a_defensive_guide_draws_what_it_says() {
     holds(&split().of_guided(&Cis { candidates: 4 }, &Student::default(), &mut [&mut guide]));
 }
 
-/// Twin: a guide that says a density other than that of its draws, here by a missing scale of one coordinate.
+/// A guide whose stated density is not that of its draws, here by a missing scale of one coordinate, must be detected.
 #[test]
 fn a_guide_that_lies_is_caught() {
     struct Lying<'a>(At<'a, MeanField>);
@@ -105,7 +105,7 @@ fn a_guide_that_lies_is_caught() {
     assert!(split().of_guided(&Imh::default(), &Banana::default(), &mut [&mut guide]).fails());
 }
 
-/// In new coordinates a full-rank Gaussian has a moved mean and factor, and the kernel makes the same moves.
+/// In new coordinates a full-rank Gaussian has a transformed mean and factor, and the kernel makes equal moves.
 #[test]
 fn a_full_rank_family_follows_the_coordinates() {
     let (family, target) = (FullRank::new(2), Banana::default());
@@ -129,7 +129,7 @@ fn a_full_rank_family_follows_the_coordinates() {
     let imh = Imh::default();
     let verdict = Trial::new(&imh, &target).forgets_coordinates_between(&mut guide, &mut moved, &map);
     assert!(verdict.holds(), "{verdict}");
-    // Twin: params that stayed behind.
+    // Parameters that are not transformed must be detected.
     let [first, second] = &mut lent;
     let mut guide = At::new(&family, &here, 8, first).unwrap();
     let mut left = At::new(&family, &here, 8, second).unwrap();
@@ -139,7 +139,7 @@ fn a_full_rank_family_follows_the_coordinates() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The production family of atoms, at any lambda, gives the production kernels their closed forms.
+    /// With the production family of atoms, at any lambda, the production kernels have their closed forms.
     #[test]
     fn atoms_guide_exactly(
         weights in prop::collection::vec((0..6_u8, -30..30_i32), 2..5),

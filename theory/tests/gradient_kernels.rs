@@ -1,6 +1,6 @@
-//! Kernels that walk by themselves, on continuous targets that can be drawn from exactly.
+//! Invariance tests of kernels without a guide (random walk, gradient-based, elliptical) on continuous targets with exact draws.
 //!
-//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it for this file, split over
+//! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it is for this file, split over
 //! its reports.
 
 use mcsa::{Error, Gradient, Kernel, Seed};
@@ -10,7 +10,7 @@ use mcsa_kernels::{Selection, Unguided};
 use mcsa_theory::exact::{Banana, ExactDraws, Funnel, Gaussian, Mixture, Student};
 use mcsa_theory::{Invariance, Report, Shifted, Trial, judge};
 
-/// Reports of this file that must hold: five targets and six kernels, and four compositions.
+/// Number of reports of this file that must hold: five targets and six kernels, and four compositions.
 const REPORTS: usize = 34;
 
 fn split() -> Invariance {
@@ -31,7 +31,7 @@ fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
     holds(&split().of(&Mala::new(0.7).expect("a step size"), target));
     holds(&split().of(&hmc(0.4, Selection::EndPoint), target));
     holds(&split().of(&hmc(0.4, Selection::Multinomial), target));
-    // The doubling favours the newer half of a trajectory: invariant, and reversible only by accident.
+    // The doubling favours the newer half of a trajectory: the kernel is invariant, but need not be reversible.
     holds(&split().not_reversible().of(&Nuts::new(0.4).expect("a step size"), target));
     holds(&split().of(&Elliptical::new(GaussianPrior::standard(target.dim())), target));
 }
@@ -61,7 +61,7 @@ fn walks_keep_heavy_tails() {
     on_every_kernel(&Student::default());
 }
 
-/// Where another kernel has moved the chains, what is remembered of the old place must be forgotten.
+/// After another kernel has moved the chains, cached quantities of the old positions must not be used.
 #[test]
 fn compositions_forget_old_gradients() {
     let target = Banana::default();
@@ -76,7 +76,7 @@ fn compositions_forget_old_gradients() {
     holds(&split().of(&Repeat { kernel: hmc, times: 2 }, &target));
 }
 
-/// Constants, labels, replay and restore, without a false alarm.
+/// Laws of constants, labels, replay and restoring, without false alarms.
 #[test]
 fn what_must_not_matter_does_not() {
     fn tried<K>(kernel: &K)
@@ -107,7 +107,7 @@ fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) ->
     serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
 }
 
-/// Twin: draws of a target somewhat wider than the one the kernels walk on.
+/// Draws from a target somewhat wider than the kernels' target must be detected.
 #[test]
 fn the_wrong_target_is_caught() {
     struct Narrow(Gaussian);

@@ -1,4 +1,4 @@
-//! Exact instances against production code: kernels and estimators are run along every branch of a scripted stream.
+//! Exact instances against production code: kernels and estimators are enumerated with a scripted stream.
 
 use faer::Mat;
 use mcsa::{Estimator, Stream, enumerate};
@@ -46,7 +46,7 @@ fn matrices_are_those_of_the_kernels() {
         let metropolis = instance.imh();
         assert!(differ(&enumerated(&Imh::default(), &instance), &metropolis) < TOLERANCE);
         assert!(differ(&enumerated(&barker, &instance), &instance.barker()) < TOLERANCE);
-        // The twin: another rule, and another number of candidates, are seen.
+        // Another acceptance rule and another number of candidates must be detected.
         assert!(differ(&enumerated(&barker, &instance), &metropolis) > 1e-2);
         for candidates in 2..5 {
             let found = enumerated(&Cis::with_candidates(candidates), &instance);
@@ -78,7 +78,7 @@ fn rejections_and_candidate_averages_are_those_of_the_kernels() {
     }
 }
 
-/// Mean and variance of `sum_k s_k direction_k + E_q[s]`, which is the estimate of `E_pi[s]`: the score of a table at
+/// Mean and variance of `sum_k s_k direction_k + E_q[s]`, which estimates `E_pi[s]`: the score of a table at
 /// atom `z` is `1[k = z] - q_k`.
 fn moments<E: Estimator<Finite, Atoms>>(
     estimator: &E,
@@ -124,7 +124,7 @@ fn moments_are_those_of_the_chain_estimators() {
             for z in 0..instance.len() {
                 let found = from_atom(&jsa(n), &instance, z);
                 assert!(close(found, sequential.means[z], sequential.variances[z].sum()));
-                // The twin: covariances are not small.
+                // Counter-check: the covariances are not negligible.
                 assert!(n == 1 || !close(found, sequential.means[z], sequential.variances[z].diagonal));
                 let found = from_atom(&pmcsa(n), &instance, z);
                 assert!(close(found, parallel.means[z], parallel.variances[z].sum()));

@@ -1,4 +1,4 @@
-//! Pairs on the line: closed forms, and the claims that need a target without atoms.
+//! Continuous pairs of target and guide: closed forms, and the claims that need a target without atoms.
 
 use mcsa_theory::{Pair, bounds};
 use statrs::distribution::{Continuous, StudentsT};
@@ -16,7 +16,7 @@ fn exponential(rate: f64) -> impl Fn(f64) -> f64 {
     move |z| if z < 0.0 { f64::NEG_INFINITY } else { rate.ln() - rate * z }
 }
 
-/// `2 phi(z) Phi(shape z)`.
+/// Skew-normal log density, `2 phi(z) Phi(shape z)`.
 fn skew(shape: f64) -> impl Fn(f64) -> f64 {
     let normal = normal(0.0, 1.0);
     move |z| normal(z) + erfc(-shape * z / std::f64::consts::SQRT_2).ln()
@@ -39,14 +39,14 @@ fn two_normals() {
     }
 }
 
-/// p of rate 1, q of rate `t < 1`: `w = e^{-(1 - t) z} / t`, so `w* = 1/t` at 0, and a point of weight `v` stays with
-/// probability `e^{-t y} - e^{-y} / v`, where `y` has that weight.
+/// p of rate 1, q of rate `t < 1`: `w = e^{-(1 - t) z} / t`, so `w* = 1/t` at 0, and from a point `y` of weight `v` the rejection
+/// probability is `e^{-t y} - e^{-y} / v`.
 #[test]
 fn two_exponentials() {
     for t in [0.2, 0.5, 0.9] {
         let pair = Pair::new(exponential(1.0), exponential(t), 0.0, 60.0 / t);
         assert!(close(pair.largest_weight(), 1.0 / t, 1e-12));
-        // The densities jump at 0: the rule is of second order there, and says so.
+        // The densities jump at 0: the rule is of second order there, as its error estimate shows.
         assert!(close(pair.kl().value, t - 1.0 - t.ln(), 1e-7) && pair.kl().error < 1e-6);
         assert!(close(pair.pearson().value, 1.0 / (t * (2.0 - t)) - 1.0, 1e-7));
         for y in [0.1, 1.0, 3.0] {
@@ -58,7 +58,7 @@ fn two_exponentials() {
     }
 }
 
-/// Heavier tails of the guide bound the weight; lighter ones do not, and the largest is found at an end.
+/// With heavier tails of the guide the weight is bounded; with lighter ones it is not, and the largest is found at an end.
 #[test]
 fn tails_decide_whether_the_weight_is_bounded() {
     let heavy = Pair::new(normal(0.0, 1.0), student(3.0), -200.0, 200.0);
@@ -69,8 +69,8 @@ fn tails_decide_whether_the_weight_is_bounded() {
     assert!(light.mode().abs() == 20.0 && light.largest_weight() > 1e10);
 }
 
-/// The papers' claims on a pair: `e^KL <= w*`, `1 - 1/v <= lambda(v) <= 1 - 1/w*`, and, where there are no atoms, a chain stays
-/// no oftener than it is off: `lambda(w(z)) <= TV(K(z, .), p) <= 1 - 1/w*`, the last with equality at the mode.
+/// Claims of the papers on a pair: `e^KL <= w*`, `1 - 1/v <= lambda(v) <= 1 - 1/w*`, and, without atoms,
+/// `lambda(w(z)) <= TV(K(z, .), p) <= 1 - 1/w*`, the last with equality at the mode.
 fn claims_hold<P: Fn(f64) -> f64, Q: Fn(f64) -> f64>(name: &str, pair: &Pair<P, Q>, points: &[f64]) {
     let (w_star, slack) = (pair.largest_weight(), 1e-5);
     let rate = bounds::rate(w_star);
@@ -84,7 +84,7 @@ fn claims_hold<P: Fn(f64) -> f64, Q: Fn(f64) -> f64>(name: &str, pair: &Pair<P, 
     }
     let at_mode = pair.distance(pair.mode()).value;
     assert!(close(at_mode, rate, slack), "{name}: {at_mode} for {rate}");
-    // The twins: a rate one per cent smaller is refuted at the mode.
+    // Counter-check: a rate one per cent smaller is refuted at the mode.
     assert!(at_mode > 0.99 * rate + slack, "{name}");
 }
 

@@ -9,7 +9,7 @@ use crate::design::GROUP;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
-/// Logistic regression whose weights and intercept have scales of their own. (MCMC-SE)
+/// Hierarchical logistic regression: the weights and the intercept have unknown prior scales. (MCMC-SE)
 ///
 /// ```text
 /// tau, sigma ~ N+(0, 1),   beta ~ N(0, tau^2 I_d),   alpha ~ N(0, sigma^2),   P(y_i = 1) = 1/(1 + e^-(x_i' beta + alpha))
@@ -19,8 +19,8 @@ use crate::{Constrained, Transform};
 /// Unlike the paper, there is no latent `p_i ~ N(x_i' beta + alpha, sigma^2)` between the linear predictor and the label:
 /// the published dimensions and the published code have none.
 ///
-/// Numerics: where `tau^2` or `(beta/tau)^2` overflows (`|log tau|` beyond some 350) or a margin does, the density is `-inf`
-/// and the gradient 0. The normaliser of every part is included.
+/// Numerics: where `tau^2` or `(beta/tau)^2` overflows (`|log tau|` beyond some 350), or a margin overflows, the density is `-inf`
+/// and the gradient 0. The log density includes the normalising constants of all priors.
 ///
 /// ```
 /// use mcsa::{Gradient, LogDensity};
@@ -38,10 +38,10 @@ pub struct HierarchicalLogistic {
     scales: ScalePrior,
 }
 
-/// Where the weights begin in `z`: behind the two scales.
+/// Index in `z` of the first weight, after the two log scales.
 const FIRST: usize = 2;
 
-/// `|x|^2 / s^2` for `u = log s`; 0 if `x` is, whatever the scale.
+/// `|x|^2 / s^2` for `u = log s`; 0 if `x = 0`, at every scale.
 fn scaled_square(x: &[f64], u: f64) -> f64 {
     square_times(x, (-2.0 * u).exp())
 }
@@ -57,23 +57,23 @@ fn times(x: f64, precision: f64) -> f64 {
 }
 
 impl HierarchicalLogistic {
-    /// Of features `x`, a row per datum and without a column of ones, labels 0 and 1, and the prior of both scales.
+    /// A model of features `x` (one row per datum, without a column of ones), labels 0 or 1, and the prior of both scales.
     ///
     /// # Errors
-    /// If there is not a label per row, a label is neither 0 nor 1, or a number is not finite.
+    /// If the number of labels is not the number of rows, a label is neither 0 nor 1, or a number is not finite.
     pub fn new(x: MatRef<'_, f64>, labels: &[f64], scales: ScalePrior) -> Result<Self, Error> {
         let likelihood =
             Likelihood::new(x, labels, true).map_err(|error| error.within("HierarchicalLogistic"))?;
         Ok(Self { likelihood, scales })
     }
 
-    /// Features, the intercept not counted.
+    /// Number of features, the intercept not counted.
     pub fn num_features(&self) -> usize {
         self.likelihood.weights() - 1
     }
 
-    /// The moments of `x' beta + alpha` are those of the weights `z[2..]`: see [`log_odds_from_moments`](crate::log_odds_from_moments),
-    /// with a column of ones behind the features.
+    /// The weights and the intercept, `z[2..]`. Their moments give predictions by
+    /// [`log_odds_from_moments`](crate::log_odds_from_moments), with a column of ones after the features.
     pub fn weights<'a>(&self, z: &'a [f64]) -> &'a [f64] {
         &z[FIRST..]
     }
@@ -84,7 +84,7 @@ impl HierarchicalLogistic {
         out[0]
     }
 
-    /// The log prior of each column, the exponentials of ten columns at once.
+    /// Log prior of each column, written to `out`; exponentials are computed for ten columns at once.
     fn priors_into(&self, z: MatRef<'_, f64>, out: &mut [f64]) {
         let mut powers = [[0.0; 4]; GROUP];
         for (g, out) in out.chunks_mut(GROUP).enumerate() {
@@ -101,7 +101,7 @@ impl HierarchicalLogistic {
         }
     }
 
-    /// The log prior, given `1 / tau^2`, `1 / sigma^2` and what the priors of the scales ask for.
+    /// Log prior, from `1 / tau^2`, `1 / sigma^2` and the exponentials in the two scale priors.
     fn prior_with(&self, z: &[f64], [wide, narrow, of_u, of_v]: [f64; 4]) -> f64 {
         let (u, v) = (z[0], z[1]);
         let (beta, alpha) = z[FIRST..].split_at(self.num_features());

@@ -6,18 +6,18 @@ use mcsa::{Columns, Error, all_finite, borrow, numeric, same_length};
 use super::Link;
 use crate::design::{GROUP, Panels, finite_matrix};
 
-/// `sum_i log F(s_i x_i' w)`: the sign of the label is folded into the row, so that a product gives margins.
+/// Log likelihood `sum_i log F(s_i x_i' w)`. Rows are stored multiplied by the label's sign `s_i`, so that a product gives margins.
 #[derive(Debug, Clone)]
 pub(crate) struct Likelihood<L> {
     signed: Panels,
     link: PhantomData<L>,
 }
 
-/// Rows of a minibatch whose margins are held at once.
+/// Number of rows of a minibatch whose margins are held at once.
 const MINIBATCH: usize = 256;
 
 impl<L: Link> Likelihood<L> {
-    /// Of the rows of `x`, each followed by a 1 if there is an `intercept`, and of labels 0 and 1.
+    /// A likelihood of the rows of `x`, each followed by a 1 if there is an `intercept`, and of labels 0 or 1.
     pub(crate) fn new(x: MatRef<'_, f64>, labels: &[f64], intercept: bool) -> Result<Self, Error> {
         same_length("labels", x.nrows(), labels.len())?;
         finite_matrix("features", x)?;
@@ -37,18 +37,19 @@ impl<L: Link> Likelihood<L> {
         self.signed.rows()
     }
 
-    /// Weights, the intercept included.
+    /// Number of weights, the intercept included.
     pub(crate) fn weights(&self) -> usize {
         self.signed.columns()
     }
 
-    /// Numbers that any method needs for a batch of so many columns; a product with the Hessian takes two.
+    /// Length of the lent memory that any method needs for a batch of `columns`; a product with the Hessian needs that of two
+    /// columns.
     pub(crate) fn work_len(&self, columns: usize) -> usize {
         let group = columns.clamp(2, GROUP);
         (2 * self.signed.padded_rows() + self.weights()) * group + self.signed.multiply_work_len()
     }
 
-    /// Adds the log likelihood of `z[from..]` to each number of `out`.
+    /// Adds the log likelihood at the weights `z[from..]` of each column to the entry of `out`.
     pub(crate) fn add_logs(&self, z: MatRef<'_, f64>, from: usize, out: &mut [f64], mut work: &mut [f64]) {
         let (d, stride) = (self.weights(), self.signed.padded_rows());
         let packed = borrow(&mut work, self.signed.multiply_work_len());
@@ -61,7 +62,7 @@ impl<L: Link> Likelihood<L> {
         }
     }
 
-    /// Adds the log likelihood of `z[from..]` to each number of `out`, and gives `accept` the gradient of each column.
+    /// Adds the log likelihood at `z[from..]` of each column to the entry of `out`, and calls `accept` with each column's gradient.
     pub(crate) fn add_gradients(
         &self,
         z: MatRef<'_, f64>,
@@ -90,7 +91,7 @@ impl<L: Link> Likelihood<L> {
         }
     }
 
-    /// Writes the Hessian at the weights `w`, applied to `v`.
+    /// Product of the Hessian at the weights `w` with the vector `v`, written to `out`.
     pub(crate) fn hessian_vector_into(&self, w: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
         let stride = self.signed.padded_rows();
         let packed = borrow(&mut work, self.signed.multiply_work_len());
@@ -105,7 +106,7 @@ impl<L: Link> Likelihood<L> {
         self.signed.pull_back(along, 1, out);
     }
 
-    /// The terms of the data in `rows`.
+    /// Sum of the log likelihood terms of the data in `rows`.
     pub(crate) fn log_at(&self, rows: &[usize], w: &[f64]) -> f64 {
         let mut margins = [0.0; MINIBATCH];
         let mut total = 0.0;

@@ -4,39 +4,39 @@ use mcsa::numeric;
 
 use crate::design::GROUP;
 
-/// A symmetric distribution function `F`: a label `y` with `s = 2 y - 1` has probability `F(s f)`.
+/// Link function of a binary regression: a symmetric distribution function `F`; label `y` has probability `F((2 y - 1) f)`.
 ///
-/// The methods work on margins `t = s f` and overwrite them.
+/// The methods work on margins `t = (2 y - 1) f` and overwrite them.
 pub trait Link: Debug + Clone + Copy + Default + Send + Sync + 'static {
-    /// The name of a regression with this link, for errors.
+    /// Name of the regression model with this link, for error messages.
     const NAME: &'static str;
 
-    /// `sum_i log F(t_i)`. What is left in `t` is unspecified.
+    /// `sum_i log F(t_i)`. The contents of `t` afterwards are unspecified.
     fn sum_log(t: &mut [f64]) -> f64;
 
-    /// Adds [`sum_log`](Link::sum_log) of the first `rows` numbers of each column to the number beside it, to the same bits; a
-    /// column is `stride` numbers of `t`.
+    /// Adds to each entry of `out` the sum of `log F` over the first `rows` numbers of one column of `t`, bit-identical to
+    /// [`sum_log`](Link::sum_log). A column is `stride` numbers of `t`.
     fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
         for (t, out) in t.chunks_exact_mut(stride.max(1)).zip(out) {
             *out += Self::sum_log(&mut t[..rows]);
         }
     }
 
-    /// `sum_i log F(t_i)` over the first `rows`, to the same bits, and their `(log F)'(t_i)` in `slopes`, where finite numbers stand
-    /// behind them.
+    /// `sum_i log F(t_i)` over the first `rows` margins, bit-identical to [`sum_log`](Link::sum_log); the derivatives `(log
+    /// F)'(t_i)` are written to `slopes`, whose entries beyond `rows` become finite numbers.
     fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64;
 
-    /// `t_i <- (log F)''(t_i)`, with a memory of the same length.
+    /// `t_i <- (log F)''(t_i)`; `work` has the length of `t`.
     fn curvatures(t: &mut [f64], work: &mut [f64]);
 
     /// `t_i <- log F(t_i)`.
     fn logs(t: &mut [f64]);
 
-    /// The log odds of label 1 when `f` is normal: `mean` comes in and goes out.
+    /// Log odds of label 1 when `f` is normal: the logit of `E[F(f)]`, or an approximation of it.
     fn log_odds_of_normal(mean: f64, variance: f64) -> f64;
 }
 
-/// `F(t) = 1 / (1 + e^-t)`.
+/// Logistic link, `F(t) = 1 / (1 + e^-t)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Logistic;
 
@@ -73,14 +73,14 @@ impl Link for Logistic {
         numeric::log_sigmoid(t);
     }
 
-    /// `mean / sqrt(1 + pi variance / 8)`: the logistic function is taken for the normal distribution function of
-    /// the same slope at 0 (MacKay 1992), whose mean is known.
+    /// `mean / sqrt(1 + pi variance / 8)` (MacKay 1992): the logistic function is replaced by the normal distribution function of
+    /// equal slope at 0, whose expectation is known.
     fn log_odds_of_normal(mean: f64, variance: f64) -> f64 {
         mean / (1.0 + std::f64::consts::PI * variance / 8.0).sqrt()
     }
 }
 
-/// `F(t) = Phi(t)`, the distribution function of the standard normal.
+/// Probit link, `F(t) = Phi(t)`, the distribution function of the standard normal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Probit;
 
@@ -109,7 +109,7 @@ impl Link for Probit {
         numeric::log_ndtr(t);
     }
 
-    /// `P(1) = Phi(m)`, `m = mean / sqrt(1 + variance)`, exactly.
+    /// Log odds of `P(1) = Phi(m)`, `m = mean / sqrt(1 + variance)`, exactly.
     fn log_odds_of_normal(mean: f64, variance: f64) -> f64 {
         let m = mean / (1.0 + variance).sqrt();
         numeric::scalar::log_ndtr(m) - numeric::scalar::log_ndtr(-m)

@@ -1,4 +1,4 @@
-//! Regression of binary labels.
+//! Regression models for binary labels, with logistic or probit link.
 
 mod hierarchical;
 mod likelihood;

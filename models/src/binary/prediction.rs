@@ -3,16 +3,16 @@ use mcsa::{Columns, numeric};
 
 use super::Link;
 
-/// Log odds of label 1 at each row of `x`, the weights being normal with independent coordinates.
+/// Predictive log odds of label 1 at each row of `x`, from independent normal weights with given means and variances.
 ///
 /// ```text
 /// f ~ N(x' mean, sum_k x_k^2 variance_k),   odds of E[F(f)]
 /// ```
 /// Exact for [`Probit`](crate::Probit), `E[Phi(f)] = Phi(m/sqrt(1 + s^2))`; for [`Logistic`](crate::Logistic) MacKay's
-/// approximation `m / sqrt(1 + pi s^2/8)`. A model with an intercept takes a column of ones in its place.
+/// approximation `m / sqrt(1 + pi s^2/8)`. For a model with an intercept, `x` needs a column of ones in its place.
 ///
-/// Unlike the paper's source code, the variance belongs to the row: one committed version added those of all rows, and fed
-/// the argument of a normal distribution function to a logistic one.
+/// Unlike the paper's source code, each row has its own variance: one committed version added the variances of all rows, and
+/// passed the argument of a normal distribution function to a logistic one.
 ///
 /// ```
 /// let x = faer::mat![[1.0, 2.0]];
@@ -22,7 +22,7 @@ use super::Link;
 /// ```
 ///
 /// # Panics
-/// If the shapes differ.
+/// If `out` has not one entry per row of `x`, or `mean` or `variance` not one per column.
 pub fn log_odds_from_moments<L: Link>(x: MatRef<'_, f64>, mean: &[f64], variance: &[f64], out: &mut [f64]) {
     assert!(
         x.nrows() == out.len() && x.ncols() == mean.len() && mean.len() == variance.len(),
@@ -36,12 +36,13 @@ pub fn log_odds_from_moments<L: Link>(x: MatRef<'_, f64>, mean: &[f64], variance
     }
 }
 
-/// Log odds of label 1 at each row of `x`, averaged over draws of the weights: a draw per column, all with one weight.
+/// Predictive log odds of label 1 at each row of `x`, averaged over equally weighted draws of the weights, one draw per column.
 ///
 /// ```text
 /// log sum_s F(x' w_s) - log sum_s F(-x' w_s)
 /// ```
-/// Both sums in log space: no probability is ever 0 or 1. Draws of a model with scales are its rows of weights.
+/// Both sums are computed in log space: no probability is ever 0 or 1. For a model with unknown scales, `draws` holds the rows
+/// of the weights alone.
 ///
 /// # Panics
 /// If the shapes differ, or there is no draw.

@@ -7,7 +7,7 @@ use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, S
 use super::{Likelihood, Link, Logistic, Probit};
 use crate::support::{decided, positive};
 
-/// Regression of labels 0 and 1 with a symmetric link `F` and independent normal weights.
+/// Bayesian regression of labels 0 and 1 with a symmetric link `F` and independent normal weights.
 ///
 /// ```text
 /// z ~ N(0, s^2 I),   P(y_i = 1) = F(x_i' z),   log p(z) = log N(z; 0, s^2 I) + sum_i log F(+-x_i' z)
@@ -42,10 +42,11 @@ pub type LogisticRegression = BinaryRegression<Logistic>;
 pub type ProbitRegression = BinaryRegression<Probit>;
 
 impl<L: Link> BinaryRegression<L> {
-    /// Of features `x`, a row per datum, labels 0 and 1, and the standard deviation `s` of a weight.
+    /// A model of features `x` (one row per datum), labels 0 or 1, and the prior standard deviation `s` of each weight.
     ///
     /// # Errors
-    /// If there is not a label per row, a label is neither 0 nor 1, or a number is not finite.
+    /// If the number of labels is not the number of rows, a label is neither 0 nor 1, a number is not finite, or `prior_scale` is
+    /// not positive.
     pub fn new(x: MatRef<'_, f64>, labels: &[f64], prior_scale: f64) -> Result<Self, Error> {
         positive("prior scale", prior_scale).map_err(|error| error.within(L::NAME))?;
         let likelihood = Likelihood::new(x, labels, false).map_err(|error| error.within(L::NAME))?;

@@ -1,6 +1,6 @@
 use std::f64::consts::PI;
 
-/// The prior of a standard deviation `s`, known through `u = log s`; the log-Jacobian `u` is included.
+/// Prior of a standard deviation `s`, as a density of `u = log s`; the log-Jacobian `u` is included.
 ///
 /// ```
 /// use mcsa_models::ScalePrior;
@@ -22,7 +22,7 @@ impl ScalePrior {
         self.log_density_with(u, self.exponent(u).exp())
     }
 
-    /// What [`log_density`](ScalePrior::log_density) takes the exponential of.
+    /// The argument of the exponential in [`log_density`](ScalePrior::log_density).
     pub(super) fn exponent(self, u: f64) -> f64 {
         match self {
             Self::HalfNormal => 2.0 * u,
@@ -30,7 +30,7 @@ impl ScalePrior {
         }
     }
 
-    /// `log p(u)`, given the exponential.
+    /// `log p(u)`, from `power`, the exponential of [`exponent`](ScalePrior::exponent).
     pub(super) fn log_density_with(self, u: f64, power: f64) -> f64 {
         match self {
             Self::HalfNormal => 0.5 * (2.0 / PI).ln() + u - 0.5 * power,

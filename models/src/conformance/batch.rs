@@ -1,4 +1,4 @@
-//! A column has the same bits alone and in company.
+//! Batch laws: a column's result is bit-identical whatever the batch.
 
 use faer::Mat;
 use mcsa::{Columns, ColumnsMut, Gradient, LogDensity};
@@ -6,14 +6,14 @@ use mcsa::{Columns, ColumnsMut, Gradient, LogDensity};
 use super::{Case, Verdict};
 use mcsa::law::same_bits;
 
-/// Above the widths of vector registers and of blocks of them.
+/// Batch sizes, up to more than the width of vector registers and of blocks of them.
 const SIZES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];
 
-/// `log_densities` of a batch has the bits of `log_density`, column by column, for 0 to 17 columns with padding
+/// `log_densities` is bit-identical to `log_density`, column by column, for batches of 0 to 17 columns with padding
 /// between them; and a column keeps its bits when its neighbours become infinite.
 ///
 /// # Errors
-/// With the batch size and the column.
+/// If a column differs; the failure names the batch size and the column.
 pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Verdict {
     const LAW: &str = "batch_equals_columns";
     for columns in SIZES {
@@ -31,10 +31,10 @@ pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Verdict {
     Ok(())
 }
 
-/// The same of `gradients_into`: values and gradients.
+/// `gradients_into` is bit-identical to `gradient_into`, values and gradients, column by column, for batches of 0 to 17 columns.
 ///
 /// # Errors
-/// With the batch size, the column and the coordinate.
+/// If an entry differs; the failure names the batch size, the column and the coordinate.
 pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Verdict {
     const LAW: &str = "gradient_batch_equals_columns";
     let (target, dim) = (&case.target, case.target.dim());

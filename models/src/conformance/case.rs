@@ -1,4 +1,4 @@
-//! A target under examination.
+//! Test case of the conformance suite: a target and the points at which it is tested.
 
 use faer::{Mat, MatRef};
 use mcsa::law::LeftOut;
@@ -6,13 +6,13 @@ use mcsa::{Error, LogDensity, Seed, Stream};
 
 use super::{LAWS, Map};
 
-/// Writes `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 = z_i-1)` or `u_i = P(Z_i <= z_i)`: at a draw of the target each is
-/// uniform on `(0, 1)`.
+/// Writes conditional or marginal distribution functions of a target at a point: `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 =
+/// z_i-1)` or `u_i = P(Z_i <= z_i)`. At an exact draw each is uniform on `(0, 1)`.
 pub type Uniforms<P> = fn(&P, &[f64], &mut [f64]);
 
-/// A target under examination, and where to examine it.
+/// Test case: a target, and the region in which its laws are tested.
 ///
-/// Laws are tried at `centre + spread * eps` with `eps` standard normal; quadrature is laid out on the same scale.
+/// Test points are `centre + spread * eps` with `eps` standard normal; quadrature uses centre and spread too.
 ///
 /// ```
 /// use mcsa_models::{Gaussian, conformance::Case};
@@ -21,27 +21,27 @@ pub type Uniforms<P> = fn(&P, &[f64], &mut [f64]);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Case<P> {
-    /// The target.
+    /// The target under test.
     pub target: P,
-    /// Around where the laws are tried.
+    /// Centre of the test points.
     pub centre: Vec<f64>,
-    /// How far from there, coordinate by coordinate.
+    /// Standard deviation of the test points around the centre, per coordinate.
     pub spread: Vec<f64>,
-    /// How quadrature covers a line; [`Map::SinhSinh`] for tails heavier than exponential.
+    /// Variable transformation of the quadrature; [`Map::SinhSinh`] for tails heavier than exponential.
     pub map: Map,
-    /// Where the points come from at which the laws are tried.
+    /// Seed of the test points.
     pub seed: Seed,
-    /// Distribution functions, for targets with exact draws.
+    /// Distribution functions, needed for targets with exact draws.
     pub uniforms: Option<Uniforms<P>>,
-    /// The number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); those on grid, axes and rays are counted
-    /// by it.
+    /// Number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); the numbers of probes on the grid, the
+    /// axes and the rays follow from it.
     pub probes: usize,
     /// Laws that [`check`](super::check), [`report`](super::report) and [`suite!`](crate::suite) leave out.
     pub left_out: LeftOut,
 }
 
 impl<P: LogDensity> Case<P> {
-    /// Around zero, with unit spread, light tails, seed 1, 2^14 probes and all laws.
+    /// A case with centre 0, unit spread, light tails, seed 1, 2^14 probes and all laws.
     pub fn new(target: P) -> Self {
         let dim = target.dim();
         Self {
@@ -56,13 +56,13 @@ impl<P: LogDensity> Case<P> {
         }
     }
 
-    /// The same, with another number of probes: fewer for a target that is slow to evaluate.
+    /// Sets the number of probes: fewer for a target that is slow to evaluate.
     #[must_use]
     pub fn with_probes(self, probes: usize) -> Self {
         Self { probes, ..self }
     }
 
-    /// The same without one law, for a reason that is reported.
+    /// Leaves out one law, for a reason that is reported.
     ///
     /// ```
     /// use mcsa_models::{Gaussian, conformance::Case};
@@ -78,32 +78,32 @@ impl<P: LogDensity> Case<P> {
         Ok(self)
     }
 
-    /// The same, tried around another point.
+    /// Sets the centre of the test points.
     #[must_use]
     pub fn with_centre(self, centre: Vec<f64>) -> Self {
         assert_eq!(centre.len(), self.target.dim(), "a centre of the target's dimension");
         Self { centre, ..self }
     }
 
-    /// The same, tried closer to or further from the centre.
+    /// Sets the spread of the test points, equal in all coordinates.
     #[must_use]
     pub fn with_spread(self, spread: f64) -> Self {
         Self { spread: vec![spread; self.target.dim()], ..self }
     }
 
-    /// The same, integrated on another map of the line.
+    /// Sets the variable transformation of the quadrature.
     #[must_use]
     pub fn with_map(self, map: Map) -> Self {
         Self { map, ..self }
     }
 
-    /// The same, tried at other points.
+    /// Sets the seed of the test points.
     #[must_use]
     pub fn with_seed(self, seed: Seed) -> Self {
         Self { seed, ..self }
     }
 
-    /// The same, with distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).
+    /// Sets the distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).
     #[must_use]
     pub fn with_uniforms(self, uniforms: Uniforms<P>) -> Self {
         Self { uniforms: Some(uniforms), ..self }
@@ -113,7 +113,7 @@ impl<P: LogDensity> Case<P> {
         self.seed.named(name).stream(0, 0)
     }
 
-    /// Lent memory, full of NaN.
+    /// Lent memory, filled with NaN.
     pub(super) fn work(&self, columns: usize) -> Vec<f64> {
         vec![f64::NAN; self.target.work_len(columns)]
     }
@@ -128,13 +128,13 @@ impl<P: LogDensity> Case<P> {
         log_p
     }
 
-    /// Points to try the laws at.
+    /// Random test points, one per column.
     pub(super) fn points(&self, columns: usize) -> Mat<f64> {
         let mut stream = self.stream("points");
         Mat::from_fn(self.target.dim(), columns, |i, _| self.centre[i] + self.spread[i] * stream.normal())
     }
 
-    /// Whether the target is small enough for quadrature.
+    /// True in at most three dimensions, where quadrature is affordable.
     pub(super) fn is_integrable(&self) -> bool {
         self.target.dim() <= 3
     }

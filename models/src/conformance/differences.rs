@@ -1,4 +1,4 @@
-//! Derivatives, against differences and against oracles.
+//! Derivative laws: gradients and Hessians against finite differences and against oracles.
 
 use mcsa::{Columns, Curvature, Gradient, LogDensity};
 
@@ -8,14 +8,14 @@ use mcsa::law::near;
 
 const POINTS: usize = 4;
 
-/// `gradient_into` writes the gradient of `log_density`, at four points.
+/// `gradient_into` writes the gradient of `log_density`, tested at four points.
 ///
 /// Central differences with steps 1/8, 1/16, .., 2^-14 of the spread, extrapolated; the tolerance is ten times the
-/// extrapolation's own estimate of its error plus 1e-9, relative to a slope above one. Of more than 48 coordinates,
-/// 24 are tried alone and all together in 3 mixed directions.
+/// extrapolation's own error estimate plus 1e-9, relative to slopes above one. With more than 48 coordinates,
+/// 24 of them and 3 directions that mix all coordinates are tested.
 ///
 /// # Errors
-/// With the coordinate, and the slope found by differences.
+/// If a slope differs; the failure names the direction and the slope found by differences.
 pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Verdict {
     let z = case.points(POINTS);
     let mut gradient = vec![f64::NAN; case.target.dim()];
@@ -35,10 +35,10 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Verdict {
     Ok(())
 }
 
-/// `gradient_into` returns `log_density`, within 1e-12 of its size (above one).
+/// `gradient_into` returns `log_density`, within 1e-12 (relative above one).
 ///
 /// # Errors
-/// With the point.
+/// If a value differs; the failure names the point.
 pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Verdict {
     let z = case.points(8);
     let mut gradient = vec![f64::NAN; case.target.dim()];
@@ -52,11 +52,11 @@ pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Verdict {
     Ok(())
 }
 
-/// `hessian_vector_into` writes the derivative of the gradient along a vector, at four points; as
-/// [`gradient_is_gradient`].
+/// `hessian_vector_into` writes the derivative of the gradient along a vector, tested at four points with the differences and
+/// the tolerance of [`gradient_is_gradient`].
 ///
 /// # Errors
-/// With the direction, and the slope found by differences.
+/// If a slope differs; the failure names the direction and the slope found by differences.
 pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Verdict {
     let (z, dim) = (case.points(POINTS), case.target.dim());
     let (mut product, mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
@@ -79,12 +79,12 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Verdict {
     Ok(())
 }
 
-/// The density equals an oracle's, within 1e-10 of its size (above one), at eight points.
+/// The log density equals that of an oracle, within 1e-10 (relative above one), at eight points.
 ///
-/// The oracle is a second implementation: the textbook's formula, or a probabilistic program.
+/// The oracle is a second implementation: a textbook formula, or a probabilistic program.
 ///
 /// # Errors
-/// With the point.
+/// If a value differs; the failure names the point.
 pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> f64) -> Verdict {
     let z = case.points(8);
     for j in 0..z.ncols() {
@@ -96,14 +96,14 @@ pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> 
     Ok(())
 }
 
-/// `(z, v) -> (log p(z), d/dt log p(z + t v) at t = 0)`.
+/// Oracle of value and directional derivative: `(z, v) -> (log p(z), d/dt log p(z + t v) at t = 0)`.
 pub type SlopeOracle<'a> = dyn Fn(&[f64], &[f64]) -> (f64, f64) + 'a;
 
-/// The slope of the density along a vector equals an oracle's, and so does the
-/// value, within 1e-10 of their size (above one): for forward-mode dual numbers, whose error is a rounding.
+/// Value and directional derivatives of the log density equal those of an oracle, within 1e-10 (relative above one): for
+/// forward-mode dual numbers, whose only error is rounding.
 ///
 /// # Errors
-/// With the direction and the point.
+/// If a value or slope differs; the failure names the direction and the point.
 pub fn gradient_equals<P: Gradient>(case: &Case<P>, oracle: &SlopeOracle<'_>) -> Verdict {
     const LAW: &str = "gradient_equals";
     let z = case.points(POINTS);

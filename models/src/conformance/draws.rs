@@ -1,21 +1,20 @@
-//! Laws of what is drawn.
+//! Law of exact draws: Kolmogorov-Smirnov tests of their distribution.
 
 use mcsa::ExactDraws;
 
 use super::{Case, Failure, Verdict};
 
 const DRAWS: usize = 16_384;
-/// Of one case, so that thirty-two cases together stay below 1e-4.
+/// False-alarm probability of one case, so that thirty-two cases together stay below 1e-4.
 const FALSE_ALARM: f64 = 3e-6;
 
-/// The largest distance that is reached with probability `level` at most between the distribution function of `n`
-/// draws and the true one: `sqrt(ln(2 / level) / 2n)`, valid for every `n` (Massart 1990, with Dvoretzky, Kiefer and
-/// Wolfowitz).
+/// Critical value of the Kolmogorov-Smirnov statistic: `sqrt(ln(2 / level) / 2n)` is exceeded by `n` draws with probability
+/// at most `level`, for every `n` (Massart 1990, with Dvoretzky, Kiefer and Wolfowitz).
 fn largest_distance(n: usize, level: f64) -> f64 {
     ((2.0 / level).ln() / (2.0 * n as f64)).sqrt()
 }
 
-/// The distance of Kolmogorov and Smirnov from the uniform distribution; infinite if a value is outside.
+/// Kolmogorov-Smirnov distance from the uniform distribution on `(0, 1)`; infinite if a value is outside.
 fn distance_from_uniform(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;
@@ -27,11 +26,13 @@ fn distance_from_uniform(values: &mut [f64]) -> f64 {
     values.iter().enumerate().map(gap).fold(0.0, f64::max)
 }
 
-/// Exact draws, sent through the case's distribution functions, are uniform, coordinate by coordinate: one-sample tests
-/// of Kolmogorov and Smirnov over 16,384 draws, false alarm 3e-6 for all coordinates together: 1e-4 for thirty-two cases. Draws lie in the support.
+/// Exact draws follow the target: the case's distribution functions map them to uniforms, coordinate by coordinate, and they
+/// lie in the support. One-sample Kolmogorov-Smirnov tests over 16,384 draws; false alarm 3e-6 for all coordinates of a case
+/// together, 1e-4 for thirty-two cases.
 ///
 /// # Errors
-/// With the coordinate and its distance; or if the case has no distribution functions.
+/// If a coordinate's distance is too large (the failure names both), a draw is outside the support, or the case has no
+/// distribution functions.
 pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Verdict {
     const LAW: &str = "draws_follow_the_law";
     let Some(uniforms) = case.uniforms else {

@@ -1,4 +1,4 @@
-//! Far out, and beyond.
+//! Law of far and infinite points: the log density is never NaN and never `+inf` there.
 
 use mcsa::LogDensity;
 
@@ -6,13 +6,14 @@ use super::{Case, Failure, Verdict};
 
 const FAR: [f64; 6] = [1e3, 1e8, 1e154, 1e200, 1e306, f64::MAX];
 
-/// At far finite points the log density is a number or `-inf`: never NaN, never `+inf`; and a point with an infinite
-/// coordinate has no finite density, nor has one with a NaN, which alone may give NaN.
+/// At far finite points the log density is a number or `-inf`, never NaN or `+inf`. At a point with an infinite
+/// coordinate it is `-inf`; at a point with a NaN coordinate it is `-inf` or NaN.
 ///
-/// Tried with all coordinates far at once, and with one at a time (of more than 16, 16) while the others stay at the centre.
+/// Tested with all coordinates far at once, and with one far coordinate (16 of them, if there are more) and the others at the
+/// centre.
 ///
 /// # Errors
-/// With the coordinate and where it was put.
+/// If a value breaks the law; the failure names the coordinate and its value.
 pub fn far_points_are_decided<P: LogDensity>(case: &Case<P>) -> Verdict {
     const LAW: &str = "far_points_are_decided";
     let dim = case.target.dim();

@@ -1,13 +1,13 @@
-//! No allocation once warm.
+//! Memory laws: no allocation after the first call.
 
 use faer::Mat;
 use mcsa::{Columns, Curvature, Gradient, LogDensity, Separable};
 
 use super::{Case, Failure, Verdict};
 
-/// Runs a closure and says how often it allocated.
+/// Counter of allocations: runs a closure and returns how many allocations it made.
 ///
-/// Only a binary can install an allocator, so the caller brings one; the crate `allocation-counter` has it:
+/// Only a binary can install an allocator, so the caller supplies the counter; the crate `allocation-counter` has one:
 /// `|call| allocation_counter::measure(call).count_total`.
 pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
 
@@ -21,10 +21,10 @@ fn silent(law: &'static str, verb: &'static str, meter: Meter<'_>, call: &mut dy
 
 const COLUMNS: usize = 5;
 
-/// `log_density` and `log_densities`, on lent memory, allocate nothing.
+/// `log_density` and `log_densities` allocate nothing, given lent memory.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If a method allocates; the failure names the method and the number of allocations.
 pub fn density_allocates_nothing<P: LogDensity>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
     const LAW: &str = "density_allocates_nothing";
     let (target, z) = (&case.target, case.points(COLUMNS));
@@ -35,10 +35,10 @@ pub fn density_allocates_nothing<P: LogDensity>(case: &Case<P>, meter: Meter<'_>
     silent(LAW, "log_densities", meter, &mut || target.log_densities(z.as_ref(), &mut out, &mut work))
 }
 
-/// The same of `gradient_into` and `gradients_into`.
+/// `gradient_into` and `gradients_into` allocate nothing, given lent memory.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If a method allocates; the failure names the method and the number of allocations.
 pub fn gradient_allocates_nothing<P: Gradient>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
     const LAW: &str = "gradient_allocates_nothing";
     let (target, z) = (&case.target, case.points(COLUMNS));
@@ -53,10 +53,10 @@ pub fn gradient_allocates_nothing<P: Gradient>(case: &Case<P>, meter: Meter<'_>)
     })
 }
 
-/// The same of `hessian_vector_into`.
+/// `hessian_vector_into` allocates nothing, given lent memory.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If the method allocates; the failure names the number of allocations.
 pub fn curvature_allocates_nothing<P: Curvature>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
     let (target, z) = (&case.target, case.points(2));
     let (mut product, mut work) = (vec![0.0; target.dim()], case.work(1));
@@ -66,10 +66,10 @@ pub fn curvature_allocates_nothing<P: Curvature>(case: &Case<P>, meter: Meter<'_
     })
 }
 
-/// The same of `log_prior` and `log_likelihood_at`.
+/// `log_prior` and `log_likelihood_at` allocate nothing, given lent memory.
 ///
 /// # Errors
-/// With the verb, and how often it allocated.
+/// If a method allocates; the failure names the method and the number of allocations.
 pub fn terms_allocate_nothing<P: Separable>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
     const LAW: &str = "terms_allocate_nothing";
     let (target, z) = (&case.target, case.points(1));

@@ -1,8 +1,8 @@
-//! The laws every model keeps, as functions that say where one is broken.
+//! Conformance suite for targets: tests of the properties (laws) that every model has to satisfy.
 //!
-//! A [`LogDensity`](mcsa::LogDensity) of yours is checked like ours: put it into a [`Case`] and call [`check`], or let
-//! [`suite!`](crate::suite) write one test per law. A law returns [`Failure`] instead of panicking, so that a test can
-//! also demand that a wrong model fails.
+//! A [`LogDensity`](mcsa::LogDensity) of your own is tested as the models of this crate are: put it into a [`Case`] and call
+//! [`check`], or let [`suite!`](crate::suite) write one test per law. A law returns [`Failure`] instead of panicking, so that a
+//! test can also demand that a wrong model fails.
 //!
 //! ```
 //! use mcsa_models::{Gaussian, conformance};
@@ -11,28 +11,28 @@
 //! assert_eq!(conformance::gradient_is_gradient(&case), Ok(()));
 //! ```
 //!
-//! | law | of | how | tolerance |
+//! | law | for | method | tolerance |
 //! |---|---|---|---|
-//! | [`batch_equals_columns`], [`gradient_batch_equals_columns`] | all, `Gradient` | one column at a time | bit for bit |
+//! | [`batch_equals_columns`], [`gradient_batch_equals_columns`] | all, `Gradient` | batches against single columns | bit-identical |
 //! | [`far_points_are_decided`] | all | points up to the largest double | never NaN, never `+inf` |
-//! | [`density_is_never_nan`] | all | scattered, on a grid, on axes and rays | finds holes of 1e-4 of the probes' law |
+//! | [`density_is_never_nan`] | all | random points, a grid, axes and rays | finds NaN on 1e-4 of the probes' mass |
 //! | [`gradient_holds_in_the_tails`] | `Gradient` | differences, 6.5 to 1000 spreads out | 1e-6, + ten times their own error estimate |
-//! | [`work_is_enough`] and its like | all | each verb on exactly the memory that `work_len` claims | no panic |
-//! | [`gradient_knows_the_density`] | `Gradient` | the value beside the gradient | 1e-12 |
+//! | [`work_is_enough`] and similar | all | each method on exactly the memory that `work_len` claims | no panic |
+//! | [`gradient_knows_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
 //! | [`gradient_is_gradient`], [`hessian_vector_is_derivative`] | `Gradient`, `Curvature` | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`terms_add_up`] | `Separable` | subsets of the rows | 1e-10 |
-//! | [`names_are_distinct`] | `Named` | twice | bit for bit |
-//! | [`transforms_invert`], [`density_carries_its_jacobian`] | [`Constrained`](crate::Constrained) | there and back; the printed formula | 1e-10 |
+//! | [`names_are_distinct`] | `Named` | two calls | bit-identical |
+//! | [`transforms_invert`], [`density_carries_its_jacobian`] | [`Constrained`](crate::Constrained) | round trip; the paper's formula | 1e-10 |
 //! | [`jacobians_are_slopes`] | [`Constrained`](crate::Constrained) | extrapolated differences | as above |
-//! | [`draws_follow_the_law`] | `ExactDraws` | one-sample Kolmogorov-Smirnov | false alarm 3e-6 a case, 1e-4 in total |
+//! | [`draws_follow_the_law`] | `ExactDraws` | one-sample Kolmogorov-Smirnov | false alarm 3e-6 per case, 1e-4 in total |
 //! | [`normaliser_is_integral`], [`moments_are_integrals`] | [`GroundTruth`](crate::GroundTruth) | quadrature, d <= 3 | 1e-8, 1e-6 |
-//! | [`density_equals`], [`gradient_equals`] | all, `Gradient` | an oracle you bring, say of dual numbers | 1e-10 |
-//! | [`density_allocates_nothing`] and its like | all | a meter that only a binary can install | 0 |
+//! | [`density_equals`], [`gradient_equals`] | all, `Gradient` | an oracle of the caller, such as dual numbers | 1e-10 |
+//! | [`density_allocates_nothing`] and similar | all | an allocation counter, which only a binary can install | 0 |
 //!
-//! [`report`] also returns what the probes would have found with probability 0.9, which depends on [`Case::probes`]. A law that a model
-//! cannot obey is left out by name and with a reason, [`Case::without`].
+//! [`report`] also returns the size of the defect that the probes find with probability 0.9, which depends on
+//! [`Case::probes`]. A law that a model cannot satisfy is left out by name and with a reason, [`Case::without`].
 //!
-//! Lent memory is filled with NaN before every call: a model that reads what it did not write is found out.
+//! Lent memory is filled with NaN before every call, which exposes a model that reads entries it has not written.
 
 mod batch;
 mod case;

@@ -1,4 +1,4 @@
-//! Ground truth, by quadrature.
+//! Laws of ground truth: normaliser and moments against quadrature.
 
 use super::{Case, Verdict};
 use crate::GroundTruth;
@@ -10,10 +10,10 @@ fn axes<P: GroundTruth>(case: &Case<P>) -> Vec<Axis> {
     case.centre.iter().zip(&case.spread).map(axis).collect()
 }
 
-/// `log_normaliser = log int p`, within 1e-8, in up to three dimensions. Elsewhere nothing is claimed.
+/// `log_normaliser = log int p`, within 1e-8, in at most three dimensions; not tested in more.
 ///
 /// # Errors
-/// With the integral found.
+/// If it differs; the failure gives the integral found.
 pub fn normaliser_is_integral<P: GroundTruth>(case: &Case<P>) -> Verdict {
     if !case.is_integrable() {
         return Ok(());
@@ -24,11 +24,11 @@ pub fn normaliser_is_integral<P: GroundTruth>(case: &Case<P>) -> Verdict {
     near("normaliser_is_integral", place, case.target.log_normaliser(), integral, 1e-8)
 }
 
-/// `mean` and `covariance` are those of the density, within 1e-6 of the spreads, in up to three dimensions. Elsewhere,
-/// and where they do not exist, nothing is claimed.
+/// `mean` and `covariance` are those of the density, within 1e-6 of the spreads, in at most three dimensions. Not tested in
+/// more dimensions, nor where the model returns no moment.
 ///
 /// # Errors
-/// With the coordinates and the moment found.
+/// If a moment differs; the failure names the coordinates and the moment found.
 pub fn moments_are_integrals<P: GroundTruth>(case: &Case<P>) -> Verdict {
     const LAW: &str = "moments_are_integrals";
     let dim = case.target.dim();

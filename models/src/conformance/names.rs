@@ -1,4 +1,4 @@
-//! What people are told.
+//! Law of named parameters, which appear in output for people.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use mcsa::{Columns, Named};
 use super::{Case, Failure, Verdict};
 use mcsa::law::same_bits;
 
-/// `constrain` appends to what is there, gives every parameter a name of its own and a number, and the same again.
+/// `constrain` appends to the list, gives every parameter a distinct name and a finite value, and repeats the values bit by bit.
 ///
 /// # Errors
-/// With the name.
+/// If a name is not distinct or a value not finite or not repeated; the failure gives the name.
 pub fn names_are_distinct<P: Named>(case: &Case<P>) -> Verdict {
     const LAW: &str = "names_are_distinct";
     let points = case.points(1);

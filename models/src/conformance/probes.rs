@@ -1,4 +1,4 @@
-//! Probes of a density: scattered around the centre, on a grid, on the axes, and on rays into the tails.
+//! Probe laws: a density evaluated at random points, on a grid, on the axes, and on rays into the tails.
 
 use faer::Mat;
 use mcsa::law::Power;
@@ -7,29 +7,31 @@ use mcsa::{Columns, Gradient, LogDensity, Stream};
 use super::slope::{Direction, slope};
 use super::{Case, Failure, Verdict};
 
-/// How far grid and axes go, in spreads.
+/// Extent of grid and axes, in spreads.
 const REACH: f64 = 8.0;
-/// Where the tails begin, and how far rays go, in spreads.
+/// Radii at which the tails begin and the rays end, in spreads.
 const TAIL: f64 = 6.5;
 const END: f64 = 1e3;
 const BATCH: usize = 64;
-/// The part of its size by which a gradient in the tails may differ from the slope found by differences.
+/// Relative tolerance of a gradient in the tails against the slope found by differences.
 const TOLERANCE: f64 = 1e-6;
-/// Differences with an estimated error above this part of the slope decide nothing.
+/// Differences with an estimated relative error above this are ignored.
 const DECISIVE: f64 = 1e-3;
 
 /// The log density is a finite number or `-inf` at every probe: never NaN, never `+inf`. With `n` for [`Case::probes`]:
 ///
-/// * `n` normals around the centre, by turns with one and three spreads: a hole that holds the share `x` of their law is missed with
-///   probability `(1 - x)^n`; the power returned is the `x` that is found with probability 0.9, `2.3 / n`;
-/// * in up to three dimensions, a grid of about `n` nodes to 8 spreads: a hole in which a cell of the grid fits is always found;
-/// * `n / 64` points on each axis (of more than 16, 16) to 8 spreads;
+/// * `n` normal draws around the centre, alternately with one and three spreads: a region of NaN that has the share `x` of their
+///   probability is missed with probability `(1 - x)^n`; the power returned is the `x` that is found with probability 0.9, `2.3 /
+/// n`;
+/// * in at most three dimensions, a grid of about `n` nodes to 8 spreads: a region that contains a cell of the grid is always
+///   found;
+/// * `n / 64` points on each axis (on 16 axes, if there are more) to 8 spreads;
 /// * `n / 256` rays from the centre in random directions and their opposites, 16 points on each from 6.5 to 1000 spreads.
 ///
-/// A smaller hole between the probes is not found.
+/// A smaller region between the probes is not found.
 ///
 /// # Errors
-/// With the probe.
+/// If a value is NaN or `+inf`; the failure names the probe.
 pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Power>, Failure> {
     let dim = case.target.dim();
     if dim == 0 {
@@ -85,15 +87,16 @@ pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Powe
 
 const LAW: &str = "density_is_never_nan";
 
-/// `gradient_into` writes the gradient of `log_density` in the tails: at 6.5, 10, 30, 100 and 1000 spreads from the centre on either
-/// side, on `n / 1024` lines (`n` for [`Case::probes`]), by turns in a random direction and along an axis. At each point the slopes along
-/// the line and in another random direction are compared with differences, within 1e-6 of the sizes added and ten times the differences'
-/// own estimate of their error; no entry is NaN.
+/// `gradient_into` writes the gradient of `log_density` in the tails: at 6.5, 10, 30, 100 and 1000 spreads from the centre on
+/// either side, on `n / 1024` lines (`n` for [`Case::probes`]), alternately in a random direction and along an axis. At each point
+/// the slopes along the line and in another random direction are compared with differences. The tolerance is 1e-6 of the sum of the
+/// terms' sizes plus ten times the differences' own error estimate; a NaN entry fails.
 ///
-/// Points where the log density is `-inf`, and slopes that differences do not find to a thousandth (rounding, kinks), decide nothing.
+/// Points where the log density is `-inf`, and slopes that differences find less accurately than to 1e-3 (rounding, kinks), are
+/// skipped.
 ///
 /// # Errors
-/// With the point and the slope found by differences.
+/// If a slope differs; the failure names the point and the slope found by differences.
 pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Verdict {
     const LAW: &str = "gradient_holds_in_the_tails";
     let dim = case.target.dim();
@@ -149,7 +152,7 @@ fn unit(dim: usize, stream: &mut Stream) -> Vec<f64> {
     u
 }
 
-/// The first coordinates of a point.
+/// The first six coordinates of a point, as text.
 fn shown(z: &[f64]) -> String {
     let few: Vec<String> = z.iter().take(6).map(|z| format!("{z:.4}")).collect();
     let more = if z.len() > 6 { format!(", .. ({} in all)", z.len()) } else { String::new() };

@@ -1,4 +1,4 @@
-//! Slopes by extrapolated differences.
+//! Directional derivatives by extrapolated finite differences.
 
 use mcsa::LogDensity;
 
@@ -6,12 +6,12 @@ use super::{Case, Failure, Verdict};
 
 const ROWS: usize = 12;
 const DEGREE: usize = 6;
-/// Of a value that is itself a sum of many: four units in the last place.
+/// Relative rounding error of a value that is itself a sum of many terms: four units in the last place.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// `f'(0)` and an estimate of its error: central differences at steps `h, h/2, ..`, extrapolated to zero
-/// (Ridders 1982). The entry that differs least from its two parents wins, if rounding allows: `differences` come with
-/// the rounding in each.
+/// `f'(0)` and an estimate of its error: central differences at steps `h, h/2, ..`, extrapolated to zero (Ridders 1982). The
+/// result is the entry of the table that differs least from its two parents; the difference counts as at least the rounding
+/// error, which is given with each of `differences`.
 fn extrapolate(differences: &[(f64, f64); ROWS]) -> (f64, f64) {
     let mut parents = [0.0; DEGREE];
     let (mut best, mut error) = (f64::NAN, f64::INFINITY);
@@ -33,7 +33,7 @@ fn extrapolate(differences: &[(f64, f64); ROWS]) -> (f64, f64) {
     (best, error)
 }
 
-/// `d/dt f(t)` at zero, with the estimate of its error: steps 1/8, 1/16, .., leaving out those at which `f` is not
+/// `d/dt f(t)` at zero, with an estimate of its error: steps 1/8, 1/16, .., without those at which `f` is not
 /// finite on both sides.
 pub(super) fn slope(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
     let mut table = [(f64::NAN, f64::NAN); ROWS];
@@ -52,7 +52,7 @@ pub(super) fn slope(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
 
 /// `Ok` if `found` is the slope of `f` at zero.
 ///
-/// The tolerance is ten times the extrapolation's own estimate of its error plus 1e-9, relative to a slope above one.
+/// The tolerance is ten times the extrapolation's own error estimate plus 1e-9, relative to slopes above one.
 pub(super) fn is_slope(
     law: &'static str,
     place: impl FnOnce() -> String,
@@ -89,8 +89,8 @@ impl Direction {
     }
 }
 
-/// Every coordinate if there are few, else the first eight, the last eight and eight others; and three directions
-/// that mix all. Lengths are those of the case's spread.
+/// Test directions: every coordinate if there are at most 48, else the first eight, the last eight and eight others; and three
+/// directions that mix all coordinates. Their lengths are those of the case's spread.
 pub(super) fn directions<P: LogDensity>(case: &Case<P>) -> Vec<Direction> {
     let dim = case.target.dim();
     let mut stream = case.stream("directions");

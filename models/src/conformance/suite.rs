@@ -1,4 +1,4 @@
-//! All laws at once.
+//! All laws of the suite in one call, or as one test each.
 
 use mcsa::law::Report;
 use mcsa::{Gradient, LogDensity};
@@ -13,7 +13,7 @@ macro_rules! report {
     }};
 }
 
-/// Names of all laws that [`suite!`](crate::suite) runs.
+/// Names of the laws that [`suite!`](crate::suite) runs.
 pub const LAWS: &[&str] = &[
     "work_is_enough",
     "batch_equals_columns",
@@ -41,45 +41,45 @@ pub const LAWS: &[&str] = &[
     "moments_are_integrals",
 ];
 
-/// Every law of a target but those on memory, with the size of a hole that would have been seen.
+/// Tests every law of [`LogDensity`] except those on allocation; the report contains the power of the probes.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// The first law that fails.
 pub fn report<P: LogDensity>(case: &Case<P>) -> Result<Report, Failure> {
     report!(case; work_is_enough batch_equals_columns far_points_are_decided density_is_never_nan)
 }
 
-/// Every further law of a target with a gradient but those on memory, as [`report`].
+/// Tests every law of [`Gradient`] except those on allocation, as [`report`] does for [`LogDensity`].
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// The first law that fails.
 pub fn report_gradient<P: Gradient>(case: &Case<P>) -> Result<Report, Failure> {
     report!(case; gradient_work_is_enough gradient_knows_the_density gradient_is_gradient gradient_holds_in_the_tails
         gradient_batch_equals_columns)
 }
 
-/// Every law of a target but those on memory.
+/// Tests every law of [`LogDensity`] except those on allocation.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// The first law that fails.
 pub fn check<P: LogDensity>(case: &Case<P>) -> Verdict {
     report(case).map(drop)
 }
 
-/// Every further law of a target with a gradient but those on memory.
+/// Tests every law of [`Gradient`] except those on allocation.
 ///
 /// # Errors
-/// With the first law that does not hold.
+/// The first law that fails.
 pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Verdict {
     report_gradient(case).map(drop)
 }
 
-/// A module of tests, one per law: `suite!(name, cases, meter, words)`.
+/// Writes a module of tests, one per law: `suite!(name, cases, meter, words)`.
 ///
-/// `cases` is an expression for something that iterates over [`Case`](crate::conformance::Case)s, `meter` one for
-/// a closure as in [`Meter`](crate::conformance::Meter), and `words` say which traits the target has beyond
-/// [`LogDensity`]: any of `gradient curvature separable named constrained draws truth`. Each test prints the power of its law and the
-/// reasons for which cases leave it out; `cargo test -- --show-output` shows them.
+/// `cases` is an expression that can be iterated over and gives [`Case`](crate::conformance::Case)s, `meter` is a closure as in
+/// [`Meter`](crate::conformance::Meter), and `words` names the traits that the target has beyond [`LogDensity`]: any of
+/// `gradient curvature separable named constrained draws truth`. Each test prints the power of its law and the
+/// reasons of the cases that leave it out; `cargo test -- --show-output` shows them.
 ///
 /// ```
 /// use mcsa_models::{Gaussian, conformance::Case, suite};
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::Gaussian;
 
-    /// All laws that run are on the list of names that can be left out, and each is on it once.
+    /// Every law that the suite runs is in the list of names that can be left out, exactly once.
     #[test]
     fn the_list_of_laws_is_complete() {
         let case = Case::new(Gaussian::standard(2));

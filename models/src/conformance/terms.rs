@@ -1,15 +1,15 @@
-//! A prior and its data.
+//! Law of separable targets: prior and likelihood terms add up to the density.
 
 use mcsa::{Columns, Separable};
 
 use super::{Case, Verdict};
 use mcsa::law::near;
 
-/// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods add up: over any split of the rows, no rows
-/// give zero, a row listed twice counts twice, the order does not matter. Within 1e-10 of the sizes added.
+/// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods are sums over rows: they add over any split of the
+/// rows, an empty list gives zero, a row listed twice counts twice, and the order does not matter. Within 1e-10 of the sizes added.
 ///
 /// # Errors
-/// With the subset and the point.
+/// If a sum differs; the failure names the subset and the point.
 pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Verdict {
     const LAW: &str = "terms_add_up";
     let (target, data) = (&case.target, case.target.num_data());

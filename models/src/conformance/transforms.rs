@@ -1,4 +1,4 @@
-//! Transforms and their Jacobians.
+//! Laws of transforms to unconstrained space and their Jacobians.
 
 use mcsa::Columns;
 
@@ -7,15 +7,15 @@ use super::{Case, Failure, Verdict};
 use crate::Constrained;
 use mcsa::law::near;
 
-/// The coordinates tried: all, or 64 spread over all.
+/// The coordinates tested: all, or at most 64 evenly spaced ones.
 fn coordinates(dim: usize) -> impl Iterator<Item = usize> {
     (0..dim).step_by(dim.div_ceil(64).max(1))
 }
 
-/// `unconstrain(constrain(z)) = z`, within 1e-10 of the size (above one).
+/// `unconstrain(constrain(z)) = z`, within 1e-10 (relative above one).
 ///
 /// # Errors
-/// With the coordinate and the point.
+/// If a coordinate differs; the failure names it and the point.
 pub fn transforms_invert<P: Constrained>(case: &Case<P>) -> Verdict {
     let points = case.points(8);
     let dim = case.target.dim();
@@ -32,10 +32,10 @@ pub fn transforms_invert<P: Constrained>(case: &Case<P>) -> Verdict {
     Ok(())
 }
 
-/// `exp(log_slope)` is the slope of `constrain`, and `log_slope_gradient` that of `log_slope`, by differences.
+/// `exp(log_slope)` is the derivative of `constrain`, and `log_slope_gradient` that of `log_slope`, by differences.
 ///
 /// # Errors
-/// With the coordinate and the point.
+/// If a derivative differs; the failure names the coordinate and the point.
 pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Verdict {
     const LAW: &str = "jacobians_are_slopes";
     let points = case.points(4);
@@ -52,11 +52,11 @@ pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Verdict {
     Ok(())
 }
 
-/// `log p(z) = log p_theta(b(z)) + log |b'(z)|`, within 1e-10 of the size (above one): the model as printed against the
-/// model as evaluated.
+/// `log p(z) = log p_theta(b(z)) + log |b'(z)|`, within 1e-10 (relative above one): the implementation against the formula of
+/// the paper.
 ///
 /// # Errors
-/// With the point; the message says so if it is the Jacobian that is missing.
+/// If a value differs; the failure names the point, and says so if exactly the Jacobian is missing.
 pub fn density_carries_its_jacobian<P: Constrained>(case: &Case<P>) -> Verdict {
     const LAW: &str = "density_carries_its_jacobian";
     let points = case.points(8);

@@ -1,4 +1,4 @@
-//! Lent memory: `work_len` numbers are enough.
+//! Laws of lent memory: `work_len` numbers are enough.
 
 use faer::Mat;
 use mcsa::law::memory_is_enough;
@@ -8,10 +8,10 @@ use super::{Case, Verdict};
 
 const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
 
-/// `log_density` and `log_densities` need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
+/// `log_density` and `log_densities` need at most the memory that `work_len` claims, for batches of 0 to 13 columns.
 ///
 /// # Errors
-/// With the verb, the length claimed and one that is enough.
+/// If it is too little; the failure names the method, the length claimed and one that is enough.
 pub fn work_is_enough<P: LogDensity>(case: &Case<P>) -> Verdict {
     const LAW: &str = "work_is_enough";
     let target = &case.target;
@@ -33,10 +33,10 @@ pub fn work_is_enough<P: LogDensity>(case: &Case<P>) -> Verdict {
     )
 }
 
-/// The same of `gradient_into` and `gradients_into`.
+/// `gradient_into` and `gradients_into` need at most the memory that `work_len` claims, for batches of 0 to 13 columns.
 ///
 /// # Errors
-/// With the verb, the length claimed and one that is enough.
+/// If it is too little; the failure names the method, the length claimed and one that is enough.
 pub fn gradient_work_is_enough<P: Gradient>(case: &Case<P>) -> Verdict {
     const LAW: &str = "gradient_work_is_enough";
     let target = &case.target;
@@ -59,10 +59,10 @@ pub fn gradient_work_is_enough<P: Gradient>(case: &Case<P>) -> Verdict {
     )
 }
 
-/// The same of `hessian_vector_into`.
+/// `hessian_vector_into` needs at most the memory that `work_len` claims.
 ///
 /// # Errors
-/// With the length claimed and one that is enough.
+/// If it is too little; the failure names the length claimed and one that is enough.
 pub fn curvature_work_is_enough<P: Curvature>(case: &Case<P>) -> Verdict {
     const LAW: &str = "curvature_work_is_enough";
     let (target, z, mut product) = (&case.target, case.points(2), vec![0.0; case.target.dim()]);
@@ -77,10 +77,10 @@ pub fn curvature_work_is_enough<P: Curvature>(case: &Case<P>) -> Verdict {
     )
 }
 
-/// The same of `log_prior` and `log_likelihood_at`.
+/// `log_prior` and `log_likelihood_at` need at most the memory that `work_len` claims.
 ///
 /// # Errors
-/// With the verb, the length claimed and one that is enough.
+/// If it is too little; the failure names the method, the length claimed and one that is enough.
 pub fn terms_work_is_enough<P: Separable>(case: &Case<P>) -> Verdict {
     const LAW: &str = "terms_work_is_enough";
     let (target, z) = (&case.target, case.points(1));

@@ -1,6 +1,6 @@
-//! The matrix of a regression, packed for products with a few columns at a time.
+//! Packed design matrix of a regression, for products with a few columns at a time.
 
-/// Runs a kernel on every instruction set of this machine, each followed by a check.
+/// Runs a kernel with every instruction set of the machine, each followed by a check.
 #[cfg(test)]
 macro_rules! on_every_backend {
     ($kernel:expr, $check:expr) => {{
@@ -28,8 +28,8 @@ mod pullback;
 
 pub(crate) use panels::{Panels, finite_matrix};
 
-/// Rows that stand together in a panel: two registers of AVX-512, four of AVX2.
+/// Number of rows in a panel: two registers of AVX-512, four of AVX2.
 pub(crate) const ROWS: usize = 16;
 
-/// Columns that one pass over the matrix serves: ten chains are usual, and their sums fit in the registers of AVX-512.
+/// Number of columns per pass over the matrix: ten chains are usual, and their sums fit in the registers of AVX-512.
 pub(crate) const GROUP: usize = 10;

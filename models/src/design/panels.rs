@@ -3,22 +3,22 @@ use mcsa::{Error, all_finite};
 
 use super::ROWS;
 
-/// An `n x d` matrix, sixteen rows to a panel and the columns of a panel one after the other; missing rows are 0.
+/// `n x d` matrix in panels of sixteen rows, each panel stored column by column; missing rows are 0.
 ///
-/// Products with it add in an order that depends on the matrix alone: entry by entry the same bits come out, however
-/// many columns are multiplied together. (A general matrix product does not promise that.)
+/// Products add in an order that depends on the matrix alone, so each entry is bit-identical however many columns are
+/// multiplied together. (A general matrix product does not promise that.)
 #[derive(Debug, Clone)]
 pub(crate) struct Panels {
     /// `panels x d x ROWS`.
     packed: Vec<[f64; ROWS]>,
-    /// `n x d`, row after row: for the few rows of a minibatch.
+    /// `n x d`, row by row, for the few rows of a minibatch.
     by_row: Vec<f64>,
     rows: usize,
     columns: usize,
 }
 
 impl Panels {
-    /// Packs `entry(i, k)`.
+    /// Packs the matrix with entries `entry(i, k)`.
     pub(crate) fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let by_row: Vec<f64> = (0..rows * columns).map(|at| entry(at / columns, at % columns)).collect();
         let mut packed = vec![[0.0; ROWS]; rows.div_ceil(ROWS) * columns];
@@ -30,17 +30,17 @@ impl Panels {
         Self { packed, by_row, rows, columns }
     }
 
-    /// Rows.
+    /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Number of columns.
     pub(crate) fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Rows, with those that fill the last panel.
+    /// Number of rows, including those that fill the last panel.
     pub(crate) fn padded_rows(&self) -> usize {
         self.rows.div_ceil(ROWS) * ROWS
     }
@@ -56,7 +56,7 @@ impl Panels {
     }
 }
 
-/// Refuses a matrix with an entry that is not finite; the index counts down the columns.
+/// Refuses a matrix with an entry that is not finite; the error's index counts down the columns.
 pub(crate) fn finite_matrix(what: &'static str, x: MatRef<'_, f64>) -> Result<(), Error> {
     let entries: Vec<f64> = (0..x.ncols()).flat_map(|k| x.col(k).iter().copied()).collect();
     all_finite(what, &entries)

@@ -2,10 +2,10 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::{GROUP, Panels, ROWS};
 
-/// `T = X W` for the columns of one group, some of them at a time.
+/// Matrix product `T = X W` for one group of columns, a few at a time.
 struct Product<'a> {
     x: &'a Panels,
-    /// `d x GROUP`, the weights of one feature side by side.
+    /// `d x GROUP`, the weights of one feature next to each other.
     weights: &'a [[f64; GROUP]],
     columns: usize,
     /// `padded_rows x columns`.
@@ -17,7 +17,7 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        // As many accumulators as hide the latency of an addition and leave registers for the operands.
+        // Accumulators: enough to hide the latency of an addition, few enough to leave registers for the operands.
         let widest = if S::F64_LANES >= 8 { GROUP } else { 2 };
         let mut first = 0;
         while first < self.columns {
@@ -52,7 +52,7 @@ impl Product<'_> {
     }
 }
 
-/// A panel against `C` columns: every entry is `fma(x_k, w_k, ..)` over `k` in order, from 0.
+/// Product of a panel with `C` columns: every entry is `fma(x_k, w_k, ..)` over `k` in order, from 0.
 #[inline(always)]
 fn tile<S: Simd, const C: usize, const R: usize>(
     simd: S,
@@ -79,13 +79,12 @@ fn tile<S: Simd, const C: usize, const R: usize>(
 }
 
 impl Panels {
-    /// Numbers of lent memory [`Panels::multiply`] needs.
+    /// Length of the lent memory that [`Panels::multiply`] needs.
     pub(crate) fn multiply_work_len(&self) -> usize {
         self.columns() * GROUP
     }
 
-    /// `out <- X [w_0 ... w_C-1]`, at most [`GROUP`] columns, each of `out` as long as
-    /// [`Panels::padded_rows`]; the rows that pad are 0.
+    /// `out <- X [w_0 ... w_C-1]` for at most [`GROUP`] columns, each of length [`Panels::padded_rows`]; the padding rows are 0.
     pub(crate) fn multiply<'a>(
         &self,
         weights: impl ExactSizeIterator<Item = &'a [f64]>,

@@ -2,7 +2,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::{GROUP, Panels, ROWS};
 
-/// `G = X^T S` for the columns of one group, in blocks of features and columns.
+/// Transposed product `G = X^T S` for one group of columns, in blocks of features and columns.
 struct Pullback<'a> {
     x: &'a Panels,
     /// `padded_rows x columns`.
@@ -49,7 +49,7 @@ impl Pullback<'_> {
         C
     }
 
-    /// Every entry has one accumulator, which meets the rows a register at a time, in order.
+    /// Each entry has one accumulator, to which the rows are added a register at a time, in order.
     #[inline(always)]
     fn block<S: Simd, const C: usize, const K: usize>(&mut self, simd: S, column: usize, k: usize) -> usize {
         let mut columns = self.slopes.chunks_exact(self.x.padded_rows()).skip(column);
@@ -77,7 +77,7 @@ impl Pullback<'_> {
 }
 
 impl Panels {
-    /// `out <- X^T S`, at most [`GROUP`] columns; what stands in the rows that pad does not count, if finite.
+    /// `out <- X^T S` for at most [`GROUP`] columns; entries of `slopes` in padding rows have no effect if they are finite.
     pub(crate) fn pull_back(&self, slopes: &[f64], columns: usize, out: &mut [f64]) {
         assert!(columns <= GROUP && slopes.len() == columns * self.padded_rows(), "one group of columns");
         assert_eq!(out.len(), columns * self.columns(), "a gradient per column");

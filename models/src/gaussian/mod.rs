@@ -1,4 +1,4 @@
-//! The Gaussian target, whose every answer is known.
+//! Gaussian target with known normaliser, moments, entropy and mean-field optimum.
 
 mod random;
 mod triangle;
@@ -18,16 +18,16 @@ use crate::GroundTruth;
 use crate::support::decided;
 use triangle::Triangle;
 
-/// A normalised Gaussian, by its mean and covariance.
+/// Normalised Gaussian with a given mean and covariance.
 ///
 /// ```text
 /// log p(z) = -|y|^2/2 - sum log L_ii - (d/2) log 2 pi,   y = L^-1 (z - mean),   covariance = L L^T
 /// ```
 ///
-/// Its exact inclusive-KL optimum in a mean-field Gaussian family has the target's mean and marginal
-/// standard deviations (moment matching), which makes it the first thing to test a fit on.
+/// The optimum of the inclusive KL divergence over mean-field Gaussians has the target's mean and marginal
+/// standard deviations (moment matching), which makes this target the first test of a method.
 ///
-/// A diagonal covariance costs `d` per point and no memory beyond; any other `d^2 / 2`, with `L` read once for a batch.
+/// A diagonal covariance costs `d` operations per point and no further memory; a full one `d^2 / 2`, with `L` read once per batch.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -48,12 +48,12 @@ enum Shape {
 }
 
 impl Gaussian {
-    /// Mean zero and unit covariance. Dimension 0 is the point mass on the empty vector.
+    /// Standard Gaussian: mean zero and unit covariance. Dimension 0 is the point mass on the empty vector.
     pub fn standard(dim: usize) -> Self {
         Self::with_shape(vec![0.0; dim], Shape::Diagonal { scale: vec![1.0; dim], inverse: vec![1.0; dim] })
     }
 
-    /// Independent coordinates, by their means and standard deviations.
+    /// Gaussian with independent coordinates, from their means and standard deviations.
     ///
     /// # Errors
     /// If the lengths differ, a mean is not finite, or a scale or its reciprocal is not positive and finite.
@@ -69,7 +69,7 @@ impl Gaussian {
         Ok(Self::with_shape(mean, Shape::Diagonal { scale, inverse }))
     }
 
-    /// The Gaussian of a mean and a covariance, of which the lower triangle is read.
+    /// Gaussian with a mean and a full covariance, of which only the lower triangle is read.
     ///
     /// # Errors
     /// If the shapes differ, a number is not finite, or the covariance is not positive definite.
@@ -91,7 +91,7 @@ impl Gaussian {
         }
     }
 
-    /// The Gaussian of a mean and the Cholesky factor `L` of its covariance, of which the lower triangle is read.
+    /// Gaussian with a mean and the Cholesky factor `L` of its covariance, of which only the lower triangle is read.
     ///
     /// # Errors
     /// If the shapes differ, a number is not finite, or the diagonal is not positive.
@@ -135,7 +135,7 @@ impl Gaussian {
         }
     }
 
-    /// The covariance `L L^T`, computed anew.
+    /// The covariance `L L^T`, computed at each call.
     pub fn covariance(&self) -> Mat<f64> {
         let dim = self.mean.len();
         Mat::from_fn(dim, dim, |i, j| match &self.shape {
@@ -150,7 +150,7 @@ impl Gaussian {
         0.5 * self.mean.len() as f64 - self.log_peak
     }
 
-    /// The least `KL(p || q)` over mean-field Gaussians `q`: `(sum log covariance_ii - log det covariance) / 2`.
+    /// Minimum of `KL(p || q)` over mean-field Gaussians `q`: `(sum log covariance_ii - log det covariance) / 2`.
     pub fn mean_field_floor(&self) -> f64 {
         match &self.shape {
             Shape::Diagonal { .. } => 0.0,
@@ -326,7 +326,7 @@ mod tests {
         Gaussian::new(vec![1.0, -2.0, 0.5], covariance.as_ref()).unwrap()
     }
 
-    /// The density by cofactors, which no code above uses.
+    /// Log density from cofactors, independent of the code above.
     #[test]
     fn density_equals_the_explicit_formula() {
         let (a, b, c) = (2.0, 0.7, 1.5);

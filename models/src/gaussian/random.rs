@@ -1,4 +1,4 @@
-//! Gaussians drawn at random, to fit in simulations.
+//! Randomly drawn Gaussian targets for simulations.
 
 use faer::Mat;
 use mcsa::{Error, Stream};
@@ -7,9 +7,9 @@ use rand_distr::{ChiSquared, Distribution};
 use super::Gaussian;
 
 impl Gaussian {
-    /// Independent coordinates of very different scales: `mean ~ N(0, I)`, `variance_i = exp(N(0, 1))`.
+    /// Draws a Gaussian with independent coordinates of very different scales: `mean ~ N(0, I)`, `variance_i = exp(N(0, 1))`.
     ///
-    /// The target of MCSE's and CW's simulations, which call it isotropic.
+    /// The target of the simulations of MCSE and CW, which call it isotropic.
     ///
     /// ```
     /// let target = mcsa_models::Gaussian::random_diagonal(100, &mut mcsa::Seed::new(1).stream(0, 0))?;
@@ -18,7 +18,7 @@ impl Gaussian {
     /// ```
     ///
     /// # Errors
-    /// If a variance underflows, which it does not.
+    /// If a variance underflows to 0, which in practice does not happen.
     pub fn random_diagonal(dim: usize, stream: &mut Stream) -> Result<Self, Error> {
         let mut mean = vec![0.0; dim];
         stream.normals_into(&mut mean);
@@ -26,13 +26,13 @@ impl Gaussian {
         Self::diagonal(mean, scales)
     }
 
-    /// A correlated Gaussian of Wishart covariance (pMCSA, section 5.1): `mean ~ N(0, I)`,
+    /// Draws a correlated Gaussian with Wishart covariance (pMCSA, section 5.1): `mean ~ N(0, I)`,
     ///
     /// ```text
     /// covariance ~ Wishart(freedom, diag(1/d, 2/d, .., 1)),   E[covariance] = freedom diag(1/d, 2/d, .., 1)
     /// ```
     ///
-    /// Drawn through Bartlett's triangle. Unlike the paper, whose `nu` is not the degrees of freedom: its code takes
+    /// Drawn by Bartlett's decomposition. Unlike the paper, whose `nu` is not the number of degrees of freedom, as its code takes
     /// `freedom = d + nu`.
     ///
     /// ```
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use mcsa::Seed;
 
-    /// The mean of 4096 Wishart matrices, within 6 standard errors: `Var[S_ij] = freedom (V_ij^2 + V_ii V_jj)`.
+    /// The mean of 4096 Wishart matrices is within 6 standard errors: `Var[S_ij] = freedom (V_ij^2 + V_ii V_jj)`.
     #[test]
     fn wishart_matrices_have_their_mean() {
         let (n, dim, freedom) = (4096, 3, 4.5);
@@ -97,7 +97,7 @@ mod tests {
         assert!(error.contains("freedom is 2"), "{error}");
     }
 
-    /// `rand_distr` promises no values; a change of its gamma sampler is value-breaking, and seen here.
+    /// `rand_distr` does not promise stable values; a change of its gamma sampler breaks this test.
     #[test]
     fn the_first_targets_stay_what_they_are() {
         let target = Gaussian::random_wishart(2, 5.0, &mut Seed::new(1).stream(0, 0)).unwrap();

@@ -1,11 +1,11 @@
-//! Solving with a triangular matrix, for many right sides at once.
+//! Triangular solves for several right-hand sides at once.
 
 use faer::{Mat, MatRef};
 
-/// A lower triangular matrix `L` with positive diagonal, kept by columns and by rows.
+/// Lower triangular matrix `L` with positive diagonal, stored by columns and by rows.
 ///
-/// Four columns of `L` are read once for all right sides. Each number of a right side meets the same operations in the
-/// same order whatever stands beside it, and nothing is fused: the bits depend neither on the batch nor on the machine.
+/// Four columns of `L` are read once for all right-hand sides. Each number undergoes a fixed sequence of operations whatever
+/// the other right-hand sides, and nothing is fused: the bits depend neither on the batch nor on the machine.
 #[derive(Debug, Clone)]
 pub(super) struct Triangle {
     columns: Mat<f64>,
@@ -40,12 +40,12 @@ impl Triangle {
         &self.rows.col_as_slice(i)[..=i]
     }
 
-    /// `y <- L^-1 y`, for each right side in turn.
+    /// `y <- L^-1 y`, for each right-hand side.
     pub(super) fn whiten(&self, ys: &mut [f64]) {
         pulp::Arch::new().dispatch(|| self.forward(ys));
     }
 
-    /// `y <- L^-T y`, for each right side in turn.
+    /// `y <- L^-T y`, for each right-hand side.
     pub(super) fn whiten_back(&self, ys: &mut [f64]) {
         pulp::Arch::new().dispatch(|| self.backward(ys));
     }

@@ -10,7 +10,7 @@ use super::{Field, Scales};
 use crate::support::decided;
 use crate::{Link, Logistic};
 
-/// Classification by a Gaussian process. (MCMC-SE)
+/// Gaussian process classification with logistic link and Matern 5/2 covariance. (MCMC-SE)
 ///
 /// ```text
 /// log a, log s, log l_k ~ N(0, 1),   f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I),   P(y_i = 1) = 1/(1 + e^-f_i)
@@ -40,11 +40,11 @@ pub struct GaussianProcessClassification {
 }
 
 impl GaussianProcessClassification {
-    /// Of features `x`, a row per datum, and labels 0 and 1.
+    /// A model of features `x` (one row per datum) and labels 0 or 1.
     ///
     /// # Errors
-    /// If there is not a label per row, a label is neither 0 nor 1, a number is not finite, or there are more than 8128
-    /// rows, no row, or no feature.
+    /// If the number of labels is not the number of rows, a label is neither 0 nor 1, a number is not finite, or there are more
+    /// than 8128 rows, no row, or no feature.
     pub fn new(x: MatRef<'_, f64>, labels: &[f64]) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("GaussianProcessClassification");
         same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
@@ -56,7 +56,7 @@ impl GaussianProcessClassification {
         Ok(Self { field, signs: labels.iter().map(|y| 2.0 * y - 1.0).collect() })
     }
 
-    /// Where the values of the field begin in `z`: behind the scales.
+    /// Index in `z` of the first field value, after the scales.
     fn first(&self) -> usize {
         2 + self.field.features()
     }
@@ -78,13 +78,13 @@ impl GaussianProcessClassification {
         margins
     }
 
-    /// Log odds of label 1 at each row of `x`, for a `q` with these moments of `z`.
+    /// Predictive log odds of label 1 at each row of `x`, from the means and variances of `z` under an approximation `q`.
     ///
     /// ```text
     /// m* = k*' K^-1 m_f,   v* = a^2 + s^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 S_f K^-1 k*,   odds m* / sqrt(1 + pi v*/8)
     /// ```
-    /// The scales stand at their means. Unlike the source code of the paper, the variance of `f` under `q` adds to that of a
-    /// prediction; one version left it out, another let a broader `q` predict more narrowly.
+    /// The scales are fixed at their means. Unlike the source code of the paper, the variance of `f` under `q` adds to the
+    /// variance of a prediction; one version left it out, in another a broader `q` gave a narrower prediction.
     ///
     /// # Errors
     /// If the covariance at the mean has no Cholesky factor.
@@ -108,7 +108,8 @@ impl GaussianProcessClassification {
         Ok(())
     }
 
-    /// The same from draws of `z`, a draw per column, scales and all: the log odds of the average probability.
+    /// Predictive log odds of label 1 at each row of `x`, from draws of `z` (one per column, scales included): the log odds of the
+    /// probability averaged over draws.
     ///
     /// # Errors
     /// If the covariance at a draw has no Cholesky factor.

@@ -12,9 +12,9 @@ use mcsa::{Error, borrow, numeric};
 use super::matern::{Lengths, Shape, correlation, fill};
 use crate::design::{ROWS, finite_matrix};
 
-/// A Gaussian field at `n` inputs: `f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I)`, `k` the Matern kernel of smoothness 5/2.
+/// Gaussian field at `n` inputs: `f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I)`, with `k` the Matern kernel of smoothness 5/2.
 ///
-/// The Cholesky factor is faer's, in place in lent memory; its own scratch, a column, lies on the stack.
+/// The Cholesky factorisation is faer's, in place in lent memory; its own scratch of one column lies on the stack.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     shape: Shape,
@@ -30,7 +30,7 @@ pub(crate) struct Scales<'a> {
     pub(crate) lengths: &'a [f64],
 }
 
-/// Where a gradient goes; all of it is overwritten.
+/// Gradient of the log density, by parts; all of it is overwritten.
 #[derive(Debug)]
 pub(crate) struct Slopes<'a> {
     pub(crate) amplitude: f64,
@@ -39,16 +39,16 @@ pub(crate) struct Slopes<'a> {
     pub(crate) f: &'a mut [f64],
 }
 
-/// Variance on the diagonal beside the nugget. (MCMC-SE; pMCSA)
+/// Variance added to the diagonal besides the nugget. (MCMC-SE; pMCSA)
 const JITTER: f64 = 1e-6;
 
-/// Beyond `e^300` a scale counts as outside the support: its square, or a product with it, would overflow.
+/// Largest log scale: beyond `e^300` a scale counts as outside the support, because its square or a product would overflow.
 const MOST: f64 = 300.0;
 
-/// Bytes on the stack for the factorisation's scratch of `n` numbers.
+/// Size in bytes of the factorisation's scratch of `n` numbers, on the stack.
 const SCRATCH: usize = 1 << 16;
 
-/// Inputs at which a field can be factored within the scratch.
+/// Largest number of inputs whose factorisation fits in the scratch.
 const MOST_INPUTS: usize = SCRATCH / 8 - 64;
 
 impl Field {
@@ -78,13 +78,13 @@ impl Field {
         self.shape.d
     }
 
-    /// Three triangles, the scaled inputs, and some columns.
+    /// Length of lent memory: three triangles, the scaled inputs, and some columns.
     pub(crate) fn work_len(&self) -> usize {
         3 * self.shape.len() + self.packed.len() + 3 * self.shape.stride + self.shape.d * ROWS + 8
     }
 
     fn scale_into(&self, lengths: &[f64], scaled: &mut [f64]) {
-        // A length of 1e-100 sets any two inputs apart; below, squares would overflow.
+        // A length of 1e-100 makes any two inputs uncorrelated; for smaller ones squares would overflow.
         let rate = |log_length: f64| (5.0_f64.sqrt() * (-log_length).exp()).min(1e100);
         let panel = self.shape.d * ROWS;
         for (packed, scaled) in self.packed.chunks_exact(panel).zip(scaled.chunks_exact_mut(panel)) {
@@ -98,7 +98,7 @@ impl Field {
         }
     }
 
-    /// The covariance, factored in `k`; `None` if the scales are out of range or the factor does not exist.
+    /// Cholesky factor of the covariance, in `k`; `None` if the scales are out of range or the covariance has no factor.
     fn factor<'a>(
         &self,
         scales: Scales<'_>,
@@ -124,7 +124,7 @@ impl Field {
         done.is_ok().then_some(k)
     }
 
-    /// `log N(f; 0, K)`, or `-inf` where `K` has no factor; with `slopes`, its gradient too.
+    /// `log N(f; 0, K)`, or `-inf` where `K` has no Cholesky factor; with `slopes`, its gradient too.
     pub(crate) fn log_density(
         &self,
         scales: Scales<'_>,
@@ -134,7 +134,7 @@ impl Field {
     ) -> f64 {
         let shape = self.shape;
         let n = shape.n;
-        // A factorisation peels unaligned ends: on a boundary of 64 bytes, its order is that of the matrix alone.
+        // The factorisation handles unaligned ends separately: from a 64-byte boundary, its order depends on the matrix alone.
         let skip = work.as_ptr().align_offset(64);
         borrow(&mut work, if skip < 8 { skip } else { 0 });
         let k = borrow(&mut work, shape.len());
@@ -206,7 +206,7 @@ impl Field {
         );
     }
 
-    /// 0 above the diagonal of each panel on it, and below the last row.
+    /// Writes 0 above the diagonal within the panels on the diagonal, and below the last row.
     fn clear(&self, triangle: &mut [f64]) {
         let Shape { n, stride, .. } = self.shape;
         for (j, column) in triangle.chunks_exact_mut(stride).enumerate() {
@@ -215,19 +215,19 @@ impl Field {
         }
     }
 
-    /// Input `i` of `x`, divided by the lengths over `sqrt 5`.
+    /// Input `i` of `x`, divided by `l / sqrt 5`.
     fn scaled_row(x: MatRef<'_, f64>, i: usize, lengths: &[f64]) -> Vec<f64> {
         let rate = |log_length: f64| (5.0_f64.sqrt() * (-log_length).exp()).min(1e100);
         lengths.iter().enumerate().map(|(k, &length)| x[(i, k)] * rate(length)).collect()
     }
 
-    /// Mean and variance of the field at the rows of `x`, given that at its inputs it is normal with `mean` and
-    /// independent `variance`, of which 0 says that it is known.
+    /// Predictive mean and variance of the field at the rows of `x`, given that its values at the inputs are normal with `mean` and
+    /// independent `variance`; a variance of 0 is a known value.
     ///
     /// ```text
     /// k*' K^-1 mean,   a^2 + s^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 diag(variance) K^-1 k*
     /// ```
-    /// `None` if the covariance has no factor.
+    /// `None` if the covariance has no Cholesky factor.
     pub(crate) fn predict(
         &self,
         scales: Scales<'_>,

@@ -1,12 +1,12 @@
-//! The Matern kernel of smoothness 5/2 with a length per feature, over all pairs of inputs.
+//! Matern kernel of smoothness 5/2 with one length scale per feature, over all pairs of inputs.
 //!
 //! ```text
 //! k = (1 + s + s^2/3) e^-s,   s^2 = 5 sum_k (x_ik - x_jk)^2 / l_k^2,   dk/dlog l_k = (1 + s) e^-s / 3 . 5 (x_ik - x_jk)^2 / l_k^2
 //! ```
-//! Unlike the paper (MCMC-SE, pMCSA), `s` is the root of the sum of squares and the amplitude multiplies as a square: both
+//! Unlike the papers (MCMC-SE, pMCSA), `s` is the root of the sum of squares and the amplitude enters as a square: both
 //! print the sum itself, and their source code takes the root.
 //!
-//! Inputs come divided by `l_k / sqrt 5` and in panels, rows along the registers. Distances are sums of squared
+//! Inputs are divided by `l_k / sqrt 5` and stored in panels, rows along the registers. Distances are sums of squared
 //! differences, not differences of products: exact at 0, and never negative.
 
 use mcsa::numeric;
@@ -16,24 +16,24 @@ use crate::design::ROWS;
 
 type Rows = [f64; ROWS];
 
-/// Columns of a tile.
+/// Number of columns of a tile.
 const TILE: usize = 4;
 
 /// `s^2` beyond which `e^-s` is 0.
 const FAR: f64 = 1e6;
 
-/// A lower triangle, a column after the other, whole panels of rows.
+/// Layout of a lower triangle: column after column, in whole panels of rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) n: usize,
-    /// From one column to the next.
+    /// Distance between the starts of successive columns.
     pub(super) stride: usize,
-    /// Features.
+    /// Number of features.
     pub(super) d: usize,
 }
 
 impl Shape {
-    /// A stride that is not a multiple of a large power of two, where columns would compete for the same places of a cache.
+    /// A layout whose stride is not a multiple of 64, so that the columns do not compete for the same cache lines.
     pub(super) fn new(n: usize, d: usize) -> Self {
         let padded = n.div_ceil(ROWS) * ROWS;
         Self { n, d, stride: if padded.is_multiple_of(64) { padded + ROWS } else { padded } }
@@ -43,7 +43,7 @@ impl Shape {
         self.n.div_ceil(ROWS)
     }
 
-    /// Numbers of a triangle.
+    /// Length of a stored triangle.
     pub(super) fn len(self) -> usize {
         self.stride * self.n
     }
@@ -102,7 +102,8 @@ impl Distances<'_> {
     }
 }
 
-/// A column from its squares: `value <- a^2 (1 + s + s^2/3)`, `slope <- a^2 (1 + s)/3` if asked, `decay <- -s`.
+/// Factors of a column from squared distances: `value <- a^2 (1 + s + s^2/3)`, `slope <- a^2 (1 + s)/3` unless empty, `decay <-
+/// -s`.
 struct Polynomials<'a> {
     amplitude: f64,
     value: &'a mut [Rows],
@@ -154,8 +155,8 @@ impl WithSimd for Times<'_> {
     }
 }
 
-/// Writes `a^2 k` and, if `slopes` is not empty, `a^2 (1 + s) e^-s / 3`, on and below the diagonal, and something
-/// finite in the rest of each panel on it; `decay` holds a column.
+/// Writes `a^2 k` and, if `slopes` is not empty, `a^2 (1 + s) e^-s / 3`, on and below the diagonal; the rest of the panels on the
+/// diagonal receives finite numbers. `decay` holds one column.
 pub(super) fn fill(
     shape: Shape,
     scaled: &[f64],
@@ -180,7 +181,7 @@ pub(super) fn fill(
     }
 }
 
-/// Of `sum_{i > j} W_ij slope_ij (u_ik - u_jk)^2`, `W = a a' - K^-1`, for each feature `k`: `slope` and `inverse` hold
+/// Computes `sum_{i > j} W_ij slope_ij (u_ik - u_jk)^2`, `W = a a' - K^-1`, for each feature `k`. `slope` and `inverse` must hold
 /// 0 above the diagonal and below the last row.
 pub(super) struct Lengths<'a> {
     pub(super) shape: Shape,
@@ -189,7 +190,7 @@ pub(super) struct Lengths<'a> {
     pub(super) inverse: &'a [f64],
     /// `K^-1 f`, 0 below the last row.
     pub(super) solved: &'a [Rows],
-    /// A register's worth for each feature.
+    /// Accumulators: one panel column per feature.
     pub(super) sums: &'a mut [Rows],
     pub(super) out: &'a mut [f64],
 }
@@ -263,7 +264,7 @@ impl WithSimd for Lengths<'_> {
     }
 }
 
-/// `k` of two inputs that have been divided by their lengths over `sqrt 5`.
+/// Kernel `k` of two inputs that have been divided by `l_k / sqrt 5`.
 pub(super) fn correlation(x: impl Iterator<Item = f64>, y: impl Iterator<Item = f64>) -> f64 {
     let square: f64 = x.zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().min(FAR);
     let s = square.sqrt();

@@ -1,4 +1,4 @@
-//! Regression with a Gaussian process on the latent side.
+//! Gaussian process models: classification, and regression with Student t noise.
 
 mod classification;
 mod field;

@@ -3,7 +3,7 @@ use mcsa::{Columns, Error};
 
 use super::{Field, Scales};
 
-/// As [`Field::predict`], with a word on what failed.
+/// Moments of [`Field::predict`], with an error if the covariance has no Cholesky factor.
 pub(super) fn predict(
     field: &Field,
     scales: Scales<'_>,
@@ -20,7 +20,8 @@ pub(super) fn predict(
     }
 }
 
-/// The same given each draw, a column of `draws`: what it knows, it knows. `scales` and `values` find their parts of it.
+/// Moments of the field at the rows of `x` given each draw, a column of `draws`, whose field values count as known. The closures
+/// `scales` and `values` extract the parts of a draw.
 pub(super) fn predict_each<'a>(
     field: &Field,
     scales: impl Fn(&'a [f64]) -> Scales<'a>,

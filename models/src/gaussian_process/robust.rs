@@ -10,7 +10,7 @@ use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
 use crate::support::decided;
 
-/// Regression by a Gaussian process with Student t noise. (pMCSA)
+/// Gaussian process regression with Student t noise. (pMCSA)
 ///
 /// ```text
 /// log eps_y, log eps_f, log a ~ N(0, 4^2),   log l_k ~ N(0, 0.2^2),   nu ~ Gamma(4, rate 1/10)
@@ -49,7 +49,7 @@ const SHAPE: f64 = 4.0;
 const RATE: f64 = 0.1;
 /// Beyond `e^+-300` a noise scale or `nu` counts as outside the support.
 const MOST: f64 = 300.0;
-/// Where the lengths begin in `z`.
+/// Index in `z` of the first log length.
 const LENGTHS: usize = 4;
 
 /// `log N(x; 0, s^2)` and its slope.
@@ -58,10 +58,11 @@ fn normal(x: f64, s: f64) -> (f64, f64) {
 }
 
 impl RobustGaussianProcess {
-    /// Of features `x`, a row per datum, and responses.
+    /// A model of features `x` (one row per datum) and responses `y`.
     ///
     /// # Errors
-    /// If there is not a response per row, a number is not finite, or there are more than 8128 rows, no row, or no feature.
+    /// If the number of responses is not the number of rows, a number is not finite, or there are more than 8128 rows, no row, or
+    /// no feature.
     pub fn new(x: MatRef<'_, f64>, y: &[f64]) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("RobustGaussianProcess");
         same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
@@ -70,7 +71,7 @@ impl RobustGaussianProcess {
         Ok(Self { field, y: y.to_vec() })
     }
 
-    /// Where the values of the field begin in `z`: behind the scales.
+    /// Index in `z` of the first field value, after the scales.
     fn first(&self) -> usize {
         LENGTHS + self.field.features()
     }
@@ -79,7 +80,7 @@ impl RobustGaussianProcess {
         Scales { amplitude: z[2], nugget: z[1], lengths: &z[LENGTHS..self.first()] }
     }
 
-    /// The prior of the scales and of `nu`, with its log-Jacobian; writes its slopes.
+    /// Log prior of the scales and of `nu`, with the log-Jacobian; its gradient is written to `slopes`.
     fn hyperprior(&self, z: &[f64], slopes: Option<&mut [f64]>) -> f64 {
         let lengths = LENGTHS..self.first();
         let nu = z[3].exp();
@@ -116,14 +117,15 @@ impl RobustGaussianProcess {
         self.y.len() as f64 * constant - 0.5 * (nu + 1.0) * numeric::sum(logs)
     }
 
-    /// Mean and variance of the field at each row of `x`, for a `q` with these moments of `z`, the scales at their means.
+    /// Predictive mean and variance of the field at each row of `x`, from the means and variances of `z` under an approximation
+    /// `q`, with the scales fixed at their means.
     ///
     /// ```text
     /// m* = k*' K^-1 m_f,   v* = a^2 + eps_f^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 S_f K^-1 k*
     /// ```
-    /// Unlike the paper's source code, a broader `q` predicts more broadly: there `K^-1 - K^-1 S_f K^-1` was taken for
-    /// `(K + S_f^-1)^-1`, the formula of Laplace's method with a variance in the place of a curvature. Nor is
-    /// `eps_f^2` left out of the variance of a new point.
+    /// Unlike the paper's source code, a broader `q` gives a broader prediction: there `K^-1 - K^-1 S_f K^-1` was taken for
+    /// `(K + S_f^-1)^-1`, the formula of Laplace's method with a variance in the place of a curvature. Unlike there, `eps_f^2` is
+    /// part of the variance of a new point.
     ///
     /// # Errors
     /// If the covariance at the mean has no Cholesky factor.
@@ -142,7 +144,8 @@ impl RobustGaussianProcess {
             .map_err(|error| error.within("RobustGaussianProcess"))
     }
 
-    /// The same from draws of `z`, a draw per column, scales and all: the moments of the mixture of the normals they give.
+    /// Predictive mean and variance at each row of `x`, from draws of `z` (one per column, scales included): the moments of the
+    /// mixture of the normals that the draws give.
     ///
     /// # Errors
     /// If the covariance at a draw has no Cholesky factor.
@@ -166,9 +169,9 @@ impl RobustGaussianProcess {
         Ok((0..x.nrows()).map(mixture).collect())
     }
 
-    /// The mean over data of `log t_nu((y - m*) / c) - log c`, `c^2 = v* + eps_y^2`: the field's variance widens the scale.
+    /// Mean over the data of `log t_nu((y - m*) / c) - log c`, `c^2 = v* + eps_y^2`: the field's variance widens the noise scale.
     ///
-    /// `moments` are those of [`predict_from_moments`](Self::predict_from_moments), `mean` the mean of `z`.
+    /// `moments` comes from [`predict_from_moments`](Self::predict_from_moments); `mean` is the mean of `z`.
     ///
     /// # Panics
     /// If the shapes differ.

@@ -1,4 +1,4 @@
-//! A neural network with one hidden layer.
+//! Bayesian neural network with one hidden layer.
 
 mod prediction;
 mod rectifier;

@@ -5,12 +5,12 @@ use mcsa::{Columns, numeric};
 
 use super::NeuralRegression;
 
-/// Mean and variance of `max(a, 0)` for `a ~ N(mean, variance)`.
+/// Mean and variance of a rectified normal, `max(a, 0)` for `a ~ N(mean, variance)`.
 ///
 /// ```text
 /// m Phi(c) + s phi(c),   c = m / s;   (m^2 + s^2) Phi(c) + m s phi(c) - mean^2
 /// ```
-/// Far below 0 both come from the Mills ratio `phi/Phi`, without cancellation of the leading terms.
+/// Far below 0 both are computed from the Mills ratio `phi/Phi`, without cancellation of the leading terms.
 fn rectified(mean: f64, variance: f64) -> (f64, f64) {
     if variance <= 0.0 {
         return (mean.max(0.0), 0.0);
@@ -19,7 +19,7 @@ fn rectified(mean: f64, variance: f64) -> (f64, f64) {
     let c = mean / s;
     let log_p = numeric::scalar::log_ndtr(c);
     let (p, hazard) = (log_p.exp(), numeric::scalar::ndtr_hazard(c));
-    // E[max(a, 0) | a > 0] / s; below -1e3, c + hazard has lost it and 1/|c| is exact to 2e-6.
+    // E[max(a, 0) | a > 0] / s; below -1e3, c + hazard has no correct digits and 1/|c| is exact to 2e-6.
     let above = if c < -1e3 { -1.0 / c } else { c + hazard };
     let first = p * s * above;
     // E[(a/s)^2 | a > 0] = 1 + c (c + hazard).
@@ -28,14 +28,14 @@ fn rectified(mean: f64, variance: f64) -> (f64, f64) {
 }
 
 impl NeuralRegression {
-    /// Mean and variance of a new response at each row of `x`, by moment propagation through a `q` with independent coordinates.
+    /// Predictive mean and variance at each row of `x`, by moment propagation through a `q` with independent coordinates.
     ///
     /// ```text
     /// layer  m' = M m / sqrt(n),  v' = (M^2 v + V m^2 + V v) / n;   rectifier: moments of max(a, 0);   noise 1 / E[gamma]
     /// ```
-    /// `mean` and `variance` are those of `z` under `q`. Hidden units share no weight, so that under such a `q` the moments of
-    /// the output are exact; that the response has a normal law of them is the approximation, and that its noise is
-    /// `1/E[gamma] = exp(-m_1 - v_1/2)`, as in the source code of `pMCSA`.
+    /// `mean` and `variance` are those of `z` under `q`. Hidden units share no weight, so under such a `q` the moments of the
+    /// output are exact. Two things are approximations: the response is taken as normal with these moments, and its noise variance
+    /// as `1/E[gamma] = exp(-m_1 - v_1/2)`, as in the source code of `pMCSA`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -73,7 +73,8 @@ impl NeuralRegression {
         }
     }
 
-    /// The same from draws of `z`, a draw per column: the moments of the mixture of their normals.
+    /// Predictive mean and variance at each row of `x`, from draws of `z` (one per column): the moments of the mixture of the
+    /// normals that the draws give.
     ///
     /// # Panics
     /// If the shapes differ, or there is no draw.
@@ -99,8 +100,8 @@ impl NeuralRegression {
         }
     }
 
-    /// The mean over data of the log of the average of normal densities over draws: the predictive density itself, of
-    /// which the moments above keep a normal.
+    /// Mean log predictive density of `y`: for each datum, the log of the normal density averaged over draws. Unlike the moments of
+    /// [`predict_from_draws`](Self::predict_from_draws), it does not replace the mixture by a normal.
     ///
     /// # Panics
     /// If the shapes differ, or there is no draw.
@@ -124,7 +125,7 @@ impl NeuralRegression {
         (0..y.len()).map(density).sum::<f64>() / y.len() as f64
     }
 
-    /// The network's output at a row of `x`.
+    /// Output of the network at row `i` of `x`.
     fn output(&self, x: MatRef<'_, f64>, i: usize, z: &[f64]) -> f64 {
         let d = self.inputs.columns();
         assert_eq!(x.ncols() + 1, d, "shapes agree");
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(rectified(2.0, 0.0), (2.0, 0.0));
     }
 
-    /// 40,000 draws, 5 standard errors of the mean and about as many of the variance.
+    /// 40,000 draws; 5 standard errors of the mean and about 5 of the variance.
     #[test]
     fn moments_and_draws_agree() {
         let x = faer::mat![[0.3, -1.0], [2.0, 0.5]];
@@ -178,7 +179,7 @@ mod tests {
         let (mut m, mut v, mut md, mut vd) = ([0.0; 2], [0.0; 2], [0.0; 2], [0.0; 2]);
         target.predict_from_moments(x.as_ref(), &mean, &variance, &mut m, &mut v);
         target.predict_from_draws(x.as_ref(), draws.as_ref(), &mut md, &mut vd);
-        // Draws average 1/gamma; the moments take 1/E[gamma]: exp(-m + v/2) against exp(-m - v/2).
+        // Draws average 1/gamma, exp(-m + v/2); the moments use 1/E[gamma], exp(-m - v/2).
         let noise = |sign: f64| (-mean[1] + sign * 0.5 * variance[1]).exp();
         for i in 0..2 {
             let spread = v[i] - noise(-1.0);

@@ -1,4 +1,4 @@
-//! `h = max(a, 0)` over a column of pre-activations: forth, adding to the output; back, from the error of the output.
+//! Rectifier `h = max(a, 0)` over a column of pre-activations: forward pass (added to the output) and backward pass.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -39,7 +39,7 @@ impl WithSimd for Back<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let (weight, zero) = (simd.splat_f64s(self.weight), simd.splat_f64s(0.0));
-        // At most four registers in flight, whatever their width; the narrowest set has more registers than that.
+        // At most four registers in flight, at any width; the narrowest instruction set has more registers than that.
         let mut sums = [zero; 2];
         for (a, error) in self.a.iter_mut().zip(self.error) {
             let (a, error) = (S::as_mut_simd_f64s(a).0, S::as_simd_f64s(error).0);
@@ -54,13 +54,13 @@ impl WithSimd for Back<'_> {
     }
 }
 
-/// `out += weight max(a, 0)`, whole panels.
+/// Forward pass: `out += weight max(a, 0)`, on whole panels.
 pub(super) fn add_rectified(weight: f64, a: &[f64], out: &mut [f64]) {
     assert_eq!(a.len(), out.len(), "a column of outputs");
     Arch::new().dispatch(Forth { weight, a: a.as_chunks().0, out: out.as_chunks_mut().0 });
 }
 
-/// `a <- weight error [a > 0]`, whole panels; returns `sum max(a, 0) error`.
+/// Backward pass: `a <- weight error [a > 0]`, on whole panels; returns `sum max(a, 0) error`.
 pub(super) fn rectify_back(weight: f64, a: &mut [f64], error: &[f64]) -> f64 {
     assert_eq!(a.len(), error.len(), "a column of errors");
     Arch::new().dispatch(Back { weight, a: a.as_chunks_mut().0, error: error.as_chunks().0 })

@@ -12,7 +12,7 @@ use crate::design::{GROUP, Panels, finite_matrix};
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
-/// Regression by a network with one rectified hidden layer and unknown precisions. (pMCSA)
+/// Bayesian neural network regression: one rectified hidden layer, unknown prior and noise precisions. (pMCSA)
 ///
 /// ```text
 /// lambda, gamma ~ Gamma(6, rate 6),   W1, W2 ~ N(0, 1/lambda),   x' = (x, 1) / sqrt(D + 1)
@@ -23,9 +23,9 @@ use crate::{Constrained, Transform};
 /// Unlike the paper, the output is linear and every layer is divided by the root of its fan-in, as in its source code; a
 /// rectified output could fit no negative response. Unlike that code, precisions are not kept above 1e-6.
 ///
-/// The rectifier has a kink: the density is continuous, its gradient jumps where a hidden unit meets a datum at 0. There the slope of
-/// the off side, 0, is taken; no curvature is offered. `-inf`, with gradient 0, where a precision (its logarithm beyond 709), an
-/// output or a square overflows.
+/// The rectifier has a kink: the density is continuous, its gradient jumps where the pre-activation of a hidden unit at a datum is
+/// 0. There the slope 0 is used, and no curvature is provided. `-inf`, with gradient 0, where a precision (its logarithm beyond
+/// 709), an output or a square overflows.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -50,7 +50,7 @@ fn log_gamma_normaliser() -> f64 {
     SHAPE * SHAPE.ln() - 120.0_f64.ln()
 }
 
-/// `u` and its Gamma density with the log-Jacobian, and the slope of that.
+/// Log Gamma density of a precision `e^u` as a density of `u`, and its slope in `u`.
 fn precision_prior(u: f64) -> (f64, f64) {
     let mean = SHAPE * u.exp();
     (log_gamma_normaliser() + SHAPE * u - mean, SHAPE - mean)
@@ -64,10 +64,10 @@ fn normals(u: f64, count: usize, square: f64) -> (f64, f64) {
 }
 
 impl NeuralRegression {
-    /// Of features `x`, a row per datum and without a column of ones, responses, and hidden units.
+    /// A model of features `x` (one row per datum, without a column of ones), responses `y`, and the number of hidden units.
     ///
     /// # Errors
-    /// If there is not a response per row, no hidden unit, or a number that is not finite.
+    /// If the number of responses is not the number of rows, there is no hidden unit, or a number is not finite.
     pub fn new(x: MatRef<'_, f64>, y: &[f64], hidden: usize) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("NeuralRegression");
         same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
@@ -82,7 +82,7 @@ impl NeuralRegression {
         Ok(Self { inputs, y: y.to_vec(), hidden })
     }
 
-    /// `W1` unit by unit, and `W2`.
+    /// The weights `W1`, unit by unit, and `W2`.
     pub(super) fn layers<'a>(&self, weights: &'a [f64]) -> (&'a [f64], &'a [f64]) {
         weights.split_at(self.hidden * self.inputs.columns())
     }
@@ -98,7 +98,7 @@ impl NeuralRegression {
         precision_prior(z[0]).0 + precision_prior(z[1]).0 + normals(z[0], weights.len(), squares).0
     }
 
-    /// `f - y` of one datum.
+    /// Residual `f - y` of one datum.
     fn error(&self, i: usize, weights: &[f64]) -> f64 {
         assert!(i < self.y.len(), "row {i} of {} data", self.y.len());
         let (first, second) = self.layers(weights);
@@ -108,7 +108,8 @@ impl NeuralRegression {
         self.output_scale() * (hidden + second[self.hidden]) - self.y[i]
     }
 
-    /// Writes `f - y`, whole panels, 0 where no datum is; `units` holds the pre-activations of a group, or of all.
+    /// Writes the residuals `f - y`, on whole panels with 0 in padding rows; `units` holds the pre-activations of one group, or of
+    /// all.
     fn errors_into(&self, z: &[f64], units: &mut [f64], errors: &mut [f64], packed: &mut [f64]) {
         let (stride, d, scale) = (self.inputs.padded_rows(), self.inputs.columns(), self.output_scale());
         let keeps_all = units.len() == stride * self.hidden;

@@ -1,16 +1,16 @@
-//! What the rows of a county say, in five numbers.
+//! Sufficient statistics of the rows of each county.
 
-/// Counties per register block.
+/// Number of counties per register block.
 pub(super) const LANES: usize = 8;
 
-/// Sufficient statistics of eight counties, lane by lane: the sum of squares of county `c` around the line
-/// `a + b x` is, with nothing subtracted,
+/// Sufficient statistics of eight counties, one per SIMD lane. The sum of squares of county `c` around the line
+/// `a + b x` is, without subtraction,
 ///
 /// ```text
 /// residual_c + count_c (mean_y_c - a - b mean_x_c)^2 + spread_x_c (b - slope_c)^2
 /// ```
 ///
-/// A lane without county has counts and spreads of zero.
+/// Unused lanes have counts and spreads of zero.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Block {
     pub(super) count: [f64; LANES],
@@ -20,7 +20,7 @@ pub(super) struct Block {
     pub(super) slope: [f64; LANES],
 }
 
-/// All counties of a data set, and the part of the sum of squares that no line can explain.
+/// Statistics of all counties of a data set, and the part of the sum of squares that no line can explain.
 #[derive(Debug, Clone)]
 pub(super) struct Counties {
     pub(super) blocks: Vec<Block>,
@@ -28,7 +28,7 @@ pub(super) struct Counties {
 }
 
 impl Counties {
-    /// Of rows `(county, x, y)`, with counties less than `count`.
+    /// Statistics of rows `(county, x, y)`, with counties less than `count`.
     pub(super) fn new(count: usize, rows: &[(usize, f64, f64)]) -> Self {
         let mut blocks = vec![Block::default(); count.div_ceil(LANES)];
         let each = |blocks: &mut [Block], f: &mut dyn FnMut(&mut Block, usize, f64, f64)| {

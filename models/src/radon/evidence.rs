@@ -1,4 +1,4 @@
-//! The evidence, exactly.
+//! Exact evidence of the radon model.
 
 use crate::quadrature::{Axis, Map, log_integral};
 use crate::support::{HALF_LOG_TAU, decided};
@@ -6,14 +6,14 @@ use crate::support::{HALF_LOG_TAU, decided};
 use super::counties::LANES;
 use super::{RATE, Radon};
 
-/// Nats below the highest point at which a node counts for nothing: `e^-80` times the box is below any tolerance.
+/// Nodes at which the log density is this far below its maximum are dropped: `e^-80` times the volume is below any tolerance.
 const NEGLIGIBLE: f64 = 80.0;
 
 impl Radon {
-    /// `log p(y)`, and how much the last halving of a quadrature step changed it.
+    /// Log evidence `log p(y)`, and its change at the last halving of a quadrature step.
     ///
-    /// County effects and their means are Gaussian given the three scales and integrate out in closed form; the
-    /// logarithms of the scales are left to quadrature, to within `tolerance`. On the Minnesota data -1105.872, not the
+    /// County effects and their means are Gaussian given the three scales and are integrated out in closed form; the
+    /// logarithms of the scales are integrated by quadrature, to within `tolerance`. On the Minnesota data -1105.872, not the
     /// reference of `MCMC-SE` and `CW`, whose Stan program has another prior for the slopes.
     ///
     /// ```
@@ -36,7 +36,7 @@ impl Radon {
                     log_p(&z)
                 };
                 let curvature = (2.0 * at(0.0) - at(0.05) - at(-0.05)) / (0.05 * 0.05);
-                // Where the density is flat, the width of an exponential tail.
+                // Where the density is flat, use the width of an exponential tail.
                 let width = if curvature > 1.0 { curvature.sqrt().recip() } else { 1.0 };
                 Axis { map: Map::Sinh, centre: centre[k], width }
             })
@@ -44,11 +44,11 @@ impl Radon {
         log_integral(&axes, tolerance, log_p)
     }
 
-    /// `log p(y, log scales)`: everything else integrated out.
+    /// `log p(y, log scales)`, with all effects and their means integrated out.
     ///
     /// With `V` the prior variances of a county's intercept and slope, `L` the precision and `h` the linear part of its
-    /// likelihood, and `F = I + L V`, the county is worth `|F|^(-1/2)` times a Gaussian function of the means with
-    /// precision `F^-1 L` and linear part `F^-1 h`: no variance is inverted, so that none need be positive.
+    /// likelihood, and `F = I + L V`, the county contributes `|F|^(-1/2)` times a Gaussian function of the means with
+    /// precision `F^-1 L` and linear part `F^-1 h`. No variance is inverted, so a variance may be 0.
     fn log_scales_density(&self, log_scales: [f64; 3], negligible: f64) -> f64 {
         let scales = log_scales.map(f64::exp);
         let [v0, v1, _] = scales.map(|s| s * s);
@@ -56,11 +56,11 @@ impl Radon {
         let prior: f64 = (0..3).map(|k| RATE.ln() - RATE * scales[k] + log_scales[k]).sum();
         let n = self.num_rows() as f64;
         let mut log_p = prior - n * (HALF_LOG_TAU + log_scales[2]) - 0.5 * weight * self.counties.residual;
-        // What follows only lowers it, so it need not be computed where it does not count.
+        // The remaining terms only lower the value, so they are skipped where it is negligible already.
         if log_p < negligible {
             return f64::NEG_INFINITY;
         }
-        // Precision and linear part of the means, standard normal before any data.
+        // Precision and linear part of the means, whose prior is standard normal.
         let (mut p00, mut p01, mut p11, mut q0, mut q1) = (1.0, 0.0, 1.0, 0.0, 0.0);
         for block in &self.counties.blocks {
             let mut dets = [1.0; 2];
@@ -83,17 +83,17 @@ impl Radon {
                 (p00, p01, p11) = (p00 + c00, p01 + c10, p11 + c11);
                 (q0, q1) = (q0 + g0, q1 + g1);
             }
-            // Four determinants to a logarithm: they overflow above 1e77 each, where nothing counts.
+            // One logarithm for four determinants: they overflow above 1e77 each, where the density is negligible.
             log_p -= 0.5 * (dets[0].ln() + dets[1].ln());
         }
         let det = p00 * p11 - p01 * p01;
         log_p += 0.5 * ((p11 * q0 * q0 - 2.0 * p01 * q0 * q1 + p00 * q1 * q1) / det - det.ln());
-        // NaN or `+inf` is a noise so small that its precision overflows.
+        // NaN or `+inf` arises where the noise is so small that its precision overflows.
         decided(log_p, &[])
     }
 }
 
-/// A point near the highest: coordinate by coordinate, with steps that shrink when none helps.
+/// Coordinate search for a point near the maximum, with steps that are halved when none improves it.
 fn climb(log_p: impl Fn(&[f64]) -> f64) -> [f64; 3] {
     let mut z = [0.0; 3];
     let (mut best, mut step) = (log_p(&z), 2.0);
@@ -139,7 +139,7 @@ mod tests {
         Radon::new(4, ROWS.iter().map(|r| r.0).collect(), column(|r| r.1), column(|r| r.2)).unwrap()
     }
 
-    /// `log p(y, log scales)` from the dense covariance of the outcomes, which no code above uses.
+    /// `log p(y, log scales)` from the dense covariance of the outcomes, independent of the code above.
     fn dense(log_scales: [f64; 3]) -> f64 {
         let scales = log_scales.map(f64::exp);
         let covariance = Mat::from_fn(ROWS.len(), ROWS.len(), |i, j| {
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A plain grid over the logarithms of the scales. Below its lower end the density falls like `sigma`: 2e-4 of it.
+    /// A uniform grid over the logarithms of the scales. Below its lower end the density falls like `sigma`: 2e-4 of it.
     #[test]
     fn the_evidence_equals_a_plain_grid() {
         let (low, step) = (-9.0, 0.5);

@@ -1,4 +1,4 @@
-//! Radon in houses, pooled by county.
+//! Radon levels in houses: a hierarchical linear regression with county effects.
 
 mod counties;
 mod evidence;
@@ -12,10 +12,10 @@ use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
 use counties::{Block, Counties, LANES};
 
-/// The rate of the exponential priors: mean 50.
+/// Rate of the exponential priors of the scales: mean 50.
 const RATE: f64 = 0.02;
 
-/// A linear regression whose intercepts and slopes are pooled by county (MCMC-SE, section 4.4; CW, section 4.4):
+/// Hierarchical linear regression with intercepts and slopes pooled by county (MCMC-SE, section 4.4; CW, section 4.4):
 ///
 /// ```text
 /// sigma_a, sigma_b, sigma_y ~ Exponential(0.02),   mu_a, mu_b ~ N(0, 1)
@@ -24,7 +24,7 @@ const RATE: f64 = 0.02;
 /// ```
 ///
 /// Minnesota: 85 counties, hence dimension 175; 919 houses, `y` log radon, `x` 1 on the first floor and 0 in the basement.
-/// The density visits counties, not houses: each is five sufficient statistics. [`Separable`] visits houses.
+/// The log density is a sum over counties with five sufficient statistics each; the terms of [`Separable`] are those of houses.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -40,7 +40,7 @@ pub struct Radon {
     counties: Counties,
 }
 
-/// Sums over counties: squares of `a - mu_a` and of `b - mu_b`, the squares that residuals add, and the deviations.
+/// Sums over counties: squares of `a - mu_a` and of `b - mu_b`, squared residuals, and the deviations from the means.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     a: [f64; LANES],
@@ -55,7 +55,7 @@ fn fold(lanes: [f64; LANES]) -> f64 {
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
-/// The scales of a point, and what the density says of them.
+/// The scales of a point, and their precisions.
 struct Scales {
     sigma: [f64; 3],
     /// `1 / sigma^2`.
@@ -70,7 +70,7 @@ impl Scales {
 }
 
 impl Radon {
-    /// With the county (from 0), predictor and outcome of each row; a county may have no row.
+    /// A model of the county (numbered from 0), predictor and outcome of each row; a county may have no row.
     ///
     /// # Errors
     /// If the lengths differ, a county is not less than `num_counties`, or a number is not finite.
@@ -98,7 +98,7 @@ impl Radon {
         self.rows.len()
     }
 
-    /// Sums over the counties; with a gradient, writes the part of it that is the counties' own.
+    /// Sums over the counties; if `SLOPES`, writes the gradient in the county effects.
     #[inline(always)]
     fn sums<const SLOPES: bool>(&self, z: &[f64], scales: &Scales, gradient: &mut [f64]) -> Sums {
         let (mu_a, mu_b) = (z[3], z[4]);
@@ -109,7 +109,7 @@ impl Radon {
         for (k, block) in self.counties.blocks.iter().enumerate() {
             let from = k * LANES;
             let width = LANES.min(self.num_counties - from);
-            // A lane without county sits at the means, and adds nothing.
+            // An unused lane is at the means, and adds nothing.
             let (mut a_lanes, mut b_lanes) = ([mu_a; LANES], [mu_b; LANES]);
             if width == LANES {
                 a_lanes.copy_from_slice(&a[from..from + LANES]);
@@ -145,7 +145,7 @@ impl Radon {
 }
 
 impl Sums {
-    /// Adds eight counties; returns `d/da` and `d/db` of their share of the density if `SLOPES`.
+    /// Adds eight counties; if `SLOPES`, returns the derivatives of their part of the log density in `a` and `b`.
     #[inline(always)]
     fn add<const SLOPES: bool>(
         &mut self,

@@ -1,17 +1,17 @@
-//! Finitely many states.
+//! Hidden Markov model with finitely many states.
 
 use faer::Mat;
 use mcsa::{Error, LogDensity, StateSpace, Stream};
 
-/// A hidden Markov chain on states `0 .. K-1`, with everything about it exact (Rabiner 1989):
+/// Hidden Markov model on states `0 .. K-1`, with exact evidence and smoothing by forward and backward recursions (Rabiner 1989):
 ///
 /// ```text
 /// alpha_0(k) = p(k) p(x_0 | k),   alpha_t(k) = p(x_t | k) sum_j alpha_{t-1}(j) p(k | j),   Z = sum_k alpha_{T-1}(k)
 /// beta_{T-1} = 1,                 beta_t(j) = sum_k p(k | j) p(x_{t+1} | k) beta_{t+1}(k)
 /// ```
 ///
-/// A state is written as a number; a path with any other number in it has density 0. All decisions of a particle method on
-/// this model are discrete, so [`enumerate`](mcsa::enumerate) can follow them all.
+/// A state is stored as a floating-point number; a path with a number that is no state has density 0. All random decisions of a
+/// particle method on this model are discrete, so [`enumerate`](mcsa::enumerate) can follow every branch.
 ///
 /// ```
 /// use mcsa_models::HiddenMarkov;
@@ -23,14 +23,15 @@ use mcsa::{Error, LogDensity, StateSpace, Stream};
 #[derive(Debug, Clone)]
 pub struct HiddenMarkov {
     log_initial: Vec<f64>,
-    /// Row `j`: from state `j`.
+    /// Row `j`: log transition probabilities from state `j`.
     log_transition: Mat<f64>,
-    /// Row `t`: of the observation at `t`.
+    /// Row `t`: log likelihoods of the observation at `t`.
     log_likelihood: Mat<f64>,
 }
 
 impl HiddenMarkov {
-    /// Of an initial law, a row of probabilities per state, and a row of likelihoods `p(x_t | k)` per time.
+    /// A model with the initial distribution, one row of transition probabilities per state, and one row of likelihoods `p(x_t |
+    /// k)` per time.
     ///
     /// # Errors
     /// If the shapes differ, there is no state or no time, a number is negative or not finite, or probabilities do not sum
@@ -69,10 +70,10 @@ impl HiddenMarkov {
         self.log_initial.len()
     }
 
-    /// `log p(z_t = to | z_{t-1} = from)`; at `t = 0` that of the initial law.
+    /// `log p(z_t = to | z_{t-1} = from)`; at `t = 0` the initial log probability of `to`.
     ///
     /// # Panics
-    /// If there is no such state.
+    /// If `from` or `to` is not less than `K`.
     pub fn log_step(&self, t: usize, from: usize, to: usize) -> f64 {
         if t == 0 { self.log_initial[to] } else { self.log_transition[(from, to)] }
     }
@@ -80,12 +81,12 @@ impl HiddenMarkov {
     /// `log p(x_t | z_t = k)`.
     ///
     /// # Panics
-    /// If there is no such time or state.
+    /// If `t` is not less than the number of times, or `k` not less than `K`.
     pub fn log_likelihood(&self, t: usize, k: usize) -> f64 {
         self.log_likelihood[(t, k)]
     }
 
-    /// `alpha`: row `t` sums to the evidence of the observations up to `t`.
+    /// Forward variables `alpha`: row `t` sums to the evidence of the observations up to `t`.
     fn forward(&self) -> Mat<f64> {
         let mut alpha = Mat::zeros(self.num_states(), self.alphabet());
         for t in 0..self.num_states() {
@@ -102,7 +103,7 @@ impl HiddenMarkov {
         alpha
     }
 
-    /// `beta`: the evidence of the observations after `t`, for each state at `t`.
+    /// Backward variables `beta`: the evidence of the observations after `t`, for each state at `t`.
     fn backward(&self) -> Mat<f64> {
         let last = self.num_states() - 1;
         let mut beta = Mat::full(self.num_states(), self.alphabet(), 1.0);
@@ -119,16 +120,16 @@ impl HiddenMarkov {
         beta
     }
 
-    /// `log Z`, the log evidence. For short chains: nothing is rescaled, so a few hundred steps underflow.
+    /// Log evidence `log Z`. For short chains only: nothing is rescaled, so a few hundred steps underflow.
     pub fn log_evidence(&self) -> f64 {
         let (alpha, last) = (self.forward(), self.num_states() - 1);
         (0..self.alphabet()).map(|k| alpha[(last, k)]).sum::<f64>().ln()
     }
 
-    /// The smoothing law `p(z_t | x)`.
+    /// Smoothing distribution `p(z_t | x)`.
     ///
     /// # Panics
-    /// If there is no state `t`.
+    /// If `t` is not less than the number of times.
     pub fn smoothed(&self, t: usize) -> Vec<f64> {
         let (alpha, beta) = (self.forward(), self.backward());
         let joint: Vec<f64> = (0..self.alphabet()).map(|k| alpha[(t, k)] * beta[(t, k)]).collect();
@@ -136,14 +137,14 @@ impl HiddenMarkov {
         joint.iter().map(|p| p / total).collect()
     }
 
-    /// Every path, the first state being the lowest digit of its number in base `K`, as the columns of a matrix.
+    /// All paths, as the columns of a matrix: column `c` has the digits of `c` in base `K`, the first state being the lowest digit.
     pub fn paths(&self) -> Mat<f64> {
         let (states, base) = (self.num_states(), self.alphabet());
         let count = (0..states).fold(1, |count: usize, _| count.saturating_mul(base));
         Mat::from_fn(states, count, |t, path| ((0..t).fold(path, |path, _| path / base) % base) as f64)
     }
 
-    /// The state that a number means.
+    /// The state with number `z`, or `None` if there is none.
     fn state(&self, z: f64) -> Option<usize> {
         let k = z as usize;
         (k as f64 == z && k < self.alphabet()).then_some(k)
@@ -206,7 +207,7 @@ mod tests {
         HiddenMarkov::new(&[0.2, 0.3, 0.5], &transition, &likelihood).unwrap()
     }
 
-    /// Evidence and smoothing laws, against the sum over all 81 paths.
+    /// Evidence and smoothing distributions equal the sums over all 81 paths.
     #[test]
     fn forward_and_backward_are_sums_over_paths() {
         let (chain, paths) = (chain(), chain().paths());
@@ -222,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The draws, enumerated: each state with its probability, the impossible one never.
+    /// The draws, enumerated: each state has its probability, and an impossible state is never drawn.
     #[test]
     fn draws_have_the_law_of_the_transition() {
         let chain = chain();

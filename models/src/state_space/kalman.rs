@@ -1,9 +1,9 @@
-//! The exact answers of a linear-Gaussian path.
+//! Kalman filter, Rauch-Tung-Striebel smoother and evidence of a linear-Gaussian model.
 
 use super::LinearGaussian;
 use crate::support::HALF_LOG_TAU;
 
-/// A normal law by its moments.
+/// Mean and variance of a normal distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
     /// The mean.
@@ -12,17 +12,17 @@ pub struct Moments {
     pub variance: f64,
 }
 
-/// The law of a state given all observations.
+/// Smoothing distribution of a state, given all observations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Smoothed {
-    /// Of the state.
+    /// Mean and variance of the state.
     pub law: Moments,
-    /// Its covariance with the state before; 0 for the first.
+    /// Covariance with the previous state; 0 for the first state.
     pub covariance: f64,
 }
 
 impl LinearGaussian<'_> {
-    /// `p(z_t | x_0 .. x_t)` of each state, and the log evidence (Kalman 1960):
+    /// Kalman filter (Kalman 1960): the filtering distributions `p(z_t | x_0 .. x_t)` and the log evidence:
     ///
     /// ```text
     /// m- = phi m,   P- = phi^2 P + sigma^2,   S = P- + tau^2,   m = m- + (P- / S) (x - m-),   P = P- tau^2 / S
@@ -42,12 +42,12 @@ impl LinearGaussian<'_> {
         (laws.collect(), log_evidence)
     }
 
-    /// The log evidence.
+    /// Log evidence of the observations.
     pub fn log_evidence(&self) -> f64 {
         self.filtered().1
     }
 
-    /// `p(z_t, z_{t-1} | x)` of each state (Rauch, Tung & Striebel 1965):
+    /// Rauch-Tung-Striebel smoother (Rauch, Tung & Striebel 1965): the smoothing distributions `p(z_t, z_{t-1} | x)`:
     ///
     /// ```text
     /// J = phi P_t / P-_{t+1},   m_t|x = m_t + J (m_{t+1}|x - m-_{t+1}),   P_t|x = P_t + J^2 (P_{t+1}|x - P-_{t+1})
@@ -68,7 +68,7 @@ impl LinearGaussian<'_> {
         smoothed
     }
 
-    /// The gradient of the log evidence in theta, by Fisher's identity with the exact smoother.
+    /// Gradient of the log evidence in theta, by Fisher's identity with the exact smoother.
     pub fn evidence_gradient(&self) -> [f64; 3] {
         let smoothed = self.smoothed();
         let (mut crosses, mut squares, mut errors) = (0.0, 0.0, 0.0);
@@ -106,7 +106,7 @@ mod tests {
         LinearGaussianSeries::new(vec![0.3, -1.2, 2.0, 0.7, 0.1]).unwrap()
     }
 
-    /// The posterior is Gaussian: its precision and evidence from the joint density, by one dense factorisation.
+    /// The posterior is Gaussian: smoother and evidence agree with one dense factorisation of the joint density.
     #[test]
     fn filter_and_smoother_equal_dense_algebra() {
         let series = series();
@@ -117,7 +117,7 @@ mod tests {
             points.iter().for_each(|&(t, value)| z[t] += value);
             model.log_path(&z)
         };
-        // A quadratic is known by its values: at 0, at unit vectors, at their sums.
+        // The quadratic form from its values at 0, at unit vectors, and at their sums.
         let origin = at(&[]);
         let slope = |t| 0.5 * (at(&[(t, 1.0)]) - at(&[(t, -1.0)]));
         let precision = Mat::from_fn(n, n, |s, t| {

@@ -1,4 +1,4 @@
-//! Linear dynamics, Gaussian noise.
+//! Linear-Gaussian state-space model in one dimension.
 
 use faer::MatRef;
 use mcsa::{
@@ -8,14 +8,14 @@ use mcsa::{
 
 use crate::support::{HALF_LOG_TAU, decided};
 
-/// The parameters of [`LinearGaussian`], on the unconstrained scale on which they are learnt.
+/// Parameters of [`LinearGaussian`], on the unconstrained scale on which they are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinearGaussianTheta {
-    /// What remains of a state after a step; any number, for the first state has a law of its own.
+    /// Autoregressive coefficient; any number, because the first state has a distribution of its own.
     pub phi: f64,
-    /// Logarithm of the scale of innovations.
+    /// Logarithm of the standard deviation of innovations.
     pub log_sigma: f64,
-    /// Logarithm of the scale of the observation's noise.
+    /// Logarithm of the standard deviation of the observation noise.
     pub log_tau: f64,
 }
 
@@ -25,7 +25,7 @@ impl From<[f64; 3]> for LinearGaussianTheta {
     }
 }
 
-/// Observations `x_0 .. x_{T-1}` of a linear-Gaussian path, its parameters to be learned.
+/// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters.
 ///
 /// ```
 /// use mcsa::LearnableStateSpace;
@@ -40,10 +40,10 @@ pub struct LinearGaussianSeries {
 }
 
 impl LinearGaussianSeries {
-    /// Of observations, one per state.
+    /// A series of observations, one per state.
     ///
     /// # Errors
-    /// If there is none, or one is not finite.
+    /// If there is no observation, or one is not finite.
     pub fn new(observations: Vec<f64>) -> Result<Self, Error> {
         if observations.is_empty() {
             return Err(Error::invalid("a path needs an observation").within("LinearGaussianSeries"));
@@ -58,7 +58,7 @@ impl LinearGaussianSeries {
         LinearGaussian { observations: &self.observations, phi: theta.phi, variance, noise }
     }
 
-    /// Replaces the observations by draws at these parameters.
+    /// Replaces the observations by draws from the model at these parameters.
     pub fn simulate(&mut self, theta: LinearGaussianTheta, stream: &mut Stream) {
         let mut z = 0.0;
         for (t, x) in self.observations.iter_mut().enumerate() {
@@ -72,8 +72,8 @@ impl LinearGaussianSeries {
     }
 }
 
-/// A linear-Gaussian path, the model on which particle methods can be judged: the Kalman filter, the smoother and the
-/// evidence are exact.
+/// Linear-Gaussian state-space model at fixed parameters. Filter, smoother and evidence are exact, so particle methods can be
+/// tested on it.
 ///
 /// ```text
 /// z_0 ~ N(0, 1),   z_t ~ N(phi z_{t-1}, sigma^2),   x_t ~ N(z_t, tau^2)
@@ -82,14 +82,14 @@ impl LinearGaussianSeries {
 pub struct LinearGaussian<'a> {
     pub(super) observations: &'a [f64],
     pub(super) phi: f64,
-    /// Of innovations.
+    /// Variance of the innovations.
     pub(super) variance: f64,
-    /// The variance of the observation's noise.
+    /// Variance of the observation noise.
     pub(super) noise: f64,
 }
 
 impl LinearGaussian<'_> {
-    /// The factor on the predecessor and the variance, of the step to `t`.
+    /// Factor on the previous state, and variance, of the transition to `t`.
     pub(super) fn step(&self, t: usize) -> (f64, f64) {
         if t == 0 { (0.0, 1.0) } else { (self.phi, self.variance) }
     }

@@ -1,4 +1,4 @@
-//! Stochastic volatility as a state-space model, at fixed parameters.
+//! Stochastic volatility model of exchange-rate returns as a state-space model.
 
 use std::borrow::Cow;
 
@@ -13,15 +13,15 @@ use super::states::Law;
 use super::{FirstState, FxStates, Theta};
 use crate::support::{HALF_LOG_TAU, decided};
 
-/// Stochastic volatility of returns `x_1 .. x_T`, its parameters given (MSC, section 4.3):
+/// Stochastic volatility model of returns `x_1 .. x_T` with given parameters (MSC, section 4.3):
 ///
 /// ```text
 /// z_0 ~ N(mu, sigma^2 / (1 - phi^2)),   z_t ~ N(mu + phi (z_{t-1} - mu), sigma^2),   x_t ~ N(0, beta exp(z_t))
 /// ```
 ///
-/// The target is the density of the path `z_0 .. z_T` and the returns; as a [`StateSpace`](mcsa::StateSpace) it is known by its
-/// parts. To learn the parameters (Fisher's identity; MSC, section 3.3) take it as a
-/// [`LearnableStateSpace`]: then theta comes with each call, and the model's own is only where it stands as a target.
+/// The target is the joint density of the path `z_0 .. z_T` and the returns; [`states`](Self::states) gives it as a
+/// [`StateSpace`](mcsa::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
+/// [`LearnableStateSpace`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
 ///
 /// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
 /// [`FirstState::Zero`] is the printed model.
@@ -43,7 +43,7 @@ pub struct FxVolatility {
 }
 
 impl FxVolatility {
-    /// Of returns, at these parameters.
+    /// A model of returns, at parameters `theta`.
     ///
     /// # Errors
     /// If a return or a parameter is not finite.
@@ -56,10 +56,10 @@ impl FxVolatility {
         Ok(model)
     }
 
-    /// Moves the parameters.
+    /// Replaces the parameters.
     ///
     /// # Errors
-    /// If one is not finite; then nothing moves.
+    /// If a parameter is not finite; the model is then unchanged.
     pub fn set_theta(&mut self, theta: Theta) -> Result<(), Error> {
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
         self.theta = theta;
@@ -67,7 +67,7 @@ impl FxVolatility {
         Ok(())
     }
 
-    /// The same with the first state centred elsewhere.
+    /// Sets the mean of the first state.
     #[must_use]
     pub fn with_first(mut self, first: FirstState) -> Self {
         self.first = first;
@@ -75,7 +75,7 @@ impl FxVolatility {
         self
     }
 
-    /// The model at its theta, by its parts.
+    /// The model at its stored parameters, as a state-space model.
     pub fn states(&self) -> FxStates<'_> {
         FxStates { squares: &self.squares, law: self.law }
     }
@@ -90,7 +90,7 @@ impl FxVolatility {
         &self.returns
     }
 
-    /// The number of states: one more than returns.
+    /// Number of states: one more than the number of returns.
     pub fn num_states(&self) -> usize {
         self.returns.len() + 1
     }
@@ -105,10 +105,10 @@ impl FxVolatility {
         (self.law.mean(previous), self.law.variance)
     }
 
-    /// `log p(x_t | z_t)`, for `t` from 1; zero for `t = 0`, where nothing is observed.
+    /// `log p(x_t | z_t)` for `t` from 1; zero for `t = 0`, which has no observation.
     ///
     /// # Panics
-    /// If there is no state `t`.
+    /// If `t` is not less than the number of states.
     pub fn log_likelihood(&self, t: usize, z: f64) -> f64 {
         if t == 0 {
             return 0.0;
@@ -117,10 +117,10 @@ impl FxVolatility {
         -0.5 * (log_variance + self.squares[t - 1] * (-log_variance).exp()) - HALF_LOG_TAU
     }
 
-    /// Draws states and returns from the model itself; `returns[t - 1]` belongs to `z[t]`.
+    /// Draws states and returns from the model; `returns[t - 1]` belongs to `z[t]`.
     ///
     /// # Panics
-    /// If there is not one state more than returns.
+    /// If `z` is not one longer than `returns`.
     pub fn simulate_into(&self, stream: &mut Stream, z: &mut [f64], returns: &mut [f64]) {
         assert_eq!(z.len(), returns.len() + 1, "one state more than returns");
         let mut law = self.initial();
@@ -145,7 +145,7 @@ impl FxVolatility {
         0.5 * (log_gap - squares / self.theta.variance()) - count * (self.theta.log_sigma + HALF_LOG_TAU)
     }
 
-    /// The density; leaves `exp(-log beta - z_t)` in `weights`.
+    /// Log density; leaves `exp(-log beta - z_t)` in `weights`.
     fn weigh(&self, z: &[f64], weights: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.num_states(), "a path of states");
         for (weight, z) in weights.iter_mut().zip(&z[1..]) {
@@ -157,7 +157,8 @@ impl FxVolatility {
         decided(self.prior(z) + likelihood, z)
     }
 
-    /// `out <- -(precision matrix of the states) v`, of a tridiagonal matrix; `first` stands for `v(0)` in the initial law.
+    /// `out <- -(precision matrix of the states) v`, with a tridiagonal matrix; `first` replaces `v(0)` in the initial
+    /// distribution.
     fn precision_into(&self, first: f64, v: impl Fn(usize) -> f64, out: &mut [f64]) {
         let (gap, phi) = (self.theta.log_gap().exp(), self.theta.phi());
         let precision = self.theta.variance().recip();
@@ -210,7 +211,7 @@ impl Curvature for FxVolatility {
 }
 
 impl Separable for FxVolatility {
-    /// The returns.
+    /// Number of returns.
     fn num_data(&self) -> usize {
         self.returns.len()
     }
@@ -270,7 +271,7 @@ mod tests {
         FxVolatility::new(vec![0.3, -1.2, 0.0, 0.8], theta).unwrap()
     }
 
-    /// The path's density is the product of the parts that a state-space kernel is given.
+    /// The density of a path is the product of the state-space model's transitions and observations.
     #[test]
     fn the_density_is_the_product_of_its_parts() {
         let (model, z) = (model(0.9), [0.1, -0.4, 1.0, -2.0, 0.3]);
@@ -285,7 +286,7 @@ mod tests {
             assert!((model.states().log_path(&z) - expected).abs() < 1e-13);
         }
         let (mean, variance) = (model.initial().0, model.initial().1);
-        // Stationarity: one step leaves mean and variance as they are.
+        // Stationarity: one step leaves mean and variance unchanged.
         let (phi, step) = (model.theta().phi(), model.transition(mean));
         assert!((step.0 - mean).abs() < 1e-15 && (phi * phi * variance + step.1 - variance).abs() < 1e-14);
     }

@@ -1,4 +1,4 @@
-//! Stochastic volatility: the variance of returns is itself a process.
+//! Stochastic volatility models: the variance of returns follows an autoregressive process.
 
 mod fx;
 mod path;

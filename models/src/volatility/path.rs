@@ -1,9 +1,9 @@
-//! An autoregression, several at once.
+//! Autoregressive recursion over several paths at once.
 
-/// Paths computed side by side: the recursion waits for itself, so that four cost little more than one.
+/// Number of paths computed side by side: the recursion is bound by latency, so that four cost little more than one.
 pub(super) const LANES: usize = 4;
 
-/// A stationary autoregression by its innovations `e`: `h_1 = first e_1`, `h_t = phi h_{t-1} + sigma e_t`.
+/// Stationary autoregression in terms of its innovations `e`: `h_1 = first e_1`, `h_t = phi h_{t-1} + sigma e_t`.
 #[derive(Clone, Copy)]
 pub(super) struct Recursion {
     pub(super) phi: f64,
@@ -23,7 +23,7 @@ impl Recursion {
         }
     }
 
-    /// The same of four paths, with the bits that each has alone.
+    /// Writes `-(mu + h_t)` of four paths, bit-identical to four calls of [`negative_into`](Self::negative_into).
     pub(super) fn four_negatives_into(paths: &[Self; LANES], e: [&[f64]; LANES], out: [&mut [f64]; LANES]) {
         let [a, b, c, d] = out;
         let length = a.len();

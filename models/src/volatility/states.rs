@@ -1,4 +1,4 @@
-//! The volatility model, step by step.
+//! State-space form of the volatility model: transitions, observations and their gradient in theta.
 
 use mcsa::numeric::exp;
 use mcsa::{GaussianDynamics, LogDensity, StateSpace, Stream};
@@ -6,7 +6,7 @@ use mcsa::{GaussianDynamics, LogDensity, StateSpace, Stream};
 use super::{FirstState, Theta};
 use crate::support::{HALF_LOG_TAU, decided};
 
-/// What is computed of theta once.
+/// Quantities computed once per theta.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Law {
     theta: Theta,
@@ -43,7 +43,7 @@ impl Law {
         self.theta.mu + self.phi * (previous - self.theta.mu)
     }
 
-    /// `gradient += weight d/dtheta log p(z, x; theta)`, in the order of the fields of [`Theta`].
+    /// Adds `weight d/dtheta log p(z, x; theta)` to `gradient`, in the order of the fields of [`Theta`].
     pub(super) fn add_gradient(&self, squares: &[f64], z: &[f64], weight: f64, gradient: &mut [f64]) {
         assert_eq!(z.len(), squares.len() + 1, "a path of states");
         assert_eq!(gradient.len(), 4, "four parameters");
@@ -70,7 +70,8 @@ impl Law {
     }
 }
 
-/// [`FxVolatility`](crate::FxVolatility) at one theta, by its parts: a state before the first return, then one per return.
+/// [`FxVolatility`](crate::FxVolatility) at one theta, as a state-space model: one state before the first return, then one per
+/// return.
 #[derive(Debug, Clone, Copy)]
 pub struct FxStates<'a> {
     pub(super) squares: &'a [f64],

@@ -1,4 +1,4 @@
-//! Stochastic volatility of one series, with its parameters.
+//! Stochastic volatility model of one series with unknown parameters.
 
 use std::borrow::Cow;
 use std::f64::consts::{LN_2, PI};
@@ -15,7 +15,7 @@ use crate::{Constrained, Transform};
 const MU_SCALE: f64 = 10.0;
 const SIGMA_SCALE: f64 = 5.0;
 
-/// Stochastic volatility, non-centred (CW, section 4.4):
+/// Stochastic volatility model, non-centred (CW, section 4.4):
 ///
 /// ```text
 /// phi ~ U(-1, 1),   sigma ~ half-Cauchy(5),   mu ~ Cauchy(10),   e_t ~ N(0, 1)
@@ -24,8 +24,8 @@ const SIGMA_SCALE: f64 = 5.0;
 /// ```
 ///
 /// Unlike the paper, which prints transitions around `mu` and a start around 0, both are around 0 and `mu` enters the
-/// observations: its code does the same. Its 2610 "returns" are price levels of the S&P 500 with 0.1 on holidays; this
-/// model takes whatever series it is given. Cost: one recursion forward, `T` exponentials, one recursion back for the
+/// observations, as in its code. The paper's 2610 "returns" are price levels of the S&P 500 with 0.1 on holidays; this
+/// model accepts any series. Cost: one forward recursion, `T` exponentials, and one backward recursion for the
 /// gradient; the recursions of four columns run side by side.
 ///
 /// ```
@@ -52,7 +52,7 @@ fn recursion(z: &[f64]) -> (Recursion, f64) {
 }
 
 impl StockVolatility {
-    /// Of a series.
+    /// A model of a series.
     ///
     /// # Errors
     /// If a number, or its square, is not finite.
@@ -75,7 +75,7 @@ impl StockVolatility {
         parameters - 0.5 * dot(e, e) - e.len() as f64 * HALF_LOG_TAU
     }
 
-    /// The density, from `-(mu + h)`, which becomes its exponential.
+    /// Log density, from `-(mu + h)` in `negative`, which is replaced by its exponential.
     fn finish(&self, z: &[f64], log_gap: f64, negative: &mut [f64]) -> f64 {
         let total = sum(negative);
         exp(negative);
@@ -84,7 +84,7 @@ impl StockVolatility {
         decided(Self::prior(z, log_gap) + likelihood, z)
     }
 
-    /// Four paths at once, a slice of lent memory each.
+    /// Forward recursion of four paths at once, each into a slice of lent memory.
     fn forward<'a>(
         &self,
         columns: [&[f64]; LANES],
@@ -102,9 +102,9 @@ impl StockVolatility {
         [a, b, c, d]
     }
 
-    /// Density and gradient, from `-(mu + h)`, which becomes its exponential and is kept in `kept`.
+    /// Log density and gradient, from `-(mu + h)` in `negative`, which is replaced by its exponential and copied to `kept`.
     ///
-    /// With `pull_t = d log p / d h_t` given all else, `adjoint_t = pull_t + phi adjoint_{t+1}`.
+    /// With `pull_t` the derivative of log p in `h_t` at fixed other states, `adjoint_t = pull_t + phi adjoint_{t+1}`.
     fn back(
         &self,
         z: &[f64],
@@ -119,7 +119,7 @@ impl StockVolatility {
         let (parameters, innovations) = gradient.split_at_mut(3);
         let (mut adjoint, mut slope_phi, mut slope_sigma, mut slope_mu) = (0.0, 0.0, 0.0, 0.0);
         let series = self.squares.iter().zip(&*negative).zip(&*kept).zip(&z[3..]).zip(innovations.iter_mut());
-        // Going back, the adjoint of the step after meets this step's state.
+        // In the backward recursion, the adjoint of the next step multiplies this step's state.
         for ((((square, weight), negative), e), slope) in series.rev() {
             let state = -negative - mu;
             slope_phi += adjoint * state;
@@ -129,13 +129,13 @@ impl StockVolatility {
             adjoint = pull + phi * adjoint;
             *slope = path.sigma * adjoint - e;
         }
-        // The first step has a scale of its own, which depends on phi.
+        // The scale of the first step depends on phi.
         let mut first = 0.0;
         if let Some(slope) = innovations.first_mut() {
             first = path.first * z[3];
             *slope = path.first * adjoint - z[3];
         }
-        // dphi/dz = (1 - phi^2) / 2, of which the first step's 1 / (1 - phi^2) leaves a half.
+        // dphi/dz = (1 - phi^2) / 2; times the first step's 1 / (1 - phi^2) it is 1/2.
         parameters[0] = 0.5 * (log_gap.exp() * slope_phi + phi * adjoint * first) - phi;
         parameters[1] = slope_sigma + half_cauchy(z[1], SIGMA_SCALE).1;
         parameters[2] = slope_mu + cauchy(z[2], MU_SCALE).1;
@@ -234,7 +234,7 @@ impl Separable for StockVolatility {
         decided(Self::prior(z, persistence(z[0]).1), z)
     }
 
-    /// The recursion runs over the whole series whatever the rows.
+    /// Cost: the recursion runs over the whole series for any set of rows.
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], mut work: &mut [f64]) -> f64 {
         let negative = borrow(&mut work, self.series.len());
         recursion(z).0.negative_into(&z[3..], negative);

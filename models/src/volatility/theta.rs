@@ -1,8 +1,8 @@
-//! Parameters of an autoregressive volatility.
+//! Parameters of the autoregressive volatility model.
 
 use crate::Transform;
 
-/// The parameters of [`FxVolatility`](crate::FxVolatility), on the unconstrained scale on which they are learnt.
+/// Parameters of [`FxVolatility`](crate::FxVolatility), on the unconstrained scale on which they are learned.
 ///
 /// ```
 /// use mcsa_models::Theta;
@@ -12,18 +12,18 @@ use crate::Transform;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Theta {
-    /// The level around which states move.
+    /// Mean level of the states.
     pub mu: f64,
-    /// `atanh` of the persistence.
+    /// `atanh` of the persistence `phi`.
     pub atanh_phi: f64,
-    /// Logarithm of the scale of innovations.
+    /// Logarithm of the standard deviation of innovations.
     pub log_sigma: f64,
     /// Logarithm of the variance of returns at state 0.
     pub log_beta: f64,
 }
 
 impl Theta {
-    /// The persistence, between -1 and 1.
+    /// The persistence `phi`, between -1 and 1.
     pub fn phi(&self) -> f64 {
         self.atanh_phi.tanh()
     }
@@ -51,12 +51,12 @@ impl From<Theta> for [f64; 4] {
     }
 }
 
-/// Where the first state of [`FxVolatility`](crate::FxVolatility) is centred.
+/// Mean of the first state of [`FxVolatility`](crate::FxVolatility).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FirstState {
-    /// At the level `mu`: the path is stationary, and only `mu + log beta` is identified.
+    /// The level `mu`: the path is stationary, and only `mu + log beta` is identified.
     #[default]
     Level,
-    /// At 0, as printed (MSC, section 4.3).
+    /// Zero, as printed (MSC, section 4.3).
     Zero,
 }

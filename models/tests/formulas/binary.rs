@@ -43,7 +43,7 @@ fn probit_regression_is_nowhere_nan() {
     }
 }
 
-/// The formula written out, with nothing of the library in it.
+/// The formula written out, independent of the library.
 #[test]
 fn hierarchical_density_equals_the_formula() {
     let (x, y) = data(20, 2);

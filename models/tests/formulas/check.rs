@@ -1,4 +1,4 @@
-//! Data, points, and a law that the conformance suite leaves out.
+//! Random data and points, and a law that is not in the conformance suite: no NaN in the gradient at far points.
 
 use faer::{Mat, MatRef};
 use mcsa::{Columns, Gradient, Seed};
@@ -23,7 +23,7 @@ pub(crate) fn labels(x: MatRef<'_, f64>) -> Vec<f64> {
     (0..x.nrows()).map(|i| sign(rule(x.row(i).iter().copied().collect()) + stream.normal())).collect()
 }
 
-/// At points of any size up to a thousand: a number or `-inf`, and a gradient without NaN.
+/// At points of any size up to a thousand, the density is a number or `-inf` and the gradient has no NaN.
 pub(crate) fn nowhere_nan<P: Gradient>(target: &P) {
     let dim = target.dim();
     let mut work = vec![0.0; target.work_len(1)];

@@ -22,7 +22,7 @@ fn robust_regression_is_nowhere_nan() {
     }
 }
 
-/// Two inputs, by hand.
+/// Two inputs, with the formula written out.
 #[test]
 fn density_of_two_points_equals_the_formula() {
     let x = faer::mat![[0.0, 1.0], [0.7, -0.4]];
@@ -42,7 +42,7 @@ fn density_of_two_points_equals_the_formula() {
     assert!((found - expected).abs() < 1e-12, "{found} {expected}");
 }
 
-/// At an input that is known, the field is what it is but for its nugget; with a broad `q` it is broader.
+/// At an input with a known value, the prediction is that value up to the nugget; with a broad `q` it has a larger variance.
 #[test]
 fn predictions_interpolate_and_widen() {
     let x = check::features(12, 2);
@@ -63,8 +63,8 @@ fn predictions_interpolate_and_widen() {
     assert!(target.log_predictive_density(&mean, &at, &y) > target.log_predictive_density(&mean, &wide, &y));
 }
 
-/// With the scales fixed and `f` drawn from an independent normal, draws give the moments: 4,000 draws, 5 standard errors
-/// (the covariance is factored for each).
+/// With the scales fixed and `f` drawn from an independent normal, predictions from draws agree with those from moments: 4,000
+/// draws, 5 standard errors (the covariance is factored for each draw).
 #[test]
 fn moments_and_draws_agree() {
     let x = check::features(4, 2);

@@ -18,7 +18,7 @@ fn linear_regression_is_nowhere_nan() {
     }
 }
 
-/// `y ~ N(0, r^2 I + s^2 X X')`, with nothing of the posterior in it.
+/// Marginal distribution `y ~ N(0, r^2 I + s^2 X X')`, computed without the posterior.
 #[test]
 fn evidence_is_the_density_of_the_responses() {
     let x = check::features(9, 3);
@@ -42,8 +42,8 @@ fn the_posterior_is_the_density_but_for_the_evidence() {
     assert_eq!((target.num_data(), posterior.mean()), (30, target.posterior_mean()));
 }
 
-/// 40,000 draws; each whitened square has mean `d` and variance `2 d`: 5 standard errors, false alarm below 1e-6. The
-/// twin draws with half the spread, and is seen.
+/// 40,000 draws; each whitened square has mean `d` and variance `2 d`: 5 standard errors, false alarm below 1e-6. Draws with
+/// half the spread must be refused.
 #[test]
 fn draws_follow_the_posterior() {
     let target = regression(30, 4);

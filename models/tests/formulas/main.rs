@@ -1,4 +1,4 @@
-//! What the regressions are, against formulas written out; what they do far out.
+//! Regression models against formulas written out, and their values at far points.
 
 mod binary;
 mod check;

@@ -1,13 +1,13 @@
-//! Bounds of score estimators with a chain that is kept (MCMC-SE).
+//! Bounds on score estimators with a persistent chain (MCMC-SE).
 
 use super::rate;
 
-/// The bias of one chain's `n` states in a row, from any start (MCMC-SE, eq. 29).
+/// Bias bound of the average of one chain's `n` successive states, from any start (MCMC-SE, eq. 29).
 ///
 /// ```text
 /// (L / n) (w* - 1) (1 - r^n)  =  (L / n) (r + r^2 + .. + r^n)
 /// ```
-/// Attained at the atom of the largest weight as its probability vanishes.
+/// Attained from the atom of the largest weight in the limit where its target probability vanishes.
 ///
 /// ```
 /// use mcsa_theory::bounds::mcmc_se::{parallel_bias, sequential_bias};
@@ -18,13 +18,13 @@ pub fn sequential_bias(range: f64, w_star: f64, n: usize) -> f64 {
     range * (w_star - 1.0) * (1.0 - rate(w_star).powi(n as i32)) / n as f64
 }
 
-/// The same without the remainder `O(w*^-2)`, as it is read off (MCMC-SE, Thm. 1). No bound for `n >= 3`: negative
+/// Printed bias bound of one chain, without its remainder `O(w*^-2)` (MCMC-SE, Thm. 1). Not a bound for `n >= 3`: negative
 /// for `n > 2 w*`.
 pub fn sequential_bias_as_printed(range: f64, w_star: f64, n: usize) -> f64 {
     range * (1.0 - n as f64 / (2.0 * w_star))
 }
 
-/// Two more terms of the same series, which is a bound for every `w* >= 1` by Bonferroni's inequality.
+/// Bias bound of one chain with two more terms of the series: holds for every `w* >= 1` by Bonferroni's inequality.
 ///
 /// ```text
 /// L (1 - (n + 1) / (2 w*) + (n^2 - 1) / (6 w*^2))
@@ -34,12 +34,12 @@ pub fn sequential_bias_series(range: f64, w_star: f64, n: usize) -> f64 {
     range * (1.0 - (n + 1.0) / (2.0 * w_star) + (n * n - 1.0) / (6.0 * w_star * w_star))
 }
 
-/// The bias of one transition of parallel chains, from any starts: `L (1 - 1 / w*)` (MCMC-SE, Thm. 2).
+/// Bias bound of one transition of parallel chains, from any starts: `L (1 - 1 / w*)` (MCMC-SE, Thm. 2).
 pub fn parallel_bias(range: f64, w_star: f64) -> f64 {
     range * rate(w_star)
 }
 
-/// The rate of conditional importance sampling with `candidates` in all (MCMC-SE, Thm. 3).
+/// Convergence rate of conditional importance sampling with `candidates` in all (MCMC-SE, Thm. 3).
 ///
 /// ```text
 /// 1 - (N - 1) / (2 w* + N - 2)
@@ -48,18 +48,18 @@ pub fn cis_rate(w_star: f64, candidates: usize) -> f64 {
     1.0 - (candidates as f64 - 1.0) / (2.0 * w_star + candidates as f64 - 2.0)
 }
 
-/// The bias of conditional importance sampling, from any start (MCMC-SE, Thm. 3).
+/// Bias bound of conditional importance sampling, from any start (MCMC-SE, Thm. 3).
 pub fn cis_bias(range: f64, w_star: f64, candidates: usize) -> f64 {
     range * cis_rate(w_star, candidates)
 }
 
-/// The bias of one transition by its score's second moment `C` and the divergence, as printed (MCMC-SE, Thm. 4).
-/// No bound: it must have the root of `C`, and it leaves out what a rejection keeps.
+/// Printed bias bound of one transition from the second moment `C` of the score and the divergence (MCMC-SE, Thm. 4).
+/// Not a bound: it needs the root of `C`, and it omits the score that a rejection keeps.
 pub fn parallel_bias_by_divergence_as_printed(second_moment: f64, chi_squared: f64, w_star: f64) -> f64 {
     second_moment * (chi_squared + rate(w_star).powi(2)).sqrt()
 }
 
-/// The bias of one transition by the score's variance and Neyman's divergence `E_p (1/w - 1)^2`.
+/// Bias bound of one transition from the score's variance and Neyman's divergence `E_p (1/w - 1)^2`.
 ///
 /// ```text
 /// sqrt(V_p s) sqrt(chi^2 + r^2) + r sup |s - E_p s|

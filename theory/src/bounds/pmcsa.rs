@@ -1,11 +1,11 @@
-//! Bounds of Markov chain score ascent (pMCSA). Distances are in total variation, `norm` bounds the Euclidean norm of
+//! Bounds on Markov chain score ascent (pMCSA). Distances are in total variation, `norm` bounds the Euclidean norm of
 //! a score, and candidates include the retained one.
 
 pub use super::mcmc_se::cis_rate;
 use super::rate;
 
-/// `T_n(v)` of Smith and Tierney, the density of what independent Metropolis-Hastings has accepted in `n` steps
-/// (pMCSA, Lemma 2), for `v <= w*`.
+/// Upper bound on Smith and Tierney's `T_n(v)`, the density with respect to p of the accepted moves in `n` steps of independent
+/// Metropolis-Hastings (pMCSA, Lemma 2), for `v <= w*`.
 ///
 /// ```text
 /// 1 - r^n + n r^(n-1) (1/v - 1/w*)
@@ -22,12 +22,12 @@ pub fn accepted(v: f64, w_star: f64, n: usize) -> f64 {
     1.0 - r.powi(n as i32) + n as f64 * r.powi(n as i32 - 1) * (1.0 / v - 1.0 / w_star)
 }
 
-/// `(n / v) r^(n-1)`, which vanishes with `n` while `T_n` tends to 1 (pMCSA, Lemma 2). A bound for `n = 1` alone.
+/// Printed bound `(n / v) r^(n-1)` (pMCSA, Lemma 2). Tends to 0 with `n` while `T_n` tends to 1: a bound for `n = 1` alone.
 pub fn accepted_as_printed(v: f64, w_star: f64, n: usize) -> f64 {
     n as f64 / v * rate(w_star).powi(n as i32 - 1)
 }
 
-/// The mean of `f >= 0` after `n` steps of independent Metropolis-Hastings (pMCSA, Lemma 3).
+/// Bound on the mean of `f >= 0` after `n` steps of independent Metropolis-Hastings (pMCSA, Lemma 3).
 ///
 /// ```text
 /// (1 - r^n - n r^(n-1) / w*) E_p f + n r^(n-1) E_q f + r^n f(z)
@@ -38,19 +38,19 @@ pub fn mean_after(under_target: f64, under_guide: f64, at_start: f64, w_star: f6
     late * under_target + mean_after_as_printed(under_guide, at_start, w_star, n)
 }
 
-/// The same without the target's part, which is what remains in the end (pMCSA, Lemma 3).
+/// Printed bound on the mean after `n` steps (pMCSA, Lemma 3), without the target's term, which is the limit of the mean.
 pub fn mean_after_as_printed(under_guide: f64, at_start: f64, w_star: f64, n: usize) -> f64 {
     let r = rate(w_star);
     n as f64 * r.powi(n as i32 - 1) * under_guide + r.powi(n as i32) * at_start
 }
 
-/// The bias of an average of scores whose law is `distance` from the target's: `2 L TV` (pMCSA, Lemma 6, without its
-/// factor `sqrt(D)`).
+/// Bias bound of an average of scores whose distribution is at `distance` from the target: `2 L TV` (pMCSA, Lemma 6, without
+/// its factor `sqrt(D)`).
 pub fn bias(norm: f64, distance: f64) -> f64 {
     2.0 * norm * distance
 }
 
-/// The second moment of an estimator from its variance, its bias and the mean it aims at (pMCSA, Lemma 5).
+/// Bound on the second moment of an estimator from its variance, its bias and the norm of the exact mean (pMCSA, Lemma 5).
 ///
 /// ```text
 /// E|g|^2 <= V + B^2 + 2 B |mu| + |mu|^2
@@ -59,18 +59,19 @@ pub fn second_moment(variance: f64, bias: f64, mean: f64) -> f64 {
     variance + (bias + mean).powi(2)
 }
 
-/// The mean squared error of conditional importance sampling with all candidates averaged, given the retained one.
+/// Bound on the mean squared error of Rao-Blackwellised conditional importance sampling (all candidates averaged), given the
+/// retained one.
 ///
 /// ```text
 /// 4 L^2 (sqrt((1 + chi^2) / (N - 1)) + (1 + w*) / N)^2,    chi^2 = V_q w
 /// ```
-/// The best over `eps` of pMCSA, Thm. 2 and its source, with `E_q w^2` in the place of `V_q w`. It survived searches on
-/// two atoms.
+/// The minimum over `eps` in pMCSA, Thm. 2 and its source, with `E_q w^2` in place of `V_q w`. Numerical searches on two atoms
+/// found no counterexample.
 pub fn rao_blackwellised_error(norm: f64, chi_squared: f64, w_star: f64, candidates: usize) -> f64 {
     rao_blackwellised_error_as_printed(norm, 1.0 + chi_squared, w_star, candidates)
 }
 
-/// The same with `V_q w`, as printed: 0 where the guide is the target, but for a term in `N^-2`.
+/// Printed error bound with `V_q w`: 0 up to a term in `N^-2` if the guide equals the target. Does not hold.
 pub fn rao_blackwellised_error_as_printed(
     norm: f64,
     chi_squared: f64,
@@ -82,7 +83,7 @@ pub fn rao_blackwellised_error_as_printed(
     4.0 * norm * norm * root * root
 }
 
-/// The bias of the same after `t` updates from a fixed start (pMCSA, Thm. 2).
+/// Bias bound of Rao-Blackwellised conditional importance sampling after `t` updates from a fixed start (pMCSA, Thm. 2).
 ///
 /// ```text
 /// 4 L / (N - 1) (chi^2 + 1 + w*) gamma^(t-1),    gamma = 2 w* / (2 w* + N - 2)
@@ -94,38 +95,38 @@ pub fn rao_blackwellised_bias(norm: f64, chi_squared: f64, w_star: f64, candidat
         * cis_rate_as_printed(w_star, candidates).powi(t as i32 - 1)
 }
 
-/// `gamma = 2 w* / (2 w* + N - 2)`: valid, and larger than [`cis_rate`].
+/// Printed rate `gamma = 2 w* / (2 w* + N - 2)` of conditional importance sampling: valid, and larger than [`cis_rate`].
 pub fn cis_rate_as_printed(w_star: f64, candidates: usize) -> f64 {
     2.0 * w_star / (2.0 * w_star + candidates as f64 - 2.0)
 }
 
-/// `S_N = 1/N^2 sum_{n <= N} (n r^(n-1) + r^n)` (pMCSA, proof of Thm. 3). Bounds no variance: the diagonal of JSA's
-/// variance is at most `L^2 / N`.
+/// Sum `S_N = 1/N^2 sum_{n <= N} (n r^(n-1) + r^n)` (pMCSA, proof of Thm. 3). `L^2 S_N` does not bound the variance of JSA, whose
+/// diagonal part is at most `L^2 / N`.
 pub fn sequential_sum(w_star: f64, samples: usize) -> f64 {
     sum_of_rates(w_star, samples) / (samples * samples) as f64
 }
 
-/// `sum_{n <= N} (n r^(n-1) + r^n)`, term by term.
+/// Sum of rates `sum_{n <= N} (n r^(n-1) + r^n)`, term by term.
 pub fn sum_of_rates(w_star: f64, samples: usize) -> f64 {
     let r = rate(w_star);
     (1..=samples as i32).map(|n| f64::from(n) * r.powi(n - 1) + r.powi(n)).sum()
 }
 
-/// The sum in closed form: `w*^2 + w* - 1 - r^N (w*^2 + w* - 1 + N w*)`.
+/// Sum of rates in closed form: `w*^2 + w* - 1 - r^N (w*^2 + w* - 1 + N w*)`.
 pub fn sum_of_rates_closed(w_star: f64, samples: usize) -> f64 {
     let (w, n) = (w_star, samples as f64);
     let head = w * w + w - 1.0;
     head - rate(w).powi(samples as i32) * (head + n * w)
 }
 
-/// The same as printed: larger by `1 - r^N`.
+/// Printed sum of rates: too large by `1 - r^N`.
 pub fn sum_of_rates_as_printed(w_star: f64, samples: usize) -> f64 {
     let (w, n) = (w_star, samples as f64);
     let head = w * w + w;
     head - rate(w).powi(samples as i32) * (head + n * w)
 }
 
-/// How far JSA's `N` states of update `k` are from the law of a stationary path, `p (x) K (x) .. (x) K`.
+/// Distance of JSA's `N` states in update `k` from a stationary path, `p (x) K (x) .. (x) K`.
 ///
 /// ```text
 /// r^(N (k-1) + 1)
@@ -134,19 +135,19 @@ pub fn sequential_path_distance(w_star: f64, samples: usize, k: usize) -> f64 {
     rate(w_star).powi((samples * (k - 1) + 1) as i32)
 }
 
-/// The printed distance from `N` independent copies of the target: `r (1 - r^N) / (r^N (1 - r)) r^(k N)` (pMCSA,
-/// Thm. 3). It is the sum of the distances of the states one by one, and no bound for all together.
+/// Printed distance of JSA from `N` independent draws of the target: `r (1 - r^N) / (r^N (1 - r)) r^(k N)` (pMCSA,
+/// Thm. 3). It is the sum of the distances of single states, not a bound on the distance of their joint distribution.
 pub fn sequential_distance_as_printed(w_star: f64, samples: usize, k: usize) -> f64 {
     let r = rate(w_star);
     (1..=samples).map(|n| r.powi((samples * (k - 1) + n) as i32)).sum()
 }
 
-/// The second moment of JSA's estimator given the state before it.
+/// Bound on the second moment of JSA's estimator given the previous state.
 ///
 /// ```text
 /// L^2/N + C_cov + (B + |mu|)^2,    B = 2 L (w* - 1) (1 - r^N) / N
 /// ```
-/// Unconditionally, at a fixed lambda and `before` transitions after a fixed start, `B` shrinks by `r^before`.
+/// Without conditioning, at a fixed lambda and `before` transitions after a fixed start, `B` is multiplied by `r^before`.
 pub fn sequential_second_moment(
     norm: f64,
     mean: f64,
@@ -161,35 +162,35 @@ pub fn sequential_second_moment(
     second_moment(norm * norm / n + covariance, bias, mean)
 }
 
-/// `L^2 (1/2 + 3 / (2 N)) + C_cov + |mu|^2`, without a remainder in `1 / w*` (pMCSA, Thm. 3). No bound given the state
-/// before: its bias does not decay.
+/// Printed bound `L^2 (1/2 + 3 / (2 N)) + C_cov + |mu|^2` without its remainder in `1 / w*` (pMCSA, Thm. 3). Not a bound given
+/// the previous state: the bias does not decay.
 pub fn sequential_second_moment_as_printed(norm: f64, mean: f64, covariance: f64, samples: usize) -> f64 {
     norm * norm * (0.5 + 1.5 / samples as f64) + covariance + mean * mean
 }
 
-/// How far `N` chains are from independent draws of the target after `k` updates: `N r^k` (pMCSA, Thm. 4).
+/// Distance of `N` chains from independent draws of the target after `k` updates: `N r^k` (pMCSA, Thm. 4).
 pub fn parallel_distance(w_star: f64, chains: usize, k: usize) -> f64 {
     chains as f64 * rate(w_star).powi(k as i32)
 }
 
-/// The variance of parallel chains given their states, `L^2 / N`; pMCSA, Thm. 4 has `1 + r` times as much.
+/// Variance bound of parallel chains given their states, `L^2 / N`; the bound of pMCSA, Thm. 4 is larger by a factor `1 + r`.
 pub fn parallel_variance(norm: f64, chains: usize) -> f64 {
     norm * norm / chains as f64
 }
 
-/// The printed variance, `L^2 / N (1 + r)` (pMCSA, Thm. 4), which holds.
+/// Printed variance bound, `L^2 / N (1 + r)` (pMCSA, Thm. 4), which holds.
 pub fn parallel_variance_as_printed(norm: f64, w_star: f64, chains: usize) -> f64 {
     parallel_variance(norm, chains) * (1.0 + rate(w_star))
 }
 
-/// The second moment of parallel chains given their states: `L^2/N + (|mu| + 2 r L)^2`. Unconditionally, at a fixed
-/// lambda and `before` updates after a fixed start, `r` is to the power `before + 1`.
+/// Bound on the second moment of parallel chains given their states: `L^2/N + (|mu| + 2 r L)^2`. Without conditioning, at a fixed
+/// lambda and `before` updates after a fixed start, `r` is replaced by `r^(before + 1)`.
 pub fn parallel_second_moment(norm: f64, mean: f64, w_star: f64, chains: usize, before: usize) -> f64 {
     let bias = 2.0 * norm * rate(w_star).powi(before as i32 + 1);
     second_moment(parallel_variance(norm, chains), bias, mean)
 }
 
-/// `L^2 / N (1 + r) + |mu|^2` (pMCSA, Thm. 4). No bound given the states: the bias has another order.
+/// Printed bound `L^2 / N (1 + r) + |mu|^2` (pMCSA, Thm. 4). Not a bound given the states: the bias has another order.
 pub fn parallel_second_moment_as_printed(norm: f64, mean: f64, w_star: f64, chains: usize) -> f64 {
     parallel_variance_as_printed(norm, w_star, chains) + mean * mean
 }

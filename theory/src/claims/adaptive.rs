@@ -1,4 +1,4 @@
-//! A chain whose guide depends on where it is.
+//! Cases in which the guide depends on the chain's state.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use super::atoms::tuple;
 use super::{Atoms, Case, Setting};
 use crate::{Instance, Square};
 
-/// A target and, for each atom, the guide that the next step takes when the chain is there: the simplest way in which
-/// parameters that follow the chain can depend on it.
+/// A target and one guide per atom: the next step uses the guide of the atom at which the chain is. The simplest dependence of
+/// parameters on the chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adaptive {
-    /// The problem of each atom; all have the same target.
+    /// One problem per atom; all have the same target.
     pub problems: Vec<Instance<f64>>,
-    /// `n`.
+    /// Number of transitions, `n`.
     pub steps: usize,
-    /// The atom where the chain is at first.
+    /// The atom at which the chain starts.
     pub start: usize,
 }
 
 impl Adaptive {
-    /// A case by hand: the target, and a guide per atom.
+    /// A case worked out by hand: the target, and one guide per atom.
     ///
     /// # Panics
-    /// If a guide does not reach the target.
+    /// If a guide is zero at an atom of the target.
     pub fn new(target: &[f64], guides: &[Vec<f64>], steps: usize, start: usize) -> Self {
         let score = vec![0.0; target.len()];
         let problem =
@@ -32,13 +32,13 @@ impl Adaptive {
         Self { problems: guides.iter().map(problem).collect(), steps, start }
     }
 
-    /// One step: row `z` is that of independent Metropolis-Hastings under the guide of atom `z`.
+    /// Transition matrix of one step: row `z` is that of independent Metropolis-Hastings with the guide of atom `z`.
     pub fn transition(&self) -> Square<f64> {
         let kernels: Vec<Square<f64>> = self.problems.iter().map(Instance::imh).collect();
         Square::from_fn(kernels.len(), |z, y| kernels[z].row(z)[y])
     }
 
-    /// The largest rate of all guides.
+    /// Largest convergence rate over all guides.
     pub fn rate(&self) -> f64 {
         self.problems.iter().map(Instance::rate).fold(0.0, f64::max)
     }
@@ -53,7 +53,7 @@ impl Case for Adaptive {
         for _ in 1..setting.atoms {
             guides.push(Atoms::draw(setting, stream).problem.q().to_vec());
         }
-        // A guide that leaves out an atom of the target belongs to a target of its own: keep the first.
+        // A guide that leaves out an atom of this target is not usable: the first guide is kept.
         let mut case =
             Self::new(first.problem.pi(), &vec![guides[0].clone(); guides.len()], setting.steps, first.start);
         for (problem, guide) in case.problems.iter_mut().zip(&guides) {

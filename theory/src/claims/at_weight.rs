@@ -1,4 +1,4 @@
-//! A case with a free weight.
+//! Cases with a free weight.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use mcsa::Stream;
 use super::atoms::short;
 use super::{Atoms, Case, Setting};
 
-/// Atoms and a weight `v > 0` that need not be one of theirs, for claims about functions of a weight.
+/// Atoms and a weight `v > 0` that need not be the weight of an atom, for claims about functions of a weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtWeight {
     /// Target, guide and counts.
     pub atoms: Atoms,
-    /// `v`.
+    /// The weight `v`.
     pub v: f64,
 }
 
-/// Weights are within `e^8` of 1.
+/// Bound on `|log v|`: weights are within a factor `e^8` of 1.
 const FARTHEST: f64 = 8.0;
 
 impl Case for AtWeight {

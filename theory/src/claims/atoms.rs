@@ -1,4 +1,4 @@
-//! A case on finitely many atoms.
+//! Cases on finitely many atoms.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use mcsa::Stream;
 use super::Case;
 use crate::{Instance, dot};
 
-/// A target, a guide and scores on a few atoms, and the counts a claim speaks of.
+/// A target, a guide and scores on a few atoms, and the counts that a claim contains.
 ///
 /// ```
 /// use mcsa_theory::claims::Atoms;
@@ -17,38 +17,38 @@ use crate::{Instance, dot};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Atoms {
-    /// Target, guide and the (first coordinate of the) score.
+    /// Target, guide and the first coordinate of the score.
     pub problem: Instance<f64>,
-    /// Further coordinates of the score, a value per atom each.
+    /// Further coordinates of the score, one value per atom each.
     pub further: Vec<Vec<f64>>,
-    /// `N`: states that are averaged, chains, or candidates with the retained one included.
+    /// `N`: number of averaged states, of chains, or of candidates including the retained one.
     pub samples: usize,
-    /// `n`, `k` or `t`: transitions.
+    /// `n`, `k` or `t`: number of transitions.
     pub steps: usize,
-    /// The atom where the chain is, counted from 0.
+    /// The atom at which the chain is, counted from 0.
     pub start: usize,
 }
 
-/// What [`Atoms`] have before they are drawn.
+/// Sizes of [`Atoms`], fixed before the random draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// How many atoms.
+    /// Number of atoms.
     pub atoms: usize,
-    /// The dimension of the score, `D`.
+    /// Dimension of the score, `D`.
     pub dim: usize,
-    /// `N`.
+    /// Number of samples, `N`.
     pub samples: usize,
-    /// `n`.
+    /// Number of transitions, `n`.
     pub steps: usize,
 }
 
 impl Setting {
-    /// Scalar scores, one sample, one step.
+    /// Settings with scalar scores, one sample and one step.
     pub fn atoms(atoms: &[usize]) -> Vec<Self> {
         Self::grid(atoms, &[1], &[1])
     }
 
-    /// All combinations, with scalar scores.
+    /// Settings with scalar scores, for all combinations of the counts.
     pub fn grid(atoms: &[usize], samples: &[usize], steps: &[usize]) -> Vec<Self> {
         let mut settings = Vec::new();
         for &atoms in atoms {
@@ -61,65 +61,65 @@ impl Setting {
         settings
     }
 
-    /// Each with scores of these dimensions.
+    /// Each setting with scores of each of these dimensions.
     pub fn with_dims(settings: &[Self], dims: &[usize]) -> Vec<Self> {
         settings.iter().flat_map(|setting| dims.iter().map(|&dim| Self { dim, ..*setting })).collect()
     }
 }
 
-/// Exponents from this one on magnify the rounding of a small rate.
+/// Exponents from here on magnify the rounding of a small rate.
 const LONG: usize = 9;
 
 impl Atoms {
-    /// A scalar score, one sample, one step, from the first atom.
+    /// A case with a scalar score, one sample, one step, and the first atom as start.
     ///
     /// # Panics
-    /// If this is no [`Instance`].
+    /// If the tables do not make a valid [`Instance`].
     pub fn new(target: &[f64], guide: &[f64], score: &[f64]) -> Self {
         let problem = Instance::new(target, guide, score).expect("an example is an instance");
         Self { problem, further: Vec::new(), samples: 1, steps: 1, start: 0 }
     }
 
-    /// Another `N`.
+    /// Sets the number of samples `N`.
     #[must_use]
     pub fn samples(self, samples: usize) -> Self {
         Self { samples, ..self }
     }
 
-    /// Another `n`.
+    /// Sets the number of transitions `n`.
     #[must_use]
     pub fn steps(self, steps: usize) -> Self {
         Self { steps, ..self }
     }
 
-    /// Another atom to start from, counted from 0.
+    /// Sets the atom of the start, counted from 0.
     #[must_use]
     pub fn start(self, start: usize) -> Self {
         Self { start, ..self }
     }
 
-    /// The rate `r = 1 - 1 / w*`, if its powers up to `exponent` are more than rounding.
+    /// The rate `r = 1 - 1 / w*`, or `None` if its power `exponent` may be dominated by rounding.
     pub fn rate_to(&self, exponent: usize) -> Option<f64> {
         let least = if exponent >= LONG { 0.3 } else { 0.05 };
         Some(self.problem.rate()).filter(|rate| *rate >= least)
     }
 
-    /// `w*`.
+    /// Largest importance weight `w*`.
     pub fn w_star(&self) -> f64 {
         self.problem.largest_weight()
     }
 
-    /// The coordinates of the score, a value per atom each.
+    /// The coordinates of the score, one value per atom each.
     pub fn scores(&self) -> impl Iterator<Item = &[f64]> {
         std::iter::once(self.problem.s()).chain(self.further.iter().map(Vec::as_slice))
     }
 
-    /// The Euclidean norm of the score at an atom.
+    /// Euclidean norm of the score at an atom.
     pub fn norm(&self, atom: usize) -> f64 {
         self.scores().map(|s| s[atom] * s[atom]).sum::<f64>().sqrt()
     }
 
-    /// The largest norm of a score: the least `L` with `|s| <= L`.
+    /// Largest norm of a score: the least `L` with `|s| <= L`.
     pub fn largest_norm(&self) -> f64 {
         (0..self.problem.len()).map(|atom| self.norm(atom)).fold(0.0, f64::max)
     }
@@ -129,13 +129,13 @@ impl Atoms {
         2.0 * self.largest_norm()
     }
 
-    /// `|E_law[s] - E_p[s]|`, Euclidean.
+    /// Euclidean norm of the bias `E_law[s] - E_p[s]`.
     pub fn bias_under(&self, law: &[f64]) -> f64 {
         let each = |s: &[f64]| dot(law, s) - dot(self.problem.pi(), s);
         self.scores().map(|s| each(s) * each(s)).sum::<f64>().sqrt()
     }
 
-    /// From tables that are not checked yet, scores divided by the largest norm.
+    /// A case from unchecked tables, with scores divided by their largest norm.
     fn of(target: &[f64], guide: &[f64], mut scores: Vec<Vec<f64>>, like: &Setting, start: usize) -> Self {
         let square = |atom: usize| scores.iter().map(|s| s[atom] * s[atom]).sum::<f64>();
         let largest = (0..target.len()).map(square).fold(0.0, f64::max).sqrt();
@@ -148,7 +148,7 @@ impl Atoms {
     }
 }
 
-/// Probabilities proportional to `exp(logits)`, none below `e^-40` of the largest: the guide must reach every atom.
+/// Probabilities proportional to `exp(logits)`, none below `e^-40` of the largest, because the guide must reach every atom.
 pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
     let finite = |l: &f64| if l.is_finite() { *l } else { 0.0 };
     let top = logits.iter().map(finite).fold(f64::NEG_INFINITY, f64::max);
@@ -156,14 +156,14 @@ pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
     crate::finite::normalised(&logits)
 }
 
-/// The least logit beside the largest.
+/// Least logit relative to the largest.
 const LEAST_LOGIT: f64 = -40.0;
 
 impl Case for Atoms {
     type Setting = Setting;
 
-    /// Logits are normal, with a spread that goes from even to nearly degenerate. One case in sixteen has the guide
-    /// equal to the target, and in one in sixteen the target leaves out an atom.
+    /// Logits are normal, with a spread from nearly uniform to nearly degenerate. In one case of sixteen the guide equals the
+    /// target, and in one of sixteen the target leaves out an atom.
     fn draw(setting: &Setting, stream: &mut Stream) -> Self {
         let &Setting { atoms, dim, .. } = setting;
         let law = |stream: &mut Stream| {
@@ -213,7 +213,7 @@ impl Case for Atoms {
     }
 }
 
-/// Four digits, fewer where zeros follow.
+/// A number with up to five decimals, without trailing zeros, or in scientific notation.
 pub(super) fn short(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-3..1e4).contains(&size) {

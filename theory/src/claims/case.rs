@@ -1,21 +1,21 @@
-//! What a claim is tried on.
+//! Cases on which claims are tested.
 
 use std::fmt;
 
 use mcsa::Stream;
 
-/// A problem on which the two sides of a claim are numbers: drawn at random, moved by a search, shown to a reader.
+/// A problem for which both sides of a claim can be computed: drawn at random, moved by a search, and printed.
 ///
-/// A search moves the coordinates, which are any real numbers; what they leave fixed (sizes, counts, signs) is of the
-/// setting and the draw.
+/// A search moves the coordinates, which may be any real numbers; whatever they leave fixed (sizes, counts, signs) comes from
+/// the setting and the draw.
 pub trait Case: Clone + fmt::Display + Send + Sync + 'static {
-    /// What is fixed before anything is drawn: the number of atoms, of samples, of steps.
+    /// Quantities fixed before the draw: the number of atoms, of samples, of steps.
     type Setting: Clone + Send + Sync + 'static;
 
-    /// A random case. Some of them should be degenerate: counterexamples live at the border.
+    /// A random case. Some should be degenerate, because counterexamples are often at the boundary.
     fn draw(setting: &Self::Setting, stream: &mut Stream) -> Self;
 
-    /// The point that a search starts from.
+    /// Coordinates at which a search starts.
     fn coordinates(&self) -> Vec<f64>;
 
     /// The case at other coordinates.

@@ -1,4 +1,4 @@
-//! A sentence of a paper.
+//! Claims of the papers, with their place, assumptions and corrections.
 
 use mcsa::Seed;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use super::finding::{Finding, Standing};
 use super::search::Effort;
 use super::statement::Statement;
 
-/// Where a claim was printed.
+/// The paper in which a claim was printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Paper {
-    /// The number that begins the names of its claims.
+    /// Number with which the names of its claims begin.
     pub number: &'static str,
     /// Its key in the references of the README.
     pub key: &'static str,
@@ -18,32 +18,32 @@ pub struct Paper {
     pub title: &'static str,
 }
 
-/// Score estimators from Markov chains.
+/// The paper MCMC-SE: score estimators from Markov chains.
 pub const MCMC_SE: Paper = Paper { number: "000", key: "MCMC-SE", title: "MCMC score estimators" };
-/// Markov chain score ascent.
+/// The paper pMCSA: Markov chain score ascent.
 pub const PMCSA: Paper = Paper { number: "001", key: "pMCSA", title: "Markov chain score ascent" };
-/// Markovian score climbing.
+/// The paper MSC: Markovian score climbing.
 pub const MSC: Paper = Paper { number: "002", key: "MSC", title: "Markovian score climbing" };
-/// Chain wielding.
+/// The paper CW: strategies for sequential and parallel chains.
 pub const CW: Paper = Paper { number: "003", key: "CW", title: "Chain wielding strategies" };
-/// Surrogate likelihoods.
+/// The paper SL-DAIS: surrogate likelihoods.
 pub const SL_DAIS: Paper = Paper { number: "004", key: "SL-DAIS", title: "Surrogate likelihoods" };
 
-/// A sentence of a paper as a check that can fail; where it fails, what is true instead.
+/// A statement of a paper as a test that can fail, with corrected statements where it fails.
 pub struct Claim {
-    /// Its name, such as `000-T1`.
+    /// Name, such as `000-T1`.
     pub id: &'static str,
-    /// Where it was printed.
+    /// The paper.
     pub paper: Paper,
     /// The place in the paper.
     pub place: &'static str,
-    /// What it assumes, beyond a target, a guide and their normalised weight `w = p / q`.
+    /// Assumptions, beyond a target, a guide and their normalised weight `w = p / q`.
     pub assumptions: &'static str,
-    /// What the authors' formula overlooks, in a sentence; empty if nothing.
+    /// The flaw of the printed formula or another remark, in a sentence; may be empty.
     pub remark: &'static str,
-    /// As printed.
+    /// The statement as printed.
     pub printed: Statement,
-    /// What is true instead; several, if one sentence is true in several ways.
+    /// Corrected statements; several if one printed statement has several corrections.
     pub corrected: Vec<Statement>,
 }
 
@@ -54,26 +54,26 @@ impl Claim {
         Self { id, paper, place, assumptions: "", remark: "", printed, corrected: Vec::new() }
     }
 
-    /// What it assumes.
+    /// Sets the assumptions.
     #[must_use]
     pub fn assuming(self, assumptions: &'static str) -> Self {
         Self { assumptions, ..self }
     }
 
-    /// What to know about it.
+    /// Sets the remark.
     #[must_use]
     pub fn remark(self, remark: &'static str) -> Self {
         Self { remark, ..self }
     }
 
-    /// One more thing that is true instead.
+    /// Adds a corrected statement.
     #[must_use]
     pub fn corrected(mut self, corrected: impl Into<Statement>) -> Self {
         self.corrected.push(corrected.into());
         self
     }
 
-    /// Tries all its statements. The seeds hang on its name, not on what else is tried, nor in which order.
+    /// Tests all statements. The random seeds depend on the claim's name alone, not on other claims or their order.
     pub fn examine(&self, effort: Effort) -> Judgement {
         let seed = Seed::new(1).named(self.id);
         let examined = |statement: &Statement, role: u64| {
@@ -99,52 +99,52 @@ impl Claim {
     }
 }
 
-/// A statement with what was found.
+/// A statement with the result of its test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Examined {
     /// The formula in plain text.
     pub formula: String,
-    /// How its sides were computed; or why they could not be.
+    /// Method by which the sides were computed, or the reason why they could not be.
     pub method: &'static str,
-    /// What was found.
+    /// Result of the test.
     pub finding: Finding,
-    /// A stronger statement, on which the search shows that it can refute.
+    /// A stronger statement that the search must refute, as a test of the search.
     pub twin: Option<Box<Examined>>,
 }
 
 impl Examined {
-    /// Whether the search can be trusted here: it refuted the twin, if there is one.
+    /// True if the search refuted the stronger statement, or there is none.
     pub fn twin_is_refuted(&self) -> bool {
         self.twin.as_ref().is_none_or(|twin| twin.finding.search_refutes())
     }
 }
 
-/// A claim with what was found.
+/// A claim with the results of its tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
-    /// The claim's name.
+    /// Name of the claim.
     pub id: &'static str,
-    /// Where it was printed.
+    /// The paper.
     pub paper: Paper,
     /// The place in the paper.
     pub place: &'static str,
-    /// What it assumes.
+    /// Assumptions.
     pub assumptions: &'static str,
-    /// What to know about it.
+    /// Remark.
     pub remark: &'static str,
-    /// As printed.
+    /// The statement as printed.
     pub printed: Examined,
-    /// What is true instead.
+    /// Corrected statements.
     pub corrected: Vec<Examined>,
 }
 
 impl Judgement {
-    /// What the numbers say of the printed statement.
+    /// Standing of the printed statement.
     pub fn standing(&self) -> Standing {
         self.printed.finding.standing
     }
 
-    /// Whether all is as it should be: the corrections hold, and the searches refute the twins.
+    /// True if all corrections hold and the searches refute all stronger statements.
     pub fn is_sound(&self) -> bool {
         let mut corrected = self.corrected.iter();
         corrected.all(|corrected| corrected.finding.holds() && corrected.twin_is_refuted())

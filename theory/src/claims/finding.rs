@@ -1,4 +1,4 @@
-//! What trying a statement has found.
+//! Results of testing a statement.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use super::{Relation, Sides};
 
-/// What the numbers say of a statement.
+/// Standing of a statement after the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// No case refuted it. Evidence, not a proof.
+    /// No case refuted it, which is evidence and not a proof.
     Holds,
-    /// It held, and a case came within a thousandth of refuting it: no better constant is possible there.
+    /// No case refuted it, and one came within a thousandth: no better constant is possible there.
     Tight,
-    /// Some case refutes it.
+    /// At least one case refutes it.
     Violated,
-    /// It has no two sides that are numbers.
+    /// Its two sides cannot be computed.
     NotCheckable,
 }
 
@@ -31,18 +31,18 @@ impl fmt::Display for Standing {
     }
 }
 
-/// A case and what its two sides were.
+/// A case and the values of the two sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Witness {
     /// The left-hand side.
     pub lhs: f64,
     /// The right-hand side.
     pub rhs: f64,
-    /// [`Sides::badness`]: the ratio of the sides, or the difference in an identity. JSON has no infinity and says null.
+    /// [`Sides::badness`]: the ratio of the sides, or the difference in an identity. Infinity is written as null in JSON.
     pub badness: f64,
-    /// Whether this case refutes the statement.
+    /// True if this case refutes the statement.
     pub refutes: bool,
-    /// Whether the statement is an identity.
+    /// True if the statement is an identity.
     pub identity: bool,
     /// The case, in words and numbers.
     pub case: String,
@@ -61,24 +61,24 @@ impl Witness {
     }
 }
 
-/// What trying a statement has found.
+/// Result of testing a statement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// What the numbers say.
+    /// Standing that follows from the cases.
     pub standing: Standing,
-    /// The worst case that the search has found by itself.
+    /// The worst case found by the search, without the examples.
     pub worst: Option<Witness>,
-    /// The cases given with the claim, worked out.
+    /// The examples given with the claim.
     pub examples: Vec<Witness>,
-    /// Random cases judged.
+    /// Number of random cases tested.
     pub tried: usize,
 }
 
-/// A ratio from here on is as good as 1.
+/// Ratio from which on a bound counts as attained.
 const TIGHT: f64 = 0.999;
 
 impl Finding {
-    /// Decides from the witnesses.
+    /// The result that follows from the witnesses.
     pub(super) fn of(worst: Option<Witness>, examples: Vec<Witness>, tried: usize) -> Self {
         let all = || worst.iter().chain(&examples);
         let standing = if all().any(|witness| witness.refutes) {
@@ -93,22 +93,22 @@ impl Finding {
         Self { standing, worst, examples, tried }
     }
 
-    /// Whether nothing was found against the statement, and something was tried.
+    /// True if something was tested and nothing refuted the statement.
     pub fn holds(&self) -> bool {
         matches!(self.standing, Standing::Holds | Standing::Tight)
     }
 
-    /// Whether the search, without the given examples, refuted the statement.
+    /// True if the search refuted the statement, the given examples aside.
     pub fn search_refutes(&self) -> bool {
         self.worst.as_ref().is_some_and(|witness| witness.refutes)
     }
 
-    /// The case to show: a given example that refutes, else the worst.
+    /// The case to print: a given example that refutes, else the worst case.
     pub fn shown(&self) -> Option<&Witness> {
         self.examples.iter().find(|witness| witness.refutes).or(self.worst.as_ref()).or(self.examples.first())
     }
 
-    /// The largest badness over all witnesses.
+    /// Largest badness over all witnesses.
     pub fn worst_badness(&self) -> Option<f64> {
         self.worst.iter().chain(&self.examples).map(|witness| witness.badness).reduce(f64::max)
     }

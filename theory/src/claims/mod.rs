@@ -1,9 +1,9 @@
-//! What the papers claim about bias, variance and rates, each sentence as a check that can fail.
+//! Claims of the papers about bias, variance and rates, each as a test that can fail.
 //!
-//! A [`Claim`] holds the formula [as printed](Claim::printed) and, where that fails, [what is true](Claim::corrected).
-//! A [`Statement`] is tried on [`Case`]s whose two sides are computed without sampling: examples worked out by hand,
-//! thousands of random ones, and climbs from the worst of these. The [`Standing`] is decided by the numbers found;
-//! nothing about it is written down here. That a search can refute is shown by twins: statements made too strong.
+//! A [`Claim`] holds the formula [as printed](Claim::printed) and, where that fails, [corrected formulas](Claim::corrected).
+//! A [`Statement`] is tested on [`Case`]s whose two sides are computed without sampling: examples worked out by hand,
+//! thousands of random cases, and local searches from the worst of these. The [`Standing`] follows from the numbers found;
+//! none is written down here. A statement may have a twin, a stronger statement that the search must refute: a test of the search.
 //!
 //! ```
 //! use mcsa_theory::claims::{self, Effort, Standing};
@@ -40,7 +40,7 @@ pub use search::Effort;
 pub use sides::{Relation, Sides};
 pub use statement::{Bound, Measure, Statement};
 
-/// Every claim, in the order of the papers.
+/// All claims, in the order of the papers.
 pub fn all() -> Vec<Claim> {
     [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all(), sl_dais::all()].into_iter().flatten().collect()
 }

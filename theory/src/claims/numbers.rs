@@ -1,4 +1,4 @@
-//! A case that is a few real numbers.
+//! Cases that consist of a few real numbers.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use mcsa::Stream;
 use super::Case;
 use super::atoms::{short, tuple};
 
-/// Where a number lives, and how a search that knows only the real line reaches it.
+/// Domain of a variable, and its map to the real line on which the search moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Domain {
-    /// Anywhere.
+    /// All real numbers.
     Real,
-    /// Above 0, by the exponential.
+    /// The positive numbers, by the exponential function.
     Positive,
-    /// Between two bounds, by the logistic function.
+    /// The numbers between two bounds, by the logistic function.
     Between(f64, f64),
 }
 
-/// Farther out, a search would leave the doubles.
+/// Bound on the absolute value of a coordinate, against overflow.
 const FARTHEST: f64 = 40.0;
 
 impl Domain {
@@ -41,7 +41,7 @@ impl Domain {
     }
 }
 
-/// Named numbers, each once or several times, and a count `N`.
+/// Named variables, each with one or several copies, and a count `N`.
 ///
 /// ```
 /// use mcsa_theory::claims::{Bound, Domain, Effort, Numbers, Sides, Standing, Statement};
@@ -56,12 +56,12 @@ impl Domain {
 pub struct Numbers {
     variables: Vec<(&'static str, Domain, usize)>,
     values: Vec<f64>,
-    /// `N`.
+    /// The count `N`.
     pub count: usize,
 }
 
 impl Numbers {
-    /// Variables as name, domain and number of copies, once per count.
+    /// Settings with variables given as name, domain and number of copies, one setting per count.
     pub fn settings(variables: &[(&'static str, Domain, usize)], counts: &[usize]) -> Vec<Self> {
         let zeros: Vec<f64> =
             variables.iter().flat_map(|(_, domain, n)| vec![domain.value(0.0); *n]).collect();
@@ -69,7 +69,7 @@ impl Numbers {
         counts.iter().map(at).collect()
     }
 
-    /// A case by hand: each variable with its copies.
+    /// A case worked out by hand: each variable with the values of its copies.
     pub fn example(values: &[(&'static str, Domain, &[f64])], count: usize) -> Self {
         let variables = values.iter().map(|&(name, domain, copies)| (name, domain, copies.len())).collect();
         Self { variables, values: values.iter().flat_map(|(_, _, copies)| copies.to_vec()).collect(), count }
@@ -78,7 +78,7 @@ impl Numbers {
     /// All copies of a variable.
     ///
     /// # Panics
-    /// If there is none of this name.
+    /// If no variable has this name.
     pub fn of(&self, name: &str) -> &[f64] {
         let mut begin = 0;
         for (known, _, copies) in &self.variables {
@@ -90,10 +90,10 @@ impl Numbers {
         panic!("no variable {name}")
     }
 
-    /// A variable of which there is one.
+    /// The first copy of a variable.
     ///
     /// # Panics
-    /// If there is none of this name.
+    /// If no variable has this name.
     pub fn number(&self, name: &str) -> f64 {
         self.of(name)[0]
     }
@@ -106,7 +106,7 @@ impl Numbers {
 impl Case for Numbers {
     type Setting = Self;
 
-    /// Coordinates are normal, narrow or wide.
+    /// Coordinates are normal, with a small or a large spread.
     fn draw(setting: &Self, stream: &mut Stream) -> Self {
         let spread = [0.5, 2.0, 5.0][(3.0 * stream.uniform()) as usize];
         let values = setting.domains().map(|domain| domain.value(spread * stream.normal())).collect();

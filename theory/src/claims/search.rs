@@ -1,4 +1,4 @@
-//! The search for the worst case.
+//! Search for the worst case: random cases, then Nelder-Mead.
 
 use mcsa::Seed;
 use mcsa_optim::deterministic::NelderMead;
@@ -6,34 +6,34 @@ use mcsa_optim::deterministic::NelderMead;
 use super::finding::{Finding, Witness};
 use super::{Case, Sides};
 
-/// How much is tried.
+/// Effort of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Random cases that are judged, per statement.
+    /// Number of random cases per statement.
     pub cases: usize,
-    /// Climbs from the worst of them, per statement.
+    /// Number of local searches from the worst random cases, per statement.
     pub climbs: usize,
-    /// Iterations of a climb.
+    /// Number of iterations of a local search.
     pub iterations: u64,
 }
 
 impl Effort {
-    /// For every commit: a thousand cases.
+    /// A thousand cases: for every commit.
     pub const BRIEF: Self = Self { cases: 1_000, climbs: 6, iterations: 250 };
-    /// Four thousand cases and longer climbs.
+    /// Four thousand cases and longer local searches.
     pub const USUAL: Self = Self { cases: 4_000, climbs: 16, iterations: 600 };
     /// A hundred thousand cases.
     pub const LONG: Self = Self { cases: 100_000, climbs: 64, iterations: 2_000 };
 }
 
-/// The worst case found, by size of [`Sides::badness`].
+/// The worst case found, by [`Sides::badness`].
 struct Worst<C> {
     case: C,
     sides: Sides,
 }
 
-/// Tries the examples, then random cases of each setting, then climbs from the worst of them by Nelder and Mead.
-/// The result is a pure function of its arguments.
+/// Evaluates the examples and random cases of each setting, then maximises the badness from the worst of them by Nelder-Mead.
+/// The result is a pure function of the arguments.
 pub(super) fn search<C: Case>(
     settings: &[C::Setting],
     examples: &[C],
@@ -50,7 +50,7 @@ pub(super) fn search<C: Case>(
         let seed = seed.child(index as u64);
         let mut judged = 0;
         let mut best: Vec<Worst<C>> = Vec::new();
-        // Some cases are beside the claim; a setting where all are ends after ten times its share.
+        // A claim may not apply to a case; a setting where it never applies ends after ten times its share.
         for draw in 0..10 * share as u64 {
             if judged == share {
                 break;
@@ -82,7 +82,7 @@ pub(super) fn search<C: Case>(
     Finding::of(found.map(witness), examples, tried)
 }
 
-/// A refutation is worse than any case that is none; else the larger badness.
+/// A refuting case is worse than any other; else the larger badness decides.
 fn is_worse(a: &Sides, b: &Sides) -> bool {
     (a.refute(), a.badness()) > (b.refute(), b.badness())
 }

@@ -1,6 +1,6 @@
 //! The two sides of a claim.
 
-/// How the sides must stand to each other.
+/// Relation that a claim states between its two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// `lhs <= rhs`.
@@ -11,24 +11,24 @@ pub enum Relation {
     Equal,
 }
 
-/// The numbers on both sides of a claim, in one case.
+/// Values of both sides of a claim in one case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sides {
     /// The left-hand side.
     pub lhs: f64,
     /// The right-hand side.
     pub rhs: f64,
-    /// How they must stand.
+    /// The relation claimed.
     pub relation: Relation,
 }
 
-/// Below this, a side is rounding. Scores of random cases are at most 1, and rates that decay below it are not tried.
+/// Values below this count as rounding. Scores of random cases are at most 1, and rates that decay below it are not tested.
 const FLOOR: f64 = 1e-8;
 
-/// A ratio may exceed 1 by this much and be rounding.
+/// A ratio may exceed 1 by this much because of rounding.
 const RATIO_NOISE: f64 = 1e-7;
 
-/// The sides of an identity may differ by this much, relative to the larger of them and 1.
+/// The sides of an identity may differ by this much because of rounding, relative to the larger of them and 1.
 const IDENTITY_NOISE: f64 = 1e-9;
 
 impl Sides {
@@ -47,10 +47,10 @@ impl Sides {
         Self { lhs, rhs, relation: Relation::Equal }
     }
 
-    /// How close the case comes to refuting the claim, or how far it is beyond.
+    /// Distance of the case from refuting the claim: above 1 for inequalities (above 0 for identities) it refutes, up to rounding.
     ///
-    /// For inequalities `lhs / rhs`, infinite where only the left side is positive; for identities the difference,
-    /// relative to the larger side or 1. NaN counts as infinite: what cannot be computed is not a bound.
+    /// For inequalities `lhs / rhs`, infinite where only the left side is positive; for identities the absolute difference,
+    /// relative to the larger side or 1. NaN counts as infinite: a bound that cannot be computed is none.
     ///
     /// ```
     /// use mcsa_theory::claims::Sides;
@@ -70,7 +70,7 @@ impl Sides {
         if rhs > FLOOR {
             return (lhs / rhs).max(0.0);
         }
-        // A right side of nothing, or negative: only the difference has a meaning.
+        // With a right side of zero or below, only the difference has a meaning.
         match lhs - rhs {
             excess if excess <= FLOOR => 0.0,
             _ if rhs > 0.0 => lhs / rhs,
@@ -78,7 +78,7 @@ impl Sides {
         }
     }
 
-    /// Whether the case refutes the claim, beyond rounding. For a strict inequality equality is enough.
+    /// True if the case refutes the claim by more than rounding. A strict inequality is refuted by equality.
     pub fn refute(&self) -> bool {
         match self.relation {
             Relation::AtMost => self.badness() > 1.0 + RATIO_NOISE,

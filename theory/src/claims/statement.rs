@@ -1,4 +1,4 @@
-//! A formula that can fail.
+//! Statements that can be tested and refuted.
 
 use mcsa::Seed;
 
@@ -6,23 +6,23 @@ use super::finding::{Finding, Standing};
 use super::search::{Effort, search};
 use super::{Case, Sides};
 
-/// A claim's two sides in a case; `None` where the claim says nothing, or rounding would speak.
+/// Computes the two sides of a claim in a case; `None` where the claim does not apply, or rounding would decide.
 pub type Measure<C> = fn(&C) -> Option<Sides>;
 
 type Trial = Box<dyn Fn(Effort, Seed) -> Finding + Send + Sync>;
 
-/// A formula, how to try it, and a stronger one that the same trial must refute.
+/// A formula, its test, and optionally a stronger formula that the same test must refute.
 pub struct Statement {
     /// The formula in plain text.
     pub formula: String,
-    /// How its sides are computed; or why they cannot be.
+    /// Method by which its sides are computed, or the reason why they cannot be.
     pub method: &'static str,
     trial: Trial,
     twin: Option<Box<Statement>>,
 }
 
 impl Statement {
-    /// A statement that has no two sides to compare; `reason` says why.
+    /// A statement whose two sides cannot be computed, for the given `reason`.
     pub fn not_checkable(formula: &str, reason: &'static str) -> Self {
         let none = Finding { standing: Standing::NotCheckable, worst: None, examples: Vec::new(), tried: 0 };
         Self {
@@ -33,18 +33,18 @@ impl Statement {
         }
     }
 
-    /// Tries it.
+    /// Tests the statement.
     pub fn examine(&self, effort: Effort, seed: Seed) -> Finding {
         (self.trial)(effort, seed)
     }
 
-    /// A deliberately stronger statement, which a search worth its name refutes.
+    /// A deliberately stronger statement that a working search refutes.
     pub fn twin(&self) -> Option<&Self> {
         self.twin.as_deref()
     }
 }
 
-/// A statement about cases, being put together; becomes a [`Statement`], which has forgotten the type of its cases.
+/// Builder of a statement about cases of one type; converts into a [`Statement`], which does not depend on that type.
 ///
 /// ```
 /// use mcsa_theory::claims::{Atoms, Bound, Effort, Setting, Sides, Standing, Statement};
@@ -65,27 +65,27 @@ pub struct Bound<C: Case> {
 }
 
 impl<C: Case> Bound<C> {
-    /// A formula about cases of these settings, whose sides `measure` computes.
+    /// A formula about cases of these settings; `measure` computes its sides.
     pub fn new(formula: &str, settings: Vec<C::Setting>, measure: Measure<C>) -> Self {
         let method = "enumeration";
         Self { formula: formula.into(), method, settings, examples: Vec::new(), measure, twin: None }
     }
 
-    /// With a case worked out by hand, always tried and shown first.
+    /// Adds a case worked out by hand, always tested and printed first.
     #[must_use]
     pub fn example(mut self, case: C) -> Self {
         self.examples.push(case);
         self
     }
 
-    /// How the sides are computed, if not by enumeration.
+    /// Sets the method by which the sides are computed, if it is not enumeration.
     #[must_use]
     pub fn by(mut self, method: &'static str) -> Self {
         self.method = method;
         self
     }
 
-    /// Its twin has `factor` times the right side.
+    /// Sets the twin to the statement with its right side multiplied by `factor`.
     #[must_use]
     pub fn twin_times(mut self, factor: f64) -> Self {
         let measure = self.measure;
@@ -95,7 +95,7 @@ impl<C: Case> Bound<C> {
         self
     }
 
-    /// Its twin is another statement about the same cases.
+    /// Sets the twin to another, stronger statement about cases of the same type.
     #[must_use]
     pub fn twin(mut self, formula: &str, measure: Measure<C>) -> Self {
         self.twin = Some(Box::new(self.statement(formula.into(), Vec::new(), measure)));

@@ -1,4 +1,4 @@
-//! Charts of pMCSA's claims.
+//! Charts of the claims of pMCSA.
 
 use super::{Chart, Curve, counts, doublings};
 use crate::bounds::pmcsa;
@@ -8,7 +8,7 @@ pub(super) fn charts() -> Vec<Chart> {
     vec![accepted(), mean_after(), weighted(), path(), diagonal(), second_moment()]
 }
 
-/// Two atoms at `w* = 2`: `p = (1/2, 1/2)`, `q = (1/4, 3/4)`, `s = (1, -1)`.
+/// Two atoms with `w* = 2`: `p = (1/2, 1/2)`, `q = (1/4, 3/4)`, `s = (1, -1)`.
 fn even() -> Instance<f64> {
     two([0.5, 0.5], [0.25, 0.75], [1.0, -1.0])
 }
@@ -72,7 +72,7 @@ fn weighted() -> Chart {
     }
 }
 
-/// The law of JSA's two states of update `k`, against independent copies of the target and against a stationary path.
+/// Distance of JSA's two states of update `k` from independent copies of the target and from a stationary path.
 fn path() -> Chart {
     let kernel = even().imh();
     let far = |k: f64, stationary: bool| {

@@ -1,4 +1,4 @@
-//! What the checks of the papers' claims look like: numbers to be drawn, computed anew and exactly.
+//! Data of charts on the papers' claims, computed exactly at each call.
 //!
 //! ```
 //! use mcsa_theory::curves;
@@ -11,69 +11,69 @@ mod wielding;
 
 use crate::claims::Standing;
 
-/// A line or a cloud of points.
+/// A labelled curve or set of points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Label in the legend.
     pub label: &'static str,
-    /// Abscissa and ordinate.
+    /// Points `(x, y)`.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    /// A function at these abscissae.
+    /// Curve of the function `f` at these abscissae.
     pub fn of(label: &'static str, at: impl IntoIterator<Item = f64>, f: impl Fn(f64) -> f64) -> Self {
         Self { label, points: at.into_iter().map(|x| (x, f(x))).collect() }
     }
 
-    /// The ordinate at an abscissa that is one of its own.
+    /// The ordinate at `x`, if `x` is one of the abscissae.
     pub fn at(&self, x: f64) -> Option<f64> {
         self.points.iter().find(|point| point.0 == x).map(|point| point.1)
     }
 }
 
-/// Curves that belong in one figure.
+/// The curves of one figure, with axis labels and caption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// A name for files.
+    /// Name of the chart, used for files.
     pub name: &'static str,
-    /// The claim that it is about.
+    /// Name of the claim that the chart illustrates.
     pub claim: &'static str,
-    /// What is along the abscissa.
+    /// Label of the abscissa.
     pub x: &'static str,
-    /// What is along the ordinate.
+    /// Label of the ordinate.
     pub y: &'static str,
-    /// What there is to see.
+    /// Sentence of the caption on what the chart shows.
     pub sight: &'static str,
-    /// The numbers.
+    /// The curves.
     pub curves: Vec<Curve>,
 }
 
 impl Chart {
-    /// A caption with the claim and what the search says of it.
+    /// Caption with the claim, its standing and the sentence on what the chart shows.
     pub fn caption(&self, standing: Standing) -> String {
         format!("{} ({standing}). {}", self.claim, self.sight)
     }
 
-    /// The curve of this label.
+    /// The curve with this label.
     pub fn curve(&self, label: &str) -> Option<&Curve> {
         self.curves.iter().find(|curve| curve.label == label)
     }
 }
 
-/// Twelve charts.
+/// All twelve charts.
 pub fn all() -> Vec<Chart> {
     let mut all = ascent::charts();
     all.extend(wielding::charts());
     all
 }
 
-/// Whole numbers as abscissae.
+/// Integer abscissae `from..=to`.
 fn counts(from: usize, to: usize) -> impl Iterator<Item = f64> {
     (from..=to).map(|n| n as f64)
 }
 
-/// Whole powers of two as abscissae.
+/// Powers of two `2^from..=2^to` as abscissae.
 fn doublings(from: u32, to: u32) -> impl Iterator<Item = f64> {
     (from..=to).map(|k| f64::from(1 << k))
 }

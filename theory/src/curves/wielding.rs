@@ -82,7 +82,7 @@ fn gap() -> Chart {
     }
 }
 
-/// A retained weight of 900; the other atoms have 1/2 and 3/2.
+/// Three atoms, the retained one with weight 900, the others with weights 1/2 and 3/2.
 fn weighted() -> Chart {
     let (p, q) = (9e-7, 1e-9);
     let heavy = Instance::new(&[p, 0.25, 0.75 - p], &[q, 0.5, 0.5 - q], &[0.5, 1.0, 0.9]);
@@ -114,7 +114,7 @@ fn pairs() -> Chart {
         Instance::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).expect("a guide that reaches both atoms");
     let kernel = problem.imh();
     let exact = |n: f64| problem.sequential_stationary(&kernel, n as usize).sum();
-    // The covariances given the start, averaged over it.
+    // The covariances given the start, averaged over the start.
     let printed = |n: f64| {
         let given = problem.sequential(&kernel, n as usize).variances;
         let covariances: Vec<f64> = given.iter().map(|parts: &Parts<f64>| parts.covariance).collect();

@@ -1,22 +1,22 @@
-//! How much correlated draws are worth.
+//! Effective sample size, standard error and long-run variance of Markov chains.
 
 use statrs::function::beta::beta_reg;
 
 use super::{is_constant, moments};
 
-/// The effective number of draws of one or several chains, for the mean.
+/// Effective sample size (ESS) of one or several chains, for the mean (Geyer 1992; Vehtari et al. 2021).
 ///
 /// ```text
 /// rho_t = 1 - (W - mean acov_t) / V,   V = (n-1)/n W + var(chain means)
 /// tau = -1 + 2 sum of P_k,   P_k = rho_{2k} + rho_{2k+1},   made monotone and cut where negative
 /// ESS = m n / tau
 /// ```
-/// The cut is Geyer's initial monotone sequence (Geyer 1992); `V` counts chains that disagree (Vehtari et al. 2021). Unlike that
-/// paper, chains are taken as given: pass halves for the split form. `tau` is at least `1 / log10(m n)`, so
-/// that anticorrelated chains claim no arbitrary gain.
+/// The sum is cut by Geyer's initial monotone sequence (Geyer 1992); `V` includes the variance between chains (Vehtari et al.
+/// 2021). Unlike that paper, chains are not split here: pass half chains for the split form. `tau` is at least `1 / log10(m n)`, so
+/// that anticorrelated chains give no arbitrarily large ESS.
 ///
-/// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal. If a single chain among several
-/// never moved, its disagreement with the others counts.
+/// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal. If one chain among several
+/// never moved, its distance from the others enters `V`.
 ///
 /// ```
 /// use mcsa_theory::diagnostics::effective_sample_size;
@@ -33,7 +33,7 @@ pub fn effective_sample_size<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
             chains.iter().zip(&spread.means).map(|(c, mean)| autocovariance(c.as_ref(), *mean, lag)).sum();
         1.0 - (spread.within - covariance / chains.len() as f64) / spread.overall
     };
-    // The first autocorrelation is one by definition; V makes the formula above differ a little at lag 0.
+    // The first autocorrelation is one by definition; with V, the formula above differs slightly from one at lag 0.
     let (mut previous, mut total) = (f64::INFINITY, 0.0);
     for k in 0..n / 2 {
         let even = if k == 0 { 1.0 } else { rho(2 * k) };
@@ -48,21 +48,21 @@ pub fn effective_sample_size<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     draws / tau
 }
 
-/// The standard error of the mean of one or several chains: `sqrt(V / ESS)`, `V` and ESS as in [`effective_sample_size`].
+/// Standard error of the mean of one or several chains: `sqrt(V / ESS)`, with `V` and ESS as in [`effective_sample_size`].
 ///
-/// NaN where the sample size is.
+/// NaN where the effective sample size is NaN.
 pub fn standard_error<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let overall = Spread::of(chains).map_or(f64::NAN, |spread| spread.overall);
     (overall / effective_sample_size(chains)).sqrt()
 }
 
-/// The long-run variance of one chain by means of batches (Glynn & Whitt 1991; Jones et al. 2006).
+/// Long-run variance of one chain by batch means (Glynn & Whitt 1991; Jones et al. 2006).
 ///
 /// ```text
 /// sigma^2 = lim n Var(mean of n) = sum over all lags of the autocovariance,   estimated by   b Var(means of batches of b)
 /// ```
-/// Needs batches longer than the memory of the chain; shorter ones see too little variance. What does not fill the last
-/// batch is left out at the front, where a chain remembers its start.
+/// Batches must be longer than the correlation of the chain; with shorter ones the estimate is too small. Values that do not fill
+/// the last batch are left out at the front, where a chain depends on its start.
 ///
 /// NaN unless there are two batches, all values are finite, and not all are equal.
 pub fn long_run_variance(chain: &[f64], batch: usize) -> f64 {
@@ -77,17 +77,17 @@ pub fn long_run_variance(chain: &[f64], batch: usize) -> f64 {
     batch as f64 * square / (batches - 1) as f64
 }
 
-/// The limit of the largest ratio `long_run_variance(chain, batch) / long_run_variance(chain, 1)` of `count` chains: independent normal
-/// values stay below it with probability `confidence` or more. A chain that remembers for longer than one value exceeds it.
+/// Limit for the largest ratio `long_run_variance(chain, batch) / long_run_variance(chain, 1)` of `count` chains: with independent
+/// normal values it is exceeded with probability `1 - confidence` or less. Chains correlated over more than one value exceed it.
 ///
 /// ```text
 /// ratio = (n - 1) / (f + g / x),    f = n/b - 1,    g = n - n/b
 /// x = (squares between batches / f) / (squares within batches / g) ~ F(f, g)
 /// ```
-/// The analysis of variance of `n / b` batches of `b` values, at the upper `(1 - confidence) / count` of its F distribution
+/// Analysis of variance of `n / b` batches of `b` values, with the upper `(1 - confidence) / count` quantile of the F distribution
 /// (Bonferroni).
 ///
-/// NaN unless `0 < confidence < 1`, `count` is positive, and there are two batches of two values or more, none left over.
+/// NaN unless `0 < confidence < 1`, `count` is positive, and the values divide into two or more batches of two or more values.
 pub fn batch_ratio_limit(confidence: f64, count: usize, values: usize, batch: usize) -> f64 {
     let is_split = batch >= 2 && values.is_multiple_of(batch) && values / batch >= 2;
     if !(0.0 < confidence && confidence < 1.0) || count == 0 || !is_split {
@@ -96,7 +96,7 @@ pub fn batch_ratio_limit(confidence: f64, count: usize, values: usize, batch: us
     let between = (values / batch - 1) as f64;
     let within = (values - values / batch) as f64;
     let tail = (1.0 - confidence) / count as f64;
-    // The share of the squares that is between batches has a beta distribution; by halving, so that it ends whatever happens.
+    // The fraction of the sum of squares between batches has a beta distribution. Bisection, so that it ends for every input.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
         let share = 0.5 * (low + high);
@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    /// The level is exact: 5 % of 10 000 chains of 16 independent values are above. 4.5 standard errors are allowed, a chance below
-    /// 1e-5. The twin: chains that remember are above more often.
+    /// The level is exact: 5 % of 10 000 chains of 16 independent values exceed the limit. 4.5 standard errors are allowed, a false
+    /// alarm below 1e-5. Correlated chains must exceed it more often.
     #[test]
     fn limits_of_batch_ratios_have_their_level() {
         let limit = batch_ratio_limit(0.95, 1, 16, 4);
@@ -220,7 +220,7 @@ mod tests {
             let error = standard_error(&[&chain]);
             assert!((error * error * n as f64 * exact - 1.0).abs() < 0.1, "{phi}: {error}");
         }
-        // The twin: who ignores the correlation is wrong nineteenfold.
+        // Counter-check: an ESS that ignores the correlation is wrong by a factor of nineteen.
         let chain = autoregression(0.9, n, 3);
         assert!(long_run_variance(&chain, 500) / moments(&chain).1 > 12.0);
         assert!(long_run_variance(&chain, 1) / moments(&chain).1 < 1.1);

@@ -1,16 +1,16 @@
-//! Bounds of the evidence from both sides.
+//! Lower and upper bounds on the log evidence (ELBO, IWAE, EUBO).
 
 use super::largest;
 
-/// Bounds of `log Z`, `Z` the integral of an unnormalised p, whose gaps are divergences.
+/// Bounds on `log Z`, with `Z` the integral of an unnormalised p; the gaps of ELBO and EUBO are KL divergences.
 ///
 /// ```text
 /// E_q[log w]                  = log Z - KL(q || p)        from below   (ELBO)
 /// E_q[log 1/K sum_k w_k]     <= log Z                     from below, closer   (IWAE; Burda, Grosse & Salakhutdinov 2016)
 /// E_p[log w]                  = log Z + KL(p || q)        from above   (EUBO)
 /// ```
-/// The bounds hold for expectations; [`lower`](Self::lower) and [`closer`](Self::closer) need draws of q, [`upper`](Self::upper) draws of p, such as
-/// chains that have forgotten their start. So what lies between estimates also holds their noise.
+/// The bounds hold for expectations; [`lower`](Self::lower) and [`closer`](Self::closer) need draws of q, [`upper`](Self::upper)
+/// draws of p, such as converged chains. The interval between estimates therefore also contains their Monte Carlo error.
 ///
 /// ```
 /// use mcsa_theory::diagnostics::LogEvidence;
@@ -20,20 +20,20 @@ use super::largest;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogEvidence {
-    /// The mean of `log w` over draws of q: the evidence lower bound.
+    /// Evidence lower bound (ELBO): the mean of `log w` over draws of q.
     pub lower: f64,
-    /// The mean of log means of weights over groups of draws of q: the importance-weighted bound.
+    /// Importance-weighted bound (IWAE): the mean, over groups of draws of q, of the log of the group's mean weight.
     pub closer: f64,
-    /// The mean of `log w` over draws of p: the evidence upper bound.
+    /// Evidence upper bound (EUBO): the mean of `log w` over draws of p.
     pub upper: f64,
 }
 
 impl LogEvidence {
-    /// From log weights at draws of q, taken in groups of `group`, and at draws of p. Draws that do not fill a group count in
+    /// Bounds from log weights at draws of q, taken in groups of `group`, and at draws of p. Draws that do not fill a group enter
     /// `lower` alone.
     ///
-    /// A bound is NaN if its weights hold a NaN or `+inf`, or are none. A weight of zero at a draw of q makes `lower` minus
-    /// infinity, which is what it is; one at a draw of p is a contradiction, and `upper` is NaN.
+    /// A bound is NaN if its weights contain a NaN or `+inf`, or there is none. A weight of zero at a draw of q makes `lower`
+    /// `-inf`, its correct value; a weight of zero at a draw of p is a contradiction, and `upper` is NaN.
     pub fn of(at_q: &[f64], group: usize, at_p: &[f64]) -> Self {
         let mean = |w: &[f64]| match largest(w) {
             Some(_) => w.iter().sum::<f64>() / w.len() as f64,
@@ -48,7 +48,7 @@ impl LogEvidence {
     }
 }
 
-/// `log 1/K sum_k exp(x_k)`; `-inf` if all are.
+/// `log 1/K sum_k exp(x_k)`; `-inf` if all values are.
 fn log_mean_exp(values: &[f64]) -> f64 {
     let Some(top) = largest(values) else { return f64::NEG_INFINITY };
     let sum: f64 = values.iter().map(|x| (x - top).exp()).sum();
@@ -73,7 +73,7 @@ mod tests {
         assert!((bounds.lower - 2.5).abs() < 0.025 && (bounds.upper - 3.5).abs() < 0.025, "{bounds:?}");
         // log of a mean of 100 lognormal weights: its bias is about -(e - 1) / 200.
         assert!((bounds.closer - (3.0 - 0.0086)).abs() < 0.04, "{bounds:?}");
-        // The twin: draws of q in the place of draws of p show no gap, and the upper bound fails.
+        // Counter-check: draws of q in place of draws of p show no gap, and the upper bound fails.
         assert!(LogEvidence::of(&at_q, 100, &at_q).upper < 3.0);
     }
 

@@ -1,14 +1,14 @@
-//! How much importance weights are worth.
+//! Effective sample size and chi-square divergence from importance weights.
 
 use super::largest;
 
-/// The effective number of weighted draws (Kong 1992).
+/// Effective sample size of importance weights (Kong 1992).
 ///
 /// ```text
 /// ESS = (sum_i w_i)^2 / sum_i w_i^2,    between 1 and S
 /// ```
-/// It is computed from the weights that were seen: where q misses mass of p, it is large and wrong. [`Pareto`](super::Pareto)
-/// is the companion that notices heavy tails.
+/// It is computed from the observed weights: if q misses mass of p, it is large and wrong. [`Pareto`](super::Pareto) detects
+/// heavy tails.
 ///
 /// NaN if a log weight is NaN or `+inf`, or all are `-inf`.
 ///
@@ -28,16 +28,16 @@ pub fn importance_sample_size(log_weights: &[f64]) -> f64 {
     sum * sum / squares
 }
 
-/// The divergence `chi^2(p || q) = E_q[(w / Z)^2] - 1`, with `Z` estimated from the same weights.
+/// Divergence `chi^2(p || q) = E_q[(w / Z)^2] - 1`, with `Z` estimated from the given weights.
 ///
 /// ```text
 /// chi^2 = S sum_i w_i^2 / (sum_i w_i)^2 - 1  =  S / ESS - 1
 /// ```
-/// `log(1 + chi^2)` bounds `KL(p || q)` from above. The estimate is bounded by `S - 1` whatever the truth: it
-/// is a lower bound in expectation, and useless where the shape of the weights' tail is above 1/2, for then the variance
-/// behind it does not exist.
+/// `log(1 + chi^2)` bounds `KL(p || q)` from above. The estimate is at most `S - 1` whatever the true value: it
+/// is a lower bound in expectation, and useless where the shape of the weights' tail is above 1/2, because then the variance
+/// that it estimates does not exist.
 ///
-/// NaN as [`importance_sample_size`].
+/// NaN if a log weight is NaN or `+inf`, or all are `-inf`.
 pub fn chi_square(log_weights: &[f64]) -> f64 {
     log_weights.len() as f64 / importance_sample_size(log_weights) - 1.0
 }
@@ -56,7 +56,7 @@ mod tests {
         assert!((importance_sample_size(&shifted) - 1.6).abs() < 1e-12, "a constant changes nothing");
     }
 
-    /// p = N(0, 1), q = N(0, s^2), s^2 = 2: `1 + chi^2 = s^2 / sqrt(2 s^2 - 1)`. Weights at quantiles of q stand for draws.
+    /// p = N(0, 1), q = N(0, s^2), s^2 = 2: `1 + chi^2 = s^2 / sqrt(2 s^2 - 1)`. Quantiles of q replace draws.
     #[test]
     fn a_pair_of_gaussians_has_its_closed_form() {
         use statrs::distribution::{ContinuousCDF, Normal};
@@ -70,7 +70,7 @@ mod tests {
         let weights: Vec<f64> = (0..n).map(log_weight).collect();
         let exact = s2 / (2.0 * s2 - 1.0).sqrt() - 1.0;
         assert!((chi_square(&weights) - exact).abs() < 1e-4, "{} {exact}", chi_square(&weights));
-        // The twin: a q whose variance is another has another divergence.
+        // Counter-check: a q of another variance has another divergence.
         assert!((chi_square(&weights) - (3.0 / 5.0_f64.sqrt() - 1.0)).abs() > 0.1);
     }
 

@@ -1,13 +1,13 @@
-//! Intervals that hold together.
+//! Simultaneous confidence intervals.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// How many standard errors, each from `freedom` degrees of freedom, make intervals of `count` means hold all at once.
+/// Multiple of the standard error for `count` simultaneous confidence intervals, each with `freedom` degrees of freedom.
 ///
 /// ```text
 /// t quantile at 1 - (1 - confidence) / (2 count)     (Bonferroni)
 /// ```
-/// NaN unless `0 < confidence < 1`, there is a mean and a degree of freedom.
+/// NaN unless `0 < confidence < 1`, `count > 0` and `freedom > 0`.
 ///
 /// ```
 /// use mcsa_theory::diagnostics::simultaneous_quantile;
@@ -24,13 +24,13 @@ pub fn simultaneous_quantile(confidence: f64, count: usize, freedom: f64) -> f64
         return StudentsT::new(0.0, 1.0, freedom)
             .map_or(f64::NAN, |student| upper_point(tail, |t| student.cdf(-t)));
     }
-    // The expansion of Cornish and Fisher (1938); what is left out is of order freedom^-3.
+    // Expansion of Cornish and Fisher (1938); the remainder is of order freedom^-3.
     let z = upper_point(tail, |z| Normal::standard().cdf(-z));
     let z3 = z.powi(3);
     z + (z3 + z) / (4.0 * freedom) + (5.0 * z3 * z * z + 16.0 * z3 + 3.0 * z) / (96.0 * freedom * freedom)
 }
 
-/// Where a falling function, 1/2 at 0, meets `tail`: by halving, so that it ends whatever the function.
+/// Point at which a decreasing function with value 1/2 at 0 equals `tail`: bisection, so that it ends for every function.
 fn upper_point(tail: f64, falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while falling(high) > tail && high < f64::MAX / 2.0 {
@@ -54,11 +54,11 @@ mod tests {
             let found = simultaneous_quantile(0.95, count, freedom);
             assert!((found - expected).abs() < 1e-3, "{count} {freedom}: {found}");
         }
-        // The twin: one interval alone is narrower.
+        // Counter-check: a single interval is narrower.
         assert!(simultaneous_quantile(0.95, 1, 15.0) < 2.2);
     }
 
-    /// Every pair ends, and more degrees of freedom never widen an interval.
+    /// The search ends for every count and freedom, and more degrees of freedom never widen an interval.
     #[test]
     fn quantiles_fall_with_the_degrees_of_freedom() {
         for count in [1, 20, 5_000] {

@@ -1,14 +1,14 @@
-//! What draws, weights and chains say of a fit: plain functions of slices.
+//! Diagnostics of weights, chains and draws of an approximation: plain functions of slices.
 //!
-//! * From log weights `log p - log q` of draws of q: [`Pareto`] (how heavy the tail is, and weights smoothed by it),
-//!   [`importance_sample_size`], [`chi_square`], bounds of the [`LogEvidence`].
-//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`]; what
-//!   they must stay below for many parameters at once: [`simultaneous_quantile`], [`split_r_hat_limit`], [`batch_ratio_limit`].
-//! * From points and gradients of `log p` at them, with no exact draw at hand: [`stein_discrepancy`].
+//! * From log weights `log p - log q` at draws of q: [`Pareto`] (k-hat, and smoothed weights),
+//!   [`importance_sample_size`], [`chi_square`], bounds on the [`LogEvidence`].
+//! * From Markov chains: [`effective_sample_size`], [`standard_error`], [`long_run_variance`], [`r_hat`]; their limits
+//!   for many parameters at once: [`simultaneous_quantile`], [`split_r_hat_limit`], [`batch_ratio_limit`].
+//! * From points and gradients of `log p` at them, without exact draws: [`stein_discrepancy`].
 //!
-//! One contract holds for all: input that says nothing gives NaN. A NaN or an infinity among draws, a chain that never moved, too
-//! few values: the answer is NaN, never a large sample size or a small discrepancy. Among log weights `-inf` is the
-//! weight zero, which is a value like others; NaN and `+inf` are not.
+//! One contract holds for all: uninformative input gives NaN. A NaN or an infinity among draws, a chain that never moved, too
+//! few values: the result is NaN, never a large sample size or a small discrepancy. Among log weights `-inf` is the
+//! weight zero, a valid value; NaN and `+inf` are not valid.
 
 mod chain;
 mod evidence;
@@ -26,7 +26,7 @@ pub use pareto::{GeneralisedPareto, Pareto, shape_threshold};
 pub use r_hat::{r_hat, split_r_hat, split_r_hat_limit};
 pub use stein::stein_discrepancy;
 
-/// The largest log weight, if the weights mean something: none is NaN or `+inf`, and not all are `-inf`.
+/// The largest log weight, if the weights are valid: none is NaN or `+inf`, and not all are `-inf`.
 fn largest(log_weights: &[f64]) -> Option<f64> {
     let sound = log_weights.iter().all(|w| !w.is_nan() && *w != f64::INFINITY);
     let top = log_weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
@@ -41,7 +41,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, square / (n - 1.0))
 }
 
-/// Whether all values are equal. Rounding gives equal values a small variance, so this is asked of the values.
+/// True if all values are equal. Tested on the values, because rounding gives equal values a small variance.
 fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|x| *x == values[0])
 }

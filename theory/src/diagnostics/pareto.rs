@@ -1,8 +1,8 @@
-//! How heavy the tail of importance weights is.
+//! Pareto-smoothed importance sampling (PSIS) and k-hat.
 
 use super::{is_constant, largest};
 
-/// The generalised Pareto distribution of excesses over a threshold.
+/// Generalised Pareto distribution of excesses over a threshold.
 ///
 /// ```text
 /// P(X > x) = (1 + k x / sigma)^(-1/k),   exponential for k = 0
@@ -10,33 +10,33 @@ use super::{is_constant, largest};
 /// Moments of order below `1 / k` exist.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GeneralisedPareto {
-    /// k, the tail's shape: the larger, the heavier.
+    /// The shape k of the tail: the larger, the heavier.
     pub shape: f64,
-    /// sigma.
+    /// The scale sigma.
     pub scale: f64,
 }
 
 impl GeneralisedPareto {
-    /// Fits positive excesses in ascending order by the profile-likelihood mean of Zhang & Stephens (2009).
+    /// Fits the distribution to positive excesses in ascending order, by the profile-likelihood mean of Zhang & Stephens (2009).
     ///
-    /// NaN for fewer than 5 values, values that are not positive and finite, or all equal.
+    /// NaN if there are fewer than 5 values, a value is not positive and finite, or all are equal.
     ///
     /// # Panics
-    /// If the values do not ascend.
+    /// If the values are not in ascending order.
     pub fn fit(ascending: &[f64]) -> Self {
         Self::fit_with_error(ascending).0
     }
 
-    /// The same, and the standard error of the shape.
+    /// Fitted distribution, as of [`fit`](Self::fit), and the standard error of its shape.
     ///
     /// ```text
     /// error^2 = Var(k(b)) + k^2 / n,    b = -k / sigma under its profile likelihood, k(b) the best shape given b
     /// ```
-    /// For exact values of the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 5 % for
+    /// For draws from the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 5 % for
     /// `n` of 95 or more and shapes from -0.3 to 1.5.
     ///
     /// # Panics
-    /// If the values do not ascend.
+    /// If the values are not in ascending order.
     pub fn fit_with_error(ascending: &[f64]) -> (Self, f64) {
         assert!(!ascending.windows(2).any(|w| w[0] > w[1]), "excesses ascend");
         let n = ascending.len();
@@ -67,7 +67,7 @@ impl GeneralisedPareto {
         (Self { shape, scale: -shape / b }, variance.sqrt())
     }
 
-    /// The value that is exceeded with probability `1 - probability`.
+    /// Quantile: the value that is exceeded with probability `1 - probability`.
     pub fn quantile(&self, probability: f64) -> f64 {
         let log = -(-probability).ln_1p();
         if self.shape == 0.0 {
@@ -77,22 +77,22 @@ impl GeneralisedPareto {
     }
 }
 
-/// Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry 2024): the shape of the tail of the
-/// weights, and weights in which the tail is replaced by quantiles of the fitted distribution.
+/// Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry 2024): k-hat, the shape of the weights' tail,
+/// and weights whose tail is replaced by quantiles of the fitted distribution.
 ///
 /// ```text
 /// M = min(S / 5, 3 sqrt(S)) largest weights,   excesses over the next one ~ GeneralisedPareto(k, sigma)
 /// k-hat = (M k + 10 / 2) / (M + 10),   a prior worth ten draws around 1/2
 /// ```
-/// Weights have a mean if k < 1 and a variance if k < 1/2. Averages are to be trusted while k-hat is below the
-/// [`shape_threshold`], which is the smaller, the fewer the draws. A small k-hat does not prove that q covers p: mass never drawn
-/// from is not seen.
+/// Weights have a mean if k < 1 and a variance if k < 1/2. Averages are reliable while k-hat is below the
+/// [`shape_threshold`], which decreases with the number of draws. A small k-hat does not prove that q covers p: mass that was never
+/// drawn is not seen.
 ///
-/// k-hat rests on the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about
-/// `(1 + k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error says how far k-hat would move with other draws of the same number. It does
-/// not say how far it moves with more draws, which reach farther out: for a Gaussian q with the variance of a t with 5 degrees of freedom in
-/// three dimensions, k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72 from 16 000 and 1.26 from 64 000, each with an
-/// error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
+/// k-hat is estimated from the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about `(1 +
+/// k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error describes the variation of k-hat between samples of one size. It does
+/// not describe its change with more draws, which reach farther into the tail: for a Gaussian q with the variance of a t with 5
+/// degrees of freedom in three dimensions, k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72 from 16 000 and 1.26 from 64 000,
+/// each with an error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
 ///
 /// ```
 /// use mcsa_theory::diagnostics::{Pareto, shape_threshold};
@@ -105,23 +105,24 @@ impl GeneralisedPareto {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pareto {
-    /// k-hat; NaN if the weights do not tell: fewer than 25, NaN or `+inf` among them, or a tail of equal weights.
+    /// k-hat; NaN if there are fewer than 25 weights, one is NaN or `+inf`, or the weights of the tail are equal.
     pub shape: f64,
-    /// The standard error of the shape before the prior, which draws k-hat to 1/2 and makes it vary less; NaN as k-hat.
+    /// Standard error of the shape before the prior is applied, which shrinks k-hat towards 1/2 and reduces its variance; NaN where
+    /// k-hat is NaN.
     pub standard_error: f64,
-    /// M, the number of weights that k-hat rests on; 0 where it is NaN.
+    /// M, the number of weights from which k-hat is estimated; 0 where it is NaN.
     pub tail: usize,
-    /// The [`shape_threshold`] of so many weights.
+    /// The [`shape_threshold`] for the number of weights.
     pub threshold: f64,
-    /// The smoothed log weights in the order given, on the scale given, not normalised. Where k-hat is NaN they are as given.
+    /// Smoothed log weights in the given order and scale, not normalised. Where k-hat is NaN, the given log weights.
     pub log_weights: Vec<f64>,
 }
 
-/// Draws that the prior on the shape is worth, and where it is.
+/// Weight of the prior on the shape, in draws, and its mean.
 const PRIOR: (f64, f64) = (10.0, 0.5);
 
 impl Pareto {
-    /// Of the log weights of independent draws.
+    /// k-hat and smoothed weights from the log weights of independent draws.
     pub fn of(log_weights: &[f64]) -> Self {
         let count = log_weights.len();
         let mut pareto = Self {
@@ -136,9 +137,9 @@ impl Pareto {
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|a, b| log_weights[*a].total_cmp(&log_weights[*b]));
         let (below, tail) = order.split_at(count - tail);
-        // A tail that reaches down to weights of zero is cut at zero.
+        // If the tail reaches weights of zero, the threshold is zero.
         let cut = below.last().map_or(0.0, |k| (log_weights[*k] - top).exp());
-        // Weights equal to the cut are body, not tail: discrete targets have many.
+        // Weights equal to the threshold do not belong to the tail: discrete targets have many.
         let tied = tail.iter().take_while(|k| (log_weights[**k] - top).exp() <= cut).count();
         let tail = &tail[tied..];
         let excess: Vec<f64> = tail.iter().map(|k| (log_weights[*k] - top).exp() - cut).collect();
@@ -152,24 +153,24 @@ impl Pareto {
         let regular = GeneralisedPareto { shape, scale: fit.scale };
         for (rank, k) in tail.iter().enumerate() {
             let smoothed = cut + regular.quantile((rank as f64 + 0.5) / m);
-            // Never above the largest weight seen.
+            // At most the largest observed weight.
             pareto.log_weights[*k] = smoothed.ln().min(0.0) + top;
         }
         pareto
     }
 
-    /// k-hat less and plus 1.645 standard errors: each end is beyond the shape once in twenty.
+    /// Interval of k-hat minus and plus 1.645 standard errors: each end is beyond the true shape with probability about 1/20.
     pub fn interval(&self) -> (f64, f64) {
         (self.shape - 1.645 * self.standard_error, self.shape + 1.645 * self.standard_error)
     }
 
-    /// Whether averages with these weights are to be trusted, taking k-hat for the shape; `false` where k-hat is NaN.
+    /// True if averages with these weights are reliable, k-hat being below the threshold; `false` where k-hat is NaN.
     pub fn is_reliable(&self) -> bool {
         self.shape < self.threshold
     }
 }
 
-/// The k-hat up to which so many draws suffice: `min(1 - 1 / log10(S), 0.7)` (Vehtari et al. 2024).
+/// Largest reliable k-hat for this number of draws: `min(1 - 1 / log10(S), 0.7)` (Vehtari et al. 2024).
 pub fn shape_threshold(draws: usize) -> f64 {
     (1.0 - 1.0 / (draws as f64).log10()).min(0.7)
 }
@@ -180,8 +181,8 @@ mod tests {
     use mcsa::Seed;
     use statrs::distribution::{ContinuousCDF, Normal};
 
-    /// Quantiles stand for 2000 exact draws. The estimate of the shape has a standard deviation of `(1 + k) / sqrt(n)`, and less
-    /// here where chance is taken out: within two of these.
+    /// 2000 quantiles replace draws. The estimate of the shape has a standard deviation of `(1 + k) / sqrt(n)`, and less
+    /// here without randomness: within two of these.
     #[test]
     fn the_shape_of_known_distributions_is_found() {
         let n = 2_000;
@@ -192,15 +193,15 @@ mod tests {
             let allowed = 2.0 * (1.0 + shape) / (n as f64).sqrt();
             assert!((fit.shape - shape).abs() < allowed, "{shape}: {fit:?}");
             assert!((fit.scale / 2.5 - 1.0).abs() < 0.1, "{shape}: {fit:?}");
-            // The twin: squares have another tail.
+            // Counter-check: squared values have another tail.
             let squares: Vec<f64> = values.iter().map(|x| x * x).collect();
             assert!((GeneralisedPareto::fit(&squares).shape - shape).abs() > 0.2, "{shape}");
         }
     }
 
-    /// Of 1000 fits to 95 exact values each, the size of the tail of 1000 draws: the stated error is the deviation of the fitted
-    /// shapes within 10 % (the deviation itself is known within 2.3 %, four of which are allowed), and one time in twenty or so
-    /// the shape is above the interval's upper end. The twin: an error that leaves out `k^2 / n` is too small at k = 1.
+    /// 1000 fits to 95 draws each, the size of the tail of 1000 draws: the stated error is the deviation of the fitted
+    /// shapes within 10 % (the deviation itself is known within 2.3 %, four of which are allowed), and in about one fit of twenty
+    /// the shape is above the interval's upper end. An error without the term `k^2 / n` must be too small at k = 1.
     #[test]
     fn errors_are_sampling_deviations() {
         let (n, fits) = (95, 1_000);
@@ -217,15 +218,15 @@ mod tests {
             }
             let deviation = super::super::moments(&shapes).1.sqrt();
             assert!((errors / deviation - 1.0).abs() < 0.1, "{shape}: {errors} {deviation}");
-            // At a rate of 0.08 more than 120 of 1000 have a chance of 1e-5.
+            // At a rate of 0.08 more than 120 of 1000 have a probability of 1e-5.
             assert!((20..120).contains(&above), "{shape}: {above}");
             let without = (errors * errors - shape * shape / f64::from(n)).sqrt();
             assert!(shape < 1.0 || without / deviation < 0.9, "{without} {deviation}");
         }
     }
 
-    /// A Gaussian guide against a t with 5 degrees of freedom of the same variance, in three dimensions: more draws reach farther out
-    /// and find a heavier tail, by many standard errors.
+    /// A Gaussian guide against a t with 5 degrees of freedom of equal variance, in three dimensions: more draws reach farther into
+    /// the tail and give a larger k-hat, by many standard errors.
     #[test]
     fn more_draws_may_say_more_than_the_error() {
         let mut stream = Seed::new(6).stream(0, 0);
@@ -258,7 +259,7 @@ mod tests {
         (0..count).map(|i| 0.5 * z(i) * z(i) * (1.0 - 1.0 / ratio)).collect()
     }
 
-    /// A target of variance r against a standard normal guide has weights of tail index `1 - 1/r`, approached slowly from
+    /// A target of variance r with a standard normal guide has weights of tail index `1 - 1/r`, approached slowly from
     /// below because of a logarithm in the tail.
     #[test]
     fn pairs_of_gaussians_have_their_tail_index() {
@@ -312,7 +313,7 @@ mod tests {
             assert!(Pareto::of(constant).shape.is_nan());
         }
         assert!(GeneralisedPareto::fit(&[0.0, 1.0, 2.0, 3.0, 4.0]).shape.is_nan());
-        // Weights of zero are values like others.
+        // Weights of zero are valid values.
         let mut some = good;
         some[..10].fill(f64::NEG_INFINITY);
         assert!(Pareto::of(&some).shape.is_finite());

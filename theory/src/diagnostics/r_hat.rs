@@ -1,16 +1,16 @@
-//! Whether chains agree.
+//! Split R-hat and rank-normalised split R-hat of Markov chains.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{moments, simultaneous_quantile};
 
-/// Rank-normalised split R-hat: the larger of that of ranks and that of ranks of distances to the median
-/// (Vehtari et al. 2021).
+/// Rank-normalised split R-hat (Vehtari et al. 2021): the larger of the R-hat of ranks and the R-hat of ranks of distances to
+/// the median.
 ///
 /// ```text
 /// z = Phi^-1((rank - 3/8) / (S + 1/4)),   R = sqrt(((n-1)/n W + B/n) / W)   over half chains
 /// ```
-/// The first sees different locations, also of chains without a mean; the second different spreads. Below 1.01 is the usual demand.
+/// The first detects different locations, also of chains without a mean; the second different spreads. The usual limit is 1.01.
 ///
 /// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal.
 ///
@@ -30,30 +30,30 @@ pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
         ratio(scores.chunks_exact(n))
     };
     let (location, spread) = (of_ranks(&pooled), of_ranks(&folded));
-    // Distances to the median can all be equal where the values are not, as in 0, 1, 0, 1: then spreads agree.
+    // Distances to the median can all be equal although the values are not, as in 0, 1, 0, 1: then the spreads agree.
     if spread.is_nan() { location } else { location.max(spread) }
 }
 
-/// Split R-hat of the values themselves (Gelman et al. 2013): each chain is cut in halves, so that one chain that
-/// drifts disagrees with itself.
+/// Split R-hat (Gelman et al. 2013), without ranks: each chain is cut into halves, so that a single drifting chain is
+/// detected.
 ///
-/// NaN as [`r_hat`].
+/// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal.
 pub fn split_r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     halves(chains).map_or(f64::NAN, ratio)
 }
 
-/// The limit of the largest [`split_r_hat`] of `count` single chains of `length` values: independent normal values without
+/// Limit for the largest [`split_r_hat`] of `count` single chains of `length` values: independent normal values without
 /// drift stay below it with probability `confidence` or more.
 ///
 /// ```text
 /// R^2 = (n - 1)/n + T^2/n,    T the two-sample t statistic of the halves,    T^2 ~ F(1, 2n - 2),    n = length / 2
 /// limit^2 = (n - 1)/n + t^2/n,    t the Student quantile at 1 - (1 - confidence) / (2 count)     (Bonferroni)
 /// ```
-/// With two halves `B/n = (m_1 - m_2)^2 / 2`, so `B / W = T^2` and the first line is the definition of R-hat rewritten; its second
-/// factor is Student's theorem. No fixed number can do this: 1.1 stands for the two-sided level 0.12 at 16 values and for
-/// 0.008 at 62, whatever the number of chains. With `count = 1` the limit also bounds the root mean square of any
-/// number of split R-hats, however their chains depend on each other: at these levels no weighted mean of dependent `T^2` has a
-/// heavier tail than a single one (Székely & Bakirov 2003, exact for known variances).
+/// With two halves `B/n = (m_1 - m_2)^2 / 2`, so `B / W = T^2` and the first line is the definition of R-hat rewritten; the
+/// distribution of `T` is Student's theorem. No fixed limit has this property: 1.1 is the limit at level 0.12 (two-sided) for 16
+/// values and at 0.008 for 62, for any number of chains. With `count = 1` the limit also bounds the root mean square of any number
+/// of split R-hats, for any dependence between their chains: at these levels no weighted mean of dependent `T^2` has a heavier tail
+/// than a single one (Székely & Bakirov 2003, exact for known variances).
 ///
 /// NaN unless `0 < confidence < 1`, `count` is positive and `length` at least 4.
 ///
@@ -67,7 +67,7 @@ pub fn split_r_hat_limit(confidence: f64, count: usize, length: usize) -> f64 {
     (((n - 1.0) + t * t) / n).sqrt()
 }
 
-/// Both halves of every chain; the middle value of an odd number is left out.
+/// Both halves of every chain; the middle value of an odd length is left out.
 fn halves<C: AsRef<[f64]>>(chains: &[C]) -> Option<impl Iterator<Item = &[f64]> + Clone> {
     let n = chains.first()?.as_ref().len();
     let sound = |c: &C| c.as_ref().len() == n && c.as_ref().iter().all(|x| x.is_finite());
@@ -77,7 +77,7 @@ fn halves<C: AsRef<[f64]>>(chains: &[C]) -> Option<impl Iterator<Item = &[f64]> 
     Some(chains.iter().flat_map(move |c| [&c.as_ref()[..n / 2], &c.as_ref()[n - n / 2..]]))
 }
 
-/// `sqrt(((n-1)/n W + B/n) / W)`; infinite where chains differ and none moves, NaN where all values are equal.
+/// `sqrt(((n-1)/n W + B/n) / W)`; infinite if the chains are constant and differ, NaN if all values are equal.
 fn ratio<'a>(chains: impl Iterator<Item = &'a [f64]> + Clone) -> f64 {
     let mut values = chains.clone().flatten();
     let first = values.next();
@@ -103,7 +103,7 @@ fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
 }
 
-/// Normal scores of ranks, equal values sharing their mean rank (Blom 1958).
+/// Normal scores of ranks; equal values share their mean rank (Blom 1958).
 fn normal_scores(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_drift_by_hand() {
         assert!((split_r_hat(&[[0.0, 2.0, 4.0, 6.0]]) - 4.5_f64.sqrt()).abs() < 1e-15);
-        // Without splitting there would be nothing to compare, and with an odd length the middle is left out.
+        // Without splitting there would be nothing to compare; with an odd length the middle value is left out.
         assert!((split_r_hat(&[[0.0, 2.0, 99.0, 4.0, 6.0]]) - 4.5_f64.sqrt()).abs() < 1e-15);
         assert!((split_r_hat(&[[0.0, 6.0, 0.0, 6.0]]) - 0.5_f64.sqrt()).abs() < 1e-15);
     }
@@ -152,8 +152,8 @@ mod tests {
         (0..4).map(chain).collect()
     }
 
-    /// Four chains of 500 exact draws agree: above 1.02 would be a chance below 1e-5. The twins: one chain of threefold spread,
-    /// which only the folded form sees, and one that is moved.
+    /// Four chains of 500 exact draws agree: above 1.02 has a probability below 1e-5. A chain of threefold spread, which only the
+    /// folded form detects, and a shifted chain must be detected.
     #[test]
     fn agreement_and_two_disagreements() {
         assert!(r_hat(&chains(1.0)) < 1.02, "{}", r_hat(&chains(1.0)));
@@ -164,7 +164,7 @@ mod tests {
         assert!(r_hat(&moved) > 1.05);
     }
 
-    /// Ranks do not change when values are stretched; a Cauchy chain is no trouble.
+    /// Ranks do not change under monotone maps; a Cauchy chain is admissible.
     #[test]
     fn a_monotone_map_changes_nothing_but_the_folding() {
         let scores = normal_scores(&[0.1, 3.0, -2.0, 7.0]);
@@ -182,9 +182,9 @@ mod tests {
         }
     }
 
-    /// The level is exact for one chain: of 20 000 chains of 16 normal values 5 % are above the limit. More than 4.5 standard errors
-    /// off has a chance below 1e-5. So it is for the largest of 50 independent chains, up to Bonferroni's 0.1 %. The twin: 1.1 is
-    /// exceeded by one chain in eight.
+    /// The level is exact for one chain: of 20 000 chains of 16 normal values 5 % are above the limit. More than 4.5 standard
+    /// errors off has a probability below 1e-5. The level holds for the largest of 50 independent chains too, up to Bonferroni's
+    /// 0.1 %. The fixed limit 1.1 is exceeded by one chain in eight.
     #[test]
     fn limits_have_their_level() {
         let mut stream = Seed::new(3).stream(0, 0);
@@ -207,7 +207,7 @@ mod tests {
         let many = split_r_hat_limit(0.95, group, 16);
         let (found, allowed) = share(&|g| g.iter().any(|r| *r > many), group);
         assert!((found - 0.049).abs() < allowed, "{found}");
-        // Means of squares of independent chains are far below the limit of one.
+        // Mean squares over independent chains are far below the limit of a single chain.
         let (found, _) = share(&|g| g.iter().map(|r| r * r).sum::<f64>() / group as f64 > one * one, group);
         assert_eq!(found, 0.0);
         let (found, allowed) = share(&|g| g[0] > 1.1, 1);

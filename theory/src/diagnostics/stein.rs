@@ -1,20 +1,20 @@
-//! A discrepancy that needs no exact draw.
+//! Kernel Stein discrepancy.
 
 use faer::MatRef;
 use mcsa::Columns;
 
-/// The kernel Stein discrepancy of points from the density whose `log p` has these gradients, with the inverse
-/// multiquadric `k(x, y) = (1 + |x - y|^2)^(-1/2)` (Gorham & Mackey 2017).
+/// Kernel Stein discrepancy between points and a density, from the gradients of `log p` at the points, with the inverse
+/// multiquadric kernel `k(x, y) = (1 + |x - y|^2)^(-1/2)` (Gorham & Mackey 2017).
 ///
 /// ```text
 /// KSD^2 = 1/n^2 sum_ij u(x_i, x_j),    s = grad log p
 /// u(x, y) = s(x).s(y) k + s(x).grad_y k + s(y).grad_x k + trace grad_x grad_y k
 /// ```
 /// `E_p[u(x, .)] = 0` at every x, so it measures the distance to p without its normaliser; for this kernel it tends to
-/// zero only if the points tend to p. The diagonal is included: `n` exact draws have `E[KSD^2] = E[|s|^2 + d] / n`. It hardly
-/// sees wrong proportions of modes that lie far apart. Costs `n^2 d / 2`.
+/// zero only if the points converge to p. The diagonal is included: `n` exact draws have `E[KSD^2] = E[|s|^2 + d] / n`. It hardly
+/// detects wrong proportions of distant modes. Costs `n^2 d / 2`.
 ///
-/// Points are columns; scale them first if coordinates have different units. NaN if there is no point, shapes differ or a
+/// Points are columns; scale them first if coordinates have different units. NaN if there is no point, the shapes differ or a
 /// number is not finite.
 pub fn stein_discrepancy(points: MatRef<'_, f64>, gradients: MatRef<'_, f64>) -> f64 {
     let n = points.ncols();
@@ -28,12 +28,12 @@ pub fn stein_discrepancy(points: MatRef<'_, f64>, gradients: MatRef<'_, f64>) ->
         }
         total += stein_kernel(at(points, gradients, j), at(points, gradients, j));
     }
-    // The sum of a positive definite kernel is negative by rounding alone; NaN and infinities stay what they are.
+    // The sum of a positive definite kernel is negative only by rounding; NaN and infinities are kept.
     let square = total / (n * n) as f64;
     if square.is_finite() { square.max(0.0).sqrt() } else { f64::NAN }
 }
 
-/// A point and the gradient there.
+/// A point, and the gradient of log p at it.
 type Place<'a> = (&'a [f64], &'a [f64]);
 
 fn at<'a>(points: MatRef<'a, f64>, gradients: MatRef<'a, f64>, j: usize) -> Place<'a> {
@@ -68,8 +68,8 @@ mod tests {
         assert!((stein_discrepancy(z.as_ref(), slope.as_ref()) - exact).abs() < 1e-15);
     }
 
-    /// `integral p(y) u(x, y) dy = 0` at every x by the trapezoidal rule, which is exact to rounding here; for a density moved
-    /// by a half it is not, which is the twin.
+    /// `integral p(y) u(x, y) dy = 0` at every x by the trapezoidal rule, which is exact to rounding here; for a density shifted
+    /// by a half it must not vanish.
     #[test]
     fn the_target_annihilates_the_stein_kernel() {
         for x in [-2.0_f64, 0.1, 3.0] {
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Exact draws in three dimensions: `n KSD^2` has mean 6 and hardly reaches 25; draws moved by a half are far off.
+    /// Exact draws in three dimensions: `n KSD^2` has mean 6 and hardly reaches 25; draws shifted by a half are far above.
     #[test]
     fn exact_draws_are_near_and_moved_draws_are_not() {
         let n = 400;

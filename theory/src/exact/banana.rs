@@ -1,10 +1,10 @@
-//! A curved ridge.
+//! Banana-shaped target: a bent normal distribution.
 
 use mcsa::{Gradient, LogDensity, Stream};
 
 use super::{ExactDraws, log_normal};
 
-/// A bent normal in two dimensions (Haario, Saksman and Tamminen 1999):
+/// Banana distribution in two dimensions (Haario, Saksman and Tamminen 1999):
 ///
 /// ```text
 /// z_0 ~ N(0, width^2),   z_1 | z_0 ~ N(bend (z_0^2 - width^2), 1)
@@ -16,9 +16,9 @@ use super::{ExactDraws, log_normal};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Banana {
-    /// The scale of the first coordinate.
+    /// Standard deviation of the first coordinate.
     pub width: f64,
-    /// How strongly the second follows its square.
+    /// Factor of the first coordinate's square in the conditional mean of the second.
     pub bend: f64,
 }
 

@@ -1,4 +1,4 @@
-//! A scale that is itself unknown.
+//! Neal's funnel.
 
 use mcsa::{Gradient, LogDensity, Stream};
 
@@ -14,7 +14,7 @@ use super::{ExactDraws, log_normal};
 pub struct Funnel {
     /// The dimension, at least one.
     pub dim: usize,
-    /// The scale of the log variance; 3 in the source.
+    /// Standard deviation of the log variance; 3 in Neal (2003).
     pub scale: f64,
 }
 

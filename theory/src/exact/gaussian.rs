@@ -1,11 +1,11 @@
-//! The normal distribution.
+//! Normal distribution with full covariance.
 
 use faer::Mat;
 use mcsa::{Error, Gradient, LogDensity, Stream, same_length};
 
 use super::{ExactDraws, HALF_LOG_TAU};
 
-/// A normal distribution, `z = mean + L eps` with `eps` standard and `L` lower triangular.
+/// Normal distribution, `z = mean + L eps` with `eps` standard and `L` lower triangular.
 ///
 /// ```
 /// use mcsa::LogDensity;
@@ -20,7 +20,7 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// `factor` is `L`; what is above its diagonal is not read.
+    /// A normal distribution with mean `mean` and `factor` as `L`, whose entries above the diagonal are not read.
     ///
     /// # Errors
     /// If the shapes differ, or a number on the diagonal is not positive and finite.
@@ -36,12 +36,12 @@ impl Gaussian {
         Ok(Self { mean, factor })
     }
 
-    /// Independent coordinates of mean 0 and variance 1.
+    /// Independent coordinates with mean 0 and variance 1.
     pub fn standard(dim: usize) -> Self {
         Self { mean: vec![0.0; dim], factor: Mat::identity(dim, dim) }
     }
 
-    /// Mean 0, variance 1, and correlation `rho^|i - j|`: an autoregression in stationarity.
+    /// Mean 0, variance 1, and correlation `rho^|i - j|`: a stationary autoregression.
     ///
     /// # Errors
     /// If `rho` is not inside `(-1, 1)`.
@@ -58,7 +58,7 @@ impl Gaussian {
         Self::new(vec![0.0; dim], factor)
     }
 
-    /// Writes `L^-1 (z - mean)`, and returns the log density.
+    /// Writes `L^-1 (z - mean)` to `eps`, and returns the log density.
     fn whiten(&self, z: &[f64], eps: &mut [f64]) -> f64 {
         let mut log_p = 0.0;
         for i in 0..z.len() {

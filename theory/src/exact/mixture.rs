@@ -1,10 +1,10 @@
-//! Separate modes.
+//! Mixture of two normals with separate modes.
 
 use mcsa::{Gradient, LogDensity, Stream};
 
 use super::{ExactDraws, log_normal};
 
-/// Two standard normals in `R^dim`, centred at `-distance/2` and `distance/2` on the first axis:
+/// Mixture of two standard normals in `R^dim`, centred at `-distance/2` and `distance/2` on the first axis:
 ///
 /// ```text
 /// p(z) = (1 - share) N(z; -distance/2 e_0, I) + share N(z; distance/2 e_0, I)
@@ -18,7 +18,7 @@ use super::{ExactDraws, log_normal};
 pub struct Mixture {
     /// The dimension, at least one.
     pub dim: usize,
-    /// Between the two centres.
+    /// Distance between the two centres.
     pub distance: f64,
     /// The probability of the component on the positive side.
     pub share: f64,
@@ -31,7 +31,7 @@ impl Default for Mixture {
 }
 
 impl Mixture {
-    /// Log densities of the two components on the first axis.
+    /// Weighted log densities of the two components on the first axis.
     fn parts(&self, x: f64) -> [f64; 2] {
         let half = 0.5 * self.distance;
         [(1.0 - self.share).ln() + log_normal(x + half, 0.0), self.share.ln() + log_normal(x - half, 0.0)]

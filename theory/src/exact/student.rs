@@ -1,11 +1,11 @@
-//! Heavy tails.
+//! Student t distribution with heavy tails.
 
 use mcsa::{Gradient, LogDensity, Stream};
 use statrs::function::gamma::ln_gamma;
 
 use super::ExactDraws;
 
-/// The multivariate Student distribution: `z = eps sqrt(nu / chi^2_nu)`, with density
+/// Multivariate Student t distribution: `z = eps sqrt(nu / chi^2_nu)`, with density
 ///
 /// ```text
 /// p(z) ∝ (1 + |z|^2 / nu)^(-(nu + d) / 2)
@@ -19,7 +19,7 @@ use super::ExactDraws;
 pub struct Student {
     /// The dimension.
     pub dim: usize,
-    /// Degrees of freedom `nu`, at least one; whole, so that a draw needs normals alone.
+    /// Degrees of freedom `nu`, at least one; an integer, so that a draw needs only normals.
     pub freedom: u32,
 }
 

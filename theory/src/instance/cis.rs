@@ -1,25 +1,25 @@
-//! Conditional importance sampling and self-normalised importance sampling, exactly.
+//! Exact moments of conditional importance sampling and of self-normalised importance sampling.
 
 use super::Instance;
 use crate::number::{Number, dot, total};
 use crate::square::Square;
 
-/// What one step of conditional importance sampling does from each retained atom (MSC, Alg. 2):
+/// One step of conditional importance sampling, from each retained atom (MSC, Alg. 2):
 ///
 /// ```text
 /// z_1 = z,   z_2, .., z_N ~ q,   z' = z_k  with  P(k) = w_k / sum_j w_j
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conditional<T> {
-    /// The kernel.
+    /// Transition matrix.
     pub transition: Square<T>,
-    /// The probability that the retained index is selected.
+    /// Probability that the retained point is selected.
     pub rejections: Vec<T>,
-    /// The mean of the weighted average `sum_k w_k s_k / sum_j w_j`; equal to that of `s(z')`.
+    /// Mean of the weighted average `sum_k w_k s_k / sum_j w_j`, which equals the mean of `s(z')`.
     pub means: Vec<T>,
-    /// The variance of the weighted average: what Rao-Blackwellisation leaves.
+    /// Variance of the weighted average (the Rao-Blackwellised estimator).
     pub weighted_variances: Vec<T>,
-    /// The variance of `s(z')`.
+    /// Variance of `s(z')`, the selected candidate's statistic.
     pub selected_variances: Vec<T>,
 }
 
@@ -33,7 +33,7 @@ pub struct SelfNormalised<T> {
 }
 
 impl<T: Number> Instance<T> {
-    /// Conditional importance sampling among `candidates` points in all, the retained one included: the sum over
+    /// Conditional importance sampling with `candidates` points in all, the retained one included, summed over
     /// all vectors of counts of fresh points. If no candidate has weight, the retained point stays.
     ///
     /// # Panics
@@ -48,7 +48,7 @@ impl<T: Number> Instance<T> {
             let mut moves: Vec<Vec<T>> = vec![Vec::with_capacity(draws.len()); n];
             let (mut stays, mut averages) =
                 (Vec::with_capacity(draws.len()), Vec::with_capacity(draws.len()));
-            // Differences to the retained value: doubles then keep what is small.
+            // Differences to the retained value, so that doubles keep small values accurate.
             let here: Vec<T> = self.s.iter().map(|s| s.clone() - &self.s[z]).collect();
             for (counts, probability) in &draws {
                 let mut masses = self.masses(counts);
@@ -86,8 +86,8 @@ impl<T: Number> Instance<T> {
         Conditional { transition, rejections, means, weighted_variances, selected_variances }
     }
 
-    /// Self-normalised importance sampling with `draws` points. If no draw has weight the average is 0, as the
-    /// production estimator has it.
+    /// Self-normalised importance sampling with `draws` points. If no draw has weight the average is 0, as in the
+    /// production estimator.
     pub fn snis(&self, draws: usize) -> SelfNormalised<T> {
         let (mut means, mut squares) = (Vec::new(), Vec::new());
         for (counts, probability) in &self.counts(draws) {
@@ -104,7 +104,7 @@ impl<T: Number> Instance<T> {
         SelfNormalised { variance: total(squares) - mean.clone() * &mean, mean }
     }
 
-    /// `1 - (N - 1) / (2 w* + N - 2)`: conditional importance sampling among `N` candidates contracts at this rate
+    /// Convergence rate `1 - (N - 1) / (2 w* + N - 2)` of conditional importance sampling with `N` candidates
     /// (MSC, by the minorisation of its kernel).
     ///
     /// # Panics
@@ -115,7 +115,8 @@ impl<T: Number> Instance<T> {
         T::one() - fresh.clone() / (largest.clone() + largest + fresh - T::one())
     }
 
-    /// For every vector of counts of `fresh` points: its probability, the sum of weights, and that of weights times `s`.
+    /// Calls `take` for every vector of counts of `fresh` points, with its probability, the sum of weights, and that of weights
+    /// times `s`.
     pub(crate) fn for_fresh(&self, fresh: usize, mut take: impl FnMut(T, T, T)) {
         for (counts, probability) in self.counts(fresh) {
             let masses = self.masses(&counts);
@@ -123,7 +124,7 @@ impl<T: Number> Instance<T> {
         }
     }
 
-    /// `c_y w_y`.
+    /// Total weight `c_y w_y` of each atom.
     fn masses(&self, counts: &[usize]) -> Vec<T> {
         counts.iter().zip(&self.w).map(|(&count, w)| T::whole(count) * w).collect()
     }
@@ -159,15 +160,14 @@ impl<T: Number> Instance<T> {
         }
     }
 
-    /// How many vectors of counts there are for `draws` points: the cost of [`Instance::cis`] with one candidate
-    /// more. Saturates.
+    /// Number of vectors of counts for `draws` points: the cost of [`Instance::cis`] with `draws + 1` candidates. Saturates.
     pub fn count_vectors(&self, draws: usize) -> usize {
         (1..self.len()).fold(1_usize, |count, k| count.saturating_mul(draws + k) / k)
     }
 }
 
 impl<T: Number> Square<T> {
-    /// The variance of `f` after a step, from each start.
+    /// Variance of `f` after a step, from each start.
     pub fn variances(&self, f: &[T]) -> Vec<T> {
         let about = |(row, mean): (&Vec<T>, T)| {
             let centre = mean.near();
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(instance().cis(1).transition, Square::identity(4));
     }
 
-    /// The weighted average loses the variance of the choice, and no more: `V[s(z')] = V[avg] + E[V[s(z') | candidates]]`.
+    /// Rao-Blackwellisation removes exactly the variance of the choice: `V[s(z')] = V[avg] + E[V[s(z') | candidates]]`.
     #[test]
     fn weighting_instead_of_choosing_never_adds_variance() {
         let cis = instance().cis(3);

@@ -1,4 +1,4 @@
-//! Independent Metropolis-Hastings and Barker's rule, exactly.
+//! Exact transition matrices of independent Metropolis-Hastings and Barker's rule.
 
 use super::Instance;
 use crate::number::{Number, total};
@@ -7,12 +7,12 @@ use crate::square::Square;
 impl<T: Number> Instance<T> {
     /// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 1).
     ///
-    /// A chain at weight 0 accepts every proposal of positive weight and no other, as the production kernel does.
+    /// From an atom of weight 0, a proposal is accepted if and only if its weight is positive, as in the production kernel.
     pub fn imh(&self) -> Square<T> {
         Square::staying(self.len(), |z, y| self.q[y].clone() * self.accepts(z, y))
     }
 
-    /// The probability that Metropolis accepts `y` at `z`.
+    /// Acceptance probability of Metropolis's rule for the move from `z` to `y`.
     fn accepts(&self, z: usize, y: usize) -> T {
         let (from, to) = (&self.w[z], &self.w[y]);
         if to.is_zero() {
@@ -24,14 +24,14 @@ impl<T: Number> Instance<T> {
         }
     }
 
-    /// `lambda(w(z)) = E_q[1 - min(1, w' / w(z))]`: the probability that a proposal is rejected, from each atom.
+    /// Rejection probability from each atom, `lambda(w(z)) = E_q[1 - min(1, w' / w(z))]`.
     /// A proposal equal to the current atom counts as accepted, so this is at most `K(z, z)`.
     pub fn imh_rejections(&self) -> Vec<T> {
         self.w.iter().map(|w| self.rejection_at(w)).collect()
     }
 
-    /// `lambda(v) = E_q[(1 - w'/v) 1(w' <= v)]` at any weight `v`, not only those of atoms; `lambda(0)` is the
-    /// share of proposals without weight.
+    /// Rejection probability `lambda(v) = E_q[(1 - w'/v) 1(w' <= v)]` at any weight `v`, not only at those of atoms; `lambda(0)` is
+    /// the probability of proposals without weight.
     ///
     /// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target.
     pub fn rejection_at(&self, v: &T) -> T {
@@ -44,12 +44,12 @@ impl<T: Number> Instance<T> {
         )
     }
 
-    /// `T_n(v) = int_v^oo n u^-2 lambda(u)^(n-1) du`, with which
+    /// Smith and Tierney's `T_n(v) = int_v^oo n u^-2 lambda(u)^(n-1) du`, with which
     ///
     /// ```text
     /// K^n(z, .) = T_n(max(w, w(z))) pi + lambda(w(z))^n delta_z       (pMCSA, eq. 5)
     /// ```
-    /// Between two weights of atoms `lambda(u) = Q - P/u` with the q- and the pi-mass of the smaller weights,
+    /// Between two successive weights of atoms `lambda(u) = Q - P/u`, with `Q` and `P` the q- and pi-mass of the smaller weights,
     /// and each piece integrates to `[lambda^n] / P`. None where the integral is infinite: at `v = 0`, if `n` is 1 or
     /// proposals without weight exist.
     ///
@@ -65,7 +65,7 @@ impl<T: Number> Instance<T> {
         let mut pieces = Vec::with_capacity(knots.len() + 1);
         let mut from = v.clone();
         for to in knots {
-            // What rejects a proposal anywhere between the knots, in terms that are not negative.
+            // Rejection probability between the knots, as a sum of non-negative terms.
             let lambda = |u: &T| {
                 let smaller = self.w.iter().zip(&self.q).filter(|(w, _)| **w <= from);
                 let each = |(w, q): (&T, &T)| {
@@ -90,7 +90,7 @@ impl<T: Number> Instance<T> {
         Some(total(pieces))
     }
 
-    /// Barker's rule: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`; conditional importance sampling with two
+    /// Barker's rule: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`; equals conditional importance sampling with two
     /// candidates.
     pub fn barker(&self) -> Square<T> {
         Square::staying(self.len(), |z, y| self.q[y].clone() * self.barker_accepts(z, y))
@@ -101,7 +101,7 @@ impl<T: Number> Instance<T> {
         if to.is_zero() { T::zero() } else { to.clone() / (from.clone() + to) }
     }
 
-    /// The probability that Barker's rule keeps the retained point, from each atom.
+    /// Probability that Barker's rule keeps the retained point, from each atom.
     pub fn barker_rejections(&self) -> Vec<T> {
         let rejected =
             |z| total((0..self.len()).map(|y| self.q[y].clone() * (T::one() - self.barker_accepts(z, y))));
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The twin: with the rejection integrated over the target, as printed in pMCSA, eq. 6, it is another number.
+    /// Counter-check: with the rejection integrated over the target, as printed in pMCSA, eq. 6, the value differs.
     #[test]
     fn the_rejection_is_over_the_guide() {
         let small = Instance::new(&[r(1, 2), r(1, 2)], &[r(1, 4), r(3, 4)], &[r(0, 1), r(0, 1)]).unwrap();

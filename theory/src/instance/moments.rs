@@ -1,23 +1,23 @@
-//! Bias and variance of the chain estimators, exactly.
+//! Exact bias and variance of chain estimators.
 
 use super::Instance;
 use crate::number::{Number, dot};
 use crate::square::Square;
 
-/// The mean and the variance of an average of a chain's states, from each fixed start.
+/// Mean and variance of an average of a chain's states, from each fixed start.
 ///
 /// ```text
 /// g = 1/N sum_{i=1}^N s(z_i),    V[g] = 1/N^2 sum_i V[s_i] + 2/N^2 sum_{i<j} Cov[s_i, s_j]
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments<T> {
-    /// `E[g | z]`.
+    /// Means `E[g | z]`.
     pub means: Vec<T>,
-    /// `V[g | z]`, in two parts.
+    /// Variances `V[g | z]`, in two parts.
     pub variances: Vec<Parts<T>>,
 }
 
-/// A variance of an average: the part of single states and the part of pairs.
+/// Variance of an average, split into the part of single states and the part of pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parts<T> {
     /// `1/N^2 sum_i V[s_i]`.
@@ -27,20 +27,20 @@ pub struct Parts<T> {
 }
 
 impl<T: Number> Parts<T> {
-    /// The variance.
+    /// The variance: the sum of both parts.
     pub fn sum(&self) -> T {
         self.diagonal.clone() + &self.covariance
     }
 }
 
 impl<T: Number> Moments<T> {
-    /// `E[g^2 | z]`.
+    /// Second moments `E[g^2 | z]`.
     pub fn second_moments(&self) -> Vec<T> {
         let each = self.means.iter().zip(&self.variances);
         each.map(|(mean, variance)| variance.sum() + mean.clone() * mean).collect()
     }
 
-    /// `E[g | z] - mu`.
+    /// Biases `E[g | z] - mu`.
     pub fn biases(&self, mean: &T) -> Vec<T> {
         self.means.iter().map(|found| found.clone() - mean).collect()
     }
@@ -56,7 +56,7 @@ fn plus<T: Number>(mut a: Vec<T>, b: &[T]) -> Vec<T> {
 }
 
 impl<T: Number> Instance<T> {
-    /// One chain, `n` transitions of `kernel`, all visited states averaged: the estimator of JSA, for any kernel.
+    /// Moments for one chain with `n` transitions of `kernel`, all visited states averaged: the estimator of JSA, for any kernel.
     ///
     /// The sum `S_m` of the next `m` scores has `E[S_m] = K(s + E[S_{m-1}])` and
     /// `E[S_m^2] = K(s^2 + 2 s E[S_{m-1}] + E[S_{m-1}^2])`.
@@ -88,7 +88,7 @@ impl<T: Number> Instance<T> {
         Moments { variances: variances.collect(), means: first.into_iter().map(|sum| sum / &n).collect() }
     }
 
-    /// The variance of the same average if the chain starts at the target, `kernel` keeping it:
+    /// Variance of this average if the chain starts at the target, which `kernel` must leave invariant:
     ///
     /// ```text
     /// sigma^2 / N + 2/N^2 sum_{i<j} <s - mu, K^(j-i) (s - mu)>_pi
@@ -112,7 +112,7 @@ impl<T: Number> Instance<T> {
         Parts { diagonal: self.variance() / n, covariance }
     }
 
-    /// `n` independent chains from one common start, one transition of `kernel` each: the estimator of pMCSA, for any
+    /// Moments for `n` independent chains from one common start, one transition of `kernel` each: the estimator of pMCSA, for any
     /// kernel. Given the start there are no covariances.
     ///
     /// # Panics
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!((found.diagonal.clone(), found.sum()), (r(1, 2), r(3, 4)));
     }
 
-    /// The law of total variance joins the two: `V_pi[g] = E_pi[V[g | z]] + V_pi[E[g | z]]`.
+    /// Law of total variance, which relates both: `V_pi[g] = E_pi[V[g | z]] + V_pi[E[g | z]]`.
     #[test]
     fn starting_at_the_target_mixes_the_fixed_starts() {
         let instance = instance();
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// From the largest weight the bias is `(w* - 1)/N (1 - r^N)` of the start's.
+    /// From the largest weight the bias is `(w* - 1)/N (1 - r^N)` times the start's deviation from the mean.
     #[test]
     fn the_bias_at_the_mode_is_the_closed_form() {
         let instance = instance();

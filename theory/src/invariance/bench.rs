@@ -1,4 +1,4 @@
-//! The laws of invariance, tried on one kernel.
+//! The laws of invariance, tested on one kernel.
 
 use mcsa::{Error, Guide, Kernel, Seed};
 
@@ -11,18 +11,18 @@ use crate::power::{self, PROBABILITY};
 use crate::statistic::{Scores, Statistics};
 use crate::{Evidence, Power, Sequential, Smallest, Verdict};
 
-/// The least draws for which the bound on the two-sample distance is proved.
+/// Least number of draws for which the bound on the two-sample distance is proved.
 const LEAST_DRAWS: usize = 458;
-/// The most draws that [`Invariance::seeing`] asks for.
+/// Largest number of draws that [`Invariance::seeing`] chooses.
 const MOST_DRAWS: usize = 1 << 19;
-/// Starts of the rank test, at most.
+/// Largest number of starts in the rank test.
 const RANKED: usize = 4_096;
-/// Exact draws that place the normal scores.
+/// Number of exact draws that define the normal scores.
 const REFERENCES: usize = 1_024;
-/// What labels may change: rounding, in a batch of another order.
+/// Tolerance of the law on labels: rounding, in a batch of another order.
 const ROUNDING: f64 = 1e-6;
 
-/// A kernel on the bench: what all laws share.
+/// A kernel under test, with the data shared by all laws.
 pub(crate) struct Bench<'a, 'g, P: ?Sized, K> {
     config: Invariance,
     draws: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Bench<'a, 'g, P: ?Sized, K> {
     scores: Scores,
     names: Vec<String>,
     sequential: Sequential,
-    /// The paths of each stage, which several laws look at.
+    /// The paths of each stage, used by several laws.
     stages: Vec<Paths>,
 }
 
@@ -71,19 +71,19 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
             let pilot = bench.paths(config.seed.named("pilot"), 1_024)?;
             let seen = bench.error_seen(&pilot, bench.groups(1_024));
             let draws = bench.groups(1_024) as f64 * chains as f64 * (seen / error).powi(2);
-            // A cast of what is infinite or too large is the largest integer.
+            // A cast of an infinite or too large number is the largest integer.
             bench.draws = (draws.ceil() as usize).clamp(LEAST_DRAWS, MOST_DRAWS);
         }
         Ok(bench)
     }
 
-    /// Groups of chains for so many draws.
+    /// Number of groups of chains for this number of draws.
     fn groups(&self, draws: usize) -> usize {
         let groups = draws.div_ceil(self.walk.chains).max(2);
         if self.config.interacting { groups.max(LEAST_DRAWS) } else { groups }
     }
 
-    /// Draws that count in so many groups.
+    /// Number of independent draws in this number of groups.
     fn counted(&self, groups: usize) -> usize {
         if self.config.interacting { groups } else { groups * self.walk.chains }
     }
@@ -94,7 +94,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         Paths::new(&mut self.walk, &mut self.statistics, &self.scores, seed, plan)
     }
 
-    /// Makes sure of the paths of a stage; every law begins with the first.
+    /// Ensures that the paths of a stage exist; every law begins with the first stage.
     fn reach(&mut self, stage: u32, draws: usize) -> Result<usize, Error> {
         let stage = stage as usize;
         if stage == self.stages.len() {
@@ -105,7 +105,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         Ok(stage)
     }
 
-    /// The error of `means` that is seen, if so many groups have the spread of these paths.
+    /// Detectable error of `means` with this number of groups, if their spread is that of `paths`.
     fn error_seen(&self, paths: &Paths, groups: usize) -> f64 {
         let tests = 4 * self.names.len();
         let errors = power::of_mean(self.sequential, tests, (groups - 1) as f64);

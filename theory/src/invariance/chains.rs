@@ -1,4 +1,4 @@
-//! Independence of chains in lock step, and of their labels.
+//! Tests that chains are independent and interchangeable.
 
 use faer::Mat;
 use mcsa::{Cloud, Error, Kernel, Seed, Stream};
@@ -9,11 +9,11 @@ use crate::exact::ExactDraws;
 use crate::p_value::zero_mean;
 use crate::statistic::Scores;
 
-/// Reference values of the scores of increments.
+/// Number of reference values for the scores of increments.
 const REFERENCES: usize = 1_024;
 
-/// p-values of no correlation between the two chains of a pair, in the scores of their first increments, of the squared
-/// length of these, and of every statistic at the end of the path. In each group a random matching makes the pairs.
+/// p-values for zero correlation between the two chains of a pair, in the scores of their first increments, of the squared
+/// length of these, and of every statistic at the end of the path. Pairs are a random matching within each group.
 pub(crate) fn p_values(
     paths: &Paths,
     names: &[String],
@@ -49,10 +49,10 @@ fn correlation(row: &[f64], pairs: &[(usize, usize)]) -> f64 {
     zero_mean(&products)
 }
 
-/// Steps of the two runs whose labels are compared.
+/// Number of steps of the two runs whose labels are compared.
 const STEPS: usize = 10;
 
-/// The largest difference, relative to `1 + |z|`, between a run and the run with chains and streams in the opposite order.
+/// Largest difference, relative to `1 + |z|`, between a run and the run with chains and streams in the opposite order.
 pub(crate) fn mislabelled<P: ExactDraws + ?Sized, K: Kernel<P>>(
     walk: &mut Walk<'_, '_, P, K>,
     seed: Seed,

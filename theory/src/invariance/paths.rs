@@ -1,4 +1,4 @@
-//! Paths from exact draws, and the means of their statistics.
+//! Paths from exact draws, and tests of the means of their statistics.
 
 use mcsa::{Cloud, Columns, Error, Kernel, Seed};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -7,22 +7,22 @@ use crate::draws::Walk;
 use crate::exact::ExactDraws;
 use crate::statistic::{Scores, Statistics};
 
-/// Looks at a path: more of them cost time, and tell little where neighbours are dependent.
+/// Number of evaluations of the statistics per path: more cost time, and add little where neighbours are dependent.
 const LOOKS: usize = 8;
 
-/// How often and where paths are looked at.
+/// Number of paths, and steps at which their statistics are evaluated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// Groups of chains in lock step.
+    /// Number of groups of chains that advance together.
     pub(crate) groups: usize,
-    /// Transitions of a path.
+    /// Number of transitions of a path.
     pub(crate) steps: usize,
-    /// Whether each chain of a group counts as a draw; otherwise one of them does, another one in each group.
+    /// True if each chain of a group counts as a draw; otherwise one chain per group does, in turn.
     pub(crate) every_chain: bool,
 }
 
 impl Plan {
-    /// Transitions between two looks; the last look is at the end.
+    /// Number of transitions between two evaluations; the last one is at the end.
     fn stride(&self) -> usize {
         self.steps.div_ceil(LOOKS)
     }
@@ -36,24 +36,24 @@ impl Plan {
     }
 }
 
-/// What was seen along the paths of one stage.
+/// Statistics along the paths of one stage.
 pub(crate) struct Paths {
-    /// Statistics of exact draws of their own, a row per statistic.
+    /// Statistics of independent exact draws, one row per statistic.
     pub(crate) fresh: Vec<Vec<f64>>,
-    /// Statistics at the ends of paths.
+    /// Statistics at the ends of paths, one row per statistic.
     pub(crate) after: Vec<Vec<f64>>,
-    /// The first increment of every chain: a row per coordinate, and one of squared lengths.
+    /// First increment of every chain: one row per coordinate, and one of squared lengths.
     pub(crate) increments: Vec<Vec<f64>>,
-    /// Chains that were elsewhere at the end.
+    /// Number of chains whose end differs from their start.
     pub(crate) moved: usize,
-    /// A test per statistic for its score, then for the square of its score.
+    /// Sums for the tests: per statistic one for its score, then one for the square of its score.
     pub(crate) responses: Vec<Response>,
     groups: f64,
     fresh_draws: f64,
 }
 
-/// Sums over groups: `x` is the group's mean score at the start, `y` along its paths, `d` the first change; and over
-/// fresh draws.
+/// Sums over groups, where `x` is the group's mean score at the start, `y` along its paths, `d` the change in the first step; and
+/// sums over independent draws.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Response {
     x: f64,
@@ -67,11 +67,11 @@ pub(crate) struct Response {
     fresh_squares: f64,
 }
 
-/// What a sample says of one mean.
+/// Test of one mean.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shift {
     pub(crate) p_value: f64,
-    /// The standard error, as a part of the error of the kernel's own stationary law that would have this size.
+    /// Standard error, converted to the deviation of the kernel's stationary mean that would shift the paths by it.
     pub(crate) standard_error: f64,
 }
 
@@ -91,14 +91,14 @@ impl Response {
         self.fresh_squares += value * value;
     }
 
-    /// The mean along paths is that of the target. The start of each path is a control variate:
+    /// Test that the mean along paths is that of the target. The start of each path is a control variate:
     ///
     /// ```text
     /// mean(y) - b mean(x) - (1 - b) mean(fresh),   b of least variance
     /// ```
     ///
-    /// If the kernel's stationary law has the mean `mu + delta`, paths have moved by about `delta (1 - r)` towards it, where
-    /// `r = cov(x, y) / var(x)` is what is left of the start (linear response).
+    /// If the kernel's stationary distribution has the mean `mu + delta`, paths have moved by about `delta (1 - r)` towards it,
+    /// where `r = cov(x, y) / var(x)` is the remaining correlation with the start (linear response).
     fn path(&self, groups: f64, fresh_draws: f64) -> (Shift, f64) {
         let (x, y) = (self.x / groups, self.y / groups);
         let covariance = |sum: f64, a: f64, b: f64| (sum - groups * a * b) / (groups - 1.0);
@@ -118,7 +118,7 @@ impl Response {
         (shift, fresh)
     }
 
-    /// The first step changes no mean.
+    /// Test that the first step changes no mean.
     fn first(&self, groups: f64) -> f64 {
         let d = self.d / groups;
         let variance = ((self.dd / groups - d * d) / (groups - 1.0)).max(0.0);
@@ -126,7 +126,7 @@ impl Response {
     }
 }
 
-/// Student's test of a mean of scores, which are of order one; what differs by rounding alone is equal.
+/// p-value of Student's two-sided test for scores of order one; differences that are only rounding count as zero.
 fn two_sided(mean: f64, standard_error: f64, freedom: f64) -> f64 {
     if standard_error < 1e-12 {
         return if mean.abs() < 1e-10 { 1.0 } else { 0.0 };
@@ -218,7 +218,7 @@ impl Paths {
         }
     }
 
-    /// p-values of every mean, along paths and after the first step, with the name of each.
+    /// p-values of every mean, along paths and after the first step, with their names.
     pub(crate) fn p_values<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = (f64, String)> + 'a {
         self.responses.iter().enumerate().flat_map(move |(k, response)| {
             let moment = if k < names.len() { "mean" } else { "scale" };
@@ -228,13 +228,13 @@ impl Paths {
         })
     }
 
-    /// The largest standard error among the means and scales of the first `dim` statistics, in standard deviations: by so
-    /// much the kernel's stationary law would have to be wrong to shift its paths by one standard error.
+    /// Largest standard error among the means and scales of the first `dim` statistics, in standard deviations: the deviation of
+    /// the kernel's stationary distribution that would shift the paths by one standard error.
     pub(crate) fn standard_error(&self, dim: usize) -> f64 {
         let count = self.responses.len() / 2;
         let errors = (0..dim).flat_map(|k| {
             let (mean, _) = self.responses[k].path(self.groups, self.fresh_draws);
-            // A scale wrong by a factor of 1 + e changes the mean square by 2 e.
+            // A scale that is wrong by a factor 1 + e changes the mean square by 2 e.
             let (scale, square) = self.responses[count + k].path(self.groups, self.fresh_draws);
             [mean.standard_error / square.sqrt(), scale.standard_error / (2.0 * square)]
         });
@@ -253,7 +253,7 @@ fn add_scores(scores: &Scores, values: &[f64], chains: usize, sums: &mut [f64]) 
     }
 }
 
-/// Appends the statistics of every chain, or of the one that counts.
+/// Appends the statistics of every chain, or of the one that counts as a draw.
 fn keep(values: &[f64], chains: usize, plan: Plan, group: usize, rows: &mut [Vec<f64>]) {
     for (row, values) in rows.iter_mut().zip(values.chunks_exact(chains)) {
         if plan.every_chain {
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Paths that never move say nothing, and a certain difference is certain.
+    /// Paths that never move are no evidence, and a difference without noise has p-value 0.
     #[test]
     fn standing_still_is_no_evidence() {
         let mut still = Response::default();

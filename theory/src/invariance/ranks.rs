@@ -1,4 +1,4 @@
-//! Ranks of exact draws among the paths through them.
+//! Ranks of exact draws within the paths through them.
 
 use mcsa::{Cloud, Error, Kernel, Seed, Stream};
 
@@ -6,10 +6,10 @@ use crate::draws::Walk;
 use crate::exact::ExactDraws;
 use crate::statistic::Statistics;
 
-/// For each statistic, how often the exact draw had each rank in its path (Gandy and Scott 2020, Alg. 2).
+/// Histogram of the rank of the exact draw in its path, for each statistic (Gandy and Scott 2020, Alg. 2).
 ///
-/// Unlike the paper, positions are not drawn: the groups take turns, so that every position has the same number of
-/// draws. Counts then vary less than those of independent uniform ranks, and the chi-square test errs to the safe side.
+/// Unlike the paper, positions are not drawn: they alternate between groups, so that every position has an equal number of
+/// draws. Counts then vary less than those of independent uniform ranks, and the chi-square test is conservative.
 pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
     walk: &mut Walk<'_, '_, P, K>,
     reversal: &R,
@@ -26,7 +26,7 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
         let start = walk.draw(seed.child(0));
         statistics.look(walk.target, &mut *walk.guides[0], start.as_ref(), &mut rows[0]);
         let mut seen = 1;
-        // Both directions leave from one state: auxiliary variables are drawn from the same streams.
+        // Both directions start from one state: auxiliary variables are drawn from equal streams.
         let mut lanes = ahead.streams(chains, 0);
         let mut state = walk.start(start.clone(), &mut lanes)?;
         for slot in position..path {
@@ -54,7 +54,7 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
                 let each = || rows.iter().map(|row| row[k * chains + j].total_cmp(&here));
                 let below = each().filter(|order| order.is_lt()).count();
                 let ties = each().filter(|order| order.is_eq()).count();
-                // Ties are broken by chance: chains that stay tie with themselves.
+                // Ties are broken at random: a chain that stays ties with itself.
                 counts[below + chance.index(ties).expect("a value ties with itself")] += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! The claims of CW, and their counterexamples in fractions.
+//! Claims of CW, with counterexamples in exact fractions.
 
 use super::*;
 use Standing::{Holds, Tight, Violated};
@@ -49,7 +49,7 @@ fn standings() {
     );
 }
 
-/// 003-T1: two transitions at r = 1/2 leave (1/2 + 1/4)/2 of the start's distance, which is 3/2 of 1 - p(z*).
+/// 003-T1: two transitions at r = 1/2 leave a bias of (1/2 + 1/4)/2 times that of the start, which is 3/2 of 1 - p(z*).
 #[test]
 fn the_average_of_a_chain_is_worse_than_its_end() {
     let case = instance("1/4 3/4", "1/8 7/8", "1 -1");
@@ -60,7 +60,7 @@ fn the_average_of_a_chain_is_worse_than_its_end() {
     assert_eq!(corrected, r("3/4"));
 }
 
-/// 003-T2 with a guide that follows the chain: the law goes to another one than the target.
+/// 003-T2 with a guide that follows the chain: the chain converges to a distribution other than the target.
 #[test]
 fn an_adapted_chain_leaves_the_target() {
     let kernels = [instance("1/2 1/2", "1/2 1/2", "0 1").imh(), instance("1/2 1/2", "3/4 1/4", "0 1").imh()];
@@ -78,8 +78,8 @@ fn an_adapted_chain_leaves_the_target() {
     assert!((distance(&limit, &target).to_f64() - 1.0 / 6.0).abs() < 1e-15);
 }
 
-/// The same along every path of stochastic ascent on a softmax, p = (0.3, 0.7): each state of each path has its own
-/// lambda. The largest rate anywhere on the tree, to the number of steps, is no bound.
+/// 003-T2 along every path of stochastic ascent on a softmax, p = (0.3, 0.7): each state of each path has its own
+/// lambda. The largest rate anywhere on the tree, to the power of the number of steps, is no bound.
 #[test]
 fn ascent_itself_is_adapted() {
     let target = [0.3, 0.7];
@@ -108,7 +108,7 @@ fn ascent_itself_is_adapted() {
     assert!(far > bound);
 }
 
-/// 003-P2: at N = 1 the printed formula is twice the variance; read with i < j it is 5/8 where 3/4 is true.
+/// 003-P2: at N = 1 the printed formula is twice the variance; read with i < j it is 5/8, where the true value is 3/4.
 #[test]
 fn pairs_count_twice() {
     let case = instance("1/2 1/2", "1/4 3/4", "1 -1");
@@ -132,8 +132,8 @@ fn the_variance_is_below_its_lower_bound() {
     assert!(case.variance() < printed);
 }
 
-/// 003-EQ13 at a retained weight of 900: the variance grows like N, its leading order is the corrected one, and the
-/// printed one can be off by any factor.
+/// 003-EQ13 at a retained weight of 900: the variance grows like N, its leading order is the corrected formula, and the
+/// printed one can be wrong by any factor.
 #[test]
 fn with_a_large_weight_the_value_there_matters() {
     // The retained atom is rarely proposed; the others have weights 1/2 and 3/2.
@@ -147,7 +147,7 @@ fn with_a_large_weight_the_value_there_matters() {
     let spread = dot(case.q(), &product.iter().map(|x| (x - mean).powi(2)).collect::<Vec<_>>());
     let leading = mcsa_theory::bounds::cw::weighted_variance(900.0, 1, spread);
     assert!((weighted(1) / leading - 1.0).abs() < 5.0 / 900.0);
-    // A function that is constant but at the retained atom: importance sampling sees no variance at all.
+    // A function that is constant except at the retained atom: importance sampling has no variance at all.
     let alone = case.with_statistic(&[1.0, 0.0, 0.0]);
     let cis = alone.cis(2);
     let printed = (1.0 - cis.rejections[0]).powi(2) * alone.snis(1).variance;
@@ -172,7 +172,7 @@ fn the_gap_is_above_its_bound() {
     assert!(gap <= corrected && corrected < r("1"));
 }
 
-/// 003-WANG: a rejection of 1/2 beside a distance of 1/4; with the mass of the atom it holds, barely.
+/// 003-WANG: a rejection probability of 1/2 with a distance of 1/4; with the mass of the atom added, the bound holds.
 #[test]
 fn a_rejection_can_exceed_the_distance() {
     let case = instance("1/2 1/2", "1/4 3/4", "1 -1");

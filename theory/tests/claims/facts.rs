@@ -1,4 +1,4 @@
-//! Two facts on independent Metropolis-Hastings from which nearly all counterexamples come.
+//! Two facts on independent Metropolis-Hastings behind nearly all counterexamples.
 
 use faer::Mat;
 use mcsa::Seed;
@@ -12,7 +12,7 @@ fn cases() -> impl Iterator<Item = Atoms> {
     })
 }
 
-/// `K^n(z*, .) = (1 - r^n) p + r^n delta_{z*}`, from the atom of the largest weight; from another it differs.
+/// `K^n(z*, .) = (1 - r^n) p + r^n delta_{z*}`, from the atom of the largest weight; from other atoms it differs.
 #[test]
 fn the_law_at_the_largest_weight() {
     let error = |case: &Atoms, start: usize| {
@@ -30,7 +30,7 @@ fn the_law_at_the_largest_weight() {
     assert!(elsewhere > 0.1);
 }
 
-/// No eigenvalue is negative, and the second largest is `r`, where every atom has some of the target.
+/// No eigenvalue is negative, and the second largest is `r`, if every atom has positive target probability.
 #[test]
 fn the_spectrum() {
     for case in cases().filter(|case| case.problem.pi().iter().all(|p| *p > 1e-9)) {

@@ -1,4 +1,4 @@
-//! Every claim of the papers, tried in brief: what the search finds is compared with what is known.
+//! All claims of the papers, tested with brief effort and compared with the known standings.
 
 mod cw;
 mod facts;
@@ -11,7 +11,7 @@ mod sl_dais;
 
 use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
 
-/// The claim of this name, tried.
+/// The claim of this name, tested.
 fn judged(id: &str) -> Judgement {
     claim(id).examine(Effort::BRIEF)
 }
@@ -20,7 +20,7 @@ fn claim(id: &str) -> Claim {
     claims::all().into_iter().find(|claim| claim.id == id).unwrap_or_else(|| panic!("no claim {id}"))
 }
 
-/// Whether standings are as expected, corrections hold and twins fall; the sentence says what is not.
+/// Checks that standings are as expected, corrections hold and twins are refuted; the panic message lists the exceptions.
 fn regression(paper: &str, expected: &[(&str, Standing)]) {
     let mut complaints = String::new();
     let found: Vec<Claim> = claims::all().into_iter().filter(|claim| claim.paper.number == paper).collect();
@@ -62,7 +62,7 @@ fn regression(paper: &str, expected: &[(&str, Standing)]) {
     assert!(complaints.is_empty(), "{complaints}");
 }
 
-/// The sides of the example with which a claim is refuted.
+/// The two sides of the example that refutes a claim.
 fn example(id: &str) -> (f64, f64) {
     let judgement = judged(id);
     let witness = &judgement.printed.finding.examples[0];
@@ -70,7 +70,7 @@ fn example(id: &str) -> (f64, f64) {
     (witness.lhs, witness.rhs)
 }
 
-/// Whether the example is these fractions, to the last bits of a double.
+/// True if the two sides of the example are these fractions, up to the last bits of a double.
 fn example_is(id: &str, lhs: f64, rhs: f64) {
     let found = example(id);
     assert!((found.0 - lhs).abs() < 1e-15 && (found.1 - rhs).abs() < 1e-15, "{id}: {found:?}");
@@ -88,7 +88,7 @@ fn names_are_unique_and_ordered() {
     assert!(claims::all().iter().all(|claim| claim.id.starts_with(claim.paper.number)));
 }
 
-/// What is found depends on the claim alone: not on other claims, threads or earlier calls.
+/// The result depends on the claim alone: not on other claims, threads or earlier calls.
 #[test]
 fn judgements_are_repeatable() {
     let once = judged("000-T1");

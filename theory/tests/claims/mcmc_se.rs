@@ -1,4 +1,4 @@
-//! The claims of MCMC-SE.
+//! Claims of MCMC-SE.
 
 use super::*;
 use Standing::{Holds, Tight, Violated};

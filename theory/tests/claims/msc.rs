@@ -1,4 +1,4 @@
-//! The claims of MSC.
+//! Claims of MSC.
 
 use super::*;
 use Standing::{Holds, NotCheckable, Tight, Violated};
@@ -26,7 +26,7 @@ fn r(a: i64, b: i64) -> Rational {
     Rational::ratio(a, b)
 }
 
-/// 002-CIS without rounding, and the kernel that forgets the retained point.
+/// 002-CIS in exact fractions, and importance resampling without the retained point, which must fail.
 #[test]
 fn the_target_is_kept_to_the_last_digit() {
     let pi = [r(1, 7), r(2, 7), r(4, 7)];
@@ -42,8 +42,8 @@ fn the_target_is_kept_to_the_last_digit() {
     assert_ne!(forgetful.push(&pi), pi);
 }
 
-/// 002-P2 with replacement: two data, batches of two, likelihoods (1/2, 1/4) and (1, 1/4), a flat prior. Weighted by how
-/// often a batch is drawn the first atom has 9/10, as a set 28/31.
+/// 002-P2 with replacement: two data, batches of two, likelihoods (1/2, 1/4) and (1, 1/4), a flat prior. If batches are weighted
+/// by their probabilities the first atom has 9/10, if each set counts once 28/31.
 #[test]
 fn multiplicities_matter() {
     let (at, other) = ([r(1, 2), r(1, 1)], [r(1, 4), r(1, 4)]);
@@ -59,7 +59,7 @@ fn multiplicities_matter() {
     assert!((found - (9.0 / 10.0 - 28.0 / 31.0_f64).abs()).abs() < 1e-15);
 }
 
-/// 002-ODE at q = N(lambda, 1), p = N(0, 1): the mean score is `-lambda`, so that its negative drives away from 0.
+/// 002-ODE at q = N(lambda, 1), p = N(0, 1): the mean score is `-lambda`, so its negative leads away from the optimum 0.
 #[test]
 fn the_printed_flow_leaves_the_optimum() {
     let normal = |z: f64| (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();

@@ -1,4 +1,4 @@
-//! The claims of pMCSA.
+//! Claims of pMCSA.
 
 use super::*;
 use Standing::{Holds, NotCheckable, Tight, Violated};
@@ -77,7 +77,7 @@ fn counterexamples_are_the_known_fractions() {
     example_is("001-T-pMCSA-MOMENT", 7.0 / 16.0, 3.0 / 8.0);
 }
 
-/// Further examples of a claim, and those that no double is.
+/// Further examples of a claim, and examples that are not exact in doubles.
 #[test]
 fn counterexamples_are_the_known_numbers() {
     let examples = |id: &str| judged(id).printed.finding.examples;

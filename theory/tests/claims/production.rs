@@ -1,4 +1,4 @@
-//! The matrices that claims are computed with are those of the production kernels and of the closed forms.
+//! Transition matrices used by the claims, against those of the production kernels and the closed forms.
 
 use faer::Mat;
 use mcsa::{Kernel, Seed};
@@ -6,7 +6,7 @@ use mcsa_kernels::{Cis, Imh};
 use mcsa_theory::claims::{Atoms, Case, Setting};
 use mcsa_theory::{Finite, FiniteGuide, Instance, Square, closed, transition_matrix};
 
-/// The production kernel, led along every branch.
+/// Transition matrix of the production kernel, by enumeration.
 fn enumerated<K: Kernel<Finite>>(kernel: &K, problem: &Instance<f64>) -> Mat<f64> {
     let target = Finite::on_line(problem.pi()).unwrap();
     let mut guide = FiniteGuide::new(Finite::on_line(problem.q()).unwrap());
@@ -24,7 +24,7 @@ fn matrix(kernel: &Square<f64>) -> Mat<f64> {
     Mat::from_fn(kernel.len(), kernel.len(), |z, y| kernel.row(z)[y])
 }
 
-/// The largest difference of three ways to the same matrix, over the cases a search draws.
+/// Largest difference between three computations of one matrix, over the cases that a search draws.
 fn largest_difference(imh: impl Fn(&Instance<f64>) -> Square<f64>) -> f64 {
     let mut largest: f64 = 0.0;
     for (index, setting) in Setting::grid(&[2, 3, 4], &[2, 3, 4], &[1]).iter().enumerate() {
@@ -48,7 +48,7 @@ fn production_closed_and_generic_matrices_agree() {
     assert!(found < 1e-14, "{found:e}");
 }
 
-/// The twin: Barker's rule in the place of Metropolis's is seen.
+/// Barker's rule in place of Metropolis's must be detected.
 #[test]
 fn another_rule_is_seen() {
     assert!(largest_difference(Instance::barker) > 0.1);

@@ -1,4 +1,4 @@
-//! The claims of SL-DAIS.
+//! Claims of SL-DAIS.
 
 use super::*;
 use Standing::{Holds, NotCheckable, Tight};
@@ -19,8 +19,8 @@ fn standings() {
     );
 }
 
-/// With a wrong surrogate more steps bring the gap down to the divergence of the surrogate's posterior, and no further;
-/// with the likelihood itself they bring it to zero.
+/// With a wrong surrogate more steps reduce the gap to the divergence of the surrogate's posterior, and no further;
+/// with the likelihood itself they reduce it to zero.
 #[test]
 fn the_gap_goes_to_the_surrogates_divergence() {
     let likelihood = Quadratic { slope: 2.0, curvature: 3.0 };

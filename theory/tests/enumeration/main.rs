@@ -1,4 +1,4 @@
-//! The kernels of the workspace, led along every branch on finite problems. No false alarms.
+//! Exact transition matrices of the workspace's kernels on finite problems. No false alarms.
 
 #![expect(clippy::print_stdout, reason = "the census tells how close to zero the errors are")]
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const LIMIT: usize = 1_000_000;
 
-/// A target, a guide, another guide and a surrogate on the same atoms, as small whole weights; zeros included.
+/// A target, two guides and a surrogate on common atoms, as small integer weights, zeros included.
 #[derive(Debug, Clone)]
 struct Problem {
     p: Vec<u8>,
@@ -100,7 +100,7 @@ proptest! {
         holds(found.is_reversible())?;
         let once = closed::imh(&float(&problem.p), &float(&problem.q));
         holds(found.equals(&closed::power(&once, sweeps)))?;
-        // JSA averages over the visited states: the mean of the powers, from every start the target can visit.
+        // JSA averages over the visited states: the mean of the powers, from every start with positive target probability.
         let statistic: Vec<f64> = (0..found.atoms).map(|a| (a * a) as f64).collect();
         for (z, mean) in found.cloud_means(&statistic).iter().enumerate().filter(|(z, _)| found.target[*z] > 0.0) {
             let after = |k: usize| -> f64 {
@@ -177,7 +177,7 @@ proptest! {
         holds(found.equals(&(closed::cis(&p, &q, 3) * closed::cis(&p, &r, 3))))?;
     }
 
-    /// The second eigenvalue is exactly `1 - 1/w*`, the minorisation exactly `1/w*`, of production code.
+    /// In production code the second eigenvalue is exactly `1 - 1/w*`, and the minorisation exactly `1/w*`.
     #[test]
     fn the_largest_weight_rules_imh(problem in problems(5)) {
         prop_assume!(problem.p.iter().filter(|&&w| w > 0).count() > 1);
@@ -195,7 +195,7 @@ proptest! {
         }
     }
 
-    /// The exact mean of the Rao-Blackwellised cloud equals that of the chosen point, with no more variance.
+    /// The Rao-Blackwellised cloud has exactly the mean of the selected point, and at most its variance.
     #[test]
     fn rao_blackwellisation_keeps_the_mean(problem in problems(4), candidates in 2..4_usize) {
         let found = problem.transition(&Cis { candidates }, 1);
@@ -216,7 +216,7 @@ proptest! {
     }
 }
 
-/// Two data with tables of their own.
+/// Two data, each with its own table of log densities.
 struct Tables([Finite; 2]);
 
 impl Blocks for Tables {
@@ -258,7 +258,7 @@ impl BlockGuide for TableGuides {
     }
 }
 
-/// The transition on pairs of atoms, the first datum's being the lower digit.
+/// Transition matrix on pairs of atoms; the atom of the first datum is the lower digit.
 fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
     let n = problem.p.len();
     let target = Tables([finite(&problem.p), finite(&problem.s)]);
@@ -275,7 +275,7 @@ fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
     })
 }
 
-/// Twin: restarts are documented to break invariance, and the same enumeration sees it.
+/// Restarts are documented to break invariance; enumeration must detect it.
 #[test]
 fn restarts_do_not_keep_the_product() {
     let problem = Problem { p: vec![1, 3], q: vec![1, 1], r: vec![1, 1], s: vec![2, 1] };
@@ -284,7 +284,7 @@ fn restarts_do_not_keep_the_product() {
     assert!(scan(&problem, restarting).unwrap().keeps_target().fails());
 }
 
-/// Twins: another closed form, another target, a sum that misses a branch.
+/// Another closed form, another target, and a sum without one branch must be refuted.
 #[test]
 fn what_is_not_so_is_refuted() {
     let problem = Problem { p: vec![1, 2, 3], q: vec![3, 1, 1], r: vec![1, 1, 1], s: vec![1, 1, 1] };
@@ -307,7 +307,7 @@ fn what_is_not_so_is_refuted() {
     assert!(total_variation(&[1.0, 0.0], &[0.0, 1.0]) == 1.0);
 }
 
-/// Doors: a limit, an atom of another dimension, a continuous guide, no chain.
+/// Refusals: too small a limit, an atom of another dimension, a continuous guide, no chain.
 #[test]
 fn what_cannot_be_enumerated_is_refused() {
     let target = finite(&[1, 2, 3]);
@@ -325,7 +325,7 @@ fn what_cannot_be_enumerated_is_refused() {
     assert!(refused.unwrap_err().to_string().contains("normal draw"));
 }
 
-/// How close to zero `|pi K - pi|` is, over 400 problems at fixed weights and 9 kernels.
+/// Size of the rounding errors `|pi K - pi|`, over 400 problems at fixed weights and 9 kernels.
 #[test]
 fn the_census_of_errors() {
     let mut stream = mcsa::Seed::new(5).stream(0, 0);

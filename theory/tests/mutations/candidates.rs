@@ -1,4 +1,4 @@
-//! Conditional importance sampling with three candidates, and what can go wrong with it.
+//! Mutants of conditional importance sampling with three candidates.
 
 use faer::Mat;
 use mcsa::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};

@@ -1,11 +1,11 @@
-//! Delayed acceptance and random scan, and what can go wrong with them.
+//! Mutants of delayed acceptance and random scan.
 
 use faer::Mat;
 use mcsa::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 
 use crate::memory::{Memory, common};
 
-/// A surrogate decides first.
+/// Delayed acceptance: a surrogate decides first.
 pub(crate) struct Delayed<S> {
     pub(crate) surrogate: S,
     pub(crate) second_ratio: bool,
@@ -43,9 +43,9 @@ impl<P: LogDensity + ?Sized, S: LogDensity> Kernel<P> for Delayed<S> {
     }
 }
 
-/// One coordinate at a time, from a guide whose coordinates are independent.
+/// Random scan over single coordinates, with a guide whose coordinates are independent.
 pub(crate) struct Scan {
-    /// Whether every coordinate is visited with the same probability, wherever the chain stands.
+    /// True if every coordinate is visited with equal probability at every position of the chain.
     pub(crate) fair: bool,
 }
 

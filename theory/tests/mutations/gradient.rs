@@ -1,4 +1,4 @@
-//! Kernels that walk, and what can go wrong with them. They need no guide.
+//! Mutants of gradient-based kernels and random walks. They need no guide.
 
 use faer::Mat;
 use mcsa::{Error, Gradient, Guide, Kernel, LogDensity, Stream};
@@ -40,7 +40,7 @@ impl<P: Gradient + ?Sized> Kernel<P> for Hmc {
             let mut log_p = target.gradient_into(&z, &mut gradient, work);
             let half = if self.slip == HmcSlip::MissingHalfStep { 0.0 } else { 0.5 };
             for _ in 0..4 {
-                // Without half steps a whole kick follows a whole drift: volume is kept, the way back is not.
+                // Without half steps a full kick follows a full drift: volume is preserved, reversibility is not.
                 (0..dim).for_each(|i| momentum[i] += half * eps * gradient[i]);
                 (0..dim).for_each(|i| z[i] += eps * momentum[i]);
                 log_p = target.gradient_into(&z, &mut gradient, work);
@@ -89,7 +89,7 @@ impl<P: Gradient + ?Sized> Kernel<P> for Mala {
             let mut z = here.clone();
             for i in 0..dim {
                 if self.slip == MalaSlip::Sequential {
-                    // The coordinates already moved enter the drift of the next; the ratio knows nothing of it.
+                    // The coordinates already moved enter the drift of the next ones; the acceptance ratio ignores this.
                     target.gradient_into(&z, &mut gradient_there, work);
                     z[i] += drift * gradient_there[i] + eps * lane.normal();
                 } else {
@@ -109,7 +109,7 @@ impl<P: Gradient + ?Sized> Kernel<P> for Mala {
     }
 }
 
-/// A random walk by a factor: `z' = exp(eps n) z`, whose volume changes by `exp(dim eps n)`.
+/// Multiplicative random walk: `z' = exp(eps n) z`, whose Jacobian is `exp(dim eps n)`.
 pub(crate) struct Scaling {
     pub(crate) jacobian: bool,
 }
@@ -138,7 +138,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Scaling {
     }
 }
 
-/// A Gaussian random walk; its steps may wrongly grow with the distance from the origin.
+/// Gaussian random walk, optionally with the fault that its steps grow with the distance from the origin.
 pub(crate) struct RandomWalk {
     pub(crate) growing: bool,
 }

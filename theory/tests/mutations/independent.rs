@@ -1,4 +1,4 @@
-//! Independent Metropolis-Hastings, and what can go wrong with it.
+//! Mutants of independent Metropolis-Hastings.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

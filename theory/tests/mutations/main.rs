@@ -1,6 +1,6 @@
-//! The judge, judged: kernels with one deliberate mistake each, and the check that has to catch it.
+//! Mutation tests of this crate: kernels with one deliberate mistake each, and the check that must detect it.
 //!
-//! Right twins of all mutants, and the production kernels, pass every check. Exact checks raise no false alarm;
+//! The correct variants of all mutants, and the production kernels, pass every check. Exact checks raise no false alarm;
 //! the statistical ones do with a probability of at most 1e-4 for the crate, a quarter of it in this suite.
 
 #![expect(clippy::print_stdout, reason = "the matrix of mutants and checks is what this suite is for")]
@@ -29,9 +29,9 @@ use gradient::{Hmc, HmcSlip, Mala, MalaSlip, RandomWalk, Scaling};
 use independent::Independent;
 use subtle::{EstimateSlip, PseudoMarginal};
 
-/// Statistical reports on right kernels, two each at most: how the level is split.
+/// Number of statistical reports on correct kernels, at most two each, over which the level is split.
 const REPORTS: usize = 54;
-/// The kernel that is documented to choose for all chains with the first lane, so that its chains are not independent.
+/// The kernel that chooses for all chains with the first lane, as documented, so that its chains are not independent.
 const MIXTURE: &str = "mixture";
 const LIMIT: usize = 1_000_000;
 
@@ -49,7 +49,7 @@ const CHAINS: &str = "independent chains";
 const LABELS: &str = "labels do not matter";
 const REPLAY: &str = "replay";
 
-/// Four atoms on a grid, so that a kernel can walk along coordinates.
+/// Four atoms on a grid, so that a kernel can move along coordinates.
 fn grid(weights: [f64; 4]) -> Finite {
     let atoms = Mat::from_fn(2, 4, |i, k| ((k >> i) & 1) as f64);
     Finite::new(atoms, weights.iter().map(|w| w.ln()).collect()).expect("positive weights")
@@ -116,7 +116,7 @@ where
     walking(matrix, name, kernel, reversible);
 }
 
-/// Statistical and metamorphic checks.
+/// Statistical and metamorphic checks of a kernel without a guide.
 fn walking<K>(matrix: &mut Matrix, name: &str, kernel: &K, reversible: bool)
 where
     K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
@@ -127,7 +127,7 @@ where
     matrix.add(name, &by_trial(kernel));
 }
 
-/// Also on a correlated normal, where gradients of one coordinate depend on the other.
+/// Checks also on a correlated normal, where the gradient of one coordinate depends on the other.
 fn gradient<K>(matrix: &mut Matrix, name: &str, kernel: &K)
 where
     K: Kernel<Banana> + Kernel<Gaussian> + for<'a> Kernel<Shifted<'a, Banana>>,
@@ -175,7 +175,7 @@ fn candidate_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
     .into()
 }
 
-/// A mutant whose kernel differs between the finite problem and the continuous one.
+/// Adds a mutant of delayed acceptance, whose kernel differs between the finite and the continuous problem.
 fn delayed(matrix: &mut Matrix, name: &str, second_ratio: bool) {
     matrix.add(name, &exactly(&Delayed { surrogate: grid(S), second_ratio }, None, true));
     walking(matrix, name, &Delayed { surrogate: Gaussian::standard(2), second_ratio }, true);
@@ -233,7 +233,7 @@ fn every_mutant_is_caught() {
     }
 }
 
-/// What is generated shrinks: of the mistake that only enumeration sees, two atoms of weight at most one remain.
+/// Generated counterexamples shrink: for a mistake that only enumeration detects, to two atoms of weight at most one.
 #[test]
 fn a_counterexample_is_tiny() {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };

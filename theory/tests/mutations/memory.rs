@@ -1,4 +1,4 @@
-//! The one state that all kernels of this suite share.
+//! State shared by all kernels of this suite.
 
 use faer::{Mat, MatRef};
 use mcsa::{Cloud, Ensemble, Error, LogDensity, bits};
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Memory {
     pub(crate) chains: Ensemble,
-    /// What a right kernel must not remember: log q of the chains, NaN before the first step.
+    /// log q of the chains, NaN before the first step: a quantity that a correct kernel must not store.
     #[serde(with = "bits::vector")]
     pub(crate) log_q: Vec<f64>,
-    /// What is averaged; no column means the chains.
+    /// The points of the cloud; without columns, the chains are the cloud.
     #[serde(with = "bits::matrix")]
     pub(crate) points: Mat<f64>,
     #[serde(with = "bits::vector")]
@@ -18,7 +18,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Chains, and room for `points` averaged points, the chains standing in for them before the first step.
+    /// Chains, and memory for `points` points of the cloud; before the first step these are the chains' positions.
     pub(crate) fn new<P: LogDensity + ?Sized>(
         target: &P,
         positions: Mat<f64>,
@@ -49,7 +49,7 @@ impl Cloud for Memory {
     }
 }
 
-/// What the kernels of this suite have in common: shapes, memory, doors.
+/// Methods common to the kernels of this suite: shapes, memory, argument checks.
 macro_rules! common {
     ($points:expr) => {
         type State = Memory;

@@ -1,4 +1,4 @@
-//! The judge at its defaults, and the power that it states.
+//! Power of the invariance tests with default settings, against the power they state.
 
 use mcsa::{Kernel, Seed};
 use mcsa_kernels::{Cis, DelayedAcceptance, Elliptical, GaussianPrior, Hmc, Imh, Mala, Nuts, Rwm};
@@ -9,13 +9,13 @@ use crate::independent::{Independent, Slip};
 use crate::subtle::{EstimateSlip, Gibbs, Noise, Powered, PseudoMarginal, Walk};
 use crate::{CHAINS, MEANS};
 
-/// As a stranger asks, on a standard normal in three dimensions.
+/// Invariance test with default settings, on a standard normal in three dimensions.
 fn by_default<K: Kernel<Gaussian>>(kernel: &K) -> Report {
     judge(1e-4).of(kernel, &Gaussian::standard(3))
 }
 
-/// Wrong by little, or as an ensemble alone: each with the law that has to see it, at the defaults of the judge.
-/// Ten reports of about a second each are the point of this test.
+/// Slightly wrong kernels, and kernels wrong only as an ensemble, each with the law that must detect it, at default settings.
+/// The test needs ten reports of about a second each.
 #[test]
 fn subtle_mutants_are_caught_at_defaults() {
     let estimate = |slip| by_default(&PseudoMarginal { slip });
@@ -43,7 +43,7 @@ fn subtle_mutants_are_caught_at_defaults() {
     assert!(!matrix.catches("walks share a mixture of streams", "labels"));
 }
 
-/// Right kernels, their false-alarm probability 1e-4 together. Twelve reports of about a second each.
+/// Correct kernels; the false-alarm probability is 1e-4 for all. Twelve reports of about a second each.
 #[test]
 fn right_kernels_hold_at_defaults() {
     let target = Gaussian::standard(3);
@@ -76,9 +76,9 @@ fn wide_by(error: f64) -> Gibbs {
     Gibbs { variances: vec![(1.0 + error).powi(2)] }
 }
 
-/// The stated power is that of a simulation. A stated error is seen with a probability of 0.9 at least, for other statistics
-/// shift too: of 100 seeds at least 78, 4 standard errors less. Half of it is seen in clearly fewer cases, and four times the
-/// draws state half the error.
+/// Stated power against simulation. A stated error is detected with a probability of at least 0.9, because other statistics
+/// shift too: for 100 seeds at least 78 times, 4 standard errors fewer. Half the error is detected clearly less often, and with
+/// four times the draws the stated error is half as large.
 #[test]
 fn stated_power_is_kept() {
     let target = Gaussian::standard(2);
@@ -103,7 +103,7 @@ fn stated_power_is_kept() {
     assert!((more / error - 0.5).abs() < 0.06, "{more} {error}");
 }
 
-/// The number of draws follows from the error that has to be seen.
+/// The number of draws follows from the error to be detected.
 #[test]
 fn draws_follow_from_the_error() {
     let target = Gaussian::standard(2);

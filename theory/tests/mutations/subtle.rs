@@ -1,4 +1,4 @@
-//! Kernels that are wrong by little, or wrong as an ensemble alone, and a right one on an extended space.
+//! Slightly wrong kernels, kernels wrong only as an ensemble, and a correct one on an extended space.
 
 use faer::Mat;
 use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::{Memory, common};
 
-/// Gaussian random walk, or independent Metropolis-Hastings, whose acceptance ratio is taken to a power.
+/// Gaussian random walk, or independent Metropolis-Hastings, with its acceptance ratio raised to a power.
 pub(crate) struct Powered {
     pub(crate) power: f64,
     pub(crate) independent: bool,
@@ -42,9 +42,9 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Powered {
     }
 }
 
-/// Gibbs sampling of a standard normal, a random coordinate in each step.
+/// Gibbs sampling of a standard normal, one random coordinate per step.
 pub(crate) struct Gibbs {
-    /// The variance of each coordinate's conditional law, which should be 1; coordinates that are not listed have it.
+    /// Variance of each coordinate's conditional distribution, which should be 1; for coordinates that are not listed it is 1.
     pub(crate) variances: Vec<f64>,
 }
 
@@ -71,15 +71,15 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Gibbs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noise {
-    /// Every chain walks with its own stream.
+    /// Every chain uses its own stream.
     Own,
-    /// Every chain walks with what the first stream says.
+    /// Every chain uses the noise of the first stream.
     First,
-    /// Every chain walks with the same mixture of all streams, so that labels do not matter.
+    /// Every chain uses one mixture of all streams, so that labels do not matter.
     Mixed,
 }
 
-/// A Gaussian random walk; chains may wrongly share their noise.
+/// Gaussian random walk; chains may wrongly share their noise.
 pub(crate) struct Walk {
     pub(crate) noise: Noise,
 }
@@ -126,16 +126,16 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Walk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EstimateSlip {
     None,
-    /// Starts from a fresh estimate, not from a retained one.
+    /// Starts from a fresh estimate instead of a retained one.
     StartsFresh,
-    /// Estimates the density of the retained point anew in every step.
+    /// Estimates the density of the retained point again in every step.
     EstimatesAnew,
     /// The mean of an estimate grows with the first coordinate.
     Biased,
 }
 
-/// Pseudo-marginal Metropolis-Hastings (Andrieu and Roberts 2009) with proposals of the guide: it knows `p(z) w` alone, where
-/// the noise `w` is 0.4 or 1.6, equally likely. The estimate of the retained point is kept.
+/// Pseudo-marginal Metropolis-Hastings (Andrieu and Roberts 2009) with proposals of the guide: it evaluates only `p(z) w`, where
+/// the noise `w` is 0.4 or 1.6 with equal probabilities. The estimate of the retained point is kept.
 pub(crate) struct PseudoMarginal {
     pub(crate) slip: EstimateSlip,
 }
@@ -178,7 +178,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for PseudoMarginal {
         target.work_len(1)
     }
 
-    /// Without chance, the noise of a start is its mean.
+    /// Without random numbers, the noise of a start is its mean.
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Estimates, Error> {
         let chains = Ensemble::new(target, positions)?;
         Ok(Estimates { log_w: vec![0.0; chains.len()], chains })

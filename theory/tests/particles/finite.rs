@@ -1,4 +1,4 @@
-//! Hidden Markov chains on which everything is enumerated.
+//! Hidden Markov models on which particle methods are enumerated.
 
 use faer::Mat;
 use mcsa::{Columns, LogDensity, PathGuide, StateSpace, Stream, enumerate};
@@ -8,7 +8,7 @@ use mcsa_theory::Transition;
 
 pub(crate) const LIMIT: usize = 10_000_000;
 
-/// A chain without symmetry, from a number.
+/// A model without symmetry, generated from a number.
 pub(crate) fn chain(times: usize, states: usize, number: usize) -> HiddenMarkov {
     let mass = |a: usize, b: usize| 0.15 + ((a * 7 + b * 13 + number * 5) as f64 * 1.7).sin().powi(2);
     let law = |row: usize| {
@@ -26,7 +26,7 @@ pub(crate) fn chain(times: usize, states: usize, number: usize) -> HiddenMarkov 
     HiddenMarkov::new(&law(0), &rows, &likelihood).expect("laws")
 }
 
-/// Steps and twists: those of another chain, whose likelihood stands for `psi`.
+/// Path guide: the transitions of another model, whose likelihood serves as the twist `psi`.
 pub(crate) struct Steps<'a> {
     pub(crate) model: &'a HiddenMarkov,
     pub(crate) guide: &'a HiddenMarkov,
@@ -60,7 +60,7 @@ impl PathGuide for Steps<'_> {
     }
 }
 
-/// The probability of every path given the observations.
+/// Probability of every path given the observations.
 pub(crate) fn smoothing(model: &HiddenMarkov) -> Vec<f64> {
     let paths = model.paths();
     (0..paths.ncols())
@@ -68,12 +68,12 @@ pub(crate) fn smoothing(model: &HiddenMarkov) -> Vec<f64> {
         .collect()
 }
 
-/// The number of a path.
+/// Index of a path.
 pub(crate) fn number(model: &HiddenMarkov, path: &[f64]) -> usize {
     path.iter().rev().fold(0, |number, &z| number * model.alphabet() + z as usize)
 }
 
-/// The exact transition matrix on paths of anything that moves a path.
+/// Exact transition matrix on paths of any move of a path.
 pub(crate) fn transition_of(
     model: &HiddenMarkov,
     mut run: impl FnMut(&mut [f64], &mut Stream),
@@ -87,7 +87,7 @@ pub(crate) fn transition_of(
     .expect("discrete decisions")
 }
 
-/// The exact transition matrix of the production kernel; lent memory is full of NaN.
+/// Exact transition matrix of the production kernel; lent memory is filled with NaN.
 pub(crate) fn transition(
     kernel: &ConditionalSmc,
     model: &HiddenMarkov,
@@ -103,7 +103,7 @@ pub(crate) fn transition(
     })
 }
 
-/// `E[Z-hat]`.
+/// Expected evidence estimate `E[Z-hat]`.
 pub(crate) fn mean_evidence(smc: &Smc, model: &HiddenMarkov, guide: &mut dyn PathGuide) -> f64 {
     let mut work = vec![0.0; smc.work_len(model)];
     let branches = enumerate(1, LIMIT, |lanes| {

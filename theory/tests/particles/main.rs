@@ -1,5 +1,5 @@
-//! Particle methods on finite hidden Markov chains, along every branch: conditional SMC leaves the smoothing law invariant,
-//! `E[Z-hat] = Z`, and the mistakes that are easily made are seen. No check here draws, but the last.
+//! Particle methods on finite hidden Markov models, by enumeration: conditional SMC leaves the smoothing distribution invariant,
+//! `E[Z-hat] = Z`, and common mistakes are detected. Only the last check draws random numbers.
 
 #![expect(clippy::print_stdout, reason = "the errors found, and the matrix of mutants")]
 
@@ -24,7 +24,7 @@ const RULES: [Resampling; 5] = [
 
 const LINEAGES: [Lineage; 3] = [Lineage::Traced, Lineage::Ancestors, Lineage::Backward];
 
-/// What rounding may do: some thousand branches of some ten decisions.
+/// Tolerance for rounding over some thousand branches of some ten decisions.
 const TOLERANCE: f64 = 1e-12;
 
 fn error(verdict: &Verdict) -> f64 {
@@ -43,7 +43,7 @@ fn invariance(kernel: &ConditionalSmc, model: &HiddenMarkov, guide: &HiddenMarko
     (error(&found.keeps_target()), found)
 }
 
-/// Every rule and every lineage, resampling always, sometimes and never, under a twisted guide.
+/// Every resampling scheme and every lineage, with resampling always, sometimes and never, under a twisted guide.
 #[test]
 fn conditional_smc_keeps_the_smoothing_law() {
     for (times, states, particles) in [(2, 2, 2), (3, 2, 2), (2, 3, 2), (2, 2, 3), (3, 2, 3)] {
@@ -52,7 +52,7 @@ fn conditional_smc_keeps_the_smoothing_law() {
         for rule in RULES {
             for lineage in LINEAGES {
                 for threshold in [1.0, 0.85, 0.0] {
-                    // The longest case at its most general: it has a million branches per rule.
+                    // The longest case only in its most general form: it has a million branches per resampling scheme.
                     if times * particles == 9 && (threshold != 0.85 || lineage != Lineage::Ancestors) {
                         continue;
                     }
@@ -73,7 +73,7 @@ fn conditional_smc_keeps_the_smoothing_law() {
     }
 }
 
-/// With the model's own steps, and with twists that move but do not weigh.
+/// With the model's own transitions as guide, and with twists that change proposals but not weights.
 #[test]
 fn other_guides_keep_it_too() {
     let (model, guide) = (chain(3, 2, 1), chain(3, 2, 2));
@@ -97,14 +97,14 @@ fn impossible_configurations_are_refused() {
     }
 }
 
-/// The point of choosing an ancestor: with two particles, the first state of a path is left sooner.
+/// Benefit of ancestor sampling: with two particles, the first state of a path changes more often.
 #[test]
 fn ancestor_sampling_lets_go_of_the_past() {
     let (model, guide) = (chain(3, 2, 1), chain(3, 2, 2));
     let stays = |lineage| {
         let (_, found) = invariance(&kernel(2, Resampling::Systematic, 1.0, lineage), &model, &guide);
         let law = smoothing(&model);
-        // The first state is the lowest digit of a path's number.
+        // The first state is the lowest digit of a path's index.
         (0..8)
             .flat_map(|from| (0..8).filter(move |to| (from ^ to) & 1 == 0).map(move |to| (from, to)))
             .map(|(from, to)| law[from] * found.matrix[(from, to)])
@@ -115,7 +115,7 @@ fn ancestor_sampling_lets_go_of_the_past() {
     assert!(chosen < traced - 0.02);
 }
 
-/// `E[Z-hat] = Z` for every rule, also when particles are resampled only if their weights are uneven.
+/// `E[Z-hat] = Z` for every resampling scheme, also if particles are resampled only when their weights are uneven.
 #[test]
 fn the_evidence_is_unbiased() {
     for (times, states, particles) in [(2, 2, 2), (3, 2, 2), (2, 3, 3), (3, 3, 2), (3, 2, 3)] {

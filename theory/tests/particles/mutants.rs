@@ -1,4 +1,4 @@
-//! Conditional SMC with one deliberate mistake each.
+//! Mutants of conditional SMC with one deliberate mistake each.
 
 use mcsa_kernels::{Lineage, Resampling};
 use mcsa_theory::{Matrix, Report, Transition, Verdict};
@@ -17,7 +17,7 @@ fn transition_of_sketch(sketch: &Sketch, times: usize) -> Transition {
     transition_of(&model, |path, stream| sketch.step(&model, &mut steps, path, stream))
 }
 
-/// Two implementations of one algorithm: equal matrices.
+/// Two implementations of one algorithm have equal transition matrices.
 #[test]
 fn the_kernel_is_the_algorithm_on_paper() {
     for (times, particles) in [(2, 2), (3, 2), (2, 3)] {

@@ -1,4 +1,4 @@
-//! The ancestor weight as printed, on a linear-Gaussian path of two states with two particles.
+//! Printed ancestor weight of conditional SMC, on a linear-Gaussian model with two states and two particles.
 
 use mcsa::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, Seed, Stream};
 use mcsa_families::Twisted;
@@ -32,8 +32,8 @@ fn moments(mut step: impl FnMut(&mut [f64], &mut Stream)) -> [(f64, f64); 2] {
     })
 }
 
-/// The kernel's moments are the exact ones within 5 standard errors, with and without ancestor sampling: false alarm below
-/// `3e-6` over the four. With the printed weight both are off by more than 20.
+/// The kernel's moments agree with the exact ones within 5 standard errors, with and without ancestor sampling: false alarm below
+/// `3e-6` over the four. With the printed weight both differ by more than 20.
 #[test]
 fn the_printed_ancestor_weight_is_refuted() {
     let series = LinearGaussianSeries::new(vec![1.4, 0.6]).expect("finite");

@@ -1,4 +1,4 @@
-//! Conditional SMC as on paper, slow and plain, with one mistake on demand.
+//! Reference implementation of conditional SMC, slow and simple, with one optional mistake.
 
 use mcsa::{PathGuide, StateSpace, Stream};
 use mcsa_kernels::Resampling;
@@ -8,7 +8,7 @@ pub(crate) enum Mistake {
     None,
     /// The retained path is not in its slot at time 1.
     Dropped,
-    /// Ancestors are chosen without the likelihood that is still due.
+    /// Ancestors are chosen without the likelihood that is not yet in the weights.
     NoLikelihood,
     /// Ancestors are chosen by `w_{t-1} q(z'_t | z_{t-1})`, as printed (MSC, Alg. 4).
     Printed,
@@ -32,8 +32,8 @@ pub(crate) struct Sketch {
 }
 
 impl Sketch {
-    /// Ancestors by definition: every outcome of the rule, from every first particle, into every turn of the slots; each with
-    /// its probability, and kept if slot 0 descends from the retained particle.
+    /// Ancestors by definition: every outcome of the resampling scheme, from every first particle, into every rotation of the
+    /// slots; each with its probability, and kept if slot 0 descends from the retained particle.
     fn ancestors(&self, weights: &[f64], retained: usize, stream: &mut Stream) -> Vec<usize> {
         let count = weights.len();
         let mut outcomes = Vec::new();

@@ -1,4 +1,4 @@
-//! Bias of one chain and of many (CW, Sec. 3).
+//! Claims on bias, for one chain and for parallel chains (CW, Sec. 3).
 
 use crate::bounds::cw as bounds;
 use crate::claims::{Adaptive, Atoms, Bound, CW, Claim, Setting, Sides};
@@ -8,7 +8,7 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![sequential(), single(), parallel(), scheduled(), adapted(), divergence()]
 }
 
-/// The bias of the average of update `steps`, and the least `L`, `|s| <= L / 2`.
+/// Bias of the average in update `steps`, and the least `L` with `|s| <= L / 2`.
 fn sequential_bias(case: &Atoms) -> Option<(f64, f64)> {
     case.rate_to(case.samples * case.steps)?;
     let kernel = case.problem.imh();
@@ -58,7 +58,7 @@ fn parallel() -> Claim {
     Claim::new("003-T2", CW, "Theorem 2", printed.twin_times(0.95)).assuming("IMH, fixed lambda, |s| <= L/2")
 }
 
-/// The law of a chain after steps of these kernels in turn, and the product of their rates.
+/// TV distance after one step of each kernel in turn, against the product of their rates.
 fn scheduled() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 4]);
     let printed = Bound::<Adaptive>::new("TV_t <= r_1 r_2 .. r_t", settings, |case| {

@@ -1,4 +1,4 @@
-//! The claims of CW. Its conditional importance sampling counts fresh candidates: N here is one less than the number
+//! Claims of CW. Its conditional importance sampling counts fresh candidates, so its N is one less than the number
 //! of candidates of a case.
 
 mod bias;
@@ -7,7 +7,7 @@ mod variance;
 
 use super::{Atoms, Claim};
 
-/// Every claim of the paper, in its order.
+/// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
     let mut all = bias::claims();
     all.extend(variance::claims());
@@ -15,17 +15,17 @@ pub(super) fn all() -> Vec<Claim> {
     all
 }
 
-/// Candidates of a case that are not the retained one.
+/// Number of fresh candidates of a case.
 fn fresh(case: &Atoms) -> usize {
     case.samples - 1
 }
 
-/// The weight of the atom where the chain is.
+/// Weight of the atom at which the chain is.
 fn weight(case: &Atoms) -> f64 {
     case.problem.w()[case.start]
 }
 
-/// The score there.
+/// Score of the atom at which the chain is.
 fn value(case: &Atoms) -> f64 {
     case.problem.s()[case.start]
 }

@@ -1,4 +1,4 @@
-//! How often chains stay (CW, Sec. 4 and 5).
+//! Claims on rejection probabilities (CW, Sec. 4 and 5).
 
 use super::{fresh, weight};
 use crate::bounds::cw as bounds;
@@ -154,7 +154,7 @@ fn far() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// Acceptance of Metropolis and of Barker.
+/// Acceptance probabilities of Metropolis's and of Barker's rule.
 fn acceptances(case: &Atoms) -> (f64, f64) {
     let tables = &case.problem;
     (1.0 - tables.imh_rejections()[case.start], 1.0 - tables.barker_rejections()[case.start])

@@ -1,4 +1,4 @@
-//! Variance of one chain and of many (CW, Sec. 4).
+//! Claims on variance, for one chain and for parallel chains (CW, Sec. 4).
 
 use super::{fresh, value, weight};
 use crate::bounds::cw as bounds;
@@ -19,8 +19,8 @@ pub(super) fn claims() -> Vec<Claim> {
     ]
 }
 
-/// At stationarity: the variance of the average by the law of total variance over the start, the variance of a
-/// state, and the sum of the covariances of pairs.
+/// Three quantities of a stationary chain: the variance of the average by the law of total variance over the start, the variance of
+/// one state, and the sum of the covariances of pairs.
 fn stationary_average(case: &Atoms) -> (f64, f64, f64) {
     let (tables, n) = (&case.problem, case.samples);
     let kernel = tables.imh();
@@ -62,7 +62,7 @@ fn candidates() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[2, 3, 5], &[1])
 }
 
-/// `E[alpha f_IS] + r f(z)` from every vector of counts, and the same with independent factors.
+/// `E[alpha f_IS] + r f(z)` from every vector of counts, and the value if `alpha` and `f_IS` were independent.
 fn by_acceptance(case: &Atoms) -> (f64, f64) {
     let tables = &case.problem;
     let (kept, value) = (weight(case), value(case));
@@ -98,7 +98,7 @@ fn total_variance() -> Claim {
         let (kept, value) = (weight(case), value(case));
         let cis = tables.cis(case.samples);
         let squares = tables.with_statistic(&case.problem.s().iter().map(|s| s * s).collect::<Vec<_>>());
-        // The variance of the choice among given candidates: the mean square minus the squared mean.
+        // Variance of the choice among given candidates: the mean square minus the squared mean.
         let mut choice = squares.cis(case.samples).means[here];
         tables.for_fresh(fresh(case), |probability, weight, sum| {
             choice -= probability * ((sum + kept * value) / (weight + kept)).powi(2);
@@ -113,7 +113,7 @@ fn total_variance() -> Claim {
         .assuming("CIS, p(z) > 0")
 }
 
-/// The variance of `f_IS` with fresh candidates alone.
+/// Variance of `f_IS` with the fresh candidates alone.
 fn importance_variance(case: &Atoms) -> f64 {
     case.problem.snis(fresh(case)).variance
 }
@@ -131,7 +131,7 @@ const FORGOTTEN: &str =
     "the value at the retained point is left out, and V >= V[. | z] is not the law of total variance";
 
 /// Moments of `A = sum w_i (f_i - f_0)`, `B = sum w_i (f_i - f_0)^2` and `S = sum w_i` over fresh candidates: the leading
-/// order of the weighted and of the selected variance, each times its power of `w_0`, and what bounds the rest.
+/// order of the weighted and of the selected variance, each multiplied by its power of `w_0`, and bounds on the remainders.
 struct Leading {
     weighted: f64,
     weighted_rest: f64,
@@ -175,7 +175,7 @@ fn weighted_leading_order() -> Bound<Atoms> {
     bound.twin_times(0.5)
 }
 
-/// Whether a number is its leading order up to a rest; where the rest is rounding nothing is said.
+/// The claim that a number equals its leading order up to a remainder; `None` where the remainder is dominated by rounding.
 fn remainder(found: f64, leading: f64, rest: f64) -> Option<Sides> {
     Some(Sides::at_most((found - leading).abs(), rest)).filter(|_| rest > 1e-6 * leading)
 }
@@ -220,18 +220,18 @@ fn stationary() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// A retained point whose weight is far above the number of candidates.
+/// True if the retained point's weight is far above the number of candidates.
 fn outweighs(case: &Atoms) -> bool {
     weight(case) >= 5.0 * case.samples as f64
 }
 
-/// On three atoms, a weight of 900 at the first.
+/// Three atoms, the first with weight 900.
 fn heavy() -> Atoms {
     Atoms::new(&[0.9, 0.06, 0.04], &[0.001, 0.5, 0.499], &[0.5, 1.0, -1.0]).samples(2)
 }
 
-/// Leaving out one candidate changes the weighted average by at most `osc(f) w / (w + w_0)`; squares of such changes add
-/// up to the variance at least (Efron, Stein).
+/// Leaving out one candidate changes the weighted average by at most `osc(f) w / (w + w_0)`; the variance is at most the sum of
+/// the squares of such changes (Efron, Stein).
 fn growth() -> Claim {
     fn sides(case: &Atoms, fresh: usize) -> Option<Sides> {
         let (problem, w0) = (&case.problem, weight(case));
@@ -256,7 +256,7 @@ fn nearness() -> Claim {
         let printed =
             bounds::weighted_variance_as_printed(cis.rejections[case.start], importance_variance(case));
         let found = cis.weighted_variances[case.start];
-        // Both are variances; where both are rounding there is nothing to compare.
+        // Both are variances; where both are dominated by rounding there is nothing to compare.
         if printed.max(found) < 1e-12 {
             None
         } else {
@@ -269,7 +269,7 @@ fn nearness() -> Claim {
         .corrected(weighted_leading_order())
 }
 
-/// The variance of an average of `samples` independent chains from one atom, summed over their joint law.
+/// Variance of an average of `samples` independent chains from one atom, summed over their joint distribution.
 fn joint_variance(case: &Atoms, row: &[f64]) -> f64 {
     let (n, atoms) = (case.samples, row.len());
     let (mut mean, mut square) = (0.0, 0.0);

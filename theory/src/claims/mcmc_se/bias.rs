@@ -1,4 +1,4 @@
-//! Bias of one update (MCMC-SE, Sec. 4).
+//! Claims on the bias of one update (MCMC-SE, Sec. 4).
 
 use crate::bounds::mcmc_se as bounds;
 use crate::claims::{Atoms, Bound, Claim, MCMC_SE, Setting, Sides};
@@ -7,7 +7,7 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![sequential(), sequential_sum(), parallel(), cis(), smallest_weight()]
 }
 
-/// The bias of `N` states in a row against a bound in `L`, `w*` and `N`.
+/// Bias of the average of `N` successive states, against a bound in `L`, `w*` and `N`.
 fn sequential_against(case: &Atoms, bound: fn(f64, f64, usize) -> f64) -> Option<Sides> {
     case.rate_to(case.samples)?;
     let moments = case.problem.sequential(&case.problem.imh(), case.samples);
@@ -19,7 +19,7 @@ fn several() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[1, 2, 3, 5, 8], &[1])
 }
 
-/// `Bias[g_seq] <= L (1 - N / (2 w*)) + O(w*^-2)` (MCMC-SE, Thm. 1), read without its remainder.
+/// `Bias[g_seq] <= L (1 - N / (2 w*)) + O(w*^-2)` (MCMC-SE, Thm. 1), tested without its remainder.
 fn sequential() -> Claim {
     let printed = Bound::<Atoms>::new("Bias[g_seq] <= L (1 - N/(2 w*))", several(), |case| {
         sequential_against(case, bounds::sequential_bias_as_printed)
@@ -36,7 +36,7 @@ fn sequential() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// The sum of rates before it is expanded (MCMC-SE, eq. 29).
+/// The sum of rates before its expansion (MCMC-SE, eq. 29).
 fn sequential_sum() -> Claim {
     let printed = Bound::<Atoms>::new("Bias[g_seq] <= L (w*-1)/N (1 - r^N)", several(), |case| {
         sequential_against(case, bounds::sequential_bias)

@@ -1,4 +1,4 @@
-//! Bias by divergence (MCMC-SE, Thm. 4).
+//! Claims on bias in terms of a divergence (MCMC-SE, Thm. 4).
 
 use crate::bounds::mcmc_se as bounds;
 use crate::claims::{Atoms, Bound, Claim, MCMC_SE, Setting, Sides};
@@ -7,7 +7,7 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![printed(), with_the_root(), inner_step()]
 }
 
-/// The bias of one transition of independent Metropolis-Hastings.
+/// Bias of one transition of independent Metropolis-Hastings.
 fn bias(case: &Atoms) -> f64 {
     case.bias_under(case.problem.imh().row(case.start))
 }
@@ -17,12 +17,12 @@ fn second_moment(case: &Atoms) -> f64 {
     case.problem.variance() + case.problem.mean().powi(2)
 }
 
-/// A chain at twice its weight, where the rejected share alone is more than the bound.
+/// Counterexample: a chain at an atom of weight 2, where the rejection probability alone exceeds the bound.
 fn counterexample() -> Atoms {
     Atoms::new(&[0.25, 0.75], &[0.125, 0.875], &[1.0, 0.0])
 }
 
-/// With the variance for the second moment, its root, and what a rejection keeps.
+/// Corrected bound: the root of the variance in place of the second moment, plus the score that a rejection keeps.
 fn corrected() -> Bound<Atoms> {
     let formula = "Bias[g_par | z] <= sqrt(V_p s) sqrt(chi_N^2 + r^2) + r sup|s - E_p s|";
     Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
@@ -54,7 +54,7 @@ fn printed() -> Claim {
         .corrected(corrected())
 }
 
-/// The same with `sqrt(C)`: the unit is right, what a rejection keeps is still missing.
+/// The printed bound with `sqrt(C)`: the unit is right, but the score that a rejection keeps is still missing.
 fn with_the_root() -> Claim {
     let formula = "Bias[g_par] <= sqrt(E_p[s^2]) sqrt(chi_N^2 + (1 - 1/w*)^2)";
     let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
@@ -76,7 +76,7 @@ fn with_the_root() -> Claim {
     .corrected(corrected())
 }
 
-/// The step of the proof in which two slips cancel (MCMC-SE, eq. 53).
+/// A step of the proof in which two errors cancel (MCMC-SE, eq. 53).
 fn inner_step() -> Claim {
     let formula = "E_p[(min(1/w(z), 1/w) - 1)^2] <= chi_N^2 + r^2";
     let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {

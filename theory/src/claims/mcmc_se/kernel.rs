@@ -1,4 +1,4 @@
-//! What is said of one transition.
+//! Claims on one transition of the chain (MCMC-SE, Sec. 3 and Lemmas 1 and 2).
 
 use crate::claims::{Adaptive, Atoms, Bound, Claim, MCMC_SE, Setting, Sides};
 use crate::{Number, distance, dot};
@@ -7,7 +7,7 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![any_start(), acceptance(), adaptation()]
 }
 
-/// A convex combination is at most its largest part (MCMC-SE, Lemma 1).
+/// The bias from a random start is at most that from the worst start (MCMC-SE, Lemma 1).
 fn any_start() -> Claim {
     let settings = Setting::with_dims(&Setting::atoms(&[2, 3, 4]), &[2]);
     let printed =
@@ -22,15 +22,15 @@ fn any_start() -> Claim {
         .remark("Eq. 13 writes an equality sign for \"at most\".")
 }
 
-/// A law of the start, of the second coordinate of the score.
+/// Distribution of the start, from the second coordinate of the score.
 fn first_law(case: &Atoms) -> Vec<f64> {
     let logits: Vec<f64> = case.further[0].iter().map(|s| 8.0 * s).collect();
     crate::finite::normalised(&logits)
 }
 
-/// The move of independent Metropolis-Hastings, written with the target (MCMC-SE, Lemma 2).
+/// Accepted moves of independent Metropolis-Hastings in terms of the target (MCMC-SE, Lemma 2).
 fn acceptance() -> Claim {
-    /// Both sides for the move where they differ most.
+    /// Both sides, for the move at which they differ most.
     fn sides(case: &Atoms, right: fn(f64, f64) -> f64) -> Option<Sides> {
         let (p, w) = (&case.problem, case.problem.w());
         let z = case.start;
@@ -50,7 +50,7 @@ fn acceptance() -> Claim {
         .remark("Covers the accepted moves alone: what a rejection leaves at z is not in it.")
 }
 
-/// Ergodic rates over several steps, though the guide follows the chain (MCMC-SE, Sec. 3).
+/// Ergodic rates over several steps with a guide that depends on the chain (MCMC-SE, Sec. 3).
 fn adaptation() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 4]);
     let printed = Bound::<Adaptive>::new(
@@ -62,7 +62,7 @@ fn adaptation() -> Claim {
             (case.rate() > 0.05).then(|| Sides::at_most(exceeds, case.rate().powi(case.steps as i32)))
         },
     );
-    // Even from both atoms, or (3/4, 1/4) from the second.
+    // From the first atom the guide is (1/2, 1/2), from the second (3/4, 1/4).
     let printed = printed.example(Adaptive::new(&[0.5, 0.5], &[vec![0.5, 0.5], vec![0.75, 0.25]], 3, 0));
     let corrected = Bound::<Adaptive>::new(
         "TV(K(z, .), p) <= sup r for one step, given z",

@@ -1,4 +1,4 @@
-//! The claims of MCMC-SE. `|s| <= L / 2` throughout.
+//! Claims of MCMC-SE. `|s| <= L / 2` throughout.
 
 mod bias;
 mod divergence;
@@ -7,7 +7,7 @@ mod variance;
 
 use super::Claim;
 
-/// Every claim of the paper, in its order.
+/// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
     [kernel::claims(), bias::claims(), divergence::claims(), variance::claims()]
         .into_iter()

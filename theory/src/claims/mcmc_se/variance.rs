@@ -1,4 +1,4 @@
-//! Variance at stationarity (MCMC-SE, Sec. 4).
+//! Claims on variance in stationarity (MCMC-SE, Sec. 4).
 
 use crate::claims::{Atoms, Bound, Claim, MCMC_SE, Setting, Sides};
 use crate::{Moments, dot};
@@ -7,14 +7,14 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![single(), parallel(), parallel_always(), sequential(), positively_correlated()]
 }
 
-/// The variance of an average whose start has the law of the target: mean of variances plus variance of means.
+/// Variance of an average whose start is drawn from the target: mean of variances plus variance of means.
 fn started_at_target(case: &Atoms, moments: &Moments<f64>) -> f64 {
     let p = &case.problem;
     let within: Vec<f64> = moments.variances.iter().map(|parts| parts.sum()).collect();
     dot(p.pi(), &within) + p.with_statistic(&moments.means).variance()
 }
 
-/// `V[g_single] = sigma^2`, whatever the kernel, here conditional importance sampling (MCMC-SE, Sec. 4).
+/// `V[g_single] = sigma^2` for every kernel, here conditional importance sampling (MCMC-SE, Sec. 4).
 fn single() -> Claim {
     let settings = Setting::grid(&[2, 3, 4], &[2, 3], &[1]);
     let printed = Bound::<Atoms>::new("V[g_single] = sigma^2", settings, |case| {
@@ -32,7 +32,7 @@ fn single() -> Claim {
         .assuming("stationary chain, any kernel that keeps p")
 }
 
-/// `V[g_par] = sigma^2 / N`: the average of chains in all `n^N` joint states (MCMC-SE, Sec. 4).
+/// `V[g_par] = sigma^2 / N`, by enumeration of all `n^N` joint states of the chains (MCMC-SE, Sec. 4).
 fn parallel() -> Claim {
     let printed =
         Bound::<Atoms>::new("V[g_par] = sigma^2 / N", Setting::grid(&[2, 3], &[1, 2, 3], &[1]), |case| {
@@ -43,7 +43,7 @@ fn parallel() -> Claim {
         .assuming("independent stationary chains, fixed lambda")
 }
 
-/// `V[1/N sum_j s(z_j')]`, the starts independent under the target, by enumeration of the starts.
+/// `V[1/N sum_j s(z_j')]` with independent starts drawn from the target, by enumeration of the starts.
 fn chains_variance(case: &Atoms) -> f64 {
     let p = &case.problem;
     let (chains, atoms) = (case.samples, p.len());
@@ -60,7 +60,7 @@ fn chains_variance(case: &Atoms) -> f64 {
     second - first * first
 }
 
-/// "Always `O(1 / N)`, without stationarity" (MCMC-SE, Sec. 4), for chains that share what they start from.
+/// "Always `O(1 / N)`, without stationarity" (MCMC-SE, Sec. 4), for chains with a common start.
 fn parallel_always() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 4, 8], &[1]);
     let printed = Bound::<Atoms>::new(
@@ -84,7 +84,7 @@ fn parallel_always() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// The variance of states in a row (MCMC-SE, eq. 10).
+/// Variance of an average of successive states (MCMC-SE, eq. 10).
 fn sequential() -> Claim {
     fn truth(case: &Atoms) -> f64 {
         started_at_target(case, &case.problem.sequential(&case.problem.imh(), case.samples))
@@ -117,7 +117,7 @@ fn sequential() -> Claim {
     .corrected(corrected)
 }
 
-/// Rejections make neighbours positively correlated (MCMC-SE, Sec. 4).
+/// Rejections make successive states positively correlated (MCMC-SE, Sec. 4).
 fn positively_correlated() -> Claim {
     fn covariance(case: &Atoms) -> f64 {
         let p = &case.problem;

@@ -1,4 +1,4 @@
-//! Data seen in batches.
+//! Cases with minibatches of data.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use mcsa::Stream;
 use crate::claims::Case;
 use crate::claims::atoms::{softmax, tuple};
 
-/// A prior on a few atoms, the likelihoods of `n` data there, and the size `m` of a batch.
+/// A prior on a few atoms, the likelihoods of `n` data on them, and the batch size `m`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batches {
     /// The prior.
     pub(super) prior: Vec<f64>,
-    /// For each datum its likelihood at every atom.
+    /// Likelihood of each datum at every atom.
     pub(super) likelihoods: Vec<Vec<f64>>,
-    /// `m`.
+    /// Batch size `m`.
     pub(super) size: usize,
 }
 
 impl Batches {
-    /// Every sequence of `m` data; with or without the same datum twice.
+    /// All sequences of `m` data, with or without repetition of a datum.
     pub(super) fn sequences(&self, replaced: bool) -> Vec<Vec<usize>> {
         let n = self.likelihoods.len();
         let sequence = |k: usize| (0..self.size).map(|j| k / n.pow(j as u32) % n).collect::<Vec<_>>();
@@ -27,7 +27,7 @@ impl Batches {
         (0..n.pow(self.size as u32)).map(sequence).filter(|batch| replaced || distinct(batch)).collect()
     }
 
-    /// The same, each set or multiset once.
+    /// All sets (or multisets) of `m` data, each once.
     pub(super) fn sets(&self, replaced: bool) -> Vec<Vec<usize>> {
         self.sequences(replaced).into_iter().filter(|batch| batch.is_sorted()).collect()
     }
@@ -38,12 +38,12 @@ impl Batches {
         self.prior.iter().enumerate().map(|(z, prior)| prior * likelihood(z).powf(power)).collect()
     }
 
-    /// The mean over batches of `p(z) p(x_M | z)^(n/m)`.
+    /// Mean over batches of `p(z) p(x_M | z)^(n/m)`.
     pub(super) fn mean(&self, batches: &[Vec<usize>]) -> Vec<f64> {
         self.mean_to(batches, self.likelihoods.len() as f64 / self.size as f64)
     }
 
-    /// The same with another power of the likelihood.
+    /// Mean over batches of `p(z) p(x_M | z)^power`.
     pub(super) fn mean_to(&self, batches: &[Vec<usize>], power: f64) -> Vec<f64> {
         let mut mean = vec![0.0; self.prior.len()];
         for batch in batches {
@@ -54,7 +54,7 @@ impl Batches {
     }
 }
 
-/// Divided by their sum.
+/// The vector divided by its sum.
 pub(super) fn normalised(mut x: Vec<f64>) -> Vec<f64> {
     let total: f64 = x.iter().sum();
     x.iter_mut().for_each(|x| *x /= total);
@@ -62,7 +62,7 @@ pub(super) fn normalised(mut x: Vec<f64>) -> Vec<f64> {
 }
 
 impl Case for Batches {
-    /// Atoms, data and the size of a batch.
+    /// Number of atoms, number of data, batch size.
     type Setting = (usize, usize, usize);
 
     fn draw(&(atoms, data, size): &Self::Setting, stream: &mut Stream) -> Self {

@@ -1,4 +1,4 @@
-//! Conditional importance sampling keeps the target (MSC, Sec. 3).
+//! Claims on the invariance of conditional importance sampling (MSC, Sec. 3).
 
 use crate::claims::{Atoms, Bound, Claim, MSC, Setting, Sides};
 use crate::{Instance, Square};
@@ -11,13 +11,13 @@ fn candidates() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[2, 3, 5], &[1])
 }
 
-/// The entry of two lists that differs most.
+/// The pair of entries of two lists that differs most.
 fn farthest(found: Vec<f64>, expected: &[f64]) -> Sides {
     let pairs = found.into_iter().zip(expected).map(|(a, b)| Sides::equal(a, *b));
     pairs.max_by(|a, b| a.badness().total_cmp(&b.badness())).unwrap_or(Sides::equal(0.0, 0.0))
 }
 
-/// The law of a kernel that forgets the retained point: importance resampling among the fresh ones.
+/// Importance resampling among the fresh candidates alone, which leaves out the retained point: distribution of the result.
 fn forgetful(problem: &Instance<f64>, fresh: usize) -> Vec<f64> {
     let chosen = |y: usize| {
         let indicator: Vec<f64> = (0..problem.len()).map(|z| f64::from(u8::from(z == y))).collect();

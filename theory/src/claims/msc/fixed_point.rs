@@ -1,4 +1,4 @@
-//! Where the ascent on batches stands still (MSC, Prop. 2).
+//! Claims on the fixed point of the ascent on minibatches (MSC, Prop. 2).
 
 use super::batches::{Batches, normalised};
 use crate::claims::{Bound, Claim, MSC, Sides};
@@ -9,7 +9,7 @@ pub(super) fn claims() -> Vec<Claim> {
 
 const SETTINGS: [(usize, usize, usize); 3] = [(2, 3, 2), (3, 3, 2), (3, 4, 2)];
 
-/// The largest component, in size, of the mean step at a softmax guide, over all sequences of data and all draws of the
+/// Largest absolute component of the mean step at a softmax guide, over all sequences of data and all draws of the
 /// guide, each with its weight `p(z) p(x_M | z)^(n/m) / q(z)`; relative to the mean weight.
 fn mean_step(case: &Batches, replaced: bool, guide: &[f64]) -> f64 {
     let joint = case.mean(&case.sequences(replaced));

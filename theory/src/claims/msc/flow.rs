@@ -1,4 +1,4 @@
-//! The differential equation that the ascent follows (MSC, App. A).
+//! Claims on the differential equation that approximates the ascent (MSC, App. A).
 
 use crate::Instance;
 use crate::claims::{Atoms, Bound, Claim, MSC, Setting, Sides, Statement};
@@ -16,7 +16,7 @@ fn convergence() -> Claim {
 }
 
 /// `KL(p || q)` before and after an Euler step along `direction` times the mean score of a softmax, `p - q`, and the
-/// square of that mean score times the step.
+/// squared norm of that mean score times the step size.
 fn step(case: &Atoms, direction: f64) -> Option<(f64, f64, f64)> {
     const STEP: f64 = 0.1;
     let (p, q) = (case.problem.pi(), case.problem.q());

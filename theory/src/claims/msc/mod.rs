@@ -1,4 +1,4 @@
-//! The claims of MSC.
+//! Claims of MSC.
 
 mod batches;
 mod candidates;
@@ -8,7 +8,7 @@ mod skew_normal;
 
 use super::Claim;
 
-/// Every claim of the paper, in its order.
+/// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
     [candidates::claims(), flow::claims(), fixed_point::claims(), skew_normal::claims()]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The example with a skew normal target (MSC, Fig. 1).
+//! Claims on the example with a skew-normal target (MSC, Fig. 1).
 
 use crate::claims::{Bound, Claim, Domain, MSC, Numbers, Sides};
 use crate::fixed_point::SkewNormal;
@@ -7,7 +7,7 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![narrow(), biased()]
 }
 
-/// Enough that doubling them changes no comparison.
+/// Number of quadrature points: doubling it changes no comparison.
 const POINTS: usize = 100;
 
 const METHOD: &str = "quadrature over two draws, Newton's method";

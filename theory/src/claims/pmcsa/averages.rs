@@ -1,4 +1,4 @@
-//! What the proofs share: products of laws, second moments, bias by distance (pMCSA, Lemmas 4 to 6).
+//! Lemmas shared by the proofs: products of distributions, second moments, bias by distance (pMCSA, Lemmas 4 to 6).
 
 use super::joint::product;
 use crate::bounds::pmcsa as bounds;
@@ -32,7 +32,7 @@ fn rectangles() -> Claim {
         .remark("Says something of rectangles alone; it is used for all sets, where it holds too.")
 }
 
-/// The same for arbitrary sets, on two atoms.
+/// Lemma 4 for arbitrary sets, in total variation, on two atoms.
 fn any_sets() -> Claim {
     let printed = Bound::<Numbers>::new("TV(prod p_i, prod q_i) <= sum TV(p_i, q_i)", pairs(), |case| {
         let joint = |name: &str| {
@@ -45,17 +45,17 @@ fn any_sets() -> Claim {
         .assuming("laws (a_i, 1 - a_i) and (b_i, 1 - b_i)")
 }
 
-/// Vector scores, independent Metropolis-Hastings or its powers.
+/// Cases with vector scores, for one or two steps of independent Metropolis-Hastings.
 fn vectors() -> Vec<Setting> {
     Setting::with_dims(&Setting::grid(&[2, 3], &[1], &[1, 2]), &[1, 2, 3])
 }
 
-/// The law after the steps, from the start.
+/// Distribution after the steps, from the start.
 fn reached(case: &Atoms) -> Vec<f64> {
     case.problem.imh().power(case.steps).row(case.start).to_vec()
 }
 
-/// The Euclidean norm of the scores' means under a law.
+/// Euclidean norm of the scores' means under `law`.
 fn mean_norm(case: &Atoms, law: &[f64]) -> f64 {
     case.scores().map(|s| crate::dot(law, s).powi(2)).sum::<f64>().sqrt()
 }
@@ -75,7 +75,7 @@ fn second_moment() -> Claim {
         .remark("The proofs of Theorems 2 to 4 write it with an equality sign.")
 }
 
-/// `Bias <= 2 sqrt(D) L TV`, the bias defined as a mean distance (pMCSA, Lemma 6).
+/// `Bias <= 2 sqrt(D) L TV`, with the bias defined as a mean distance (pMCSA, Lemma 6).
 fn bias() -> Claim {
     let printed = Bound::<Atoms>::new("E|g - mu| <= 2 sqrt(D) L TV(law of z, p)", vectors(), |case| {
         let law = reached(case);

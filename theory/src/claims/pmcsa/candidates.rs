@@ -1,4 +1,4 @@
-//! Conditional importance sampling, one selected (pMCSA, Thm. 1).
+//! Claims on conditional importance sampling with one selected candidate (pMCSA, Thm. 1).
 
 use faer::Mat;
 
@@ -22,7 +22,7 @@ fn mixing() -> Claim {
         .assuming("CIS with N candidates")
 }
 
-/// The second eigenvalue of conditional importance sampling.
+/// Second eigenvalue of conditional importance sampling.
 fn second_eigenvalue(case: &Atoms) -> Option<f64> {
     let kernel = case.problem.cis(case.samples).transition;
     let matrix = Mat::from_fn(kernel.len(), kernel.len(), |z, y| kernel.row(z)[y]);

@@ -1,14 +1,14 @@
-//! Laws of several states together; the first state is the lowest digit.
+//! Joint distributions of several states; the first state is the lowest digit of the index.
 
 use crate::Square;
 
-/// Independent states, one law each.
+/// Joint distribution of independent states, from the distribution of each.
 pub(super) fn product<'a>(laws: impl IntoIterator<Item = &'a [f64]>) -> Vec<f64> {
     laws.into_iter()
         .fold(vec![1.0], |joint, law| law.iter().flat_map(|p| joint.iter().map(move |q| p * q)).collect())
 }
 
-/// `samples` states of one chain, the first of which has the law `first`.
+/// Joint distribution of `samples` successive states of one chain, of which the first has the distribution `first`.
 pub(super) fn path(first: &[f64], kernel: &Square<f64>, samples: usize) -> Vec<f64> {
     let atoms = first.len();
     let mut joint = first.to_vec();
@@ -33,7 +33,7 @@ mod tests {
         assert!(path.len() == 27 && path.iter().zip(&product).all(|(a, b)| (a - b).abs() < 1e-16));
     }
 
-    /// Twin: a chain that stays has all its mass on constant paths.
+    /// A chain that never moves has all its mass on constant paths.
     #[test]
     fn a_path_that_stays_is_constant() {
         let path = path(&[0.25, 0.75], &Square::identity(2), 3);

@@ -1,4 +1,4 @@
-//! The claims of pMCSA. `|s| <= L` throughout; candidates include the retained one.
+//! Claims of pMCSA. `|s| <= L` throughout; candidates include the retained one.
 
 mod averages;
 mod candidates;
@@ -13,7 +13,7 @@ mod smith_tierney;
 
 use super::Claim;
 
-/// Every claim of the paper, in its order.
+/// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
     [
         objective::claims(),

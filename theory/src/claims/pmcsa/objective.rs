@@ -1,4 +1,4 @@
-//! What is climbed, and the weights (pMCSA, Sec. 2).
+//! Claims on the objective and the weights (pMCSA, Sec. 2).
 
 use crate::claims::{Atoms, Bound, Claim, PMCSA, Setting, Sides};
 use crate::{Instance, dot};
@@ -22,7 +22,7 @@ fn objective() -> Claim {
     Claim::new("001-PK", PMCSA, "Proposition 1, value", printed).assuming("Pi has the marginals p")
 }
 
-/// `E_Pi g = grad KL`, by differences in the logits of q (pMCSA, Prop. 1).
+/// `E_Pi g = grad KL`, by finite differences in the logits of q (pMCSA, Prop. 1).
 fn gradient() -> Claim {
     fn divergence_at(case: &Atoms, atom: usize, width: f64) -> f64 {
         let mut logits: Vec<f64> = case.problem.q().iter().map(|q| q.ln()).collect();
@@ -30,7 +30,7 @@ fn gradient() -> Claim {
         let q = crate::finite::normalised(&logits);
         Instance::new(case.problem.pi(), &q, case.problem.s()).map_or(f64::NAN, |moved| moved.kl())
     }
-    /// Differences of fourth order, whose error here is below 1e-11.
+    /// Fourth-order finite difference, whose error here is below 1e-11.
     fn slope(case: &Atoms, atom: usize) -> f64 {
         let h = 2e-3;
         let pair = |k: f64| divergence_at(case, atom, k * h) - divergence_at(case, atom, -k * h);
@@ -61,7 +61,7 @@ fn smallest_weight() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// `V_q w = chi^2(p || q)`, Pearson's (pMCSA, proof of Thm. 2).
+/// `V_q w = chi^2(p || q)`, Pearson's divergence (pMCSA, proof of Thm. 2).
 fn weight_variance() -> Claim {
     fn variance(case: &Atoms) -> f64 {
         let (q, w) = (case.problem.q(), case.problem.w());

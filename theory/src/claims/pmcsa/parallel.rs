@@ -1,4 +1,4 @@
-//! pMCSA itself: one transition of `N` chains (pMCSA, Thm. 4).
+//! Claims on parallel chains, one transition of `N` chains per update (pMCSA, Thm. 4).
 
 use super::joint::product;
 use crate::bounds::pmcsa as bounds;
@@ -25,7 +25,7 @@ fn mixing() -> Claim {
         .assuming("IMH, a lambda that does not follow the chains")
 }
 
-/// `V[g | z]` of chains that are all at the start.
+/// `V[g | z]` with all chains at the start.
 fn variance_of(case: &Atoms) -> f64 {
     case.problem.parallel(&case.problem.imh(), case.samples).variances[case.start].sum()
 }
@@ -45,7 +45,7 @@ fn variance() -> Claim {
         .corrected(sharper.twin_times(0.95))
 }
 
-/// `E[|g|^2 | F] <= L^2/N (1 + r) + |mu|^2`, all chains at one state.
+/// `E[|g|^2 | F] <= L^2/N (1 + r) + |mu|^2`, with all chains at one state.
 fn second_moment() -> Claim {
     fn settings() -> Vec<Setting> {
         Setting::grid(&[2, 3], &[2, 4, 8], &[1, 2])

@@ -1,4 +1,4 @@
-//! Conditional importance sampling, all candidates averaged (pMCSA, Thm. 2).
+//! Claims on conditional importance sampling with all candidates averaged (pMCSA, Thm. 2).
 
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{Atoms, Bound, Claim, PMCSA, Setting, Sides};
@@ -7,23 +7,23 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![error(), second_moment(), bias()]
 }
 
-/// Two atoms: the counts of one determine those of the other, so that many candidates are cheap.
+/// Settings with two atoms: the count of one determines that of the other, so that many candidates are cheap.
 fn settings() -> Vec<Setting> {
     Setting::grid(&[2], &[2, 8, 17, 64, 400], &[1])
 }
 
-/// Guide and target even, scores of both signs: the error is `1 / N`.
+/// Uniform guide and target, scores of both signs: the error is `1 / N`.
 fn even(candidates: usize) -> Atoms {
     Atoms::new(&[0.5, 0.5], &[0.5, 0.5], &[1.0, -1.0]).samples(candidates)
 }
 
-/// `E[(g - mu)^2 | z]`.
+/// Mean squared error `E[(g - mu)^2 | z]`.
 fn squared_error(case: &Atoms) -> f64 {
     let step = case.problem.cis(case.samples);
     step.weighted_variances[case.start] + (step.means[case.start] - case.problem.mean()).powi(2)
 }
 
-/// The mean squared error used in the proof, with the best `eps`.
+/// Bound on the mean squared error in the proof, with the best `eps`.
 fn error() -> Claim {
     let formula = "MSE <= 4 L^2 [(1 + e^2) chi^2/(N-1) + (1 + e^-2) (1 + w*)^2/N^2], every e";
     let printed = Bound::<Atoms>::new(formula, settings(), |case| {
@@ -49,7 +49,7 @@ fn error() -> Claim {
         .corrected(corrected.twin_times(0.15))
 }
 
-/// The second moment, with the remainder of the proof at `eps^2 = (N - 1)^(-1/2)` and long after the start.
+/// Bound on the second moment, with the proof's remainder at `eps^2 = (N - 1)^(-1/2)` and long after the start.
 fn second_moment() -> Claim {
     fn settings() -> Vec<Setting> {
         Setting::grid(&[2], &[2, 8, 64, 400], &[1])

@@ -1,4 +1,4 @@
-//! Statements of the source of pMCSA that its paper does not print.
+//! Claims in the LaTeX source of pMCSA that the paper does not print.
 
 use crate::claims::{Atoms, Bound, Claim, Domain, Numbers, PMCSA, Setting, Sides, Statement};
 use crate::distance;
@@ -7,7 +7,7 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![tail(), concavity(), score(), convergence(), mixing()]
 }
 
-/// The density of `K^t` against the target.
+/// Density of `K^t` with respect to the target.
 fn tail() -> Claim {
     let settings = || Setting::grid(&[2, 3], &[1], &[1, 2, 5, 20]);
     let printed = Bound::<Atoms>::new("K^t(z, y)/p(y) <= (t/eps) r^(t-1)", settings(), |case| {
@@ -74,12 +74,12 @@ fn concavity() -> Claim {
     .corrected(corrected.twin_times(0.95).by("closed form"))
 }
 
-/// A bound of the score of a location-scale family, `M` the largest squared singular value of `C^-1`.
+/// Bound on the score of a location-scale family, with `M` the largest squared singular value of `C^-1`.
 fn score() -> Claim {
     fn cases() -> Vec<Numbers> {
         Numbers::settings(&[("z", Domain::Real, 1), ("m", Domain::Real, 1), ("C", Domain::Positive, 1)], &[1])
     }
-    /// The score of the Laplace law, whose log density has slope `L = 1`, in `(m, C)`.
+    /// Norm of the score in `(m, C)` of the Laplace distribution, whose log density has slope `L = 1`.
     fn score(case: &Numbers) -> f64 {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
         ((1.0 / c).powi(2) + (((z - m).abs() / c - 1.0) / c).powi(2)).sqrt()
@@ -108,7 +108,7 @@ fn convergence() -> Claim {
     Claim::new("001-R-RATE", PMCSA, "LaTeX source, convergence rate", printed)
 }
 
-/// Mixing times by the Hellinger distance.
+/// Mixing times in terms of the Hellinger distance.
 fn mixing() -> Claim {
     fn affinity(case: &Atoms) -> f64 {
         case.problem.pi().iter().zip(case.problem.q()).map(|(p, q)| (p * q).sqrt()).sum()

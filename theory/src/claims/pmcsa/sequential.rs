@@ -1,4 +1,4 @@
-//! JSA: several states of one chain per update (pMCSA, Thm. 3): rates and sums.
+//! Claims on JSA, several states of one chain per update: rates and sums (pMCSA, Thm. 3).
 
 use super::joint::{path, product};
 use crate::bounds::pmcsa as bounds;
@@ -17,12 +17,12 @@ fn small() -> Atoms {
     Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0])
 }
 
-/// The law of the `n`-th state of update `k`, counted from 1.
+/// Distribution of the `n`-th state of update `k`, counted from 1.
 fn marginal(kernel: &Square<f64>, case: &Atoms, n: usize) -> Vec<f64> {
     kernel.power(case.samples * (case.steps - 1) + n).row(case.start).to_vec()
 }
 
-/// The product of the marginals against the product of targets.
+/// Distance of the product of the marginals from the product of targets.
 fn product_kernel() -> Claim {
     let formula = "TV((x)_n K^(N(k-1)+n), p^N) <= r (1 - r^N)/(r^N (1 - r)) r^(k N)";
     let printed = Bound::<Atoms>::new(formula, settings(), |case| {
@@ -44,7 +44,7 @@ fn product_kernel() -> Claim {
     .remark("True of the printed kernel, which is not that of JSA.")
 }
 
-/// The states of JSA are one chain.
+/// Distance of JSA's states from independent draws and from a stationary path: successive states of one chain are dependent.
 fn mixing() -> Claim {
     fn jsa(case: &Atoms) -> Vec<f64> {
         let kernel = case.problem.imh();
@@ -72,7 +72,7 @@ fn mixing() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// The printed `P^k` is not a power.
+/// The printed `P^k` is not a power of `P`.
 fn power() -> Claim {
     let formula = "first state: (K)^2 = K^(N+1)";
     let printed = Bound::<Atoms>::new(formula, Setting::grid(&[2, 3], &[2, 3], &[1]), |case| {
@@ -89,7 +89,7 @@ fn power() -> Claim {
             if update > 1 {
                 first = kernel.push(&last);
             }
-            // The highest digit of a path is its last state.
+            // The highest digit of a path's index is its last state.
             let joint = path(&first, &kernel, case.samples);
             last = joint.chunks(joint.len() / first.len()).map(|paths| paths.iter().sum()).collect();
         }
@@ -111,7 +111,7 @@ fn power() -> Claim {
     .corrected(corrected)
 }
 
-/// `w*` up to 50, so that the closed forms keep their digits.
+/// Values of `w*` up to `highest`, so that the closed forms keep their digits.
 fn weights(highest: f64) -> Vec<Numbers> {
     Numbers::settings(&[("w*", Domain::Between(1.0, highest), 1)], &[1, 2, 3, 5, 10])
 }
@@ -135,14 +135,14 @@ fn sum() -> Claim {
         .corrected(corrected.by("closed form"))
 }
 
-/// The sum tends to `N^2/2 + 3N/2` (pMCSA, proof of Thm. 3).
+/// Limit of the sum for large `w*`: `N^2/2 + 3N/2` (pMCSA, proof of Thm. 3).
 fn limit() -> Claim {
     let formula = "0 <= N^2/2 + 3N/2 - sum_n (n r^(n-1) + r^n) <= N(N+1)(2N+1)/(6 w*)";
     let printed = Bound::<Numbers>::new(formula, weights(1e4), |case| {
         let (w_star, n) = (case.number("w*"), case.count as f64);
         let gap = 0.5 * n * n + 1.5 * n - bounds::sum_of_rates(w_star, case.count);
         let bound = n * (n + 1.0) * (2.0 * n + 1.0) / (6.0 * w_star);
-        // A gap below zero would be a violation of the other side.
+        // A gap below zero violates the left inequality.
         Some(Sides::at_most(if gap < -1e-9 { f64::NAN } else { gap }, bound))
     });
     Claim::new(

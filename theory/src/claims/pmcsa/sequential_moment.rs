@@ -1,4 +1,4 @@
-//! JSA: variance and second moment (pMCSA, Thm. 3).
+//! Claims on JSA: variance and second moment (pMCSA, Thm. 3).
 
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{Atoms, Bound, Claim, PMCSA, Setting, Sides};
@@ -17,7 +17,7 @@ fn settings() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[2, 3, 5, 10], &[1])
 }
 
-/// The diagonal of the variance, bounded by Lemma 3.
+/// Diagonal part of the variance, bounded by Lemma 3.
 fn diagonal() -> Claim {
     let formula = "(1/N^2) sum_n V[s(z_n)] <= L^2 S_N, S_N = (1/N^2) sum_n (n r^(n-1) + r^n)";
     let printed = Bound::<Atoms>::new(formula, settings(), |case| {
@@ -38,7 +38,7 @@ fn diagonal() -> Claim {
     .corrected(corrected.twin_times(0.95))
 }
 
-/// The diagonal against the limit of the printed bound.
+/// Diagonal part of the variance, against the limit of the printed bound for large `w*`.
 fn diagonal_limit() -> Claim {
     let formula = "(1/N^2) sum_n V[s(z_n)] <= L^2 (1/2 + 3/(2N))";
     let printed = Bound::<Atoms>::new(formula, settings(), |case| {
@@ -50,7 +50,7 @@ fn diagonal_limit() -> Claim {
         .remark("True, and above L^2/N for every N.")
 }
 
-/// `E[|g|^2 | z] - C_cov` of an update and a bound from `L`, `|mu|`, `w*` and `N`.
+/// `E[|g|^2 | z] - C_cov` of an update, against a bound in `L`, `|mu|`, `w*` and `N`.
 fn moment_against(case: &Atoms, bound: fn(f64, f64, f64, usize) -> f64) -> Option<Sides> {
     let moments = case.problem.sequential(&case.problem.imh(), case.samples);
     let found = moments.variances[case.start].diagonal + moments.means[case.start].powi(2);
@@ -58,7 +58,7 @@ fn moment_against(case: &Atoms, bound: fn(f64, f64, f64, usize) -> f64) -> Optio
     Some(Sides::at_most(found, bound(norm, mean, case.w_star(), case.samples)))
 }
 
-/// What is true given the state before.
+/// Corrected bound on the second moment given the previous state.
 fn moment_given_start() -> Bound<Atoms> {
     let formula = "E[|g|^2 | z] - C_cov <= L^2/N + (B + |mu|)^2, B = 2L (w*-1)(1-r^N)/N";
     let given = Bound::<Atoms>::new(formula, settings(), |case| {
@@ -69,7 +69,7 @@ fn moment_given_start() -> Bound<Atoms> {
     given.twin_times(0.8)
 }
 
-/// `E[|g|^2 | F] <= L^2 (1/2 + 3/(2N)) + C_cov + |mu|^2` (pMCSA, Thm. 3), for states far from stationary too.
+/// `E[|g|^2 | F] <= L^2 (1/2 + 3/(2N)) + C_cov + |mu|^2` (pMCSA, Thm. 3), tested also far from stationarity.
 fn second_moment() -> Claim {
     let formula = "E[|g|^2 | z] - C_cov <= L^2 (1/2 + 3/(2N)) + |mu|^2";
     let printed = Bound::<Atoms>::new(formula, settings(), |case| {
@@ -93,7 +93,7 @@ fn second_moment() -> Claim {
         .corrected(from_start.twin_times(0.8))
 }
 
-/// The same with the sum `S_N` itself, which needs no large `w*`.
+/// The printed bound with the exact sum `S_N`, which needs no large `w*`.
 fn second_moment_by_sum() -> Claim {
     let printed = Bound::<Atoms>::new("E[|g|^2 | z] - C_cov <= L^2 S_N + |mu|^2", settings(), |case| {
         moment_against(case, |norm, mean, w_star, n| {
@@ -106,7 +106,7 @@ fn second_moment_by_sum() -> Claim {
         .corrected(moment_given_start())
 }
 
-/// The diagonal of the variance and the mean of an update that begins `before` steps after the start.
+/// Diagonal part of the variance, and the mean, of an update that begins `before` steps after the start.
 fn later(case: &Atoms, before: usize) -> (f64, f64) {
     let p = &case.problem;
     let kernel = p.imh();
@@ -123,7 +123,7 @@ fn later(case: &Atoms, before: usize) -> (f64, f64) {
     (diagonal, sum)
 }
 
-/// "In practice `C_cov` will be positive" (pMCSA, App. C), given the state before.
+/// "In practice `C_cov` will be positive" (pMCSA, App. C), tested given the previous state.
 fn covariance() -> Claim {
     let settings = Setting::grid(&[3, 4], &[2, 3, 4, 8], &[1]);
     let printed = Bound::<Atoms>::new("C_cov >= 0 given z", settings, |case| {
@@ -140,11 +140,11 @@ fn covariance() -> Claim {
         .remark("Never seen negative, and not proved. Compared are V - C and V, V the diagonal.")
 }
 
-/// The same for one pair of states, `lag` apart.
+/// The covariance of a single pair of states, `lag` steps apart.
 fn pair() -> Claim {
     /// `V - Cov` and `V`, with `V` the variance of the earlier state.
     fn sides(case: &Atoms, lag: usize) -> Option<Sides> {
-        // Without rejections nothing is correlated, and a search would end there.
+        // Without rejections there is no correlation, and a search would end there.
         let p = &case.problem;
         let kernel = case.rate_to(9).map(|_| p.imh())?;
         let (first, later) = (kernel.row(case.start), kernel.power(lag).apply(p.s()));

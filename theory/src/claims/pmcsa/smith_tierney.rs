@@ -1,4 +1,4 @@
-//! Independent Metropolis-Hastings in closed form (pMCSA, eqs. 5 and 6; App. C).
+//! Claims on the closed form of independent Metropolis-Hastings (pMCSA, eqs. 5 and 6; App. C).
 
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{AtWeight, Atoms, Bound, Claim, PMCSA, Setting, Sides};
@@ -16,7 +16,7 @@ pub(super) fn claims() -> Vec<Claim> {
     ]
 }
 
-/// Eq. 6 as printed: the integral over the target.
+/// Rejection probability by eq. 6 as printed, with the integral over the target.
 fn rejection_as_printed(p: &Instance<f64>, v: f64) -> f64 {
     let each = p.pi().iter().zip(p.w()).filter(|(_, w)| **w <= v);
     each.map(|(pi, w)| pi * (1.0 - w / v)).sum()
@@ -43,7 +43,7 @@ fn kernel() -> Claim {
         .remark("Smith & Tierney (1996).")
 }
 
-/// `lambda(w)` integrates over the proposals (pMCSA, eq. 6).
+/// The rejection probability `lambda(w)` is an integral over the proposal distribution (pMCSA, eq. 6).
 fn rejection() -> Claim {
     let settings = Setting::atoms(&[2, 3, 4]);
     let formula = "rejection rate at w = int_{w' <= w} (1 - w'/w) p(dz')";
@@ -146,7 +146,7 @@ fn mean_after() -> Claim {
         .corrected(corrected.twin_times(0.95))
 }
 
-/// Lemma 3 for one step, where it is true.
+/// Lemma 3 for one step, where it holds.
 fn mean_after_one() -> Claim {
     let printed = Bound::<Atoms>::new(LEMMA_3, Setting::atoms(&[2, 3, 4]), |case| mean_sides(case, false));
     Claim::new("001-L3-ONE", PMCSA, "Lemma 3, n = 1", printed.twin_times(0.95)).assuming("IMH, f = |s| >= 0")

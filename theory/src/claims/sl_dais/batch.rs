@@ -1,4 +1,4 @@
-//! A surrogate drawn anew for every sample: the likelihood of a batch (SL-DAIS, Prop. 2).
+//! Claims on a surrogate drawn anew for every sample: the likelihood of a minibatch (SL-DAIS, Prop. 2).
 
 use super::{likelihood, prior, settings};
 use crate::claims::{Bound, Claim, Numbers, SL_DAIS, Sides};
@@ -9,10 +9,10 @@ pub(super) fn claims() -> Vec<Claim> {
     vec![divergence(), aggregate()]
 }
 
-/// Two batches that are equally likely: their mean is the likelihood of all data, `da` and `dB` are how they differ.
+/// Two equally likely batches, whose mean is the likelihood of all data; `da` and `dB` are their differences from it.
 fn batches(case: &Numbers, steps: usize, step_size: f64) -> [LinearDais; 2] {
     let Quadratic { slope, curvature } = likelihood(case);
-    // No batch takes curvature away.
+    // A batch has no negative curvature.
     let (by, bend) = (case.number("da"), case.number("dB").clamp(-curvature, curvature));
     [1.0, -1.0].map(|sign| LinearDais {
         prior: prior(case),
@@ -22,7 +22,7 @@ fn batches(case: &Numbers, steps: usize, step_size: f64) -> [LinearDais; 2] {
     })
 }
 
-/// `KL(mean of two laws || other)` by quadrature.
+/// `KL(mean of two distributions || other)` by quadrature.
 fn mixture_divergence(laws: &[Law; 2], other: &dyn Fn(f64) -> f64) -> f64 {
     let log_mean = |z: f64| log_mean(laws, z);
     let ends = laws.map(|law| (law.mean - 10.0 * law.variance.sqrt(), law.mean + 10.0 * law.variance.sqrt()));
@@ -49,8 +49,8 @@ fn divergence() -> Claim {
         .assuming("a batch for each sample, all data in the last term")
 }
 
-/// The divergences from the end of `K` steps to the aggregate of the batches' posteriors and to the posterior, and how
-/// far the chain had to go.
+/// The divergences from the distribution after `K` steps to the mixture of the batches' posteriors and to the posterior, and
+/// the mean divergence from the prior to the batches' posteriors.
 fn ends(case: &Numbers) -> (f64, f64, f64) {
     let chains = batches(case, case.count, (case.count as f64).powf(-0.25));
     let own = chains.map(|chain| chain.posterior(&chain.surrogate).0);

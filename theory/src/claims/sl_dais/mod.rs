@@ -1,5 +1,5 @@
-//! The claims of SL-DAIS, on a line where every law is Gaussian. The text at hand has lost its displayed equations; the
-//! statements are put together from its sentences.
+//! Claims of SL-DAIS, in one dimension with Gaussian distributions. The available text lacks its displayed equations; the
+//! statements are reconstructed from its sentences.
 
 mod batch;
 mod surrogate;
@@ -7,7 +7,7 @@ mod surrogate;
 use super::{Claim, Domain, Numbers};
 use crate::dais::{Law, LinearDais, Quadratic};
 
-/// Every claim of the paper, in its order.
+/// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
     let mut all = surrogate::bounds();
     all.extend(batch::claims());
@@ -37,7 +37,7 @@ fn likelihood(case: &Numbers) -> Quadratic {
     Quadratic { slope: case.number("a"), curvature: case.number("B") }
 }
 
-/// The chain with the surrogate `a + da`, `B + dB`.
+/// The chain with surrogate slope `a + da` and curvature `B + dB`.
 fn chain(case: &Numbers) -> LinearDais {
     let Quadratic { slope, curvature } = likelihood(case);
     let surrogate = Quadratic { slope: slope + case.number("da"), curvature: curvature + case.number("dB") };

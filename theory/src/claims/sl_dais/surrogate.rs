@@ -1,4 +1,4 @@
-//! One surrogate for all data (SL-DAIS, Lemma 1, Props. 1 and 3).
+//! Claims on one surrogate for all data (SL-DAIS, Lemma 1, Props. 1 and 3).
 
 use super::{chain, likelihood, settings};
 use crate::claims::{Bound, Claim, Numbers, SL_DAIS, Sides, Statement};
@@ -46,8 +46,8 @@ fn divergence() -> Claim {
         .assuming("one surrogate for all samples")
 }
 
-/// `KL(surrogate posterior || posterior)`, the gap under the surrogate itself, and `(E_surrogate - E_(z_K))` of the error
-/// of the surrogate.
+/// `KL(surrogate posterior || posterior)`, the gap under the surrogate itself, and the difference `E_surrogate - E_(z_K)` of the
+/// surrogate's error.
 fn parts(case: &Numbers) -> (f64, f64, f64) {
     let (chain, likelihood) = (chain(case), likelihood(case));
     let (surrogate, _) = chain.posterior(&chain.surrogate);
@@ -69,7 +69,7 @@ fn second_order(case: &Numbers) -> f64 {
     0.5 * shift * shift * posterior.variance + 0.25 * curvature * curvature
 }
 
-/// What the gap goes to as `K` grows, exactly at every `K`.
+/// Limit of the gap as `K` grows, with an identity that holds at every `K`.
 pub(super) fn limit() -> Claim {
     let lost = "the right-hand side is not in the text at hand";
     let printed = Statement::not_checkable("log p(D) - L <= O(K^(-1/2)) + terms in da, dB", lost);
