@@ -143,7 +143,7 @@ fn a_fit_that_diverges_is_kept() {
     assert_eq!(outcome.rows[0].step, 0);
 }
 
-/// How often a fit is measured changes neither its end nor its cost.
+/// The frequency of measurements changes neither the end nor the cost of a fit.
 #[test]
 fn measuring_more_often_changes_nothing() {
     let last = |points| {

@@ -1,4 +1,4 @@
-//! Families by name, beyond those of [`super::Approximation`]; each can begin at a Gaussian with independent coordinates.
+//! Families by name, beyond those of `Approximation`; each can begin at a Gaussian with independent coordinates.
 
 use faer::Mat;
 use mcsa::{Error, Family, Pushforward, Reparameterised, Stream};
