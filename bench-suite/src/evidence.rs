@@ -27,7 +27,7 @@ pub struct Evidence {
     pub missing: usize,
     /// Unusable files, each with the reason. Their jobs are counted in `missing`.
     pub bad: Vec<String>,
-    /// Number of jobs whose only results come from other code; these results are left out.
+    /// Number of jobs whose only results come from other code; they are left out unless `is_stale`.
     pub stale: usize,
     /// True if all results come from other code. They are shown because there are none of the present code.
     pub is_stale: bool,
@@ -46,8 +46,8 @@ pub struct Series<'a> {
 
 impl Evidence {
     /// Reads the results in the store. Results of the present code are used alone. If there are none, results of one other
-    /// version are used and marked as stale: the version with results of the most jobs; of several, the one with the most
-    /// newest results. Unusable files are left out and listed.
+    /// version are used and marked as stale: the version with results of the most jobs; of several such versions, the one whose
+    /// results are most often the newest of their job. Unusable files are left out and listed.
     ///
     /// # Errors
     /// If the experiment cannot be planned.
@@ -155,7 +155,7 @@ impl Evidence {
     }
 }
 
-/// The code version with results of most of these jobs; of several, the one with the most newest results.
+/// The code version with results of the most jobs; of several, the one whose results are most often the newest of their job.
 fn most_of<'o>(jobs: &[&Job], others: &'o Others) -> Option<&'o str> {
     let mut counts = BTreeMap::<&str, (usize, usize)>::new();
     for (age, code) in jobs.iter().flat_map(|job| others.of(job).enumerate()) {

@@ -12,7 +12,7 @@ use crate::kinds::{Fits, PathFits, Scatters, Shapes, Task, Variances};
 /// `[paths]` or `[shapes]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the
 /// results are computed when they are drawn.
 ///
-/// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
+/// A list as the setting of a target, method or optimiser expands to one entry for each of its values:
 /// `{ kind = "pmcsa", chains = [4, 16] }` are two methods.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! Grids of settings: a list in a file stands for each of its values.
+//! Grids of settings: expansion of lists in a file to all combinations of their values.
 
 use mcsa::Error;
 use serde::Deserialize;

@@ -58,7 +58,7 @@ pub enum Target {
     Funnel {
         /// The dimension.
         dim: usize,
-        /// Standard deviation of the log scale.
+        /// Scale of the log variance.
         scale: f64,
     },
     /// Two interleaving half circles, each a mixture of round Gaussians.

@@ -1,4 +1,4 @@
-//! The subcommand `data`.
+//! The subcommand `data`: lists, shows, checks and imports data sets.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -34,7 +34,7 @@ fn sets(evidence: &Evidence) -> Vec<String> {
     if sets.is_empty() { vec!["yacht".to_owned()] } else { sets }
 }
 
-/// Name and style of a series. With ten draws, a method that is also shown with one draw is dash-dotted.
+/// Name and style of a series. STL with more than one draw per step is dotted with hollow markers.
 fn look(series: &Series<'_>) -> (String, Style) {
     let (kind, budget) = (series.method().kind(), series.method().budget());
     let style = look::style(series.method());

@@ -1,4 +1,4 @@
-//! The subcommand `theory`.
+//! The subcommand `theory`: checks the papers' claims on bias, variance and rates, or solves one finite problem.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

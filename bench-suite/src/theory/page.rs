@@ -113,7 +113,8 @@ fn card(judgement: &Judgement) -> String {
 /// Width of a ratio of 1; the gauge ends at 2.
 const ONE: f64 = 72.0;
 
-/// Gauge of the ratio of left to right side, with a mark at 1; empty for identities.
+/// Gauge of the worst ratio of left to right side, with a mark at 1. For identities, the largest difference as text; empty
+/// if there is no worst case.
 fn gauge(examined: &Examined) -> String {
     let finding = &examined.finding;
     let Some(badness) = finding.worst_badness() else {

@@ -1,4 +1,4 @@
-//! The verb `claims`.
+//! The verb `claims`: prints the verdict on each claim from existing results.
 
 use std::io::Write;
 

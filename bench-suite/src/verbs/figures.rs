@@ -1,4 +1,4 @@
-//! The verb `figures`.
+//! The verb `figures`: runs jobs, draws figures, checks claims, and writes the report.
 
 use std::io::Write;
 use std::sync::Arc;
