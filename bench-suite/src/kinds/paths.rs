@@ -48,8 +48,8 @@ pub struct Scoring {
 ///
 /// ```text
 /// z ~ K,   lambda <- lambda + Adam(d/dlambda log q(z)),   theta <- theta + Adam(d/dtheta log p_theta(z, x))
-/// log_z                 by bootstrap filters, for every method
-///  log_z_as_published    msc: by the filter of the fitted steps and twists;   smc: by that of the fitted steps, untwisted
+/// log_z                 by bootstrap filters, common to all methods
+/// log_z_as_published    msc: by the filter of the fitted steps and twists;   smc: by that of the fitted steps, untwisted
 /// ```
 ///
 /// All estimate `log p_theta(x)` at the fit's own theta. Theta differs between methods, so the estimated quantity differs
