@@ -1,4 +1,4 @@
-//! What made a result: the fingerprint of all that numbers pass through, and the compiler.
+//! Build script: sets the fingerprint of the code and the version of the compiler, which every result records.
 
 #[path = "fingerprint/mod.rs"]
 mod fingerprint;

@@ -1,11 +1,11 @@
-//! One figure of every kind, to be looked at: `cargo run -p mcsa-bench-suite --example gallery -- <directory>`.
+//! Gallery: one figure of every kind, for inspection: `cargo run -p mcsa-bench-suite --example gallery -- <directory>`.
 
 use std::error::Error;
 use std::path::Path;
 
 use mcsa_bench_suite::draw::{Anchor, Axis, Figure, Layer, Legend, Panel, Style, Summary};
 
-/// Reproducible numbers in (-1, 1) for pictures: nothing is drawn from them but ink.
+/// Reproducible numbers in (-1, 1) for pictures, from a linear congruential generator.
 struct Ripple(u64);
 
 impl Ripple {
@@ -14,7 +14,7 @@ impl Ripple {
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// About normal.
+    /// Approximately normal.
     fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() / 2.0
     }

@@ -1,6 +1,6 @@
-//! Does parallel score ascent predict as exact inference does? Hierarchical logistic regression of the Pima data, inputs
-//! standardised, nine in ten rows to train: means over splits, and on the first five the same predictions from NUTS.
-//! `cargo run --release -p mcsa-bench-suite --example pima -- [SPLITS]`, 100 by default.
+//! Parallel score ascent compared with exact inference: hierarchical logistic regression of the Pima data, inputs
+//! standardised, nine in ten rows for training. Prints means over splits, and for the first five splits the predictions from
+//! NUTS. `cargo run --release -p mcsa-bench-suite --example pima -- [SPLITS]`, 100 by default.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 #![expect(clippy::disallowed_methods, reason = "the time it takes is one of the answers")]
 
@@ -20,7 +20,7 @@ use mcsa_optim::Adam;
 use rayon::prelude::*;
 
 const STEPS: u64 = 10_000;
-/// Coordinates before the weights: the logarithms of two scales.
+/// Number of coordinates before the weights: the logarithms of two scales.
 const SCALES: usize = 2;
 
 struct Problem {
@@ -33,11 +33,11 @@ fn problem(data: &Dataset, seed: Seed) -> Result<Problem, Error> {
     let split = Split::new(data, Share::Nearest(0.9), seed).map_err(|error| told(&error))?;
     let Standardised { train, test, .. } = Standardised::new(&split).map_err(|error| told(&error))?;
     let model = HierarchicalLogistic::new(train.x.as_ref(), &train.y, ScalePrior::HalfNormal)?;
-    // The intercept has a column of its own behind the inputs.
+    // The column of the intercept follows the inputs.
     Ok(Problem { model, test: test.with_ones_last() })
 }
 
-/// Accuracy and mean log predictive density on the rows held out.
+/// Accuracy and mean log predictive density on the held-out rows.
 fn scores(test: &Dataset, odds: &[f64]) -> [f64; 2] {
     [accuracy(odds, &test.y), log_predictive_density(odds, &test.y)]
 }

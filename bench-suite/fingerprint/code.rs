@@ -1,18 +1,18 @@
-//! Rust source as tokens, without comments and tests.
+//! Tokens of Rust source, without comments and tests.
 
-/// The tokens of a source file that can change what it computes: words, single marks and whole literals.
+/// Tokens of a source file that can change its results: words, punctuation marks and whole literals.
 ///
-/// Comments, white space and items under `#[cfg(test)]` are left out, so a new comment or another line break changes nothing.
+/// Comments, white space and items under `#[cfg(test)]` are left out, so that they do not change the fingerprint.
 pub(crate) fn tokens(text: &str) -> Vec<&str> {
     without_tests(all(text))
 }
 
-/// Whether a token is a name or a keyword.
+/// Returns true if a token is an identifier or a keyword.
 pub(crate) fn is_word(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_') && !token.contains('"')
 }
 
-/// What a string literal says, if the token is one without escapes.
+/// Content of a string literal without escapes; `None` for any other token.
 pub(crate) fn literal(token: &str) -> Option<&str> {
     let inside = token.strip_prefix('"')?.strip_suffix('"')?;
     (!inside.contains('\\')).then_some(inside)
@@ -33,7 +33,7 @@ fn all(text: &str) -> Vec<&str> {
     }
 }
 
-/// The length of the comment that a text begins with.
+/// Length of the comment at the beginning of a text.
 fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
@@ -52,7 +52,7 @@ fn comment(text: &str) -> Option<usize> {
     Some(at)
 }
 
-/// The length of the string literal that a text begins with: `"a"`, `b"a"`, `c"a"`, `r#"a"#`, `br"a"`.
+/// Length of the string literal at the beginning of a text: `"a"`, `b"a"`, `c"a"`, `r#"a"#`, `br"a"`.
 fn string(text: &str) -> Option<usize> {
     let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
         let rest = text.strip_prefix(prefix).unwrap_or_default();
@@ -76,7 +76,7 @@ fn string(text: &str) -> Option<usize> {
     Some(text.len())
 }
 
-/// The length of the character literal or lifetime that a text begins with.
+/// Length of the character literal or lifetime at the beginning of a text.
 fn quoted(text: &str) -> Option<usize> {
     let start = if text.starts_with("b'") { 1 } else { 0 };
     let rest = text[start..].strip_prefix('\'')?;
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> Option<usize> {
     }
 }
 
-/// The length of the word that a text begins with, or of its first mark.
+/// Length of the word at the beginning of a text, or of its first punctuation mark.
 fn word(text: &str, first: char) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     if is_part(first) { text.find(|c| !is_part(c)).unwrap_or(text.len()) } else { first.len_utf8() }
@@ -100,7 +100,7 @@ fn word(text: &str, first: char) -> usize {
 
 const TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
 
-/// What can stand under `#[cfg(test)]` and be left out; anything else is kept.
+/// Items that are left out under `#[cfg(test)]`; anything else is kept.
 const ITEMS: [&str; 13] = [
     "mod",
     "fn",
@@ -131,7 +131,7 @@ fn without_tests(tokens: Vec<&str>) -> Vec<&str> {
     kept
 }
 
-/// The number of tokens of the item that the tokens begin with.
+/// Number of tokens of the item at the beginning of `tokens`.
 fn item(tokens: &[&str]) -> Option<usize> {
     let mut at = 0;
     while tokens[at..].starts_with(&["#", "["]) {
@@ -149,7 +149,7 @@ fn item(tokens: &[&str]) -> Option<usize> {
             ";" => return Some(at + 1),
             "{" => {
                 at += group(&tokens[at..]);
-                // A use of several names ends later, with its semicolon.
+                // A `use` with braces ends with its semicolon, after the brace.
                 return Some(at + usize::from(tokens.get(at) == Some(&";")));
             }
             "(" | "[" => at += group(&tokens[at..]),
@@ -159,7 +159,7 @@ fn item(tokens: &[&str]) -> Option<usize> {
     Some(at)
 }
 
-/// The number of tokens from an opening bracket to the one that closes it.
+/// Number of tokens from an opening bracket to the one that closes it.
 pub(crate) fn group(tokens: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What `Cargo.lock` says: every package with its version, its source, its checksum and what it depends on.
+/// Contents of `Cargo.lock`: every package with its version, source, checksum and dependencies.
 #[derive(Debug, Default)]
 pub(crate) struct Lock(Vec<Package>);
 
@@ -16,7 +16,7 @@ struct Package {
 }
 
 impl Lock {
-    /// Reads the text of a `Cargo.lock`.
+    /// Parses the text of a `Cargo.lock`.
     pub(crate) fn parse(text: &str) -> Self {
         let quoted = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
         let mut packages = Vec::<Package>::new();
@@ -37,8 +37,9 @@ impl Lock {
         Self(packages)
     }
 
-    /// All foreign packages that some packages of the workspace lead to, each as a line with its checksum. The map gives the
-    /// names of what each package of the workspace uses; other dependencies of theirs, such as those of tests, do not count.
+    /// All external packages that the workspace packages in `used` depend on, directly or not, each as a line with its
+    /// checksum. `used` maps each workspace package to the names of the packages it uses; other dependencies, such as those
+    /// of tests, do not count.
     pub(crate) fn closure(&self, used: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
         let is_ours = |package: &Package| package.source.is_empty() && used.contains_key(&package.name);
         let mut seen = BTreeSet::new();

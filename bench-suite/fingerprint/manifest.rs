@@ -1,9 +1,8 @@
-//! Cargo manifests, as far as a fingerprint needs them.
+//! Reader of Cargo manifests for the fingerprint.
 
 use std::collections::BTreeMap;
 
-/// A manifest as a list of settings. Reads the subset of TOML in which manifests are written: tables, keys, and values that
-/// may run over several lines.
+/// A manifest as a list of settings. Reads a subset of TOML: tables, keys, and values that may run over several lines.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest(Vec<Setting>);
 
@@ -15,7 +14,7 @@ struct Setting {
     value: String,
 }
 
-/// Keys of a package or profile that change no number.
+/// Keys of a package or profile that cannot change a result.
 const WORDS: [&str; 18] = [
     "authors",
     "categories",
@@ -38,7 +37,7 @@ const WORDS: [&str; 18] = [
 ];
 
 impl Manifest {
-    /// Reads a text.
+    /// Parses a text.
     pub(crate) fn parse(text: &str) -> Self {
         let (mut settings, mut table) = (Vec::<Setting>::new(), String::new());
         let mut open = 0;
@@ -63,14 +62,14 @@ impl Manifest {
         Self(settings)
     }
 
-    /// The package's name.
+    /// Name of the package.
     pub(crate) fn name(&self) -> &str {
         let is_it = |setting: &&Setting| setting.table == "package" && setting.key == "name";
         self.0.iter().find(is_it).map_or("", |setting| setting.value.trim_matches(['"', '\'']))
     }
 
-    /// What is written of each dependency that a build of the package uses, by the name it has in the code; in the form
-    /// `{ path = "..", .. }`, several tables joined.
+    /// Specification of each dependency of a build, without dev-dependencies, by the name that it has in the code; in the
+    /// form `{ path = "..", .. }`, several tables joined.
     pub(crate) fn dependencies(&self) -> BTreeMap<String, String> {
         self.named(|table| {
             // [dependencies], [target.'cfg(unix)'.dependencies], [dependencies.name]
@@ -86,7 +85,7 @@ impl Manifest {
         })
     }
 
-    /// What the root manifest says of the dependencies that packages inherit, and of those it patches.
+    /// Specifications in the root manifest: dependencies that packages inherit, and patches.
     pub(crate) fn shared(&self) -> BTreeMap<String, String> {
         self.named(|table| match table.strip_prefix("workspace.dependencies") {
             Some("") => Some(None),
@@ -113,12 +112,12 @@ impl Manifest {
         all
     }
 
-    /// How the package itself is built: its edition, library and features.
+    /// Settings of the package's own build: edition, library and features.
     pub(crate) fn package(&self) -> Vec<String> {
         self.told(|table| ["package", "lib", "features", "workspace", "workspace.package"].contains(&table))
     }
 
-    /// The profiles and patches.
+    /// Profiles and patches.
     pub(crate) fn profiles(&self) -> Vec<String> {
         self.told(|table| table.starts_with("profile") || table.starts_with("patch"))
     }
@@ -138,7 +137,7 @@ fn is_dependencies(name: &str) -> bool {
     name == "dependencies" || name == "build-dependencies"
 }
 
-/// The text that a specification gives a key, such as `path` in `{ path = "core" }`.
+/// The text that a specification gives for a key, such as `path` in `{ path = "core" }`.
 pub(crate) fn text_of<'s>(specification: &'s str, key: &str) -> Option<&'s str> {
     let starts =
         |at: &usize| !specification[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_');
@@ -151,7 +150,7 @@ fn without_comment(line: &str) -> &str {
     outside_strings(line).find(|(_, c)| *c == '#').map_or(line, |(at, _)| &line[..at])
 }
 
-/// How many more brackets a line opens than it closes.
+/// Number of opening brackets minus number of closing brackets in a line.
 fn balance(line: &str) -> i32 {
     let step = |(_, c)| match c {
         '[' | '{' => 1,

@@ -1,15 +1,15 @@
-//! The fingerprint of a program: a hash of all that its numbers pass through.
+//! Fingerprint of a program: a hash of all code and settings that its results depend on.
 //!
-//! Starting from some modules of a package it follows
+//! Starting from given modules of a package, it follows
 //!
-//! * the modules they mention, and no others of that package, so that how results are drawn does not count;
-//! * the packages of the workspace they use, whole, and those that these use ([`Manifest`]);
-//! * the locked versions of foreign packages behind all of them ([`Lock`]);
-//! * the files that any of this code includes, such as data;
+//! * the modules that they mention, and no others of that package, so that drawing of results does not count;
+//! * the packages of the workspace that they use, completely, and the dependencies of these packages ([`Manifest`]);
+//! * the locked versions of external packages behind all of them ([`Lock`]);
+//! * the files that this code includes, such as data;
 //! * manifests and profiles, the compiler and its flags ([`settings`]).
 //!
-//! Comments, layout and tests do not count. What is not understood counts: a macro that names its file, say, brings in
-//! every file of its package.
+//! Comments, layout and tests do not count. Code that the search cannot resolve counts fully: a macro that names its file,
+//! for instance, brings in every file of its package.
 
 mod code;
 mod lock;
@@ -25,23 +25,24 @@ use lock::Lock;
 use manifest::{Manifest, text_of};
 use modules::Modules;
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Fingerprint {
-    /// The parts, by a name that does not depend on where the workspace is: `core/src/lib.rs`, `locked faer`.
+    /// Hashes by a name that does not depend on the location of the workspace: `core/src/lib.rs`, `locked faer`.
     pub(crate) parts: BTreeMap<String, u64>,
     /// Every file that was read.
     pub(crate) files: BTreeSet<PathBuf>,
-    /// Variables of the environment that the code asks for.
+    /// Environment variables that the code reads at build time.
     pub(crate) variables: BTreeSet<String>,
-    /// What should count and could not be found.
+    /// Files that should count and could not be found.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What the modules `start` of the package in `folder` pass numbers through. Cargo's own settings are in the folder `home`.
+/// Fingerprint of all code that the modules `start` of the package in `folder` depend on. `home` is the folder of cargo's own
+/// settings.
 ///
 /// # Errors
-/// If a file that counts cannot be read, or `folder` is in no workspace.
+/// If a file that counts cannot be read, or `folder` is not in a workspace.
 pub(crate) fn find(folder: &Path, start: &[&str], home: Option<&Path>) -> io::Result<Fingerprint> {
     let folder = &fs::canonicalize(folder)?;
     let is_root = |folder: &&Path| {
@@ -99,7 +100,7 @@ pub(crate) fn find(folder: &Path, start: &[&str], home: Option<&Path>) -> io::Re
     Ok(walk.found)
 }
 
-/// The variables of a build that numbers may depend on: optimisation, target, flags.
+/// Variables of a build that can change results: optimisation, target, flags.
 pub(crate) fn settings(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
     const NAMES: [&str; 7] = [
         "CARGO_CFG_DEBUG_ASSERTIONS",
@@ -115,7 +116,7 @@ pub(crate) fn settings(variables: impl IntoIterator<Item = (String, String)>) ->
 }
 
 impl Fingerprint {
-    /// All parts and settings in one number: 16 hexadecimal digits.
+    /// Hash of all parts and settings: 16 hexadecimal digits.
     pub(crate) fn code(&self, settings: &BTreeMap<String, String>) -> String {
         let parts = self.parts.iter().map(|(name, part)| format!("{name} {part:016x}\n"));
         let settings = settings.iter().map(|(name, value)| format!("{name}={value}\n"));
@@ -123,7 +124,7 @@ impl Fingerprint {
     }
 }
 
-/// The search.
+/// State of the search.
 struct Walk<'r> {
     root: &'r Path,
     found: Fingerprint,
@@ -136,20 +137,20 @@ impl Walk<'_> {
         parts.join("/")
     }
 
-    /// The same name twice is one part of both.
+    /// Adds a part. If a name is added twice, its hash combines both contents.
     fn add(&mut self, name: &str, bytes: &[u8]) {
         let part = self.found.parts.entry(name.to_owned()).or_default();
         *part = part.rotate_left(1) ^ fnv(bytes);
     }
 
-    /// Reads a file that the fingerprint depends on, whether or not all of it counts.
+    /// Reads a file and records it as one that the fingerprint depends on.
     fn read(&mut self, path: &Path) -> io::Result<String> {
         self.found.files.insert(path.to_owned());
         let place = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         fs::read_to_string(path).map_err(place)
     }
 
-    /// Adds the code of a package, or of what some of its modules lead to, and returns its words.
+    /// Adds the code of a package, or of the modules reached from `start`, and returns the identifiers it contains.
     fn sources(&mut self, folder: &Path, start: Option<&[&str]>) -> io::Result<BTreeSet<String>> {
         let modules = Modules::of(&folder.join("src").join("lib.rs"))?;
         let modules = match start {
@@ -157,7 +158,7 @@ impl Walk<'_> {
             None => modules,
         };
         let (mut words, mut is_unclear) = (BTreeSet::new(), modules.is_unclear);
-        // What a build script makes is not known.
+        // Output of a build script is unknown.
         is_unclear |= start.is_none() && folder.join("build.rs").is_file();
         for (path, text) in modules.files() {
             self.found.files.insert(path.to_owned());
@@ -174,7 +175,7 @@ impl Walk<'_> {
         Ok(words)
     }
 
-    /// Adds what the tokens of a file include; returns whether something of it is unclear.
+    /// Adds the files that the tokens of a file include; returns true if an inclusion cannot be resolved.
     fn included(&mut self, path: &Path, tokens: &[&str]) -> io::Result<bool> {
         let mut is_unclear = false;
         let folder = path.parent().unwrap_or(self.root).to_owned();
@@ -197,7 +198,7 @@ impl Walk<'_> {
                 }
                 ("include" | "include_str" | "include_bytes", _) => is_unclear = true,
                 ("env" | "option_env", [_, name, ..]) => {
-                    // The fingerprint itself, and what describes it, cannot be a part of it.
+                    // Variables that carry or describe the fingerprint itself cannot be part of it.
                     let name = literal(name).filter(|name| !name.starts_with("MCSA_"));
                     self.found.variables.extend(name.map(str::to_owned));
                 }
@@ -216,7 +217,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds the files of a folder whose name begins and ends in a certain way.
+    /// Adds the files of a folder whose names begin with `prefix` and end with `suffix`.
     fn matching(&mut self, folder: &Path, prefix: &str, suffix: &str) -> io::Result<()> {
         for path in entries(folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -250,7 +251,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The tokens of a crate's root without its list of modules: a module that nothing leads to does not count.
+/// Tokens of a crate's root file without its module declarations, so that an unused module does not count.
 fn without_modules<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     let mut kept: Vec<&str> = Vec::new();
     let mut at = 0;
@@ -267,7 +268,7 @@ fn without_modules<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     kept
 }
 
-/// The 64-bit FNV-1a hash (Fowler, Noll & Vo): it tells versions apart, and keeps no secret.
+/// 64-bit FNV-1a hash (Fowler, Noll & Vo): distinguishes versions; not cryptographic.
 fn fnv(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

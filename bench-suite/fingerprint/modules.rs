@@ -1,4 +1,4 @@
-//! The files that a crate is made of, found by following its modules.
+//! Source files of a crate, found by following its module declarations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::{fs, io};
 
 use super::code::{group, is_word, literal, tokens};
 
-/// One source file, read.
+/// Text of one source file.
 #[derive(Debug)]
 struct Source {
-    /// Its module, from the root of the crate: empty for `lib.rs`.
+    /// Module path from the root of the crate: empty for `lib.rs`.
     module: Vec<String>,
     text: String,
 }
@@ -18,24 +18,24 @@ struct Source {
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
     sources: BTreeMap<PathBuf, Source>,
-    /// What is not understood, such as a module whose file a macro names: then all files of the package count.
+    /// True if something cannot be resolved, such as a module whose file a macro names: then all files of the package count.
     pub(crate) is_unclear: bool,
 }
 
-/// What one file leads to.
+/// Modules that one file declares or mentions.
 #[derive(Debug, Default)]
 struct Links<'t> {
-    /// Its modules in files of their own: the modules around them within the file, the name, and the path it is given.
+    /// Modules declared in files of their own: enclosing modules within this file, name, and `path` attribute.
     modules: Vec<(Vec<&'t str>, &'t str, Option<&'t str>)>,
-    /// Modules of the crate's root that it mentions.
+    /// Modules of the crate's root that the file mentions.
     mentions: BTreeSet<&'t str>,
-    /// Whether it may mention any of them.
+    /// True if the file may mention any of them.
     mentions_all: bool,
     is_unclear: bool,
 }
 
 impl Modules {
-    /// All modules of the crate whose root file this is.
+    /// All modules of the crate with this root file.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -62,8 +62,8 @@ impl Modules {
         Ok(all)
     }
 
-    /// The modules that some modules of the crate's root lead to, through whatever they mention: the root file counts too.
-    /// A module counts with all modules inside it, and one that says more about a type of another counts with it.
+    /// The modules reached from some modules of the crate's root through all that they mention; the root file counts too. A
+    /// module counts with all modules inside it, and with every module that has an `impl` for one of its types.
     pub(crate) fn reached_from(mut self, start: &[&str]) -> Self {
         let names: BTreeSet<String> =
             self.sources.values().filter_map(|source| source.module.first().cloned()).collect();
@@ -90,7 +90,7 @@ impl Modules {
         self
     }
 
-    /// Modules outside of these that implement something for their types.
+    /// Modules outside of `reached` with an `impl` for one of its types.
     fn extensions(&self, reached: &BTreeSet<String>) -> Vec<String> {
         let (mut inside, mut others) = (BTreeSet::new(), Vec::new());
         for source in self.sources.values() {
@@ -126,7 +126,7 @@ impl Links<'_> {
     }
 }
 
-/// The file of a module that is declared in another file.
+/// File of a module that is declared in another file.
 fn found(file: &Path, root: &Path, around: &[String], name: &str, given: Option<&str>) -> Option<PathBuf> {
     let folder = file.parent()?;
     if let Some(given) = given {
@@ -139,7 +139,7 @@ fn found(file: &Path, root: &Path, around: &[String], name: &str, given: Option<
     files.into_iter().find(|path| path.is_file())
 }
 
-/// What the tokens of a file lead to that is itself so many modules deep.
+/// Modules that a file leads to; `depth` is the depth of the file's own module.
 fn links<'t>(tokens: &[&'t str], depth: usize) -> Links<'t> {
     let mut links = Links::default();
     let (mut around, mut braces) = (Vec::<(&str, usize)>::new(), 0_usize);
@@ -177,7 +177,7 @@ fn links<'t>(tokens: &[&'t str], depth: usize) -> Links<'t> {
     links
 }
 
-/// What follows the root of the crate: `::name`, or `::{name, name::name}`.
+/// Records the names after the root of the crate: `::name`, or `::{name, name::name}`.
 fn mention<'t>(tokens: &[&'t str], links: &mut Links<'t>) {
     let mut names = match tokens {
         [":", ":", "{", rest @ ..] => rest,
@@ -204,13 +204,13 @@ fn mention<'t>(tokens: &[&'t str], links: &mut Links<'t>) {
     }
 }
 
-/// The types and traits that a file defines.
+/// Types and traits defined in a file.
 fn types<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     let is_type = |pair: &&[&str]| ["struct", "enum", "union", "trait", "type"].contains(&pair[0]);
     tokens.windows(2).filter(is_type).map(|pair| pair[1]).collect()
 }
 
-/// The types that a file implements something for.
+/// Types that a file has an `impl` for.
 fn extended<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     let mut names = Vec::new();
     for (at, _) in tokens.iter().enumerate().filter(|(_, token)| **token == "impl") {

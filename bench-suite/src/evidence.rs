@@ -1,4 +1,4 @@
-//! What an experiment has found so far: what figures, tables and claims are made from.
+//! Results of an experiment, from which figures, tables and claims are made.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use crate::plan::{Job, Plan, plan};
 use crate::quantile::quantile;
 use crate::store::{Others, Outcome, Store};
 
-/// The results of an experiment at a preset, all of one code.
+/// Results of an experiment at a preset, all computed by one version of the code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// What was asked.
+    /// The experiment.
     pub experiment: Experiment,
-    /// With which effort.
+    /// The preset.
     pub preset: PresetName,
-    /// What was found, in the order of the plan.
+    /// Results, in the order of the plan.
     pub outcomes: Vec<Outcome>,
-    /// How many jobs have no result that can be used.
+    /// Number of jobs without a usable result.
     pub missing: usize,
-    /// Files that cannot be used, each with the reason. Their jobs are among those without a result.
+    /// Unusable files, each with the reason. Their jobs are counted in `missing`.
     pub bad: Vec<String>,
-    /// How many have a result of other code, which is left out.
+    /// Number of jobs whose only results come from other code; they are left out unless `is_stale`.
     pub stale: usize,
-    /// Whether all outcomes are of other code: shown for want of better ones.
+    /// True if all results come from other code. They are shown because there are none of the present code.
     pub is_stale: bool,
-    /// Data sets that are absent, with what to do.
+    /// Absent data sets, each with instructions to obtain it.
     pub absent: Vec<(String, String)>,
 }
 
-/// Replicates of one task.
+/// All replicates of one task.
 #[derive(Debug, Clone)]
 pub struct Series<'a> {
     /// The task.
@@ -45,11 +45,12 @@ pub struct Series<'a> {
 }
 
 impl Evidence {
-    /// What the store holds. Fresh results alone; if there are none, stale ones of one code, marked: of that which has results
-    /// of most jobs, or among such of the newest. A file that cannot be used is left out and named.
+    /// Reads the results in the store. Results of the present code are used alone. If there are none, results of one other
+    /// version are used and marked as stale: the version with results of the most jobs; of several such versions, the one whose
+    /// results are most often the newest of their job. Unusable files are left out and listed.
     ///
     /// # Errors
-    /// If the plan is impossible.
+    /// If the experiment cannot be planned.
     pub fn gather(
         experiment: Experiment,
         preset: PresetName,
@@ -91,7 +92,7 @@ impl Evidence {
         Ok(Self { experiment, preset, outcomes, missing, bad, stale: count, is_stale, absent })
     }
 
-    /// Outcomes by task, in the order of the plan.
+    /// Results grouped by task, in the order of the plan.
     pub fn series(&self) -> Vec<Series<'_>> {
         let mut all: Vec<Series<'_>> = Vec::new();
         for outcome in &self.outcomes {
@@ -103,23 +104,22 @@ impl Evidence {
         all
     }
 
-    /// The series of one target's label.
+    /// The series with a given target label.
     pub fn of_target(&self, label: &str) -> Vec<Series<'_>> {
         self.series().into_iter().filter(|series| series.target().label() == label).collect()
     }
 
-    /// The first series that a test finds, or nothing.
+    /// The first series for which `is_it` is true.
     pub fn find(&self, is_it: impl Fn(&Series<'_>) -> bool) -> Option<Series<'_>> {
         self.series().into_iter().find(|series| is_it(series))
     }
 
-    /// The most replicates of a task.
+    /// Largest number of replicates of a task.
     pub fn replicates(&self) -> usize {
         self.series().iter().map(|series| series.outcomes.len()).max().unwrap_or(0)
     }
 
-    /// Evidence without a disk, as tests of figures and claims need it: each job's trace is what `rows` says of its task,
-    /// replicate and step.
+    /// Synthetic results for tests of figures and claims: the trace of each job is `rows` of its task, replicate and step.
     #[cfg(test)]
     pub(crate) fn synthetic(
         experiment: Experiment,
@@ -155,7 +155,7 @@ impl Evidence {
     }
 }
 
-/// The code that has results of most of these jobs; among such codes, that which has most of the newest ones.
+/// The code version with results of the most jobs; of several, the one whose results are most often the newest of their job.
 fn most_of<'o>(jobs: &[&Job], others: &'o Others) -> Option<&'o str> {
     let mut counts = BTreeMap::<&str, (usize, usize)>::new();
     for (age, code) in jobs.iter().flat_map(|job| others.of(job).enumerate()) {
@@ -166,22 +166,22 @@ fn most_of<'o>(jobs: &[&Job], others: &'o Others) -> Option<&'o str> {
 }
 
 impl Series<'_> {
-    /// What was fitted.
+    /// Target of the task.
     pub fn target(&self) -> &Target {
         self.task.target()
     }
 
-    /// By which method.
+    /// Method of the task.
     pub fn method(&self) -> &Method {
         self.task.method()
     }
 
-    /// With which optimiser, if it is a fit.
+    /// Optimiser, if the task is a fit.
     pub fn rule(&self) -> Option<&Rule> {
         self.fit().map(|fit| &fit.optimizer)
     }
 
-    /// The fit, if it is one.
+    /// Settings of the fit, if the task is one.
     pub fn fit(&self) -> Option<&Fit> {
         match self.task {
             Task::Fit(fit) => Some(fit),
@@ -189,7 +189,7 @@ impl Series<'_> {
         }
     }
 
-    /// The fit, if it is one of a family of any shape.
+    /// Settings of the fit, if the task is one of a family of any shape.
     pub fn shaped(&self) -> Option<&ShapedFit> {
         match self.task {
             Task::Shaped(fit) => Some(fit),
@@ -197,28 +197,28 @@ impl Series<'_> {
         }
     }
 
-    /// The family of such a fit.
+    /// Family of a fit of a family of any shape.
     pub fn shape(&self) -> Option<&Shape> {
         self.shaped().map(|fit| &fit.family)
     }
 
-    /// Whether its method has this kind and budget.
+    /// Returns true if the method has this kind and budget.
     pub fn is(&self, kind: &str, budget: usize) -> bool {
         self.method().kind() == kind && self.method().budget() == budget
     }
 
-    /// How many replicates ended early.
+    /// Number of replicates that ended early.
     pub fn failures(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_some()).count()
     }
 
-    /// The steps of the longest trace.
+    /// Recorded steps of the longest trace.
     pub fn steps(&self) -> Vec<u64> {
         let longest = self.outcomes.iter().max_by_key(|outcome| outcome.rows.len());
         longest.map(|outcome| outcome.rows.iter().map(|row| row.step).collect()).unwrap_or_default()
     }
 
-    /// A number at a step in every replicate that recorded it.
+    /// Value of a metric at a step, for every replicate that recorded it.
     pub fn at(&self, step: u64, name: &str) -> Vec<f64> {
         let value = |outcome: &&Outcome| {
             outcome.rows.iter().find(|row| row.step == step).and_then(|row| row.values.get(name).copied())
@@ -226,13 +226,13 @@ impl Series<'_> {
         self.outcomes.iter().filter_map(value).collect()
     }
 
-    /// A number in the last row of every replicate that did not end early.
+    /// Value of a metric in the last row, for every replicate that did not end early.
     pub fn last(&self, name: &str) -> Vec<f64> {
         let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
         whole.filter_map(|outcome| outcome.rows.last()?.values.get(name).copied()).collect()
     }
 
-    /// Steps, and at each of them quantiles over replicates.
+    /// Recorded steps, and quantiles of a metric over replicates at each of them.
     pub fn quantiles<const K: usize>(&self, name: &str, levels: [f64; K]) -> (Vec<f64>, [Vec<f64>; K]) {
         let mut columns = [const { Vec::new() }; K];
         let mut steps = Vec::new();
@@ -249,7 +249,7 @@ impl Series<'_> {
         (steps, columns)
     }
 
-    /// Steps, and at each of them the mean over replicates with its bootstrap interval: low, mean, high.
+    /// Recorded steps, and the mean over replicates at each of them with its bootstrap interval: low, mean, high.
     pub fn means(&self, name: &str, level: f64) -> (Vec<f64>, [Vec<f64>; 3]) {
         let (mut steps, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
         for step in self.steps() {
@@ -261,7 +261,7 @@ impl Series<'_> {
         (steps, columns)
     }
 
-    /// The median over replicates at the recorded step nearest to `step`.
+    /// Median of a metric over replicates at the recorded step nearest to `step`.
     pub fn median_at(&self, step: u64, name: &str) -> Option<f64> {
         let nearest = self.steps().into_iter().min_by_key(|recorded| recorded.abs_diff(step))?;
         let mut values = self.at(nearest, name);

@@ -1,4 +1,4 @@
-//! An experiment, as written in its file.
+//! Experiments as read from their TOML files.
 
 use std::collections::BTreeMap;
 
@@ -8,64 +8,64 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Beginning, Method};
 use crate::kinds::{Fits, PathFits, Scatters, Shapes, Task, Variances};
 
-/// What `experiments/*.toml` holds. Exactly one section says what is done: `[fits]`, `[variances]`, `[scatter]`, `[paths]` or `[shapes]` plan
-/// jobs of a kind; an
-/// `[exhibit]` has no jobs and no presets, for what it shows is computed when it is drawn.
+/// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`, `[scatter]`,
+/// `[paths]` or `[shapes]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the
+/// results are computed when they are drawn.
 ///
-/// A setting of a target, method or optimiser that is a list stands for each of its values in turn:
+/// A list as the setting of a target, method or optimiser expands to one entry for each of its values:
 /// `{ kind = "pmcsa", chains = [4, 16] }` are two methods.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Experiment {
-    /// Its name: that of its file, and of its folder of results.
+    /// Name: that of its file and of its folder of results.
     pub id: String,
-    /// Other names it answers to: those of figures that come of the same fits.
+    /// Alternative names, such as those of other figures that use the same fits.
     #[serde(default)]
     pub also: Vec<String>,
-    /// What a reader sees above its figure.
+    /// Title shown above the figure.
     pub title: String,
-    /// What it reproduces, by citation key: `CW, Fig. 6`.
+    /// Published figure or table that the experiment reproduces, by citation key: `CW, Fig. 6`.
     pub reproduces: Vec<String>,
-    /// The number from which every job's seed is derived.
+    /// Seed from which the seeds of all jobs are derived.
     pub seed: u64,
-    /// The published table that ours is set beside, if there is one.
+    /// Published table to compare with, if there is one.
     pub published: Option<Published>,
-    /// What a reader has to know: settings the papers leave open, known faults of what is reproduced.
+    /// Notes for the reader: settings that the papers leave open, known faults of the reproduced experiment.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// How much to run.
+    /// Amount of computation in each preset.
     #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,
     /// Fits of targets by methods.
     pub fits: Option<Fits>,
-    /// Variances of estimators at parameters that stay.
+    /// Variances of estimators at fixed parameters.
     pub variances: Option<Variances>,
     /// Variances and biases of estimators at many parameters.
     pub scatter: Option<Scatters>,
     /// Fits of families of any shape.
     pub shapes: Option<Shapes>,
-    /// Fits along paths.
+    /// Fits of families of paths.
     pub paths: Option<PathFits>,
-    /// Formulas, or what can be measured at once.
+    /// Formulas, or quantities that are measured when they are drawn.
     pub exhibit: Option<Exhibit>,
 }
 
-/// The section `[exhibit]`, which has no settings: its figures, tables and claims are functions of nothing.
+/// The section `[exhibit]`, which has no settings.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exhibit {}
 
-/// A published table, and the intervals ours is given.
+/// A published table, and the level of the intervals computed for comparison with it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Published {
     /// Its citation in `published/cells.csv`.
     pub table: String,
-    /// The level of the intervals, such as 0.8.
+    /// Level of the intervals, such as 0.8.
     pub level: f64,
 }
 
-/// The presets every experiment has.
+/// The presets of every experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PresetName {
@@ -78,10 +78,10 @@ pub enum PresetName {
 }
 
 impl PresetName {
-    /// All, from the least effort to the most.
+    /// All presets, by increasing amount of computation.
     pub const ALL: [Self; 3] = [Self::Quick, Self::Default, Self::Paper];
 
-    /// As it is typed.
+    /// Name as typed by the user.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -91,7 +91,7 @@ impl PresetName {
     }
 }
 
-/// How much to run.
+/// Amount of computation.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Preset {
@@ -99,7 +99,7 @@ pub struct Preset {
     pub replicates: u64,
     /// Steps of a fit; transitions behind a variance; parameters of a scatter.
     pub steps: u64,
-    /// Only the targets with these labels.
+    /// Only targets with these labels.
     pub targets: Option<Vec<String>>,
     /// Only methods of these kinds.
     pub methods: Option<Vec<String>>,
@@ -108,18 +108,18 @@ pub struct Preset {
     /// Fewer replicates for some kinds of methods, `hmc = 5`, or for one on one target, `"hmc on pima" = 0`.
     #[serde(default)]
     pub fewer: BTreeMap<String, u64>,
-    /// Where fits begin as well, each in turn.
+    /// Further points from which fits begin; each gives its own fits.
     #[serde(default)]
     pub also_from: Vec<Beginning>,
-    /// Of the optimisers of the file only every so-manieth, beginning with the first.
+    /// Use only every n-th optimiser of the file, beginning with the first.
     pub stride: Option<usize>,
-    /// Sets of chains beside each fit, from which the variance of its direction is measured; none if absent.
+    /// Number of auxiliary sets of chains beside each fit, from which the variance of its direction is measured; 0 if absent.
     #[serde(default)]
     pub auxiliary: u64,
 }
 
 impl Experiment {
-    /// Reads the text of an experiment file.
+    /// Parses the text of an experiment file.
     ///
     /// # Errors
     /// If it is malformed or names something unknown; the message names file and key.
@@ -131,12 +131,12 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Whether it answers to this name.
+    /// Returns true if `name` is the experiment's name or one of its alternative names.
     pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.also.iter().any(|also| also == name)
     }
 
-    /// Whether there is nothing to run.
+    /// Returns true if the experiment has no jobs.
     pub fn is_exhibit(&self) -> bool {
         self.exhibit.is_some()
     }
@@ -173,7 +173,8 @@ impl Experiment {
         self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
     }
 
-    /// A preset that names a target or method that is not compared would silently run less.
+    /// Refuses a preset that names a target or method which is not in the experiment: such a preset would silently run fewer
+    /// jobs.
     fn check_names(&self, name: PresetName, preset: &Preset) -> Result<(), Error> {
         let all = Task::all(self, &Preset { targets: None, methods: None, budgets: None, ..preset.clone() })?;
         let named = |names: &Option<Vec<String>>, key: &str, is_it: &dyn Fn(&Task, &str) -> bool| {
@@ -193,36 +194,36 @@ impl Experiment {
         named(&fewer, "fewer", &|task, label| names(task).iter().any(|name| name == label))
     }
 
-    /// The effort of a preset.
+    /// Settings of a preset.
     ///
     /// # Errors
-    /// If the file has none of this name.
+    /// If the file has no preset of this name.
     pub fn preset(&self, name: PresetName) -> Result<&Preset, Error> {
         self.presets
             .get(&name)
             .ok_or_else(|| Error::invalid(format!("the section [preset.{}] is missing", name.name())))
     }
 
-    /// The root of all its randomness.
+    /// Root seed of all randomness of the experiment.
     pub fn seed(&self) -> Seed {
         Seed::new(self.seed).named(&self.id)
     }
 }
 
-/// A task among those with fewer replicates: by method and target, or by method alone.
+/// Keys of a task in `fewer`: method and target, or method alone.
 fn names(task: &Task) -> [String; 2] {
     let kind = task.method().kind();
     [format!("{kind} on {}", task.target().label()), kind.to_owned()]
 }
 
 impl Preset {
-    /// How often a task is repeated.
+    /// Number of replicates of a task.
     pub(crate) fn replicates_of(&self, task: &Task) -> u64 {
         let fewer = names(task).iter().find_map(|name| self.fewer.get(name)).copied();
         fewer.map_or(self.replicates, |fewer| fewer.min(self.replicates))
     }
 
-    /// Whether a target and a method are part of it.
+    /// Returns true if the preset includes this target and this method.
     pub(crate) fn admits(&self, target: &str, method: &Method) -> bool {
         let among = |names: &Option<Vec<String>>, name: &str| {
             names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))

@@ -1,4 +1,4 @@
-//! How long jobs will take, from how long others took.
+//! Estimates of the running time of jobs from the times of other jobs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::plan::Job;
 use crate::runner::{span, tell};
 use crate::store::{Outcome, Store};
 
-/// What jobs have cost: seconds per unit of work, and per row that was measured.
+/// Observed cost of jobs: seconds per unit of work, and seconds per recorded row.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Cost {
     seconds: f64,
@@ -36,10 +36,11 @@ impl Cost {
     }
 }
 
-/// What is known of the cost of tasks.
+/// Cost estimates of tasks.
 ///
-/// A task is known by its target, its method and what is measured beside it, whatever its length: seconds are proportional to
-/// [`Task::work`], those of measuring to rows. For another one stands the mean of its target, or else of all.
+/// Tasks that differ in length alone share one estimate: running time is assumed proportional to [`Task::work`], time for
+/// measurements to the number of rows. A task that has not been timed is estimated by the mean of its target's tasks, or else
+/// of all tasks.
 #[derive(Debug, Clone, Default)]
 pub struct Forecast {
     tasks: HashMap<String, Cost>,
@@ -47,18 +48,18 @@ pub struct Forecast {
     all: Cost,
 }
 
-/// Processor seconds of some jobs, and what they are known from.
+/// Estimated processor time of some jobs, and the number of timed tasks behind it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Estimate {
     /// Seconds of one processor.
     pub seconds: f64,
-    /// Jobs whose task has been timed.
+    /// Number of jobs whose task has been timed.
     pub known: usize,
-    /// Jobs for which others stand.
+    /// Number of jobs that are estimated from other tasks.
     pub guessed: usize,
 }
 
-/// What tasks of one cost per unit have in common.
+/// Key of all tasks with the same cost per unit of work.
 fn key(task: &Task) -> String {
     match task {
         Task::Fit(fit) if fit.auxiliary > 0 => format!("{}, {} sets beside", task.title(), fit.auxiliary),
@@ -67,8 +68,8 @@ fn key(task: &Task) -> String {
 }
 
 impl Forecast {
-    /// From the results of this code that a store has of these jobs. A fit that ended early says nothing of a whole one, and
-    /// a file that cannot be used says nothing at all.
+    /// Estimates from results that the store holds for these jobs and this code. Fits that ended early and unusable files are
+    /// ignored.
     pub fn of_kept(store: &Store, jobs: &[Job]) -> Self {
         let mut forecast = Self::default();
         let found: Vec<Outcome> = jobs.par_iter().filter_map(|job| store.fresh(job).ok()?).collect();
@@ -76,7 +77,7 @@ impl Forecast {
         forecast
     }
 
-    /// Takes a result into account.
+    /// Adds a result to the estimates.
     pub fn learn(&mut self, outcome: &Outcome) {
         if outcome.ended.failure.is_none() {
             let task = &outcome.job.task;
@@ -86,19 +87,19 @@ impl Forecast {
         }
     }
 
-    /// Whether a task has been timed.
+    /// Returns true if the task has been timed.
     pub fn knows(&self, task: &Task) -> bool {
         self.tasks.contains_key(&key(task))
     }
 
-    /// Seconds of one processor that a task takes; nothing where nothing was timed.
+    /// Estimated seconds of one processor for a task; `None` if no task was timed.
     pub fn seconds(&self, task: &Task) -> Option<f64> {
         let found = self.tasks.get(&key(task)).or_else(|| self.targets.get(&task.target().title()));
         let cost = found.unwrap_or(&self.all);
         (cost.work > 0.0).then(|| cost.of(task))
     }
 
-    /// All of these jobs; nothing where nothing was timed.
+    /// Estimate for all of these jobs; `None` if no task was timed.
     pub fn of(&self, jobs: &[&Job]) -> Option<Estimate> {
         let mut estimate = Estimate::default();
         for job in jobs {
@@ -111,9 +112,9 @@ impl Forecast {
         Some(estimate)
     }
 
-    /// Runs a short piece of every task that has not been timed, on all processors. The pieces are kept in a folder, so that
-    /// the next run need not time them again. Returns how many were timed; what cannot be run tells its error later, when it is
-    /// its turn. Ends early if the program is asked to end.
+    /// Runs a short version of every task that has not been timed, on all processors. Their results are kept in a folder, so
+    /// that the next run need not time them again. Returns the number of tasks that were timed; errors are ignored here,
+    /// because the job itself reports them later. Stops early if the program is asked to end.
     pub fn calibrate(
         &mut self,
         jobs: &[&Job],
@@ -135,10 +136,10 @@ impl Forecast {
     }
 }
 
-/// Seconds a piece has to take, so that what every job begins with does not count for much.
+/// Minimal seconds of a timed short version, so that the time to start a job is a small part.
 const PIECE: f64 = 0.2;
 
-/// A job of the same kind, eight times as long until it takes long enough or is whole.
+/// Runs a shortened job, eight times longer at each attempt until it takes [`PIECE`] seconds or has full length.
 fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt) -> Option<Outcome> {
     let goes_on = || interrupt.code().is_none();
     let running = Running { progress: &|_| goes_on(), ..Running::new(store, catalogue) };
@@ -147,7 +148,7 @@ fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt)
         let mut task = job.task.of_length(length.min(job.task.length()));
         let is_whole = task == job.task;
         if let Task::Fit(fit) = &mut task {
-            // Two rows tell what a row costs.
+            // Two rows are enough to measure the cost of a row.
             fit.trace.points = 1;
         }
         let short = Job { task, ..job.clone() };
@@ -164,7 +165,7 @@ fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt)
 }
 
 impl Estimate {
-    /// In words, for so many threads.
+    /// The estimate in words, for a number of threads.
     pub fn told(&self, threads: usize) -> String {
         let Self { seconds, known, guessed } = *self;
         let time = span(seconds / threads.max(1) as f64);
@@ -186,7 +187,7 @@ mod tests {
     use crate::experiment::PresetName;
     use crate::registry::REGISTRY;
 
-    /// Results of an experiment that cost what `price` says of each task: seconds per unit of work, and per row.
+    /// Synthetic results of an experiment that cost `price` of each task: seconds per unit of work, and per row.
     fn results(id: &str, price: fn(&Task) -> (f64, f64)) -> Vec<Outcome> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
         let mut evidence =
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(timed, 11, "each method of the table once");
         let estimate = forecast.of(&jobs).unwrap();
         assert!(estimate.seconds > 0.0 && estimate.guessed == 0, "{estimate:?}");
-        // The next run finds the pieces: its estimate is the same to the last bit of the seconds.
+        // The next run finds these results: its estimate of the seconds is bit-identical.
         let mut next = Forecast::default();
         assert_eq!(next.calibrate(&jobs, &catalogue, &folder, &Interrupt::default()), timed);
         let relative = next.of(&jobs).unwrap().seconds / estimate.seconds - 1.0;

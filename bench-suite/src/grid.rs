@@ -1,12 +1,11 @@
-//! Lists that stand for each of their values.
+//! Grids of settings: expansion of lists in a file to all combinations of their values.
 
 use mcsa::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// A table of settings of which some may be lists of plain values: one entry for each combination, later keys turning
-/// fastest.
-/// The key `on` is none of the settings: it lists the labels of the targets that the entry is for.
+/// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The key
+/// `on` is not a setting: it lists the labels of the targets that the entry applies to.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Entry {
     on: Option<Vec<String>>,
@@ -14,7 +13,7 @@ pub struct Entry {
     settings: toml::Table,
 }
 
-/// A value, and the labels of the targets it is for; of all if there are none.
+/// A value with the labels of the targets it applies to; without labels it applies to all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed<T> {
     /// The value.
@@ -23,21 +22,21 @@ pub struct Placed<T> {
 }
 
 impl<T> Placed<T> {
-    /// Whether it is for a target of this label.
+    /// Returns true if the value applies to the target with this label.
     pub fn is_on(&self, label: &str) -> bool {
         self.on.as_ref().is_none_or(|labels| labels.iter().any(|known| known == label))
     }
 
-    /// The labels it names, if it names some.
+    /// The labels of `on`; empty if there are none.
     pub fn names(&self) -> &[String] {
         self.on.as_deref().unwrap_or_default()
     }
 }
 
-/// Refuses an entry that is for a target which no other entry names: it would silently run less.
+/// Refuses an entry whose `on` names a target that is not in the experiment: it would silently run fewer jobs.
 ///
 /// # Errors
-/// With the label, and the section it is missing from.
+/// If such a label exists; the message names the label and the section.
 pub fn check_on<'p, T: 'p>(
     section: &str,
     labels: &[&str],
@@ -76,10 +75,10 @@ fn is_plain(value: &toml::Value) -> bool {
     !matches!(value, toml::Value::Array(_) | toml::Value::Table(_))
 }
 
-/// All combinations of all entries, typed.
+/// All combinations of all entries, deserialised.
 ///
 /// # Errors
-/// If a key or a value is unknown: the message says in which entry of `section`, and what would have been accepted.
+/// If a key or a value is unknown; the message names the entry of `section` and what would have been accepted.
 pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<Vec<Placed<T>>, Error> {
     let mut values = Vec::new();
     for (number, entry) in (1..).zip(entries) {

@@ -10,32 +10,32 @@ use signal_hook::flag;
 
 use crate::runner::tell;
 
-/// Whether the program was asked to end, and by which signal.
+/// Record of whether the program was asked to end, and by which signal.
 ///
-/// The first signal is a wish: jobs finish their step, write their checkpoint and end. A signal that comes [`Interrupt::GRACE`]
-/// or more after it ends the program at once. One that comes sooner is taken for a copy of the first: `timeout`, for one, sends
-/// TERM to the program and then to its process group.
+/// After the first signal, jobs finish their step, write their checkpoint and end. A signal that comes [`Interrupt::GRACE`]
+/// or more after the first ends the program at once. One that comes sooner is ignored as a copy of the first: `timeout`, for
+/// one, sends TERM to the program and then to its process group.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
-    /// The number of the last signal; 0 before there is one.
+    /// Number of the last signal; 0 before the first.
     signal: Arc<AtomicUsize>,
-    /// Whether the next signal ends the program.
+    /// True if the next signal ends the program.
     at_once: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// How long after the first signal a second one is obeyed.
+    /// Time after the first signal from which a second one ends the program.
     pub const GRACE: Duration = Duration::from_millis(500);
 
-    /// Hears INT and TERM from now on, for the rest of the program.
+    /// Installs handlers of INT and TERM for the rest of the program.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses to install a handler.
     pub fn listen() -> Result<Self, Error> {
         let interrupt = Self::default();
         let refused = |error: std::io::Error| Error::invalid(format!("cannot hear signals: {error}"));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: an action that ends the program has to be asked before the one that remembers the signal.
+            // In this order: the handler that may end the program must run before the one that stores the signal.
             flag::register_conditional_shutdown(signal, 128 + signal, interrupt.at_once.clone())
                 .map_err(refused)?;
             flag::register_usize(signal, interrupt.signal.clone(), signal as usize).map_err(refused)?;
@@ -45,23 +45,24 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// One that comes as if by a signal: for programs without signals, and tests.
+    /// Acts like a signal INT: for systems without signals, and for tests.
     pub fn ask(&self) {
         self.signal.store(SIGINT as usize, SeqCst);
     }
 
-    /// The exit code of a program that was asked to end: 130 after INT, 143 after TERM.
+    /// Exit code of a program that was asked to end: 130 after INT, 143 after TERM; `None` if it was not.
     pub fn code(&self) -> Option<u8> {
         let signal = u8::try_from(self.signal.load(SeqCst)).unwrap_or(0);
         (signal > 0).then_some(signal.saturating_add(128))
     }
 
-    /// Lets the next signal end the program: there is nothing left to keep.
+    /// Lets the next signal end the program at once, because there is nothing left to save.
     pub fn release(&self) {
         self.at_once.store(true, SeqCst);
     }
 
-    /// Waits for the first signal, says that it was heard, and a while later lets a second one end the program.
+    /// Waits for the first signal, confirms it on the standard error stream, and after the grace period lets a second one end
+    /// the program.
     #[expect(
         clippy::disallowed_methods,
         reason = "people wait for an answer to a signal; no result depends on it"
@@ -76,14 +77,14 @@ impl Interrupt {
     }
 }
 
-/// The command line of this program as a shell would read it, without the arguments that are `left_out`.
+/// The command line of this program, quoted for a shell, without the arguments in `left_out`.
 pub fn command_line(left_out: &[&str]) -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let kept = words.filter(|word| !left_out.contains(&word.as_str()));
     kept.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a POSIX shell reads it back.
+/// A word quoted for a POSIX shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! What replicates say of a mean.
+//! Bootstrap intervals of means over replicates.
 
 use mcsa::Seed;
 
@@ -7,18 +7,18 @@ use crate::quantile::quantile;
 /// A mean with an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The mean.
+    /// Mean.
     pub value: f64,
-    /// The lower end.
+    /// Lower end.
     pub low: f64,
-    /// The upper end.
+    /// Upper end.
     pub high: f64,
-    /// From how many replicates.
+    /// Number of replicates.
     pub replicates: usize,
 }
 
-/// The percentile bootstrap interval of the mean at a level such as 0.8, from 1024 resamples; `None` of nothing. One replicate
-/// has no width: judge by [`Interval::replicates`].
+/// Percentile bootstrap interval of the mean at a level such as 0.8, from 1024 resamples; `None` if there are no values. The
+/// interval of one replicate has width 0: check [`Interval::replicates`].
 ///
 /// ```
 /// use mcsa_bench_suite::interval::bootstrap;

@@ -1,35 +1,36 @@
-//! The papers' experiments: run, drawn and judged.
+//! Experiments of the papers: definition, execution, figures, and checks of published claims.
 //!
-//! An experiment is data and flows one way: a file of `experiments/` ([`experiment`], with lists that stand for grids: [`grid`])
-//! becomes a [`plan`] of jobs; the [`catalog`] turns a job's names into types; its [`kinds`] say how it is run, the [`runner`]
-//! runs many; rows go to the [`store`] and come back as [`evidence`]. From evidence alone are made [`figures`],
-//! [`claims`] and the [`report`], which sets our numbers beside those that were [`published`].
+//! An experiment is data. A file of `experiments/` ([`experiment`], with lists that expand to grids: [`grid`]) becomes a
+//! [`plan`] of jobs. The [`catalog`] maps the names in a job to types, its [`kinds`] define how it is run, and the [`runner`]
+//! runs many jobs in parallel. Rows of results go to the [`store`] and are read back as [`evidence`], from which alone
+//! [`figures`], [`claims`] and the [`report`] are made. The report also shows the numbers that were [`published`].
 //!
-//! A job's name is a hash of everything that determines its result, data included, so a job that has been run is not run again,
-//! and changing any number makes a new file. A result carries the fingerprint of the code it came from, in its name too; results
-//! of other code are stale: run again when asked for, shown as such until then, and never mixed with fresh ones. The fingerprint
-//! covers all that a number passes through, found by following modules, manifests and locked versions from [`kinds`] on
-//! (`bench-suite/fingerprint`). A file that cannot be used costs its own job, which is run again.
+//! The name of a job is a hash of everything that determines its result, data included, so that a job with a result is not
+//! run again and a changed setting makes a new file. A result carries the fingerprint of the code that computed it, in its
+//! file name too. Results of other code are stale: they are computed again on request, shown as stale until then, and never
+//! mixed with fresh ones. The fingerprint covers all code that a number depends on, found by following modules, manifests and
+//! locked versions from [`kinds`] on (`bench-suite/fingerprint`). An unusable file affects its own job only, which is run
+//! again.
 //!
-//! # To add an experiment
+//! # Adding an experiment
 //!
-//! 1. `experiments/<id>.toml`: what is compared, on what, with which effort in each preset. Unknown keys are refused by name. A
-//!    setting that is a list stands for each of its values; `on` says for which targets a method is.
+//! 1. `experiments/<id>.toml`: targets, methods, and the amount of computation in each preset. Unknown keys are refused with
+//!    their name. A setting that is a list expands to each of its values; `on` lists the targets that a method is run on.
 //! 2. `figures/<noun>.rs`: a function from [`evidence::Evidence`] to [`figures::Plate`]s. Colours come from [`look`].
-//! 3. `claims/<noun>.rs`: what it is said to show, each with a number and a threshold, tested on rows made up so that it
-//!    holds, fails and abstains.
+//! 3. `claims/<noun>.rs`: the claims, each with a number and a threshold, tested on synthetic rows for which the claim holds,
+//!    fails and abstains.
 //! 4. A line in [`registry`] and, for a table, its cells in `published/cells.csv`.
 //!
-//! What has nothing to run, because it is a formula or measured at once, is an exhibit: its file says `[exhibit]` in place of
-//! presets and jobs, and the rest is the same. [`tables`] are made like figures.
+//! An experiment without jobs, because it is a formula or measured when drawn, is an exhibit: its file has `[exhibit]` in
+//! place of presets and jobs, and the other steps do not change. [`tables`] are made like figures.
 //!
-//! `cargo xtask figures <id>` runs it; everything else (resuming, table, CSV, report, summary) follows. A new kind of job, for
-//! what is neither a fit nor a variance, is a file in [`kinds`] and an arm in `Task`; a new model, method or optimiser is one
-//! in the [`catalog`].
+//! `cargo xtask figures <id>` runs the experiment; resuming, table, CSV, report and summary need no further code. A new kind
+//! of job, which is neither a fit nor a variance, is a file in [`kinds`] and an arm in `Task`; a new model, method or
+//! optimiser is an entry in the [`catalog`].
 //!
-//! What the papers claim of bias, variance and rates is tried by [`theory`].
+//! The papers' claims on bias, variance and rates are checked by [`theory`].
 //!
-//! The only crate that reads, writes, prints or knows the time.
+//! This is the only crate that reads files, writes files, prints, or uses the clock.
 
 pub mod as_published;
 pub mod catalog;

@@ -1,10 +1,10 @@
-//! How each method looks, in every figure the same.
+//! Names, colours and markers of methods and families in all figures.
 
 use crate::catalog::Method;
 use crate::draw::{Color, Dash, Marker, Style};
 
-/// Kind, name in legends and tables, colour, dash, marker. Okabe and Ito's colours, then some of Tol's that are told apart
-/// from them with any colour vision; methods with chains have solid lines, those without broken ones.
+/// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
+/// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
 const LOOKS: [(&str, &str, Color, Dash, Marker); 15] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
@@ -23,7 +23,7 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 15] = [
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];
 
-/// Kind, name, colour, dash, marker of families, where these are compared.
+/// Kind, name, colour, dash, marker of families.
 const FAMILIES: [(&str, &str, Color, Dash, Marker); 5] = [
     ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
@@ -45,7 +45,7 @@ pub fn name(kind: &str) -> &str {
     LOOKS.iter().find(|look| look.0 == kind).map_or(kind, |look| look.1)
 }
 
-/// Where a kind of method stands in tables and legends.
+/// Position of a kind of method in tables and legends.
 pub fn rank(kind: &str) -> usize {
     LOOKS.iter().position(|look| look.0 == kind).unwrap_or(LOOKS.len())
 }
@@ -57,7 +57,7 @@ pub fn style(method: &Method) -> Style {
     look.map_or(plain, |&(_, _, color, dash, marker)| Style { color, dash, marker, ..plain })
 }
 
-/// The style of member `member` of `members` of one method's series, from light to dark.
+/// The style of member number `member` of the `members` series of one method, from light to dark.
 pub fn shade(method: &Method, member: usize, members: usize) -> Style {
     let style = style(method);
     let strength = 0.4 + 0.6 * ((member + 1) as f64 / members.max(1) as f64);

@@ -1,4 +1,4 @@
-//! `mcsa-bench`: runs the experiments, draws their figures and judges their claims.
+//! `mcsa-bench`: runs the experiments, draws their figures and checks their claims.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::theory;
 use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel};
 
-/// Runs the experiments of Markov chain score ascent, draws their figures and judges their claims.
+/// Runs the experiments of Markov chain score ascent, draws their figures and checks their claims.
 ///
-/// Exit codes: 0 done, 1 failed, 2 the command line was not understood, 130 or 143 interrupted by INT (Ctrl-C) or TERM: `figures`
-/// and `fit` then say how to go on. Who reads the output may stop reading: the program then ends with code 0.
+/// Exit codes: 0 success, 1 failure, 2 the command line was not understood, 130 or 143 interrupted by INT (Ctrl-C) or TERM:
+/// `figures` and `fit` then print how to continue. If the reader of the output closes it, the program ends with code 0.
 #[derive(Parser)]
 #[command(name = "mcsa-bench", version)]
 struct Program {
@@ -29,7 +29,7 @@ enum Verb {
     Theory(theory::Command),
 }
 
-/// The standard output, which remembers whether its reader has gone.
+/// Standard output that records whether its reader has closed it.
 struct Out {
     inner: std::io::Stdout,
     is_closed: bool,
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Err(Exit::Usage(error)) => (2, error.to_string()),
         Err(Exit::Interrupted { code, said }) => (code, said),
     };
-    // Nothing is left to do when the standard error is gone too.
+    // Nothing can be done if the standard error stream is closed too.
     let _ = writeln!(std::io::stderr(), "mcsa-bench: {said}");
     ExitCode::from(code)
 }

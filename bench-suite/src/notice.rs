@@ -1,6 +1,6 @@
-//! Warnings: what a user has to know while work goes on.
+//! Warnings to the user during a run.
 
-/// Says it on the standard error stream.
+/// Prints a warning to the standard error stream.
 #[expect(clippy::print_stderr, reason = "a program speaks to its user")]
 pub(crate) fn warn(message: &str) {
     eprintln!("warning: {message}");

@@ -1,15 +1,15 @@
-//! Numbers in JSON, which has none that are not finite: those are the words `"nan"`, `"inf"` and `"-inf"`.
+//! Numbers in JSON. Infinities and NaN, which JSON lacks, are written as the words `"nan"`, `"inf"` and `"-inf"`.
 
 use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number as JSON holds it: itself, or a word if it is not finite.
+/// A number in JSON: itself, or a word if it is not finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Number(pub(crate) f64);
 
-/// What is in the file.
+/// The two forms in a file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -51,7 +51,7 @@ pub(crate) fn serialize<S: Serializer>(
     serializer.collect_map(map.iter().map(|(name, value)| (name, Number(*value))))
 }
 
-/// Reads it back.
+/// Reads such a map.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, f64>, D::Error> {

@@ -1,4 +1,4 @@
-//! From an experiment to its jobs.
+//! Jobs of an experiment.
 
 use std::collections::BTreeMap;
 
@@ -9,58 +9,59 @@ use crate::data::Catalogue;
 use crate::experiment::{Experiment, PresetName};
 use crate::kinds::Task;
 
-/// Everything that determines one result. Two equal jobs have the same rows, but for seconds, bit for bit.
+/// Everything that determines one result. Two equal jobs have bit-identical rows, except for seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// The experiment's name.
+    /// Name of the experiment.
     pub experiment: String,
-    /// What is done.
+    /// The task.
     pub task: Task,
-    /// The SHA-256 of the data, if there are any.
+    /// SHA-256 of the data, if there are any.
     pub data: Option<String>,
-    /// Which repetition, from 0.
+    /// Number of the replicate, from 0.
     pub replicate: u64,
-    /// Where its chance comes from.
+    /// Seed of the job's randomness.
     pub seed: Seed,
 }
 
 impl Job {
-    /// The job's name: a hash of its canonical text, 32 hexadecimal digits.
+    /// Name of the job: a hash of its canonical text, 32 hexadecimal digits.
     pub fn id(&self) -> String {
-        // A struct of numbers and strings always has a text.
+        // A struct of numbers and strings can always be serialised.
         let text = serde_json::to_string(self).unwrap_or_default();
         format!("{:032x}", fnv(text.as_bytes()))
     }
 
-    /// The job in words: experiment, target, method, replicate.
+    /// Description of the job: experiment, target, method, replicate.
     pub fn title(&self) -> String {
         format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate)
     }
 }
 
-/// The 128-bit FNV-1a hash (Fowler, Noll & Vo): for names, not for secrets.
+/// 128-bit FNV-1a hash (Fowler, Noll & Vo): for names; not cryptographic.
 fn fnv(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, &byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
     })
 }
 
-/// What an experiment comes to at a preset.
+/// Jobs of an experiment at a preset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Every replicate of every task whose data are there.
+    /// Every replicate of every task whose data are available.
     pub jobs: Vec<Job>,
-    /// Data sets that are absent, each with what to do about it.
+    /// Absent data sets, each with instructions to obtain it.
     pub absent: BTreeMap<String, String>,
 }
 
-/// The plan of an experiment at a preset.
+/// Plans an experiment at a preset.
 ///
-/// Replicate `r` has the same seed under every method: comparisons are paired, splits included.
+/// Replicate `r` has one seed under every method, so that comparisons between methods are paired, including their data
+/// splits.
 ///
 /// # Errors
-/// If a setting is unknown, or data are there and cannot be read.
+/// If a setting is unknown, or a data set is present but cannot be read.
 pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) -> Result<Plan, Error> {
     if experiment.is_exhibit() {
         return Ok(Plan { jobs: Vec::new(), absent: BTreeMap::new() });

@@ -1,7 +1,7 @@
-//! Provenance of results: which run of which code, on which machine, made them.
+//! Provenance of results: the runs, code and machines that computed them.
 //!
-//! Each process that runs jobs of an experiment writes a file of its own in the experiment's folder `manifest`: a line when it
-//! starts, a line for each job that ended, and a line at its end. Lines are only added.
+//! Each process that runs jobs of an experiment writes its own file in the folder `manifest` of the experiment: a line at the
+//! start, a line for each job that ended, and a line at the end. Lines are only appended.
 
 use std::fs;
 use std::path::Path;
@@ -17,44 +17,44 @@ use crate::store::{CODE, Finished, Journal, Store, write_whole, writer};
 /// A run of an experiment by one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// When it began, in seconds since 1970.
+    /// Start time, in seconds since 1970.
     pub time: u64,
     /// The preset.
     pub preset: PresetName,
-    /// Jobs that were to be run.
+    /// Number of jobs to run.
     pub planned: usize,
-    /// Threads they ran on.
+    /// Number of threads.
     pub threads: usize,
     /// The seed of the experiment.
     pub seed: u64,
-    /// The fingerprint of the code.
+    /// Fingerprint of the code.
     pub code: String,
-    /// The commit, if there is a repository.
+    /// Git commit, if there is a repository.
     pub commit: Option<String>,
-    /// Whether files differed from the commit.
+    /// True if files differed from the commit.
     pub dirty: Option<bool>,
-    /// The compiler.
+    /// Version of the compiler.
     pub rustc: String,
-    /// The processor.
+    /// Name of the processor.
     pub processor: String,
-    /// How many cores it shows.
+    /// Number of cores that the system reports.
     pub cores: usize,
-    /// Host, process and a number that no other process has.
+    /// Host, process, and a number that is unique to the process.
     pub writer: String,
 }
 
-/// What a manifest says of a run.
+/// Record of one run, read from its manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// How it began.
+    /// First line of the manifest.
     pub start: Provenance,
-    /// Jobs that ended, in their order.
+    /// Jobs that ended, in order.
     pub finished: Vec<Finished>,
-    /// Jobs that went wrong, in words.
+    /// Error messages of jobs that failed.
     pub errors: Vec<String>,
     /// Seconds from the start to the last line.
     pub seconds: f64,
-    /// Whether it came to its end; else it was interrupted or killed, or is still running.
+    /// True if the run reached its end; otherwise it was interrupted or killed, or is still running.
     pub is_ended: bool,
 }
 
@@ -69,7 +69,7 @@ enum Line {
 }
 
 impl Provenance {
-    /// Of a run of this program that begins now.
+    /// Provenance of a run of this program that begins now.
     pub fn of(experiment: &Experiment, preset: PresetName, planned: usize, threads: usize) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a manifest tells when a run was made")]
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -89,10 +89,10 @@ impl Provenance {
         }
     }
 
-    /// Begins a manifest of an experiment in a journal, and freezes the experiment's file beside.
+    /// Begins a manifest of an experiment in a journal, and saves a copy of the experiment's file next to the results.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If a file cannot be written.
     pub fn begin(&self, journal: &Journal, store: &Store, id: &str, text: &str) -> Result<(), Error> {
         let path = store.folder(id).join("manifest").join(format!("{}-{}.jsonl", self.time, self.writer));
         journal.begin(id, &path, &Line::Start(Box::new(self.clone())))?;
@@ -101,7 +101,7 @@ impl Provenance {
 }
 
 impl Run {
-    /// Ends the manifest of an experiment. What went wrong is told there too, but for a disk that refuses that as well.
+    /// Ends the manifest of an experiment and records its errors there. A failure to write them is ignored.
     pub fn end(journal: &Journal, id: &str, errors: &[Error]) {
         let after = journal.seconds();
         let reasons = errors.iter().map(Error::to_string);
@@ -111,7 +111,7 @@ impl Run {
         let _ = journal.add(id, &Line::End { after });
     }
 
-    /// All runs of an experiment, oldest first, and what of their manifests cannot be read.
+    /// All runs of an experiment, oldest first, and warnings about unreadable manifests.
     pub fn all(store: &Store, id: &str) -> (Vec<Self>, Vec<String>) {
         let (mut runs, mut warnings) = (Vec::new(), Vec::new());
         let entries = fs::read_dir(store.folder(id).join("manifest")).into_iter().flatten().flatten();

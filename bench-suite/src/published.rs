@@ -1,4 +1,4 @@
-//! Numbers that were published, each with where.
+//! Published numbers, each with its citation.
 
 use mcsa::Error;
 
@@ -10,26 +10,26 @@ const READINGS: &str = include_str!("../published/readings.csv");
 /// A cell of a published table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Which table, by citation key.
+    /// Citation key of the table.
     pub citation: String,
-    /// The data set, as our catalogue calls it.
+    /// Data set, by its name in our catalogue.
     pub data: String,
-    /// The metric, as our rows call it.
+    /// Metric, by its name in our rows.
     pub metric: String,
-    /// The kind of method, as our catalogue calls it.
+    /// Kind of method, by its name in our catalogue.
     pub method: String,
-    /// Its N.
+    /// Budget N of the method.
     pub budget: usize,
-    /// The number, its interval and replicates.
+    /// Value with its interval and number of replicates.
     pub interval: Interval,
-    /// What kind of interval it is.
+    /// Kind of the interval.
     pub kind: String,
 }
 
-/// The cells of one table, in the order of the file.
+/// Cells of one table, in the order of the file.
 ///
 /// # Errors
-/// If the file is malformed, which the tests exclude.
+/// If the file is malformed; tests exclude this.
 pub fn cells(citation: &str) -> Result<Vec<Cell>, Error> {
     let all = records(CELLS).enumerate().map(|(k, fields)| {
         Cell::of(&fields)
@@ -68,7 +68,7 @@ impl Cell {
     }
 }
 
-/// The lines of a file but the first, cut at commas that stand outside quotes.
+/// Records of a CSV file without its header, split at commas outside quotes.
 fn records(text: &str) -> impl Iterator<Item = Vec<String>> {
     text.lines().skip(1).map(|line| {
         let mut fields = vec![String::new()];

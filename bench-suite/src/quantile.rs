@@ -1,13 +1,14 @@
-//! Quantiles of replicates.
+//! Empirical quantiles of replicates.
 
-/// The empirical quantile at `level`, between order statistics as in Hyndman & Fan (1996), type 7; NaN of nothing.
+/// Empirical quantile at `level`, interpolated between order statistics as in Hyndman & Fan (1996), type 7; NaN if there are
+/// no values.
 pub(crate) fn quantile(values: &mut [f64], level: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
     let place = level.clamp(0.0, 1.0) * last as f64;
     let (low, share) = (place.floor() as usize, place.fract());
     let (below, above) = (values[low], values[(low + 1).min(last)]);
-    // Between equal infinities a difference would be no number.
+    // The difference of equal infinities would be NaN.
     if below == above { below } else { below + share * (above - below) }
 }
 

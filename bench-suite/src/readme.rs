@@ -1,3 +1,3 @@
-//! The examples of the README, run as doc tests.
+//! Examples of the README, run as doc tests.
 #![cfg(doctest)]
 #![doc = include_str!("../../README.md")]

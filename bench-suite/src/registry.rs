@@ -1,5 +1,5 @@
-//! Every experiment, with what is made of it. To add one: its file in `experiments/`, its figures in `figures/`, its claims in
-//! `claims/`, and an entry here.
+//! Registry of all experiments with their figures, tables and claims. To add one: its file in `experiments/`, its figures in
+//! `figures/`, its claims in `claims/`, and an entry here.
 
 use mcsa::Error;
 
@@ -9,17 +9,17 @@ use crate::experiment::Experiment;
 use crate::figures::{self, Plate};
 use crate::tables::{self, Sheet};
 
-/// An experiment and what is made of its results.
+/// An experiment with its figures, tables and claims.
 pub struct Entry {
-    /// The name of its file.
+    /// Name of the file.
     pub file: &'static str,
-    /// What the file says.
+    /// Text of the file.
     pub text: &'static str,
-    /// Its figures, from results alone.
+    /// Figures, from results alone.
     pub figures: fn(&Evidence) -> Vec<Plate>,
-    /// Its tables, beside that of published cells.
+    /// Tables, in addition to the one of published cells.
     pub tables: fn(&Evidence) -> Vec<Sheet>,
-    /// What it is said to show.
+    /// Claims that its results are checked against.
     pub claims: fn() -> Vec<Claim>,
 }
 
@@ -38,7 +38,7 @@ macro_rules! entry {
     };
 }
 
-/// In the order of the report.
+/// All experiments, in the order of the report.
 pub const REGISTRY: [Entry; 27] = [
     entry!("gaussian", gaussian),
     entry!("k000-tab2-logistic", logistic),
@@ -70,10 +70,10 @@ pub const REGISTRY: [Entry; 27] = [
 ];
 
 impl Entry {
-    /// The experiment, read.
+    /// Parses the experiment.
     ///
     /// # Errors
-    /// If its file is malformed, which the tests exclude.
+    /// If its file is malformed; tests exclude this.
     pub fn experiment(&self) -> Result<Experiment, Error> {
         Experiment::parse(self.file, self.text)
     }

@@ -1,4 +1,4 @@
-//! Running jobs side by side.
+//! Parallel execution of jobs.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -16,44 +16,44 @@ use crate::kinds::{Due, Ending, Running, Task};
 use crate::plan::Job;
 use crate::store::{Store, check_folder};
 
-/// Seconds between checkpoints of a job: what a kill can cost.
+/// Seconds between checkpoints of a job: the most that a kill can lose.
 pub(crate) const CHECKPOINT: f64 = 20.0;
 
-/// Where jobs run and how many at once.
+/// Executor of jobs on several threads.
 pub struct Runner<'a> {
-    /// Where results go.
+    /// Store for results.
     pub store: &'a Store,
-    /// Where data come from.
+    /// Source of data sets.
     pub catalogue: &'a Catalogue,
-    /// How many at once; 0 is one per processor. Results do not depend on it.
+    /// Number of threads; 0 means one per processor. Results do not depend on it.
     pub threads: usize,
-    /// What is known of the time jobs take.
+    /// Estimates of the time that jobs take.
     pub forecast: &'a Forecast,
-    /// Whether the program was asked to end.
+    /// Request to end the program.
     pub interrupt: &'a Interrupt,
 }
 
-/// What a run did.
+/// Summary of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// Jobs that were run to their end; not all that were asked for, if the run was interrupted.
+    /// Number of jobs that were run to their end; fewer than requested if the run was interrupted.
     pub jobs: usize,
-    /// On how many threads.
+    /// Number of threads.
     pub threads: usize,
-    /// From start to end.
+    /// Seconds from start to end.
     pub seconds: f64,
-    /// What went wrong, job by job; the others were run all the same.
+    /// Errors of failed jobs; the other jobs were run nevertheless.
     pub errors: Vec<Error>,
 }
 
-/// What has been learned of the time that jobs take, for an estimate of what is left.
+/// Times of the jobs that ended, for an estimate of the remaining time.
 struct Clock<'f> {
     forecast: &'f Forecast,
-    /// Seconds and number of jobs that ended, by task and length.
+    /// Seconds and number of ended jobs, by task and length.
     known: HashMap<(String, u64), (f64, usize)>,
-    /// How many jobs are still to be run, by task and length, with one of them.
+    /// Number of jobs still to run, by task and length, with one example task.
     left: HashMap<(String, u64), (usize, Task)>,
-    /// Seconds of all that ended, and what was foreseen.
+    /// Total seconds of the jobs that ended, and their forecast.
     all: (f64, f64),
     shown: Instant,
 }
@@ -71,7 +71,7 @@ impl<'f> Clock<'f> {
         (format!("{} {}", job.experiment, job.task.title()), job.task.work())
     }
 
-    /// What the task takes by itself, in seconds or, where nothing was timed, in work.
+    /// Forecast of a task, in seconds or, if no task was timed, in units of work.
     fn foreseen(&self, task: &Task) -> f64 {
         self.forecast.seconds(task).unwrap_or(task.work() as f64)
     }
@@ -85,8 +85,8 @@ impl<'f> Clock<'f> {
         }
     }
 
-    /// Processor seconds still to be spent: by the mean of the same jobs, or else by what is foreseen of them, times by how much
-    /// those that ended took longer.
+    /// Remaining processor seconds: the mean time of ended jobs of the same task, or else the forecast times the observed
+    /// ratio of actual to forecast time.
     fn rest(&self) -> f64 {
         let longer = if self.all.1 > 0.0 { self.all.0 / self.all.1 } else { 1.0 };
         let each = |(key, (count, task)): (&(String, u64), &(usize, Task))| {
@@ -103,12 +103,12 @@ fn now() -> Instant {
 }
 
 impl Runner<'_> {
-    /// Runs the jobs, in their order, and tells of progress on the standard error stream. If the program is asked to end, those
-    /// that are running write a checkpoint and end, and no other begins. None begins either once a job has failed and nothing can
-    /// be written where its result should be: what would follow would be lost too.
+    /// Runs the jobs in order and reports progress on the standard error stream. If the program is asked to end, running jobs
+    /// write a checkpoint and end, and no further job begins. No further job begins either if a job fails and the folder of its
+    /// result cannot be written, because later results would be lost too.
     ///
     /// # Errors
-    /// If no threads can be started. What goes wrong in a job is in [`Ran::errors`].
+    /// If no threads can be started. Errors of jobs are in [`Ran::errors`].
     pub fn run(&self, jobs: &[&Job]) -> Result<Ran, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let pool =
@@ -166,7 +166,7 @@ impl Runner<'_> {
     }
 }
 
-/// A line on the standard error stream. Nothing is left to do when that is gone too.
+/// Prints a line to the standard error stream; failure to print is ignored.
 pub(crate) fn tell(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
@@ -180,7 +180,7 @@ fn bar(jobs: usize) -> ProgressBar {
     bar
 }
 
-/// A time in words.
+/// A duration in words.
 pub fn span(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
@@ -196,7 +196,7 @@ mod tests {
     use crate::plan::plan;
     use crate::registry::REGISTRY;
 
-    /// Jobs that take twice what their work says, then one that is known.
+    /// Jobs that take twice the time predicted from their work, then one of known time.
     #[test]
     fn what_is_left_is_learned_from_what_ended() {
         let jobs =

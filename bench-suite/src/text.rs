@@ -1,4 +1,4 @@
-//! Text files of a user's, read with a limit.
+//! Text files of the user, read with a size limit.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use mcsa::Error;
 
-/// Bytes of the longest text that is read: a device without end is no text.
+/// Largest size in bytes of a text; the limit stops reading of endless devices.
 const LONGEST: u64 = 1 << 24;
 
-/// The text of a file, or of the standard input if its name is `-`.
+/// Text of a file, or of the standard input if the name is `-`.
 ///
 /// # Errors
-/// If it cannot be read, is longer than 16 MiB or is not UTF-8; the message names the file and the first bad byte.
+/// If the file cannot be read, is longer than 16 MiB or is not UTF-8; the message names the file and the first invalid byte.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let read = if path.as_os_str() == "-" {

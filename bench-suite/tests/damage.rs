@@ -1,4 +1,4 @@
-//! Files that were damaged, disks that refuse, processes that are killed: no number is wrong, and nothing else is lost.
+//! Robustness to damaged files, full disks and killed processes: no number is wrong, and no other result is lost.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ fn jobs() -> Vec<Job> {
     plan(&experiment(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("damage-{name}"));
     let _ = fs::remove_dir_all(&folder);
@@ -49,7 +49,7 @@ fn gathered(store: &Store) -> Evidence {
     Evidence::gather(experiment(), PresetName::Quick, store, &Catalogue::new(None)).expect("a plan")
 }
 
-/// Whatever is done to a result, it is not held, its file is named with the reason, and the results of others are there.
+/// However a result is damaged, it is not used, its file is named with the reason, and other results are unaffected.
 #[test]
 fn no_damaged_result_is_used() {
     let (folder, jobs) = (folder("results"), jobs());
@@ -97,12 +97,12 @@ fn no_damaged_result_is_used() {
         refused(what, text.as_bytes(), reason);
     }
     refused("not UTF-8", &[&whole.as_bytes()[..40], b"\xff", &whole.as_bytes()[41..]].concat(), "UTF-8");
-    // The twin: every byte as it was.
+    // Counterexample: the unchanged bytes.
     fs::write(&path, &whole).expect("a file");
     assert!(store.holds(&jobs[0]) && gathered(&store).bad.is_empty());
 }
 
-/// What a file was is kept: it is renamed, never removed.
+/// A bad file is kept: it is renamed, never removed.
 #[test]
 fn a_bad_file_is_set_aside() {
     let (folder, jobs) = (folder("aside"), jobs());
@@ -116,7 +116,8 @@ fn a_bad_file_is_set_aside() {
     assert_eq!(names(&folder.join(ID)).len(), 2);
 }
 
-/// Results of two versions lie side by side; those of others are shown only where there are none of ours, and of one code alone.
+/// Results of two code versions coexist; those of other versions are shown only if there are none of ours, and only of one
+/// version.
 #[test]
 fn versions_do_not_mix() {
     let (folder, jobs) = (folder("versions"), jobs());
@@ -139,17 +140,17 @@ fn versions_do_not_mix() {
         let found = store.fresh(&jobs[0]).expect("whole").expect("there");
         assert_eq!(found.rows.len(), count, "nothing was overwritten");
     }
-    // What earlier versions wrote is told, and run again.
+    // Files of earlier program versions are reported, and their jobs are run again.
     fs::write(folder.join(ID).join(format!("{}.jsonl", jobs[9].id())), "{}\n").expect("a file");
     assert!(gathered(&ours).bad[0].contains("earlier version"));
 }
 
-/// A checkpoint that cannot be written costs a warning; nothing is left beside it.
+/// A checkpoint that cannot be written gives a warning; no temporary file is left.
 #[test]
 fn a_job_outlives_its_checkpoint() {
     let (folder, job) = (folder("checkpoint"), jobs().remove(0));
     let store = Store::new(&folder);
-    // A folder in its place refuses every file, whoever asks.
+    // A directory in its place refuses every file, for any user.
     let block = |_| fs::create_dir_all(store.checkpoint_path(&job).join("x")).is_ok();
     let warned = std::sync::Mutex::new(Vec::new());
     let warn = |said: &str| warned.lock().expect("no panic").push(said.to_owned());
@@ -178,7 +179,7 @@ fn a_job_outlives_its_checkpoint() {
     assert_eq!(names(&folder.join(ID)), left, "no temporary file is left");
 }
 
-/// Temporary files of processes that are gone, and old ones of others, are removed; those that may be in use stay.
+/// Temporary files of ended processes, and old ones of other hosts, are removed; those that may be in use stay.
 #[test]
 fn what_killed_writers_left_is_swept() {
     let (folder, job) = (folder("swept"), jobs().remove(0));
@@ -203,7 +204,7 @@ fn what_killed_writers_left_is_swept() {
     let time = fs::metadata(results.join(&old)).and_then(|data| data.modified()).expect("a time");
     let file = fs::File::options().append(true).open(results.join(&old)).expect("a file");
     file.set_modified(time - std::time::Duration::from_secs(7200)).expect("a time");
-    // The next process to keep a result there.
+    // The next process that stores a result there.
     Store::new(&folder).keep(&job, &rows(1), &Ended::default()).expect("a place");
     let left = names(&results);
     assert!(left.contains(&used) && left.contains(&elsewhere), "{left:?}");
@@ -212,7 +213,7 @@ fn what_killed_writers_left_is_swept() {
     }
 }
 
-/// A line that cannot be read costs that line; every process has a file of its own.
+/// An unreadable line loses only itself; every process has its own file.
 #[test]
 fn a_manifest_loses_no_more_than_a_line() {
     let (folder, jobs) = (folder("manifest"), jobs());
@@ -232,7 +233,7 @@ fn a_manifest_loses_no_more_than_a_line() {
     for job in &jobs[..2] {
         store.keep(job, &rows(1), &Ended::default()).expect("a place");
     }
-    // As a process that is killed now would leave it.
+    // The state after a kill at this point.
     let (runs, warnings) = Run::all(&store, ID);
     assert_eq!((runs.len(), runs[0].finished.len(), runs[0].is_ended), (1, 2, false));
     assert!(warnings.is_empty() && runs[0].finished[1].job == jobs[1].id());
@@ -240,7 +241,7 @@ fn a_manifest_loses_no_more_than_a_line() {
     Run::end(&journal, ID, &[error, mcsa::Error::invalid("of another experiment")]);
     let run = Run::all(&store, ID).0.remove(0);
     assert!(run.is_ended && run.errors.len() == 1 && run.errors[0].contains("no space"));
-    // A bad byte, a line cut short by a kill, and a second process of the same second.
+    // A bad byte, a line cut short by a kill, and a second process in the same second.
     let path = own().remove(0);
     let mut bytes = fs::read(&path).expect("a file");
     let second = bytes.iter().position(|byte| *byte == b'\n').expect("a line") + 5;
@@ -251,7 +252,7 @@ fn a_manifest_loses_no_more_than_a_line() {
     assert_eq!((runs[0].finished.len(), runs[0].is_ended), (1, true));
     assert!(warnings.len() == 2 && warnings[0].contains("line 2"), "{warnings:?}");
     assert_eq!(fs::read_to_string(folder.join(ID).join("experiment.toml")).expect("frozen"), "the file");
-    // The same process does not write over its own.
+    // A process does not overwrite its own manifest.
     let (_, second, _) = begun(3);
     assert!(second.is_err() || own().len() == 2);
 }
@@ -266,7 +267,7 @@ fn told(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Bad files cost their own jobs and nothing else: the figures are drawn of the others, and a run mends them.
+/// Bad files affect only their own jobs: the figures are drawn from the others, and a run replaces them.
 #[test]
 fn a_bad_file_costs_its_own_job() {
     let (out, jobs) = (folder("one"), jobs());
@@ -297,14 +298,14 @@ fn a_bad_file_costs_its_own_job() {
     assert!(jobs.iter().all(|job| store.holds(job)));
     let results = out.join("results").join(ID);
     assert_eq!(names(&results).iter().filter(|name| name.ends_with(".bad")).count(), 2);
-    // The manifest knows which jobs were run.
+    // The manifest lists the jobs that were run.
     let run = Run::all(&store, ID).0.remove(0);
     let finished: BTreeSet<String> = run.finished.into_iter().map(|finished| finished.job).collect();
     assert_eq!(finished, jobs[..2].iter().map(Job::id).collect());
     assert!(run.is_ended && run.start.planned == 2);
 }
 
-/// Where nothing can be written, nothing is run.
+/// If the output folder cannot be written, no job is run.
 #[test]
 fn out_is_checked_first() {
     let out = folder("out");
@@ -319,7 +320,7 @@ fn out_is_checked_first() {
     }
 }
 
-/// A disk that takes small files and refuses others: every job that is lost is named, and nothing is left behind.
+/// A disk that accepts small files and refuses others: every lost job is named, and no file is left behind.
 #[test]
 #[cfg(unix)]
 fn a_full_disk_leaves_nothing() {
@@ -329,7 +330,7 @@ fn a_full_disk_leaves_nothing() {
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
     let store = Store::new(out.join("results"));
     jobs[1..].iter().for_each(|job| store.keep(job, &rows(1), &Ended::default()).expect("a place"));
-    // No file may be larger than 4 KiB: the probe passes, a whole result does not.
+    // No file may be larger than 4 KiB: the initial write test passes, a complete result does not.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_mcsa-bench"), "figures", "gaussian"]);
@@ -350,7 +351,7 @@ fn a_full_disk_leaves_nothing() {
     assert!(run.is_ended && run.finished.is_empty() && run.errors.len() == 1, "{run:?}");
 }
 
-/// Once nothing can be written no other job begins: its result would be lost too.
+/// No further job begins if results cannot be written.
 #[test]
 fn a_run_ends_when_its_results_are_lost() {
     let (out, jobs) = (folder("lost"), jobs());
@@ -370,7 +371,7 @@ fn a_run_ends_when_its_results_are_lost() {
     assert_eq!((ran.jobs, ran.errors.len()), (1, 1), "{:?}", ran.errors);
 }
 
-/// A run that is killed has told of every result it kept; two that go on at once do the rest, and nothing is in their way.
+/// A killed run has recorded every result it stored; two runs that resume at once do the rest without conflict.
 #[test]
 #[cfg(unix)]
 fn killed_runs_are_told_and_gone_on_with() {

@@ -1,4 +1,4 @@
-//! How the program ends when it is asked to, and when nobody reads on.
+//! End of the program after signals and closed pipes.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,7 +12,7 @@ fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ends").join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -36,7 +36,7 @@ fn wait_until(is_there: impl Fn() -> bool) {
     panic!("nothing came in a minute");
 }
 
-/// Whether the program catches TERM: before that, a signal would end it without a word.
+/// Returns true if the program catches TERM: before that, a signal would end it without a message.
 fn is_listening(child: &Child) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -48,7 +48,7 @@ fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A fit without an end is asked to end: with a file for its checkpoint it goes on from there, by the command it prints.
+/// An endless fit is asked to end: with a file for its checkpoint it can be resumed by the command that it prints.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_fit_that_is_interrupted_says_how_to_go_on() {
@@ -72,7 +72,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
         assert!(fs::metadata(&file).expect("a checkpoint").len() > 0);
     }
     assert!(steps[1] > steps[0] && steps[0] > 0, "it went on: {steps:?}");
-    // Without one it is lost, and says so.
+    // Without a file the fit is lost, and the program says so.
     let child = program(&endless[..5]).spawn().expect("it starts");
     wait_until(|| is_listening(&child));
     send("-TERM", &child);
@@ -80,7 +80,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
     assert!(status.code() == Some(143) && words(&stderr).contains("--checkpoint FILE"), "{}", words(&stderr));
 }
 
-/// A fit that ends leaves no checkpoint, and other arguments are refused by the difference.
+/// A fit that ends leaves no checkpoint, and a checkpoint is refused for other arguments, with the difference named.
 #[test]
 fn a_checkpoint_is_used_up_by_its_fit_alone() {
     let folder = folder("used up");
@@ -94,7 +94,7 @@ fn a_checkpoint_is_used_up_by_its_fit_alone() {
     assert!(Path::new(&out).is_file() && !Path::new(&file).exists());
 }
 
-/// Figures that are interrupted keep what ran, draw nothing, and print the command without `--force`.
+/// Interrupted `figures` keeps completed results, draws nothing, and prints the command without `--force`.
 #[test]
 fn figures_that_are_interrupted_draw_nothing() {
     let folder = folder("figures");
@@ -119,7 +119,7 @@ fn figures_that_are_interrupted_draw_nothing() {
     assert!((1..576).contains(&results()), "what ran is kept");
 }
 
-/// Somebody who stops reading is no failure.
+/// A closed pipe is not a failure.
 #[test]
 fn a_reader_who_has_gone_is_no_failure() {
     for arguments in [
@@ -134,7 +134,7 @@ fn a_reader_who_has_gone_is_no_failure() {
         let Output { status, stderr, .. } = program(arguments).stdout(writer).output().expect("it starts");
         assert_eq!((status.code(), words(&stderr).as_str()), (Some(0), ""), "{arguments:?}");
     }
-    // Errors keep their codes when nobody reads them.
+    // Errors keep their exit codes if the error stream is closed.
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let status = program(&["fit", "--model", "no-such-model"]).stderr(writer).status().expect("it starts");

@@ -1,4 +1,4 @@
-//! The fingerprint of results: what moves it, and what does not.
+//! The fingerprint of results: changes that affect it, and changes that do not.
 
 #[path = "../fingerprint/mod.rs"]
 mod fingerprint;
@@ -13,17 +13,17 @@ use fingerprint::Fingerprint;
 /// As in `build.rs`.
 const START: [&str; 1] = ["kinds"];
 
-/// Packages of the workspace that numbers pass through, by folder.
+/// Folders of the workspace packages that results depend on.
 const PACKAGES: [&str; 8] =
     ["bench-suite", "core", "estimators", "families", "kernels", "models", "optim", "theory"];
 
-/// Modules of the suite that rows pass through, and some that only show them.
+/// Modules of the suite that compute rows, and some that only show them.
 const ROWS: [&str; 10] =
     ["as_published", "catalog", "data", "experiment", "grid", "kinds", "number", "plan", "quantile", "store"];
 const SHOWN: [&str; 9] =
     ["claims", "draw", "evidence", "figures", "look", "registry", "report", "tables", "verbs"];
 
-/// The module of the suite that a file is in.
+/// The module of the suite that contains a file.
 fn module(place: &str) -> Option<&str> {
     let rest = place.strip_prefix("bench-suite/src/")?;
     rest.split('/').next().map(|name| name.trim_end_matches(".rs"))
@@ -43,7 +43,7 @@ fn of(root: &Path) -> Fingerprint {
     found
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("mcsa-fingerprint-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -62,7 +62,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The parts of the workspace that are built, somewhere else.
+/// A copy of the parts of the workspace that are built.
 fn copied(name: &str) -> PathBuf {
     let root = folder(name);
     for file in ["Cargo.toml", "Cargo.lock"] {
@@ -95,7 +95,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(inside).collect()
 }
 
-/// In `Cargo.lock`, another checksum for a package.
+/// Changes the checksum of a package in `Cargo.lock`.
 fn locked_otherwise(root: &Path, package: &str) {
     edit(&root.join("Cargo.lock"), |text| {
         let (before, after) = text.split_once(&format!("name = \"{package}\"\n")).expect(package);
@@ -138,7 +138,7 @@ fn a_line_anywhere_that_numbers_pass_through_moves_it() {
         text.replacen("edition.workspace = true", "edition = \"2021\"", 1)
     });
     changed.insert("package theory".into());
-    // A version behind a dependency of a dependency.
+    // The version of an indirect dependency.
     for package in ["private-gemm-x86", "statrs", "libm"] {
         locked_otherwise(&root, package);
         changed.extend(before.parts.keys().filter(|n| n.starts_with(&format!("locked {package} "))).cloned());
@@ -148,7 +148,7 @@ fn a_line_anywhere_that_numbers_pass_through_moves_it() {
     let moved: BTreeSet<String> = before.parts.keys().filter(moved).cloned().collect();
     assert_eq!(moved, changed);
     let _ = fs::remove_dir_all(&root);
-    // Each of them alone.
+    // Each change alone.
     let (none, mut codes) = (BTreeMap::new(), BTreeSet::from([before.code(&BTreeMap::new())]));
     for name in &moved {
         let mut one = Fingerprint { parts: before.parts.clone(), ..Fingerprint::default() };
@@ -188,7 +188,7 @@ fn comments_tests_and_drawing_do_not_move_it() {
         let path = suite.join(path.strip_prefix(workspace().join("bench-suite/src")).expect("in it"));
         edit(&path, |text| text + "const _LEGEND: f64 = 1.0;\n");
     }
-    // A new module that nothing leads to.
+    // A new module that no other module uses.
     edit(&suite.join("lib.rs"), |text| text + "pub mod legend;\n");
     fs::write(suite.join("legend.rs"), "pub fn legend() {}\n").expect("a file");
     ["plotters", "criterion", "resvg"].iter().for_each(|package| locked_otherwise(&root, package));
@@ -199,12 +199,12 @@ fn comments_tests_and_drawing_do_not_move_it() {
     let after = of(&root);
     let moved = |name: &&String| before.parts.get(*name) != after.parts.get(*name);
     let moved: Vec<&String> = before.parts.keys().chain(after.parts.keys()).filter(moved).collect();
-    // The list of modules is part of the crate's root, which says nothing else.
+    // The list of modules is the only content of the crate's root.
     assert_eq!(moved, [""; 0]);
     let _ = fs::remove_dir_all(&root);
 }
 
-/// What the compiler read of each package of ours, as it wrote down itself, is in the fingerprint or known to be aside.
+/// Every file of our packages that the compiler read, by its own record, is in the fingerprint or a known exception.
 #[test]
 fn the_compiler_read_no_other_file() {
     let program = std::env::current_exe().expect("a program");
@@ -276,7 +276,7 @@ fn settings_of_the_build_move_it() {
     );
 }
 
-/// A small workspace, for what ours does not have.
+/// A small workspace for cases that ours does not contain.
 fn small(name: &str, library: &str, rows: &str, other: &str) -> BTreeSet<String> {
     let root = folder(name);
     fs::create_dir_all(root.join("a/src/notes")).expect("a folder");

@@ -1,4 +1,4 @@
-//! `fit` over every listed pair of model and method, and at odd settings: a result that can be read, or a clear error.
+//! `fit` for every listed pair of model and method, and with unusual settings: a readable result, or a clear error.
 
 use clap::Parser;
 use mcsa_bench_suite::catalog::{Method, Target};
@@ -21,7 +21,7 @@ fn fit_until(interrupt: &Interrupt, arguments: &[&str]) -> Result<Value, Exit> {
     let line = Line::try_parse_from([&["fit"], arguments].concat()).expect("known arguments");
     let mut out = Vec::new();
     let done = line.fit.run(interrupt, &mut out);
-    // What is written can be read, whether or not the fit went well.
+    // The output can be parsed, whether or not the fit succeeded.
     let report = if out.is_empty() { Value::Null } else { serde_json::from_slice(&out).expect("JSON") };
     done.map(|()| report)
 }
@@ -35,7 +35,7 @@ fn listed(what: &str) -> Vec<String> {
     names.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
-/// No number is `null`: one that is not finite is a word, everywhere.
+/// Returns true if a number is `null`: numbers that are not finite must be words.
 fn has_null_number(report: &Value) -> bool {
     let health = report["health"].as_object().expect("a map").values();
     let measures = report["measures"].as_object().expect("a map").values();
@@ -49,7 +49,7 @@ fn has_null_number(report: &Value) -> bool {
     !health.chain(measures).chain(moments).chain(traced).all(is_number)
 }
 
-/// Settings that make a model small; its data are those of the listing where there are no smaller ones.
+/// Settings that make a model small; its data are those of the listing if there are no smaller ones.
 fn small(model: &str) -> &'static [&'static str] {
     match model {
         "neural-regression" => &["--set", "model.hidden=3"],
@@ -58,12 +58,12 @@ fn small(model: &str) -> &'static [&'static str] {
     }
 }
 
-/// Gaussian processes take a second to be looked at in the end: by all methods but one they make a step, and are interrupted.
+/// Gaussian processes take a second to evaluate at the end: all methods but one make a single step and are interrupted.
 fn is_slow(model: &str, method: &str) -> bool {
     ["gp-classification", "robust-gp"].contains(&model) && method != "pmcsa"
 }
 
-/// Nothing panics, and who asks for what there is gets it: 266 pairs, which is why this takes some seconds.
+/// No pair panics, and every supported pair gives a result: 266 pairs, which is why this takes some seconds.
 #[test]
 fn every_listed_pair_ends_in_a_result_or_a_clear_error() {
     let (models, methods) = (listed("--list-models"), listed("--list-methods"));
@@ -114,12 +114,12 @@ fn what_is_impossible_is_named_as_a_bad_argument() {
     refused(&["--model", "probit", "--set", "model.data=pimma"], "did you mean \"pima\"");
     refused(&["--model", "robust-gp", "--set", "model.data=pima"], "pima");
     refused(&["--model", "radon", "--method", "ep"], "probit");
-    // A set that is known and not there is no bad argument.
+    // A known but absent data set is not a bad argument.
     let absent = fit(&["--model", "robust-gp", "--set", "model.data=gas", "--data", "no-such-folder"]);
     assert!(matches!(absent, Err(Exit::Failed(_))), "{absent:?}");
 }
 
-/// Chains that have made no step are draws of q: what they say of log Z is no upper bound.
+/// Chains that have made no step are draws of q: their estimate of log Z is not an upper bound.
 #[test]
 fn a_fit_of_no_steps_claims_no_upper_bound() {
     let at = |steps: &str| fit(&["--model", "correlated-gaussian", "--set", steps]).expect("a result");
@@ -130,7 +130,7 @@ fn a_fit_of_no_steps_claims_no_upper_bound() {
     assert!(at("steps=50")["health"]["evidence_upper"].is_number());
 }
 
-/// Expectation propagation leaves means and scales, and these are the parameters.
+/// Expectation propagation gives means and scales, and these are the reported parameters.
 #[test]
 fn parameters_of_expectation_propagation_are_what_it_found() {
     let report = fit(&["--model", "probit", "--method", "ep"]).expect("a result");
@@ -139,14 +139,14 @@ fn parameters_of_expectation_propagation_are_what_it_found() {
         let (mean, sd) = (number(&parameter["mean"]), number(&parameter["sd"]));
         let found = number(&report["measures"][&format!("mean[{k}]")]);
         let scale = number(&report["measures"][&format!("log_scale[{k}]")]).exp();
-        // Of 4096 draws: six standard errors, a false alarm in 5e8 runs, and the seed is fixed.
+        // From 4096 draws: six standard errors, a false alarm in 5e8 runs, and the seed is fixed.
         assert!((mean - found).abs() < 6.0 * scale / 64.0, "{k}: {mean} for {found}");
         assert!((sd / scale - 1.0).abs() < 6.0 / 90.0, "{k}: {sd} for {scale}");
     }
     assert_eq!(report["trace"].as_array().expect("a list").len(), 1);
 }
 
-/// A direction that is no number ends a fit early, and the report says so in words.
+/// A NaN direction ends a fit early, and the report contains the word for NaN.
 #[test]
 fn numbers_that_are_not_finite_are_words() {
     let report = fit(&["--model", "skew-normal", "--method", "elbo", "--set", "steps=3"]).expect("a result");

@@ -1,4 +1,4 @@
-//! Finite problems worked out, as a reader of JSON sees them.
+//! Exact solutions of finite problems, as JSON.
 
 use mcsa_bench_suite::instance::answer;
 use serde_json::Value;
@@ -90,7 +90,7 @@ fn values_are_the_known_fractions() {
     assert_eq!(answer["bounds"]["2"]["003-P3"]["printed"][0], 0.5);
 }
 
-/// The twin of the fractions: the fixed-start value is not the stationary one, and doubles are only the last step.
+/// Counterexample: the fixed-start value is not the stationary one; conversion to doubles is only the last step.
 #[test]
 fn a_long_chain_in_doubles_meets_a_short_one_in_fractions() {
     let question = |n: usize| {
@@ -118,7 +118,7 @@ fn what_is_infinite_is_null() {
     assert_eq!(answer["wstar"], 2.0);
 }
 
-/// Every bound that is said to hold does, at these instances; and some printed one does not.
+/// Every bound marked as valid holds at these instances; some printed one does not.
 #[test]
 fn corrected_bounds_hold_where_they_are_shown() {
     let question =

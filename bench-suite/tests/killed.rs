@@ -1,4 +1,4 @@
-//! Processes that are killed, threads that are many, files that are broken: the rows are the same, or the file is named.
+//! Robustness to killed processes, numbers of threads, and broken files: rows are unchanged, or the file is named.
 #![cfg(unix)]
 
 use std::fs;
@@ -17,11 +17,11 @@ use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
 use rayon::prelude::*;
 
-/// Where a child process keeps its results.
+/// Variable with the folder for the results of a child process.
 const FOLDER: &str = "MCSA_KILLED_FOLDER";
 const CHECKPOINT_EVERY: u64 = 3;
 
-/// One job of each method, of so many steps.
+/// One job of each method, with `steps` steps.
 fn jobs(steps: u64) -> Vec<Job> {
     let experiment = REGISTRY[0].experiment().unwrap();
     let mut jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
@@ -35,21 +35,21 @@ fn jobs(steps: u64) -> Vec<Job> {
     jobs
 }
 
-/// Long enough that no process lives to its end by accident.
+/// Long enough that no process ends before it is killed.
 const LONG: u64 = 3_000;
 
 fn long_job() -> Job {
     jobs(LONG).remove(1)
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     folder
 }
 
-/// Every bit of a result but the seconds, which are the one thing that differs.
+/// A result without its seconds, the only part that may differ.
 fn result(folder: &Path, job: &Job) -> Outcome {
     let Kept::Fresh(mut outcome) = Store::new(folder).kept(job).unwrap() else { panic!("no result") };
     (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
@@ -74,7 +74,7 @@ fn run(job: &Job, folder: &Path, every: u64) -> Result<(), Error> {
     run_with(job, folder, every, &|_| true)
 }
 
-/// Not a test by itself: what a child process does. It says a line at each checkpoint.
+/// Code of a child process, not a test. It prints a line at each checkpoint.
 #[test]
 #[ignore = "run by `twenty_kills_change_no_row`, in processes of its own"]
 fn child() {
@@ -89,7 +89,7 @@ fn spawn(folder: &Path) -> std::process::Child {
     command.env(FOLDER, folder).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
 }
 
-/// A process is killed at twenty random points, between any two instructions, and resumed by the next.
+/// A process is killed at twenty random times, between any two instructions, and resumed by the next.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a kill must fall anywhere, also inside a write")]
 fn twenty_kills_change_no_row() {
@@ -100,7 +100,7 @@ fn twenty_kills_change_no_row() {
     for kill in 0..20 {
         let mut child = spawn(&parts);
         let checkpoints = 2 + chance.index(8).unwrap();
-        // The reader lives until the kill: a child whose pipe breaks would end by itself.
+        // The reader lives until the kill, because a child whose pipe breaks would end.
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let said = |line: &std::io::Result<String>| line.as_ref().is_ok_and(|l| l.contains("checkpoint"));
         let seen = lines.by_ref().filter(said).take(checkpoints);
@@ -133,7 +133,7 @@ fn threads_change_no_row() {
     let one = all(1, 1_000);
     assert_eq!(one, all(2, 64));
     assert_eq!(one, all(7, 17));
-    // The twin: another seed gives other rows in every job.
+    // Counterexample: another seed gives other rows in every job.
     let folder = folder("threads-other");
     for (job, outcome) in jobs.iter().zip(&one) {
         let other = Job { seed: job.seed.child(0), ..job.clone() };
@@ -142,8 +142,8 @@ fn threads_change_no_row() {
     }
 }
 
-/// A checkpoint cut anywhere, empty, or of other parts is set aside, and its job begins anew: its rows are as if there had been
-/// none.
+/// A checkpoint that is cut anywhere, empty, or inconsistent is set aside, and its job begins anew: its rows are as without
+/// the checkpoint.
 #[test]
 fn broken_checkpoints_are_set_aside() {
     let (jobs, folder) = (jobs(120), folder("broken"));
@@ -175,7 +175,7 @@ fn broken_checkpoints_are_set_aside() {
     }
     refused(b"");
     refused(b"\xff\xfe not text");
-    // Of a fit with another kernel, and of one without a watch.
+    // A checkpoint of a fit with another kernel, and one without a watch.
     let method = |job: &Job| match &job.task {
         Task::Fit(fit) => fit.method.clone(),
         other => panic!("{}", other.title()),
@@ -184,7 +184,7 @@ fn broken_checkpoints_are_set_aside() {
     refused(&interrupted(other).1);
     let text = String::from_utf8(whole.clone()).unwrap();
     refused(text.replacen("\"watch\"", "\"wach\"", 1).as_bytes());
-    // The twin: the whole file is taken.
+    // Counterexample: the complete file is accepted.
     fs::write(&path, &whole).unwrap();
     run(job, &folder, 1_000).unwrap();
     assert!(store.holds(job) && !aside.exists());

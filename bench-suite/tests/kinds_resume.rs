@@ -1,4 +1,4 @@
-//! Jobs of every kind, stopped at every checkpoint or by signals, and gone on with: the rows are those of a run without stops.
+//! Resuming jobs of every kind, stopped at every checkpoint or by signals: rows equal those of an uninterrupted run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ fn planned(experiment: &Experiment) -> Vec<Job> {
     jobs
 }
 
-/// The first job of each method of an experiment, made short.
+/// The first job of each method of an experiment, shortened.
 fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
     let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
     let mut jobs = planned(&entry.experiment().unwrap());
@@ -72,7 +72,7 @@ fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
     jobs
 }
 
-/// Jobs of each kind, by its name.
+/// Jobs of each kind, by the name of the kind.
 fn jobs() -> Vec<(&'static str, Vec<Job>)> {
     let fits = of("gaussian", |task| {
         if let Task::Fit(fit) = task {
@@ -105,14 +105,14 @@ fn jobs() -> Vec<(&'static str, Vec<Job>)> {
     ]
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kinds").join(name);
     let _ = fs::remove_dir_all(&folder);
     folder
 }
 
-/// Every bit of a result but the seconds, which are the one thing that differs.
+/// A result without its seconds, the only part that may differ.
 fn result(folder: &Path, job: &Job) -> Outcome {
     let Kept::Fresh(mut outcome) = Store::new(folder).kept(job).unwrap() else { panic!("no result") };
     (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
@@ -122,14 +122,14 @@ fn result(folder: &Path, job: &Job) -> Outcome {
     outcome
 }
 
-/// Bit for bit: NaN is NaN, which `==` would deny.
+/// Bitwise equality, under which NaN equals NaN.
 fn same(a: &Outcome, b: &Outcome) -> bool {
     let rows = |outcome: &Outcome| serde_json::to_string(&outcome.rows).unwrap();
     let ended = |outcome: &Outcome| serde_json::to_string(&outcome.ended).unwrap();
     rows(a) == rows(b) && ended(a) == ended(b) && !a.rows.is_empty()
 }
 
-/// The result of a run without stops; each test has a folder of its own.
+/// The result of an uninterrupted run; each test has its own folder.
 fn whole(job: &Job, test: &str) -> Outcome {
     let folder = folder(&format!("{test}-whole"));
     let (store, catalogue) = (Store::new(&folder), Catalogue::new(None));
@@ -147,7 +147,7 @@ fn every_kind_goes_on_from_its_checkpoints() {
             let (store, steps) = (Store::new(&parts), AtomicU64::new(0));
             let mut runs = 0;
             loop {
-                // A run is told first what was done before it, and then asked at its first checkpoint to stop.
+                // The first call reports the work of earlier runs; the second, at the first checkpoint, asks the run to stop.
                 let calls = AtomicU64::new(0);
                 let progress = |work| {
                     let call = calls.fetch_add(1, Relaxed);
@@ -167,14 +167,14 @@ fn every_kind_goes_on_from_its_checkpoints() {
             assert_eq!(runs, 6, "{kind}, {name}: 36 to 40 steps, seven a run");
             assert_eq!(steps.load(Relaxed), job.task.work(), "{kind}, {name}: no work twice");
             assert!(same(&expected, &result(&parts, &job)), "{kind}, {name}");
-            // The twin: another seed gives other rows.
+            // Counterexample: another seed gives other rows.
             let other = Job { seed: job.seed.child(0), ..job.clone() };
             assert!(!same(&expected, &whole(&other, "parts")), "{kind}, {name}");
         }
     }
 }
 
-/// A run that is asked to stop between two checkpoints writes one and stops, instead of waiting until it is due.
+/// A run that is asked to stop between two checkpoints writes one and stops, instead of waiting until one is due.
 #[test]
 fn a_wish_to_stop_is_obeyed_at_once() {
     let catalogue = Catalogue::new(None);
@@ -192,7 +192,7 @@ fn a_wish_to_stop_is_obeyed_at_once() {
     }
 }
 
-/// Where time decides, a checkpoint is kept at the first look after it is due, in every phase of a job.
+/// If checkpoints are due by time, one is saved at the end of the first stretch after it is due, in every phase of a job.
 #[test]
 fn a_checkpoint_is_kept_when_its_time_has_come() {
     let catalogue = Catalogue::new(None);
@@ -201,7 +201,8 @@ fn a_checkpoint_is_kept_when_its_time_has_come() {
         for (seconds, is_due) in [(0.0, true), (1e9, false)] {
             let looks = AtomicU64::new(0);
             let progress = |_| {
-                // The first call comes before the first step, the second at the look that keeps the first checkpoint.
+                // The first call comes before the first step, the second at the end of the stretch after which the first
+                // checkpoint is saved.
                 let is_kept = store.checkpoint::<serde_json::Value>(&jobs[0]).unwrap().is_some();
                 assert_eq!(is_kept, is_due && looks.fetch_add(1, Relaxed) >= 2, "{kind}");
                 true
@@ -214,7 +215,7 @@ fn a_checkpoint_is_kept_when_its_time_has_come() {
     }
 }
 
-/// It may take long to measure a row: a run looks after each.
+/// Measuring a row may take long: a stretch ends after each.
 #[test]
 fn a_row_is_followed_by_a_look() {
     let catalogue = Catalogue::new(None);
@@ -243,7 +244,7 @@ fn a_row_is_followed_by_a_look() {
     }
 }
 
-/// What cannot be written is told once, and the result is that of a run that could.
+/// A failure to write checkpoints gives one warning, and the result is unaffected.
 #[test]
 fn a_checkpoint_that_cannot_be_written_costs_a_warning() {
     let catalogue = Catalogue::new(None);
@@ -251,7 +252,7 @@ fn a_checkpoint_that_cannot_be_written_costs_a_warning() {
         let (job, place) = (&jobs[0], folder("blocked"));
         let (store, blocked) = (Store::new(&place), place.join("blocked"));
         let warnings = Mutex::new(Vec::new());
-        // From the first call on, the folder of the checkpoint is a file.
+        // From the first call on, a file blocks the checkpoint's folder.
         let progress = |_| {
             fs::create_dir_all(&place).and_then(|()| fs::write(&blocked, "")).unwrap();
             true
@@ -271,7 +272,8 @@ fn a_checkpoint_that_cannot_be_written_costs_a_warning() {
     }
 }
 
-/// A file of its own takes the checkpoint; another job, other code and half a file are refused with its name and what to do.
+/// A checkpoint in its own file; a checkpoint of another job, of other code, or cut in half is refused with its name and
+/// advice.
 #[test]
 fn a_checkpoint_in_a_file_belongs_to_its_job() {
     let catalogue = Catalogue::new(None);
@@ -309,7 +311,7 @@ mod signals {
     const FOLDER: &str = "MCSA_KINDS_FOLDER";
     const KIND: &str = "MCSA_KINDS_KIND";
 
-    /// Not a test by itself: what a child process does. It keeps a checkpoint after every step, and says so.
+    /// Code of a child process, not a test: saves a checkpoint after every step, and reports each.
     #[test]
     #[ignore = "run by the tests of signals, in processes of its own"]
     fn child() {
@@ -319,7 +321,7 @@ mod signals {
         let say = |text: &str| writeln!(std::io::stdout(), "{text}").unwrap();
         say("listening");
         let Some((_, jobs)) = jobs().into_iter().find(|(name, _)| *name == kind) else {
-            // One that hears no wish.
+            // A process that ignores requests to stop.
             loop {
                 std::thread::park();
             }
@@ -350,7 +352,7 @@ mod signals {
         assert!(sent.success());
     }
 
-    /// Each kind is killed, and asked to stop, while it runs; in between it goes on.
+    /// Each kind is killed, and asked to stop, while it runs, and resumed in between.
     #[test]
     fn signals_change_no_row() {
         for (kind, jobs) in jobs() {
@@ -361,7 +363,7 @@ mod signals {
             for (signal, checkpoints, code) in ends {
                 let (mut child, mut lines) = spawn(kind, &parts);
                 let said = |line: &String| line.contains("checkpoint");
-                // The reader lives until the end: a child whose pipe breaks would end by itself.
+                // The reader lives until the end, because a child whose pipe breaks would end.
                 assert_eq!(lines.by_ref().filter(said).take(checkpoints).count(), checkpoints, "{kind}");
                 send(signal, &child);
                 told += checkpoints + lines.filter(said).count();
@@ -372,13 +374,13 @@ mod signals {
             let (mut child, lines) = spawn(kind, &parts);
             told += lines.filter(|line| line.contains("checkpoint")).count();
             assert!(child.wait().unwrap().success(), "{kind}");
-            // At most 40 steps, the first call of each of five runs, and a step done twice after each kill.
+            // At most 40 steps, the first call of each of five runs, and one repeated step after each kill.
             assert!(told <= 40 + 5 + 2, "{kind}: it went on, and did not begin again: {told}");
             assert!(same(&result(&parts, &jobs[0]), &whole(&jobs[0], "signals")), "{kind}");
         }
     }
 
-    /// Two signals at once are one wish, as `timeout` sends them; one that comes later ends the program at once.
+    /// Two signals at once count as one, as `timeout` sends them; a later one ends the program at once.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a person presses a key twice, and not in the same moment")]
     fn a_second_signal_ends_at_once() {

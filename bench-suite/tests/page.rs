@@ -1,11 +1,11 @@
-//! The report as a browser would read it: well formed, self-contained, every link leads somewhere, nothing cut off.
+//! The report in a browser: well formed, self-contained, without dangling links, nothing cut off.
 #![expect(clippy::print_stderr, reason = "a check that was skipped says so")]
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Elements without an end.
+/// Elements without a closing tag.
 const VOID: [&str; 4] = ["meta", "br", "hr", "img"];
 
 /// A tag with its attributes.
@@ -45,7 +45,7 @@ fn attributes<'t>(mut text: &'t str, place: &str) -> Result<Vec<(&'t str, &'t st
     }
 }
 
-/// Every ampersand begins a reference.
+/// Checks that every ampersand begins a character reference.
 fn escaped(text: &str) -> Result<(), String> {
     for rest in text.split('&').skip(1) {
         let word = rest.split(';').next().filter(|word| rest.len() > word.len()).unwrap_or_default();
@@ -57,7 +57,7 @@ fn escaped(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads a page; the error says what is not well formed.
+/// Parses a page; the error says what is not well formed.
 fn read(text: &str) -> Result<Page<'_>, String> {
     let mut rest = text.strip_prefix("<!doctype html>").ok_or("no document type")?;
     let (mut open, mut page) = (Vec::new(), Page { tags: Vec::new(), styles: Vec::new() });
@@ -91,7 +91,7 @@ impl<'t> Page<'t> {
         all.filter(|(known, _)| *known == name).map(|(_, value)| *value).collect()
     }
 
-    /// Everything that is fetched or pointed at: links, sources, and `url(..)` in styles and attributes.
+    /// All references: links, sources, and `url(..)` in styles and attributes.
     fn references(&self) -> Vec<String> {
         let mut all: Vec<String> = ["href", "src", "xlink:href", "srcset", "poster", "data"]
             .iter()
@@ -106,7 +106,7 @@ impl<'t> Page<'t> {
         all
     }
 
-    /// References that lead nowhere: to another machine, to an absent part of the page, or to an absent file beside it.
+    /// Dangling references: to another machine, to an absent part of the page, or to an absent file.
     fn dangling(&self, folder: &Path) -> Vec<String> {
         let ids: HashSet<&str> = self.values("id").into_iter().collect();
         let leads = |to: &String| match to.strip_prefix('#') {
@@ -174,8 +174,8 @@ fn the_page_stands_by_itself() {
     }
 }
 
-/// Elements of a page that are wider than their room in a window of this width, as a browser lays it out; nothing where no
-/// Chromium is installed or it cannot run.
+/// Elements of a page that are cut off in a window of this width, as laid out by a browser; `None` if Chromium is not
+/// installed or cannot run.
 fn cut_off(page: &Path, width: usize) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(page).expect("a page");
     let script = "<script>addEventListener('load', () => { const cut = []; \
@@ -201,7 +201,7 @@ fn cut_off(page: &Path, width: usize) -> Option<Vec<String>> {
     Some(cut.split('|').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// The summary of all experiments, and every table, list of settings and figure of one that has run.
+/// Checks the summary of all experiments, and every table, list of settings and figure of an experiment that was run.
 #[test]
 fn nothing_is_cut_off_at_its_right_edge() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("widths");
@@ -215,7 +215,7 @@ fn nothing_is_cut_off_at_its_right_edge() {
         return;
     };
     assert_eq!(cut, Vec::<String>::new());
-    // A phone: figures and tables of many columns are moved sideways in their frames, the summary and the page are not.
+    // A phone: figures and wide tables scroll sideways in their frames, the summary and the page do not.
     let cut = cut_off(&page, 500).unwrap_or_default();
     let cut: Vec<&String> =
         cut.iter().filter(|name| name.contains("header") || name.starts_with("MAIN")).collect();

@@ -1,4 +1,4 @@
-//! The program as its user meets it: exit codes, files, messages.
+//! The program from the command line: exit codes, files, messages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn errors(arguments: &[&str]) -> String {
     String::from_utf8(run(arguments).stderr).expect("words")
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -37,7 +37,7 @@ fn what_is_not_understood_has_code_2() {
     assert!(errors(&["fit", "--model", "radon", "--set", "speed=3"]).contains("speed"));
     assert!(errors(&["fit", "--model", "radon", "--set", "speed"]).contains("KEY=VALUE"));
     assert!(errors(&["fit", "--model", "radon", "--set", "=3"]).contains("a key is expected"));
-    // A wrong value is answered with its key.
+    // An error about a wrong value names its key.
     for (setting, key) in [
         ("method.chains=0.5", "method.chains: invalid type: floating point `0.5`"),
         ("method.chains=-1", "method.chains: invalid value"),
@@ -48,7 +48,7 @@ fn what_is_not_understood_has_code_2() {
         assert_eq!(code(&refused), 2, "{setting}");
         assert!(errors(&refused).contains(key), "{setting}: {}", errors(&refused));
     }
-    // What cannot fit is refused with the number that would.
+    // Sizes that cannot be allocated are refused with the largest possible number.
     for (method, setting) in [
         ("pmcsa", "method.chains=9223372036854775807"),
         ("snis", "method.samples=9223372036854775807"),
@@ -91,7 +91,7 @@ fn a_fit_is_written_with_names_and_counts() {
     assert!(errors(&absent).contains("gas"));
 }
 
-/// The report of nothing: every experiment is shown, with what is missing, and nothing is judged.
+/// Report without results: every experiment is shown with its missing jobs, and no claim is judged.
 #[test]
 fn a_report_can_be_drawn_before_anything_was_run() {
     let folder = folder("nothing");

@@ -1,4 +1,4 @@
-//! Jobs on disk: interrupted, resumed, of other code.
+//! Resuming of jobs from disk, and results of other code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn fresh(store: &Store, job: &Job) -> Outcome {
     }
 }
 
-/// Without seconds, which are the one thing that differs.
+/// A result without its seconds, the only part that may differ.
 fn timeless(mut outcome: Outcome) -> Outcome {
     (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
     for row in &mut outcome.rows {
@@ -39,7 +39,7 @@ fn timeless(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// A folder of its own for each test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -71,7 +71,7 @@ fn an_interrupted_job_ends_with_the_same_rows_and_counts() {
     let steps = AtomicU64::new(0);
     let mut runs = 0;
     while !store.holds(&job) {
-        // Interrupted at every checkpoint; what a run is told first are the steps made before it.
+        // Interrupted at every checkpoint; the first call reports the steps of earlier runs.
         let first = AtomicU64::new(1);
         let go_on = |made| {
             let is_first = first.swap(0, Relaxed) == 1;
@@ -91,7 +91,7 @@ fn an_interrupted_job_ends_with_the_same_rows_and_counts() {
     assert_eq!(whole.rows.last().unwrap().step, STEPS);
 }
 
-/// A checkpoint of a job that another one finds under its name is set aside, and that job begins anew.
+/// A checkpoint of another job under this job's name is set aside, and the job begins anew.
 #[test]
 fn a_checkpoint_of_another_fit_is_set_aside() {
     let job = job();
@@ -110,7 +110,7 @@ fn a_checkpoint_of_another_fit_is_set_aside() {
     assert_eq!(files(&folder, &other).iter().filter(|name| name.ends_with(".checkpoint.bad")).count(), 1);
 }
 
-/// A result of other code is seen as such, is not held, and its checkpoints are not gone on with.
+/// A result of other code is recognised, does not count as present, and its checkpoints are not resumed.
 #[test]
 fn other_code_is_stale() {
     let job = job();
@@ -128,7 +128,7 @@ fn other_code_is_stale() {
     assert!(ours.holds(&job));
 }
 
-/// A fit that cannot go on is a result: it is kept, with its reason, and does not stop others.
+/// A fit that cannot continue is a result: it is stored with its reason, and does not stop others.
 #[test]
 fn a_fit_that_diverges_is_kept() {
     let mut job = job();
@@ -143,7 +143,7 @@ fn a_fit_that_diverges_is_kept() {
     assert_eq!(outcome.rows[0].step, 0);
 }
 
-/// Looking does not move: how often a fit is measured changes neither where it ends nor what it costs.
+/// The frequency of measurements changes neither the end nor the cost of a fit.
 #[test]
 fn measuring_more_often_changes_nothing() {
     let last = |points| {

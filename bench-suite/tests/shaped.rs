@@ -1,4 +1,4 @@
-//! What is measured of families of any shape, where the answer is known.
+//! Metrics of families of any shape, for problems with known answers.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use mcsa_bench_suite::kinds::Running;
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
 
-/// A standard Gaussian in the plane and independent Gaussians that begin at mean `shift`.
+/// A two-dimensional standard Gaussian target and a mean-field Gaussian that begins at mean `shift`.
 fn experiment(shift: f64, method: &str) -> Experiment {
     Experiment::parse("known.toml", &text(shift, method)).expect("it can be read")
 }
@@ -39,8 +39,8 @@ fn outcome(folder: &str, experiment: &Experiment) -> Outcome {
     }
 }
 
-/// `KL(N(0, I) || N(s, I)) = s^2` in the plane, and `log p/q = (|z - s|^2 - |z|^2) / 2` has standard deviation `s sqrt 2` under p.
-/// Six standard errors of 4000 draws: a false alarm in 5e8 runs, and the seed is fixed.
+/// `KL(N(0, I) || N(s, I)) = s^2` in two dimensions, and `log p/q = (|z - s|^2 - |z|^2) / 2` has standard deviation `s sqrt
+/// 2` under p. Six standard errors of 4000 draws: a false alarm in 5e8 runs, and the seed is fixed.
 #[test]
 fn the_divergence_is_that_from_the_target() {
     for (shift, folder) in [(0.0, "there"), (1.0, "shifted")] {
@@ -50,24 +50,24 @@ fn the_divergence_is_that_from_the_target() {
         let (found, error) = (first.values["kl"], first.values["kl_error"]);
         assert!((error - shift * 2.0_f64.sqrt() / 4000.0_f64.sqrt()).abs() < 0.1 * error + 1e-12, "{error}");
         assert!((found - shift * shift).abs() <= 6.0 * error + 1e-12, "{found}, error {error}");
-        // The twin: the divergence the other way is the same here, but one off by log Z or by half is not.
+        // Counterexample: the opposite divergence is equal here, but values off by log Z or by half are rejected.
         assert!(shift == 0.0 || (found - 0.5 * shift * shift).abs() > 6.0 * error);
         assert_eq!(first.values["log_weight_bound"] > 1.0, shift > 0.0);
-        // Ten chains of the warm fit are weighed where they begin, four where they begin and once a step.
+        // Ten chains of the warm fit are evaluated at their start, four at their start and once per step.
         assert_eq!(last.values["p_evaluations"], 10.0 + 4.0 * 21.0);
         assert_eq!(last.values.contains_key("x_399"), !first.values.contains_key("x_399"));
     }
 }
 
-/// The same with another target, whose settings these lines are.
+/// The experiment with another target, given by its settings.
 fn on(target: &str, experiment: &str) -> Experiment {
     let known = "kind = 'standard-gaussian'\ndim = 2";
     assert!(experiment.contains(known));
     Experiment::parse("known.toml", &experiment.replacen(known, target, 1)).expect("it can be read")
 }
 
-/// Eight schools are not normalised, by 31 nats: who forgets that, or counts it with the wrong sign, is far off. The posterior of mu is
-/// about N(4.4, 3.3^2), alone 13.4 nats from a standard normal; the others are near one.
+/// Eight schools are unnormalised, by 31 nats: an omitted or wrongly signed log Z gives a large error. The posterior of mu is
+/// about N(4.4, 3.3^2), alone 13.4 nats from a standard normal; the other coordinates are close to one.
 #[test]
 fn what_the_target_integrates_to_is_taken_off() {
     let outcome = outcome("schools", &on("kind = 'eight-schools'", &text(0.0, "kind = 'pmcsa'\nchains = 4")));
@@ -75,8 +75,8 @@ fn what_the_target_integrates_to_is_taken_off() {
     assert!((11.0..19.0).contains(&found), "{found}");
 }
 
-/// Of the target three in ten draws are in the second mode: 4000 of them are off by 0.0072 times a standard normal, six of which are a
-/// false alarm in 5e8 runs. Of q, which begins about the middle, half are, and of 2000 draws one is off by 0.011 times that.
+/// Three in ten draws of the target are in the second mode: the share of 4000 draws has standard error 0.0072; six of these
+/// are a false alarm in 5e8 runs. Of q, which begins about the middle, half are, with standard error 0.011 for 2000 draws.
 #[test]
 fn shares_are_those_of_the_second_mode() {
     let modes = "kind = 'modes'\ndim = 2\ndistance = 8.0\nshare = 0.3";

@@ -1,4 +1,4 @@
-//! One thin slice through the house: Gaussian, MeanField, Imh, pmcsa, Adam, Ascent.
+//! End-to-end tests of one combination: Gaussian, MeanField, Imh, pmcsa, Adam, Ascent.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ const DIM: usize = 10;
 
 type Climb<E> = Fit<<E as Estimator<Gaussian, MeanField>>::State, AdamState>;
 
-/// Everything of a fit but the rate of its optimiser.
+/// All parts of a fit except the rate of its optimiser.
 struct Slice<E> {
     target: Gaussian,
     family: MeanField,
@@ -46,8 +46,8 @@ impl<E: Estimator<Gaussian, MeanField> + Clone> Slice<E> {
     }
 }
 
-/// How many of the target's standard deviations the worst mean is off, and by which share the worst scale, when lambda is
-/// averaged over the second half of a fit whose rate falls: at a constant rate the noise of `rho` would bend its mean.
+/// Error of the worst mean in standard deviations of the target, and relative error of the worst scale, when lambda is
+/// averaged over the second half of a fit with decreasing rate: at a constant rate the noise of `rho` would bias its mean.
 fn worst<E: Estimator<Gaussian, MeanField> + Clone>(estimator: E) -> (f64, f64) {
     let slice = Slice::new(0.2, estimator, 1);
     let (target, family) = (&slice.target, &slice.family);
@@ -68,17 +68,17 @@ fn worst<E: Estimator<Gaussian, MeanField> + Clone>(estimator: E) -> (f64, f64) 
     (mean_error, scale_error)
 }
 
-/// Moment matching is the exact optimum.
+/// The exact optimum is given by moment matching.
 #[test]
 fn pmcsa_finds_the_exact_optimum() {
     let (mean, scale) = worst(pmcsa(10));
     assert!(mean < 0.05 && scale < 0.05, "{mean} {scale}");
 }
 
-/// The largest standardised mean of the direction, over starts that are exact draws, at the optimum with scales stretched.
+/// The largest standardised mean of the direction, over starts that are exact draws, at the optimum with stretched scales.
 ///
-/// Under correlation 0.5 `p/q` is unbounded at the optimum and chains wander into the tails too seldom for a fit of this
-/// length; exact starts need no wandering, so that what is tested is the direction itself.
+/// Under correlation 0.5 `p/q` is unbounded at the optimum and chains visit the tails too rarely for a fit of this length.
+/// With exact starts they need not, so that the direction itself is tested.
 fn worst_direction(stretch: f64) -> f64 {
     let (target, family, estimator) = (gaussian(DIM, 0.5).unwrap(), MeanField::new(DIM), pmcsa(10));
     let scales: Vec<f64> = (0..DIM).map(|i| stretch * target.variance(i).sqrt()).collect();
@@ -106,7 +106,8 @@ fn worst_direction(stretch: f64) -> f64 {
     (0..2 * DIM).map(standardised).fold(0.0, f64::max)
 }
 
-/// Twenty means within 5 standard errors: false alarm 1e-5. The twin, scales five per cent too wide, is far outside.
+/// Twenty means within 5 standard errors: false alarm 1e-5. The counterexample, scales five per cent too wide, is far
+/// outside.
 #[test]
 fn at_the_optimum_the_mean_direction_vanishes_also_under_correlation() {
     assert!(worst_direction(1.0) < 5.0, "{}", worst_direction(1.0));
@@ -125,7 +126,7 @@ fn msc_with_its_weights_kept_finds_the_exact_optimum() {
     assert!(mean < 0.1 && scale < 0.1, "{mean} {scale}");
 }
 
-/// A defended guide keeps the optimum: proposals change, what is fitted does not.
+/// A defensive guide keeps the optimum: it changes proposals, not the stationary point.
 #[test]
 fn a_defensive_guide_keeps_the_exact_optimum() {
     let defence = Defence::new(0.05, Tail::student(DIM, 5.0).unwrap()).unwrap();
@@ -133,7 +134,7 @@ fn a_defensive_guide_keeps_the_exact_optimum() {
     assert!(mean < 0.05 && scale < 0.05, "{mean} {scale}");
 }
 
-/// The twin: a kernel that moves to every proposal draws from q, where the score has mean zero.
+/// Counterexample: a kernel that accepts every proposal draws from q, where the score has mean zero.
 #[test]
 fn without_acceptance_the_optimum_is_missed() {
     #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! The program's verb `theory`, from outside.
+//! The verb `theory`, run as a program.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! The verb `theory --instance`, as a user calls it.
+//! The verb `theory --instance`, run as a program.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -1,8 +1,8 @@
-//! What the user asked for.
+//! Parser of the command line.
 
 use crate::verbs::{self, VERBS, Verb};
 
-/// A command line that was understood.
+/// A parsed command line.
 pub(crate) enum Request<'a> {
     /// List the verbs.
     Overview,
@@ -14,7 +14,7 @@ pub(crate) enum Request<'a> {
 
 /// Reads the arguments after the program's name; the error is a sentence for the user.
 ///
-/// `--help` asks for help only before a bare `--`: what follows that belongs to the program a verb starts.
+/// `--help` asks for help only before a bare `--`; arguments after it are passed to the program that the verb starts.
 pub(crate) fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
     let Some((first, rest)) = arguments.split_first() else {
         return Err(format!("which verb?\n\n{}", verbs::overview()));
@@ -45,7 +45,7 @@ fn verb(name: &str) -> Result<&'static Verb, String> {
     })
 }
 
-/// The verb closest to `name`, unless all are further than half of its own letters.
+/// The verb with the smallest edit distance to `name`, if that distance is at most half the length of the verb's name.
 fn nearest(name: &str) -> Option<&'static Verb> {
     VERBS
         .iter()
@@ -79,7 +79,7 @@ mod tests {
         line.split_whitespace().map(String::from).collect()
     }
 
-    /// The sentence a refused command line earns.
+    /// The error message for a command line that must be refused.
     fn complaint(line: &str) -> String {
         parse(&words(line)).err().expect("refused")
     }

@@ -1,4 +1,4 @@
-//! Instructions per step of each estimator, counted and not timed: the same on a busy machine.
+//! Instruction counts per step of each estimator. Counts, unlike times, do not depend on the load of the machine.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::workspace;
 
-/// Where the table stands, from the root.
+/// Path of the table, relative to the root.
 const TABLE: &str = "estimators/benches/counts.md";
 
 const STEPS: u64 = 500;
 
-/// Counts with valgrind's callgrind, and writes the table: what 500 steps take more than none, divided.
+/// Counts instructions with valgrind's callgrind and writes the table: (count at 500 steps - count at 0 steps) / 500.
 pub(crate) fn regenerate() -> io::Result<ExitCode> {
     let root = workspace::root();
     let build = ["build", "--release", "-p", "mcsa-estimators", "--example", "steps"];

@@ -1,11 +1,10 @@
-//! Chores of the workspace, as verbs: `cargo xtask <verb>`.
+//! Command-line tool for maintenance of the workspace: `cargo xtask <verb>`.
 //!
-//! Every verb either spawns cargo or reads the text of the repository. The crate depends on nothing,
-//! neither on a crate of ours nor on one from outside, so that a fresh clone builds it in seconds and
-//! a broken library cannot take the tool that reports it down.
+//! Every verb either spawns cargo or reads the text of the repository. The crate has no dependencies, neither of the
+//! workspace nor external, so that a fresh clone builds it in seconds and it still runs when a library is broken.
 //!
-//! Exit codes: 0 all is well, 1 a check failed, 2 the command line was not understood. `bench`,
-//! `figures` and `theory` hand on the code of the program they start.
+//! Exit codes: 0 success, 1 a check failed, 2 the command line was not understood. `bench`, `figures` and `theory` return the
+//! exit code of the program they start.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -43,7 +42,7 @@ fn main() -> ExitCode {
 
 fn say(text: &str) -> io::Result<ExitCode> {
     match io::stdout().write_all(text.as_bytes()) {
-        // Whoever reads has read enough.
+        // The reader closed the pipe: not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         said => said.map(|()| ExitCode::SUCCESS),
     }

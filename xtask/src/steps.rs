@@ -1,4 +1,4 @@
-//! Steps: commands run one after another, with a closing table.
+//! Sequence of checks, each a command, with a final table of outcomes and times.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::{tidy, workspace};
 
-/// One check: a cargo command, or the house rules in this process.
+/// One check: a cargo command, or the house rules, which run in this process.
 pub(crate) struct Step {
     name: &'static str,
     work: Work,
@@ -19,7 +19,7 @@ enum Work {
     Cargo { arguments: Vec<String>, environment: Option<(&'static str, OsString)>, here: bool },
 }
 
-/// How a step ended.
+/// Outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     Pass,
@@ -39,7 +39,7 @@ impl Step {
         Self { name: "tidy", work: Work::Tidy, component: None }
     }
 
-    /// Further arguments.
+    /// Appends arguments.
     pub(crate) fn and(mut self, more: &[String]) -> Self {
         if let Work::Cargo { arguments, .. } = &mut self.work {
             arguments.extend_from_slice(more);
@@ -47,7 +47,7 @@ impl Step {
         self
     }
 
-    /// An environment variable for the command.
+    /// Sets an environment variable for the command.
     pub(crate) fn with(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
         if let Work::Cargo { environment, .. } = &mut self.work {
             *environment = Some((variable, value.into()));
@@ -55,7 +55,7 @@ impl Step {
         self
     }
 
-    /// Works where the user is and not at the root: for commands that are given paths.
+    /// Runs the command in the user's current directory instead of the root: for commands that take paths.
     pub(crate) fn here(mut self) -> Self {
         if let Work::Cargo { here, .. } = &mut self.work {
             *here = true;
@@ -63,13 +63,13 @@ impl Step {
         self
     }
 
-    /// The rustup component without which the step cannot run.
+    /// Declares the rustup component that the step requires.
     pub(crate) fn needs(mut self, component: &'static str) -> Self {
         self.component = Some(component);
         self
     }
 
-    /// Runs this step alone, with the exit code of its command as ours.
+    /// Runs this step alone and returns the exit code of its command.
     pub(crate) fn hand_over(&self) -> io::Result<ExitCode> {
         let Some(mut command) = self.command() else {
             return Ok(run_tidy()?.into());
@@ -77,13 +77,13 @@ impl Step {
         replace_by(&mut command)
     }
 
-    /// Where the command will work.
+    /// Working directory of the command.
     #[cfg(test)]
     pub(crate) fn directory(&self) -> Option<std::path::PathBuf> {
         self.command()?.get_current_dir().map(Into::into)
     }
 
-    /// What the command will find in an environment variable that was set for it.
+    /// Value of an environment variable that was set for the command.
     #[cfg(test)]
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         let command = self.command()?;
@@ -103,7 +103,7 @@ impl Step {
         Ok(if command.status()?.success() { Outcome::Pass } else { Outcome::Fail })
     }
 
-    /// Whether `cargo <subcommand> --version` answers.
+    /// Returns true if `cargo <subcommand> --version` succeeds.
     fn is_installed(&self) -> io::Result<bool> {
         let Work::Cargo { arguments, .. } = &self.work else {
             return Ok(true);
@@ -143,14 +143,14 @@ fn run_tidy() -> io::Result<Outcome> {
     Ok(if tidy::check(&workspace::root())? { Outcome::Pass } else { Outcome::Fail })
 }
 
-/// The cargo that started us, working at the root.
+/// The cargo that started this program, with the root as its working directory.
 fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace::root());
     command
 }
 
-/// Runs the steps in order, all of them or up to the first that does not pass, and prints the table.
+/// Runs the steps in order and prints the table. Stops at the first step that does not pass, unless `keep_going`.
 pub(crate) fn run(steps: &[Step], keep_going: bool) -> io::Result<ExitCode> {
     let mut rows = Vec::new();
     let mut stopped = false;
@@ -194,13 +194,13 @@ fn table(rows: &[(&str, Duration, Outcome)]) -> String {
     text
 }
 
-/// Becomes the command, so that signals of the terminal reach it alone and its exit code is ours.
+/// Replaces this process by the command, so that the command alone receives terminal signals and its exit code is returned.
 #[cfg(unix)]
 fn replace_by(command: &mut Command) -> io::Result<ExitCode> {
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
-/// Runs the command and takes its exit code.
+/// Runs the command and returns its exit code.
 #[cfg(not(unix))]
 fn replace_by(command: &mut Command) -> io::Result<ExitCode> {
     let code = command.status()?.code();

@@ -1,8 +1,8 @@
-//! The house rules as code.
+//! House rules: checks of file sizes, names, dependencies, citations and forbidden words.
 //!
-//! A rule is a pure function of a path and a text, so each is tested on two small fixtures: one it must
-//! refuse, one it must let pass. What the compiler or clippy can say is theirs; the few overlaps are here
-//! because `cargo xtask test` has to work where clippy is not installed.
+//! A rule is a pure function of a path and a text, so each is tested on two small fixtures: one that it must refuse, one that
+//! it must accept. Checks that the compiler or clippy can do are left to them; the few that overlap are here because `cargo
+//! xtask test` has to work without clippy.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ mod names;
 mod rust_file;
 mod words;
 
-/// A breach of a rule.
+/// A violation of a rule.
 #[derive(Debug)]
 struct Finding {
     path: String,
@@ -40,7 +40,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rule that needs one file alone.
+/// A rule that is checked on one file at a time.
 type Rule = fn(path: &str, text: &str) -> Vec<Finding>;
 
 const ANY_TEXT: [Rule; 2] = [words::no_inside_words, names::say_what_is_inside];
@@ -53,7 +53,7 @@ const RUST: [Rule; 5] = [
 ];
 const MANIFEST: [Rule; 3] = [manifest::inherits, manifest::has_no_features, arrows::point_down];
 
-/// Checks every text file below `root`, prints the findings, and says whether there were none.
+/// Checks every text file below `root` and prints the findings; returns true if there are none.
 pub(crate) fn check(root: &Path) -> io::Result<bool> {
     let files = workspace::text_files(root)?;
     let findings = findings(&files);
@@ -88,7 +88,7 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// The places where `word` stands alone in `line`, not as a part of a longer identifier.
+/// Byte positions at which `word` occurs in `line` as a whole identifier.
 fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word)

@@ -1,4 +1,4 @@
-//! The verbs: what each is called, what it tells its reader, what it does.
+//! Verbs of `cargo xtask`: names, help texts and actions.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use crate::steps::{self, Step};
 use crate::workspace;
 
-/// One chore.
+/// One verb.
 pub(crate) struct Verb {
     pub(crate) name: &'static str,
     summary: &'static str,
     usage: &'static str,
     details: &'static str,
-    /// Refuses arguments the verb cannot use, with a sentence for the user.
+    /// Refuses arguments that the verb does not accept, with an error message.
     pub(crate) check: fn(&[String]) -> Result<(), String>,
     pub(crate) run: fn(&[String]) -> io::Result<ExitCode>,
 }
@@ -25,7 +25,7 @@ impl Verb {
     }
 }
 
-/// All verbs, in the order a newcomer meets them.
+/// All verbs, in the order of the overview.
 pub(crate) const VERBS: [Verb; 9] = [
     Verb {
         name: "test",
@@ -200,7 +200,7 @@ fn bench(arguments: &[String]) -> io::Result<ExitCode> {
     if arguments == ["--counts"] {
         return crate::counts::regenerate();
     }
-    // `--bench *` leaves out the test harness of the libraries, which knows no criterion options.
+    // `--bench *` leaves out the test harnesses of the libraries, which do not accept options of criterion.
     Step::cargo("bench", &["bench", "--workspace", "--bench", "*", "--"])
         .and(after_dashes(arguments))
         .hand_over()
@@ -210,7 +210,8 @@ fn theory(arguments: &[String]) -> io::Result<ExitCode> {
     theory_step(arguments).hand_over()
 }
 
-/// The page is written at the root, where the figures are; an instance is the user's file, and read where the user is.
+/// Command of the verb `theory`. It runs at the root, where the page is written; with `--instance` it runs in the user's
+/// current directory, so that the path of the instance resolves.
 fn theory_step(arguments: &[String]) -> Step {
     let manifest = workspace::root().join("Cargo.toml").display().to_string();
     let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
@@ -240,7 +241,8 @@ fn suite(verb: &'static str, arguments: &[String]) -> io::Result<ExitCode> {
     suite_step(verb, arguments, std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty())).hand_over()
 }
 
-/// Paths are the user's, so it works where the user is; the folder is at the root, where the figures look for it.
+/// Command of a verb of bench-suite. It runs in the user's current directory so that paths resolve; the data folder defaults
+/// to the one at the root.
 fn suite_step(verb: &'static str, arguments: &[String], named: Option<OsString>) -> Step {
     let manifest = workspace::root().join("Cargo.toml").display().to_string();
     let start = ["run", "--quiet", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
@@ -249,7 +251,7 @@ fn suite_step(verb: &'static str, arguments: &[String], named: Option<OsString>)
     step.and(after_dashes(arguments)).with("MCSA_DATA", folder).here()
 }
 
-/// The arguments without the `--` that may lead them.
+/// The arguments without a leading `--`.
 fn after_dashes(arguments: &[String]) -> &[String] {
     match arguments {
         [first, rest @ ..] if first == "--" => rest,

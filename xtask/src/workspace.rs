@@ -1,11 +1,11 @@
-//! The workspace on disk: its root and its text files.
+//! Root and text files of the workspace on disk.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One text file, its path relative to the root and written with `/`.
+/// One text file, with its path relative to the root, separated by `/`.
 pub(crate) struct TextFile {
     pub(crate) path: String,
     pub(crate) text: String,
@@ -18,7 +18,7 @@ pub(crate) fn root() -> PathBuf {
     ours.parent().map(Path::to_path_buf).unwrap_or(ours)
 }
 
-/// Every text file that is tracked or could be; where git is absent, every one that is not built.
+/// Every text file that is tracked by git or not ignored; without git, every text file outside build folders.
 pub(crate) fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
     let mut paths = match listed_by_git(root) {
         Some(paths) => paths,

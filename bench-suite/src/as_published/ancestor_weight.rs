@@ -1,27 +1,27 @@
-//! Conditional SMC with the ancestor weight that is printed.
+//! Conditional SMC with the ancestor weight as printed in MSC, Alg. 4.
 
 use mcsa::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, StateSpace, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::{LinearGaussian, LinearGaussianSeries};
 
-/// How the retained path finds its past.
+/// Ancestor rule for the retained path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ancestry {
-    /// As it was: no ancestor is sampled.
+    /// No ancestor is sampled: the path keeps its past.
     Kept,
-    /// Sampled with the weight that keeps the posterior, by the library.
+    /// Sampled with the correct weight, which keeps the posterior invariant, by the library.
     Correct,
-    /// Sampled with the weight that is printed.
+    /// Sampled with the printed weight.
     Printed,
 }
 
-/// A linear-Gaussian path of two states, its twists, and what is exact of its first state.
+/// A linear-Gaussian path of two states with twists, and the exact moments of its first state.
 ///
 /// ```text
 /// printed:  w_j q(z' | z_j)            correct:  w_j p(x | z_j) p(z' | z_j) / psi(z_j)
 /// ```
-/// The library holds only the correct one; [`ConditionalSmc`].
+/// The library has only the correct one; [`ConditionalSmc`].
 #[derive(Debug, Clone)]
 pub struct TwoStates {
     series: LinearGaussianSeries,
@@ -30,7 +30,7 @@ pub struct TwoStates {
 }
 
 impl Default for TwoStates {
-    /// Twists that are unlike the observations: where they agree with them both weights do as well.
+    /// Twists that differ from the observations: for equal ones both weights agree.
     fn default() -> Self {
         let series = LinearGaussianSeries::new(vec![1.4, 0.6]).expect("two finite numbers");
         Self { series, theta: [0.9, -0.5, -0.7], lambda: [0.5, 0.2, 0.3, 0.1] }
@@ -48,7 +48,7 @@ impl TwoStates {
         self.series.at(&self.theta)
     }
 
-    /// The first state along a chain of so many sweeps among so many particles.
+    /// First state along a chain of `sweeps` sweeps with `particles` particles.
     pub fn first_states(
         &self,
         ancestry: Ancestry,
@@ -77,7 +77,7 @@ impl TwoStates {
     }
 }
 
-/// One sweep as printed (MSC, Alg. 4), of a path of two numbers.
+/// One sweep as printed (MSC, Alg. 4), for a path of two numbers.
 fn sweep<P: StateSpace, G: PathGuide>(
     model: &P,
     guide: &mut G,
@@ -88,7 +88,7 @@ fn sweep<P: StateSpace, G: PathGuide>(
     let (mut z, mut log_w) = (vec![path[0]; particles], vec![0.0; particles]);
     guide.log_weights(0, &[], &z[..1], &mut log_w[..1]);
     guide.propose_into(0, &[], stream, &mut z[1..], &mut log_w[1..]);
-    // q(z' | z_j) = p(z' | z_j) psi(z') / normaliser(z_j), and psi(z') is the same for all.
+    // q(z' | z_j) = p(z' | z_j) psi(z') / normaliser(z_j), and psi(z') does not depend on j.
     let (retained, mut log_p, mut normaliser) =
         (vec![path[1]; particles], vec![0.0; particles], vec![0.0; particles]);
     model.log_transitions(1, &z, &retained, &mut log_p);
@@ -124,8 +124,8 @@ mod tests {
         (mean, states.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / states.len() as f64)
     }
 
-    /// Standard errors of mean and variance are below 0.003 here: 0.02 is more than six of them, a false alarm below 1e-8; the
-    /// printed weight is off by more than seven times that.
+    /// Standard errors of mean and variance are below 0.003 here: 0.02 is more than six of them, a false alarm below 1e-8;
+    /// the error of the printed weight is more than seven times 0.02.
     #[test]
     fn the_printed_weight_moves_the_posterior() {
         let scene = TwoStates::default();
@@ -141,7 +141,7 @@ mod tests {
         assert!((found.1 - variance).abs() > 0.1, "{found:?}");
     }
 
-    /// A setting that was computed elsewhere: mean 0.871 and variance 0.369 for the printed weight, and 1.037 and 0.187 exactly.
+    /// A setting computed independently: mean 0.871 and variance 0.369 for the printed weight, and 1.037 and 0.187 exactly.
     #[test]
     fn another_reading_gives_the_same_numbers() {
         let series = LinearGaussianSeries::new(vec![2.0, -1.0]).unwrap();

@@ -1,7 +1,7 @@
-//! Published rules that are wrong, kept as exhibits.
+//! Incorrect published rules, for comparison with published numbers.
 //!
-//! The libraries hold only the correct rule. What the papers' own scripts computed instead stands here, each beside a
-//! test that shows the difference, so that a published number can be compared with what produced it.
+//! The libraries have only the correct rules. The rules of the papers' own scripts are here, each with a test that shows the
+//! difference, so that a published number can be compared with the rule that produced it.
 
 mod ancestor_weight;
 mod predictive_variance;

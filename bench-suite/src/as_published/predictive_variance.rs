@@ -1,18 +1,18 @@
-//! The predictive variance of Gaussian process regression, as the scripts had it.
+//! Predictive variance of Gaussian process regression as computed by the published scripts.
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
 use mcsa::{Error, same_length};
 
-/// The variances of new latent values as the scripts of `pMCSA` computed them; `cross` has a column for each.
+/// Variances of new latent values as computed by the scripts of `pMCSA`; `cross` has a column for each.
 ///
 /// ```text
 /// published:  k** - k^T (K + diag(1 / s^2))^-1 k
 /// correct:    k** - k^T K^-1 k + k^T K^-1 diag(s^2) K^-1 k
 /// ```
-/// Here `s^2` are the *variational* variances of the latent values. The published rule has the shape of Laplace's method with
-/// the likelihood's curvature replaced by `s^2`: the wider `q_lambda` is, the *smaller* the variance it predicts.
-/// The correct rule is what [`mcsa_models::RobustGaussianProcess`] uses.
+/// Here `s^2` are the *variational* variances of the latent values. The published rule has the form of Laplace's method with
+/// the likelihood's curvature replaced by `s^2`: the wider `q_lambda` is, the *smaller* the predicted variance.
+/// [`mcsa_models::RobustGaussianProcess`] uses the correct rule.
 ///
 /// # Errors
 /// If the shapes differ, a variance is not positive, or the sum of matrices is not positive definite.
@@ -37,7 +37,7 @@ pub fn predictive_variance(
     Ok((0..cross.ncols()).map(|j| prior - explained(j)).collect())
 }
 
-/// The kernel of the Gaussian processes between rows of `x` and rows of `other`.
+/// Kernel of the Gaussian processes between rows of `x` and rows of `other`.
 ///
 /// ```text
 /// a^2 (1 + r sqrt 5 + 5 r^2/3) e^(-r sqrt 5),   r^2 = sum_k (x_ik - x_jk)^2 / l_k^2
@@ -74,7 +74,8 @@ mod tests {
         }
         assert!(published(0.9) < published(0.1), "a wider q predicts less variance");
         assert!(correct(0.9) > correct(0.1), "where it should predict more");
-        // A q as wide as the prior says nothing: then the prior's variance is right, and not what was published.
+        // A q as wide as the prior carries no information: the prior's variance is then correct, and differs from the
+        // published rule.
         assert_eq!(correct(1.0), 1.0);
         assert!((published(1.0) - 0.68).abs() < 1e-15);
     }
@@ -91,7 +92,7 @@ mod tests {
         assert!(!refused(mat![[0.1], [0.1]], &[1.0, 1.0]));
     }
 
-    /// Under the correct rule this kernel gives what the model predicts: it is the model's.
+    /// With the correct rule this kernel reproduces the model's predictions, so it is the model's kernel.
     #[test]
     fn the_kernel_is_that_of_the_model() {
         let (x, new) = (mat![[0.0, 1.0], [0.7, -0.4], [-1.1, 0.3]], mat![[0.2, 0.1], [0.0, 1.0]]);

@@ -1,4 +1,4 @@
-//! Families by name, and where a fit in them begins.
+//! Variational families by name, and initial parameters of fits in them.
 
 use mcsa::{Error, Stream};
 use mcsa_families::{FullRank, Gaussian, Link, LowRank, MeanField, Rho, Start};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Approximation {
-    /// Independent Gaussians, the family of the papers.
+    /// Gaussian with independent coordinates, the family of the papers.
     MeanField {
-        /// From parameters to scales.
+        /// Map from parameters to scales.
         #[serde(default = "softplus")]
         link: Link,
     },
-    /// A Gaussian with a dense factor.
+    /// Gaussian with a dense covariance factor.
     FullRank,
-    /// A Gaussian whose covariance is diagonal plus low rank.
+    /// Gaussian with a covariance that is diagonal plus low rank.
     LowRank {
-        /// The rank.
+        /// Rank of the low-rank part.
         rank: usize,
     },
 }
@@ -38,46 +38,46 @@ impl Approximation {
     }
 }
 
-/// Where a fit begins, named after the published experiments that begin there.
+/// Initial parameters of a fit. Names refer to the published experiments that use them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Beginning {
-    /// Mean 0, scale 1, without chance.
+    /// Mean 0 and scale 1, not random.
     Standard,
-    /// Near mean 0 and rho 0.
+    /// Random, near mean 0 and rho 0.
     Jittered,
     /// Means from a standard normal, scales about 1.1: see [`Start::twice_softplus`].
     TwiceSoftplus,
     /// Means from a standard normal, scale 1.
     UnitScale,
-    /// Means from a standard normal, every rho the same.
+    /// Means from a standard normal, all rho equal.
     FixedRho {
-        /// The rho.
+        /// Value of rho.
         rho: f64,
     },
     /// Near mean 0 and rho 0.5.
     Probit,
-    /// Every mean and every scale as given.
+    /// Random means, given scale.
     At {
-        /// The scale.
+        /// Scale of every coordinate.
         scale: f64,
         /// The standard deviation of the means.
         spread: f64,
     },
-    /// Every mean the same and every scale the same, without chance.
+    /// Equal means and equal scales, not random.
     Placed {
-        /// The mean.
+        /// Mean of every coordinate.
         mean: f64,
-        /// The scale.
+        /// Scale of every coordinate.
         scale: f64,
     },
 }
 
 impl Beginning {
-    /// Params to begin with.
+    /// Initial parameters lambda.
     ///
     /// # Errors
-    /// If the family refuses them.
+    /// If the family refuses the parameters.
     pub fn draw(&self, family: &dyn Gaussian, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let start = match *self {
             Self::Standard => Start::standard(),
@@ -95,7 +95,7 @@ impl Beginning {
         };
         let mut params = start.draw(family, stream)?;
         if let Self::Placed { mean, .. } = *self {
-            // Means are the first parameters of every family here.
+            // In every family of this catalogue the first parameters are the means.
             params[..family.dim()].fill(mean);
         }
         Ok(params)

@@ -1,4 +1,4 @@
-//! What is measured of a fit.
+//! Metrics of a fitted approximation, such as divergence from the target.
 
 use mcsa::{Error, LogDensity, Stream, batch, batch_mut, numeric};
 use mcsa_families::{Gaussian, Normal, kl_gaussian};
@@ -7,18 +7,19 @@ use mcsa_theory::diagnostics::Pareto;
 
 use super::Posterior;
 
-/// Names with their numbers.
+/// Metrics: names with values.
 pub type Measures = Vec<(&'static str, f64)>;
 
-/// Measures lambda. It has its own randomness and sees no chain, so that looking cannot move a fit.
+/// Evaluator of the approximation at lambda. It has its own random stream and sees no chain, so that measuring cannot change
+/// a fit.
 pub trait Judge: Send + Sync {
-    /// What is to be said of the member `params` of a family.
+    /// Metrics of the family at the parameters `params`.
     ///
     /// # Errors
-    /// If the params are at the border of what can be computed, such as a covariance without a Cholesky factor.
+    /// If the metrics cannot be computed, for instance because a covariance has no Cholesky factor.
     fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error>;
 
-    /// What else is to be said at the end of a fit: by default nothing.
+    /// Further metrics at the end of a fit; by default none.
     ///
     /// # Errors
     /// As for [`Judge::measure`].
@@ -27,7 +28,7 @@ pub trait Judge: Send + Sync {
     }
 }
 
-/// Both divergences from a Gaussian target, exactly.
+/// Exact inclusive and exclusive divergence between a Gaussian family and a Gaussian target.
 pub(super) struct Divergence {
     target: Normal,
     variances: Vec<f64>,
@@ -66,7 +67,7 @@ impl Judge for Divergence {
     }
 }
 
-/// Mean and scale of the first coordinate: all there is to see in one dimension.
+/// Mean and scale of the first coordinate; for targets in one dimension.
 pub(super) struct Moments;
 
 impl Judge for Moments {
@@ -75,7 +76,7 @@ impl Judge for Moments {
     }
 }
 
-/// The log evidence, by importance sampling from `q`.
+/// Estimate of the log marginal likelihood by importance sampling from `q`.
 ///
 /// ```text
 /// log 1/S sum_s p(z_s) / q(z_s),   z_s ~ q,   S = 4096
@@ -98,7 +99,7 @@ impl Judge for Evidence {
     }
 }
 
-/// `log p - log q` at fresh draws from `q`; where that is no number, the draw has no weight.
+/// `log p - log q` at fresh draws from `q`; NaN becomes weight 0.
 fn log_weights(
     target: &dyn Posterior,
     family: &dyn Gaussian,
@@ -117,7 +118,7 @@ fn log_weights(
     ratios.map(|w| if w.is_nan() { f64::NEG_INFINITY } else { w }).collect()
 }
 
-/// k-hat of as many draws as CW takes: how heavy the tail of `p / q` is under `q`. NaN where the weights do not tell.
+/// Pareto k-hat of the weights `p / q` at 128 draws from `q`, the number of draws in CW. NaN if it cannot be estimated.
 pub(super) fn tail_shape(
     target: &dyn Posterior,
     family: &dyn Gaussian,

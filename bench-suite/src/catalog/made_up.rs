@@ -1,4 +1,4 @@
-//! Targets made up to try methods on.
+//! Synthetic targets.
 
 use faer::Mat;
 use mcsa::Error;
@@ -6,10 +6,11 @@ use mcsa_models::{Gaussian, Mixture};
 
 use super::Target;
 
-/// Mean `1, -1, 1, ..`, standard deviations spread geometrically from 0.5 to 2, every pair with the same correlation.
+/// Gaussian with means `1, -1, 1, ..`, standard deviations spaced geometrically from 0.5 to 2, and equal correlation of all
+/// pairs.
 ///
 /// # Errors
-/// If the correlation makes no covariance: it must lie in `(-1/(dim - 1), 1)`.
+/// If the covariance is not positive definite: the correlation must lie in `(-1/(dim - 1), 1)`.
 pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Error> {
     let scale = |i: usize| 0.5 * 4.0_f64.powf(i as f64 / (dim.max(2) - 1) as f64);
     let mean = (0..dim).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();

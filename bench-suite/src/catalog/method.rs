@@ -1,4 +1,4 @@
-//! Methods by name.
+//! Gradient estimators and other methods by name.
 
 use mcsa::{Counted, Error, Estimator};
 use mcsa_estimators::{
@@ -11,87 +11,87 @@ use serde::{Deserialize, Serialize};
 use super::Posterior;
 use super::prior::FromPrior;
 
-/// An estimator by name, with its settings.
+/// A method by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Method {
-    /// Parallel chains, one transition each.
+    /// Parallel chains with one transition of independent Metropolis-Hastings each (pMCSA).
     Pmcsa {
-        /// How many chains.
+        /// Number of chains.
         chains: usize,
     },
-    /// One chain, several transitions.
+    /// One chain with several transitions of independent Metropolis-Hastings (JSA).
     Jsa {
         /// Transitions per step.
         transitions: usize,
     },
-    /// One chain, conditional importance sampling.
+    /// One chain of conditional importance sampling (MSC).
     Msc {
-        /// Candidates drawn anew in every step; the retained one is not counted.
+        /// Candidates drawn per step, without the retained one.
         fresh: usize,
     },
-    /// The same, all candidates averaged by their weights.
+    /// As `Msc`, with all candidates averaged by their weights.
     MscRb {
-        /// Candidates drawn anew in every step; the retained one is not counted.
+        /// Candidates drawn per step, without the retained one.
         fresh: usize,
     },
-    /// The same with candidates from the prior, a standard normal, in place of q: only for targets with that prior.
+    /// As `MscRb`, with candidates drawn from the prior, a standard normal, instead of q. Only for targets with that prior.
     MscPrior {
-        /// Candidates drawn anew in every step; the retained one is not counted.
+        /// Candidates drawn per step, without the retained one.
         fresh: usize,
     },
-    /// Self-normalised importance sampling, no chain.
+    /// Self-normalised importance sampling, without a chain.
     Snis {
         /// Draws per step.
         samples: usize,
     },
-    /// The exclusive divergence, by reparameterisation.
+    /// Exclusive divergence, with reparameterisation gradients.
     Elbo {
         /// Draws per step.
         samples: usize,
     },
-    /// The same with the path derivative.
+    /// Exclusive divergence, with path-derivative gradients.
     Stl {
         /// Draws per step.
         samples: usize,
     },
-    /// Self-normalised importance sampling, and once in a while a Hamiltonian chain.
+    /// Self-normalised importance sampling, combined at times with a Hamiltonian chain.
     Rws {
         /// Draws per step.
         samples: usize,
-        /// The length of a leapfrog step.
+        /// Step size of the leapfrog integrator.
         step_size: f64,
         /// Leapfrog steps per transition.
         leapfrog: usize,
     },
-    /// The chi-square divergence, by self-normalised squared weights.
+    /// Chi-square divergence, by self-normalised squared weights.
     Chivi {
         /// Draws per step.
         samples: usize,
     },
-    /// The same, by squares of weights over the largest.
+    /// Chi-square divergence, by squared weights divided by the largest.
     ChiviMax {
         /// Draws per step.
         samples: usize,
     },
-    /// Expectation propagation: no direction, but sweeps over data. Only for probit regression.
+    /// Expectation propagation: sweeps over the data instead of gradient steps. Only for probit regression.
     Ep {
-        /// Passes over the data.
+        /// Number of passes over the data.
         sweeps: usize,
     },
-    /// A path drawn anew in every step by a filter that retains none. Only for paths.
+    /// A path drawn in every step by a particle filter without a retained path. Only for targets with paths.
     Smc {
-        /// Particles.
+        /// Number of particles.
         particles: usize,
     },
-    /// Parallel chains, less the regression on the scores of fresh draws.
+    /// As `Pmcsa`, with a control variate: a regression on the scores of fresh draws.
     PmcsaCv {
-        /// How many chains.
+        /// Number of chains.
         chains: usize,
     },
     /// One chain of Hamiltonian Monte Carlo, with unit mass.
     Hmc {
-        /// The length of a leapfrog step.
+        /// Step size of the leapfrog integrator.
         step_size: f64,
         /// Leapfrog steps per transition.
         leapfrog: usize,
@@ -100,21 +100,21 @@ pub enum Method {
     },
 }
 
-/// What a method fits: any posterior, counted.
+/// Target of a method: any posterior, with evaluations counted.
 pub type CountedTarget<'a> = Counted<&'a dyn Posterior>;
 
-/// What it fits with: any Gaussian family, counted.
+/// Family of a method: any Gaussian family, with evaluations counted.
 pub type CountedFamily<'a> = Counted<&'a dyn Gaussian>;
 
-/// Something to be done with an estimator whose type only the catalogue knows.
+/// Visitor of an estimator whose concrete type only the catalogue knows.
 pub trait WithEstimator<'a> {
-    /// What comes of it.
+    /// Result of the visit.
     type Out;
 
-    /// Does it.
+    /// Runs with the concrete estimator.
     ///
     /// # Errors
-    /// As the implementation says.
+    /// Defined by the implementation.
     fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
         self,
         estimator: E,
@@ -122,7 +122,7 @@ pub trait WithEstimator<'a> {
 }
 
 impl Method {
-    /// Every name, its settings, and what stands behind it.
+    /// Every name with its settings and a description.
     pub const ALL: [(&'static str, &'static str, &'static str); 15] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
@@ -145,10 +145,10 @@ impl Method {
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
     ];
 
-    /// The one method that fits nothing but paths.
+    /// Name of the method that applies only to targets with paths.
     pub const ALONG_PATHS: &'static str = "smc";
 
-    /// The name, as files write it.
+    /// Name used in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Pmcsa { .. } => "pmcsa",
@@ -169,7 +169,7 @@ impl Method {
         }
     }
 
-    /// The papers' `N`: draws, chains, transitions, fresh candidates or particles per step; sweeps.
+    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates or particles per step, or number of sweeps.
     pub fn budget(&self) -> usize {
         match *self {
             Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
@@ -187,7 +187,7 @@ impl Method {
         }
     }
 
-    /// How much a step costs, in evaluations of the target: for estimates of time, not for results.
+    /// Cost of a step in evaluations of the target: for estimates of time, not for results.
     pub fn effort(&self) -> u64 {
         let evaluations = match *self {
             Self::Hmc { leapfrog, transitions, .. } => 2 * (leapfrog + 1) * transitions,
@@ -198,10 +198,10 @@ impl Method {
         evaluations as u64 + 4
     }
 
-    /// Turns the name into an estimator and hands it over.
+    /// Builds the estimator and passes it to `visitor`.
     ///
     /// # Errors
-    /// If a setting is impossible, or `visitor` fails.
+    /// If a setting is invalid, or `visitor` fails.
     pub fn meet<'a, V: WithEstimator<'a>>(&self, visitor: V) -> Result<V::Out, Error> {
         match *self {
             Self::Pmcsa { chains } => visitor.with(pmcsa(chains)),

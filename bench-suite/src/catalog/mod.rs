@@ -1,6 +1,6 @@
-//! From names to types: the only place that matches on them.
+//! Catalogue of targets, methods, optimisers and families: maps names to types, and is the only place that does so.
 //!
-//! | name of a | file | to add one |
+//! | by name | file | to add one |
 //! |---|---|---|
 //! | target | [`target`](Target) | a variant, an arm of `build`, a line of `Target::ALL` |
 //! | method | [`method`](Method) | a variant, an arm of `meet`, a line of `Method::ALL`, a line in `look.rs` |

@@ -1,12 +1,12 @@
-//! Proposals from the prior.
+//! Proposals drawn from the prior instead of q.
 
 use faer::{MatMut, MatRef};
 use mcsa::{Columns, ColumnsMut, Error, Guard, Guide, Stream, numeric};
 
-/// Proposes from a standard normal whatever lambda is: the prior of the probit regression, as in the column "MSC (prior)" of
-/// (MSC, Tab. 1). Scores are still those of the family.
+/// Replaces the guide by a standard normal at every lambda: the prior of the probit regression, as in the column "MSC
+/// (prior)" of (MSC, Tab. 1). Scores are still those of the family.
 ///
-/// Not a [`Guide`] around another, but instead of it: nothing is learnt from what has been fitted.
+/// The [`Guide`] of the family is not wrapped but replaced: proposals do not adapt to the fit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FromPrior;
 
@@ -63,7 +63,7 @@ mod tests {
     use mcsa::{Family, Seed, batch, batch_mut};
     use mcsa_families::MeanField;
 
-    /// The family at mean 0 and scale 1 says the same of the same points, and a lane draws its own columns.
+    /// Densities equal those of the family at mean 0 and scale 1, and each lane draws its own columns.
     #[test]
     fn it_is_the_standard_normal() {
         let (family, mut z, mut log_q) = (MeanField::new(3), [0.0; 12], [0.0; 4]);

@@ -1,4 +1,4 @@
-//! Draws of a target, to judge fits whose divergence has no closed form.
+//! Reference draws from a target, to evaluate fits whose divergence has no closed form.
 
 use std::sync::Arc;
 
@@ -12,37 +12,37 @@ use mcsa_theory::diagnostics::standard_error;
 use super::{Posterior, Target};
 use crate::data::Catalogue;
 
-/// Draws of a target, and what is known of it.
+/// Reference draws from a target with their densities and the normaliser.
 pub struct Reference {
-    /// One draw a column: independent ones where the target can be drawn from, else those of four chains of NUTS, one
-    /// chain after the other.
+    /// One draw per column: independent draws if the target can be sampled exactly, otherwise four chains of NUTS, one after
+    /// the other.
     pub points: Mat<f64>,
-    /// `log p` at them, not normalised.
+    /// Unnormalised `log p` of each draw.
     pub log_p: Vec<f64>,
-    /// `log Z`: exact, or by importance sampling from a t with the moments of the draws.
+    /// `log Z`: exact, or by importance sampling from a Student t with the moments of the draws.
     pub log_normaliser: f64,
-    /// In how many runs of equal length the draws came: a run of one draw is independent of the others.
+    /// Number of chains of equal length; equals the number of draws if these are independent.
     chains: usize,
-    /// Which points count as the part of the target that is easily lost, if it has one.
+    /// Region of the target that a fit may miss, such as the smaller mode, if one is defined.
     region: Option<Region>,
 }
 
-/// Whether a point lies in it.
+/// Membership in the region.
 type Region = Arc<dyn Fn(&[f64]) -> bool + Send + Sync>;
 
-/// Enough for a standard error of 0.02 where `log p - log q` varies by one.
+/// Number of draws: gives a standard error of 0.02 if `log p - log q` has standard deviation one.
 const DRAWS: usize = 4_000;
 const CHAINS: usize = 4;
 
 impl Reference {
-    /// A share of all points: that in the part easily lost; `None` if there is none.
+    /// Fraction of the points in the region; `None` if no region is defined.
     pub fn share(&self, points: &Mat<f64>) -> Option<f64> {
         let region = self.region.as_ref()?;
         let inside = (0..points.ncols()).filter(|&j| region(points.col_as_slice(j))).count();
         Some(inside as f64 / points.ncols() as f64)
     }
 
-    /// A mean over the draws, with its standard error, chains taken as such.
+    /// Mean over the draws with its standard error, which accounts for autocorrelation within chains.
     pub fn mean(&self, values: &[f64]) -> (f64, f64) {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         if self.chains == values.len() {
@@ -61,7 +61,7 @@ impl Reference {
         Self { points, log_p, log_normaliser: 0.0, chains: DRAWS, region }
     }
 
-    /// By NUTS; `log_normaliser` is found if it is not known.
+    /// Draws by NUTS; estimates `log_normaliser` if it is `None`.
     fn by_chains(target: &dyn Posterior, seed: Seed, log_normaliser: Option<f64>) -> Result<Self, Error> {
         let dim = target.dim();
         let (kernel, guide) = (Nuts::new(0.1)?, &mut Unguided { dim });
@@ -99,7 +99,7 @@ fn densities(target: &(impl LogDensity + ?Sized), points: &Mat<f64>) -> Vec<f64>
     log_p
 }
 
-/// `log Z` by importance sampling from the t with five degrees of freedom and the moments of the draws.
+/// `log Z` by importance sampling from a Student t with five degrees of freedom and the moments of the draws.
 fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64, Error> {
     const FRESH: usize = 20_000;
     const AT_ONCE: usize = 500;
@@ -125,10 +125,10 @@ fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64
 }
 
 impl Target {
-    /// Draws of the target, split as the replicate's; the same for every method and family.
+    /// Reference draws of the target with the data split of the replicate; they do not depend on method and family.
     ///
     /// # Errors
-    /// If the target is none of those that can be drawn from, by chains at least.
+    /// If the target can be sampled neither exactly nor by chains.
     pub fn reference(&self, catalogue: &Catalogue, seed: Seed) -> Result<Reference, Error> {
         let draws = seed.named("reference");
         match self {
@@ -168,8 +168,8 @@ impl Target {
 mod tests {
     use super::*;
 
-    /// Chains of eight schools and the evidence by importance sampling, against the exact one: weights of 20 000 draws of a t that is
-    /// near vary by less than 100 %, so that the error is below 0.01; here it may be six times that.
+    /// Compares the evidence estimated from chains of eight schools with the exact one. Weights of 20 000 draws of a nearby t
+    /// vary by less than 100 %, so that the error is below 0.01; the test allows six times that.
     #[test]
     fn the_evidence_that_is_found_is_the_exact_one() {
         let target = EightSchools::non_centred();

@@ -1,4 +1,4 @@
-//! What is measured where data were held out.
+//! Metrics on held-out data.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use super::{Judge, Measures, Posterior};
 use crate::as_published::{kernel, predictive_variance};
 use crate::data::{Dataset, Scaling};
 
-/// Accuracy and mean log predictive density of labels, on both sides of the split, and the tail of the weights `p / q`.
+/// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`.
 pub(super) struct Labels<L> {
     pub(super) target: Arc<dyn Posterior>,
     pub(super) train: Dataset,
     pub(super) test: Dataset,
-    /// Where the weights begin among the coordinates.
+    /// Index of the first regression weight among the coordinates.
     pub(super) first: usize,
     pub(super) link: std::marker::PhantomData<L>,
 }
@@ -54,7 +54,7 @@ pub(crate) fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Da
     ]
 }
 
-/// The same for a Gaussian process.
+/// Accuracy and mean log predictive density of labels for Gaussian process classification.
 pub(super) struct ProcessLabels {
     pub(super) model: Arc<GaussianProcessClassification>,
     pub(super) test: Dataset,
@@ -72,11 +72,11 @@ impl Judge for ProcessLabels {
     }
 }
 
-/// Before the weights of a network come the logarithms of two precisions.
+/// Index of the first network weight: the logarithms of two precisions come before.
 const FIRST_WEIGHT: usize = 2;
 
-/// Root mean squared error and mean log predictive density of responses, in the units of the data; and how many of the
-/// network's weights have means near zero, at the end with their density.
+/// Root mean squared error and mean log predictive density of responses, in the units of the data, and the share of the
+/// network's weights with means near zero; at the end of the fit also the density of these means.
 pub(super) struct Responses {
     pub(super) model: Arc<NeuralRegression>,
     pub(super) test: Dataset,
@@ -104,7 +104,8 @@ fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> M
     vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.log_deviation())]
 }
 
-/// The same for a Gaussian process with Student noise; beside it the density by the published variance.
+/// Metrics of responses for a Gaussian process with Student noise, and the log predictive density with the published
+/// variance.
 pub(super) struct ProcessResponses {
     pub(super) model: Arc<RobustGaussianProcess>,
     pub(super) train: Dataset,
@@ -128,7 +129,7 @@ impl Judge for ProcessResponses {
 impl ProcessResponses {
     fn as_published(&self, mean: &[f64], variances: &[f64], means: &[f64]) -> Result<f64, Error> {
         let (x, new) = (self.train.x.as_ref(), self.test.x.as_ref());
-        // log eps_y, log eps_f, log a, log nu, then lengths, then the field.
+        // Order of coordinates: log eps_y, log eps_f, log a, log nu, lengths, field.
         let (nugget, amplitude) = ((2.0 * mean[1]).exp() + 1e-6, mean[2]);
         let first = 4 + x.ncols();
         let mut square = kernel(x, x, amplitude, &mean[4..first]);

@@ -16,14 +16,14 @@ macro_rules! rules {
             $($(#[$doc])* $variant($config)),+
         }
 
-        /// What a [`Rule`] remembers.
+        /// State of a [`Rule`].
         #[derive(Debug, Clone, Serialize, Deserialize)]
         pub enum RuleState {
             $($(#[$doc])* $variant($state)),+
         }
 
         impl Rule {
-            /// The name, as files write it.
+            /// Name used in files.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name),+
@@ -71,18 +71,18 @@ macro_rules! rules {
 }
 
 rules! {
-    /// Steps per coordinate, by two moving averages.
+    /// Adam: step sizes per coordinate from two moving averages.
     Adam(Adam, AdamState) "adam",
-    /// Plain steps.
+    /// Stochastic gradient ascent.
     Sgd(Sgd, SgdState) "sgd",
-    /// Heavy ball.
+    /// Momentum (heavy ball).
     Momentum(Momentum, MomentumState) "momentum",
     /// Nesterov's momentum.
     Nesterov(Nesterov, NesterovState) "nesterov",
-    /// Steps per coordinate, by one moving average.
+    /// RMSProp: step sizes per coordinate from one moving average.
     RmsProp(RmsProp, RmsPropState) "rms-prop",
-    /// Steps per coordinate, by a growing sum.
+    /// AdaGrad: step sizes per coordinate from a growing sum.
     AdaGrad(AdaGrad, AdaGradState) "ada-grad",
-    /// Steps without a rate.
+    /// DoG: steps without a learning rate.
     Dog(Dog, DogState) "dog",
 }

@@ -1,4 +1,4 @@
-//! Families of any shape by name, begun where a Gaussian with independent coordinates is.
+//! Families by name, beyond those of `Approximation`; each can begin at a Gaussian with independent coordinates.
 
 use faer::Mat;
 use mcsa::{Error, Family, Pushforward, Reparameterised, Stream};
@@ -8,53 +8,53 @@ use mcsa_families::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A family by name, with its settings. Each can begin at a mean and standard deviations.
+/// A family by name, with its settings. Each can begin at given means and standard deviations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Shape {
-    /// Independent Gaussians.
+    /// Gaussian with independent coordinates.
     MeanField,
-    /// A Gaussian with a dense factor.
+    /// Gaussian with a dense covariance factor.
     FullRank,
-    /// The Student t with a dense factor.
+    /// Student t with a dense factor.
     StudentT {
-        /// The degrees of freedom.
+        /// Degrees of freedom.
         freedom: f64,
     },
-    /// Affine couplings, alternating, then a matrix.
+    /// Flow of alternating affine coupling layers, followed by a matrix.
     AffineFlow {
-        /// How many couplings.
+        /// Number of coupling layers.
         couplings: usize,
         /// Hidden units of each network, in one layer.
         width: usize,
-        /// The degrees of freedom of the base; it is Gaussian without them.
+        /// Degrees of freedom of the base distribution; if absent, the base is Gaussian.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         freedom: Option<f64>,
     },
-    /// The same with rational-quadratic splines.
+    /// As `AffineFlow`, with rational-quadratic splines.
     SplineFlow {
-        /// How many couplings.
+        /// Number of coupling layers.
         couplings: usize,
         /// Hidden units of each network, in one layer.
         width: usize,
-        /// The degrees of freedom of the base; it is Gaussian without them.
+        /// Degrees of freedom of the base distribution; if absent, the base is Gaussian.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         freedom: Option<f64>,
     },
 }
 
-/// A family, and its params where it begins.
+/// A family with its initial parameters.
 pub struct Shaped {
-    /// The family, to be asked for densities anywhere.
+    /// The family, with densities at arbitrary points.
     pub family: Box<dyn Family>,
-    /// The same, pushed forward from its noise.
+    /// The family as a pushforward of its base distribution.
     pub pushforward: Box<dyn Pushforward>,
-    /// Where it begins.
+    /// Initial parameters.
     pub params: Vec<f64>,
 }
 
 impl Shape {
-    /// Every name, its settings, and what stands behind it.
+    /// Every name with its settings and a description.
     pub const ALL: [(&'static str, &'static str, &'static str); 5] = [
         ("mean-field", "", "independent Gaussians"),
         ("full-rank", "", "a Gaussian"),
@@ -63,7 +63,7 @@ impl Shape {
         ("spline-flow", "couplings = 2, width = 16, freedom = 5.0", "spline couplings and a matrix"),
     ];
 
-    /// The name, as files write it.
+    /// Name used in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::MeanField => "mean-field",
@@ -74,11 +74,11 @@ impl Shape {
         }
     }
 
-    /// The family, and its params at these means and deviations of independent coordinates; `stream` is for hidden weights, which
-    /// change nothing there.
+    /// The family, with parameters that give it these means and standard deviations and independent coordinates. `stream`
+    /// initialises hidden weights of networks, which do not change the initial distribution.
     ///
     /// # Errors
-    /// If a setting or a number is impossible.
+    /// If a setting or a number is invalid.
     pub fn around(&self, mean: &[f64], deviations: &[f64], stream: &mut Stream) -> Result<Shaped, Error> {
         let dim = mean.len();
         let diagonal = || Mat::from_fn(dim, dim, |i, j| if i == j { deviations[i] } else { 0.0 });
@@ -107,7 +107,7 @@ impl Shape {
     }
 }
 
-/// A family with a closed entropy.
+/// A family that has an entropy in closed form.
 fn closed(family: impl Reparameterised + Copy + 'static, params: Vec<f64>) -> Shaped {
     Shaped { family: Box::new(family), pushforward: Box::new(Drawn(family)), params }
 }

@@ -26,19 +26,19 @@ pub enum Target {
         /// The dimension.
         dim: usize,
     },
-    /// Mean `1, -1, 1, ..`, standard deviations from 0.5 to 2, all pairs equally correlated.
+    /// Means `1, -1, 1, ..`, standard deviations from 0.5 to 2, all pairs equally correlated.
     CorrelatedGaussian {
         /// The dimension.
         dim: usize,
-        /// The correlation of each pair.
+        /// Correlation of each pair.
         correlation: f64,
     },
-    /// Independent coordinates of random variance (CW): one draw, the same in every replicate.
+    /// Gaussian with independent coordinates of random variance (CW): drawn once, equal in all replicates.
     DiagonalGaussian {
         /// The dimension.
         dim: usize,
     },
-    /// A random covariance (pMCSA): one draw, the same in every replicate.
+    /// Gaussian with a random Wishart covariance (pMCSA): drawn once, equal in all replicates.
     WishartGaussian {
         /// The dimension.
         dim: usize,
@@ -47,75 +47,76 @@ pub enum Target {
     },
     /// The skew normal of MSC.
     SkewNormal,
-    /// A bent ridge.
+    /// Banana-shaped density.
     Banana {
-        /// The standard deviation along the ridge.
+        /// Standard deviation along the ridge.
         width: f64,
-        /// How much it bends.
+        /// Curvature of the ridge.
         bend: f64,
     },
     /// Neal's funnel.
     Funnel {
         /// The dimension.
         dim: usize,
-        /// The standard deviation of the neck.
+        /// Scale of the log variance.
         scale: f64,
     },
-    /// Two half circles that reach into each other, of so many round components each.
+    /// Two interleaving half circles, each a mixture of round Gaussians.
     Moons {
-        /// Components of each.
+        /// Gaussians per half circle.
         per_moon: usize,
-        /// Their scale.
+        /// Standard deviation of each Gaussian.
         noise: f64,
     },
-    /// Two standard normals apart.
+    /// Mixture of two standard normals at a distance.
     Modes {
         /// The dimension.
         dim: usize,
-        /// How far apart.
+        /// Distance between the two means.
         distance: f64,
-        /// The weight of the second.
+        /// Weight of the second component.
         share: f64,
     },
-    /// Eight schools, standardised effects as coordinates.
+    /// Eight schools, with standardised effects as coordinates.
     EightSchools,
-    /// Radon in the homes of counties.
+    /// Radon levels in homes, by county.
     Radon,
-    /// Stochastic volatility of a series of levels.
+    /// Stochastic volatility of a time series.
     StockVolatility {
-        /// The series.
+        /// Name of the time series.
         data: String,
     },
-    /// Stochastic volatility of the monthly returns of one currency; the path is fitted, and theta too where jobs are along paths (MSC).
+    /// Stochastic volatility of the monthly returns of one currency. The path is fitted; jobs of kind `paths` also learn
+    /// theta (MSC).
     FxVolatility {
-        /// Levels of currencies.
+        /// Data set with the exchange rates.
         data: String,
-        /// Which of them.
+        /// Column of the currency.
         series: String,
-        /// Where the first state is centred.
+        /// Mean of the first state.
         first: First,
     },
-    /// Logistic regression with scales of its own (MCMC-SE).
+    /// Logistic regression with hierarchical scales (MCMC-SE).
     HierarchicalLogistic {
         /// The data set.
         data: String,
-        /// Whether inputs are standardised.
+        /// True if inputs are standardised.
         standardised: bool,
     },
-    /// Logistic regression under a normal prior.
+    /// Logistic regression with a normal prior.
     Logistic {
         /// The data set.
         data: String,
-        /// Whether inputs are standardised.
+        /// True if inputs are standardised.
         standardised: bool,
-        /// The standard deviation of the prior.
+        /// Standard deviation of the prior.
         prior_scale: f64,
     },
-    /// Probit regression under a standard normal prior (MSC).
+    /// Probit regression with a standard normal prior (MSC).
     Probit {
         /// The data set.
         data: String,
-        /// Whether all rows are fitted, and none held out.
+        /// True if the fit uses all rows and holds out none.
         #[serde(default, skip_serializing_if = "is_false")]
         complete: bool,
     },
@@ -123,14 +124,14 @@ pub enum Target {
     GpClassification {
         /// The data set.
         data: String,
-        /// Whether inputs are standardised.
+        /// True if inputs are standardised.
         standardised: bool,
     },
-    /// A neural regression with one hidden layer (pMCSA).
+    /// Neural network regression with one hidden layer (pMCSA).
     NeuralRegression {
         /// The data set.
         data: String,
-        /// Hidden units.
+        /// Number of hidden units.
         hidden: usize,
     },
     /// Gaussian process regression with Student noise (pMCSA).
@@ -145,25 +146,25 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What is asked of a target: slopes for the methods that need them, names for people. Behind a pointer a virtual call is
-/// made per batch.
+/// Requirements on a target: gradients for the methods that need them, names of coordinates for reports. Used behind a
+/// pointer, with a virtual call per batch.
 pub trait Posterior: Gradient + Named {}
 
 impl<P: Gradient + Named> Posterior for P {}
 
-/// A target built, and what judges fits of it.
+/// A target with the evaluator of its fits.
 pub struct Problem {
-    /// What is fitted.
+    /// The target.
     pub posterior: Arc<dyn Posterior>,
-    /// What is measured.
+    /// Evaluator of fits.
     pub judge: Box<dyn Judge>,
 }
 
-/// Where the one draw of a random target comes from.
+/// Seed of random targets, which are drawn once.
 const FIXED: Seed = Seed::new(2022);
 
 impl Target {
-    /// Every name, its settings, and what stands behind it.
+    /// Every name with its settings and a description.
     pub const ALL: [(&'static str, &'static str, &'static str); 19] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
@@ -190,7 +191,7 @@ impl Target {
         ("robust-gp", "data = \"yacht\"", "responses (pMCSA)"),
     ];
 
-    /// The name, as files write it.
+    /// Name used in files.
     pub fn kind(&self) -> &'static str {
         let place = match self {
             Self::StandardGaussian { .. } => 0,
@@ -232,7 +233,7 @@ impl Target {
         }
     }
 
-    /// What people call it: the currency, the data set, or else the kind.
+    /// Short label: the currency, the data set, or else the kind.
     pub fn label(&self) -> &str {
         match self {
             Self::FxVolatility { series, .. } => series,
@@ -240,10 +241,10 @@ impl Target {
         }
     }
 
-    /// Builds the target. Data are split by `seed`, so a replicate has its own split and all methods of it the same.
+    /// Builds the target. Data are split by `seed`, so that each replicate has its own split, which all methods share.
     ///
     /// # Errors
-    /// If a setting is impossible or the data cannot be loaded.
+    /// If a setting is invalid or the data cannot be loaded.
     pub fn build(&self, catalogue: &Catalogue, seed: Seed) -> Result<Problem, Error> {
         let mut fixed = FIXED.named(self.kind()).stream(0, 0);
         match self {
@@ -313,10 +314,10 @@ impl Target {
         }
     }
 
-    /// The rows of a probit regression that are fitted, and those that are held out; none of these if it is complete.
+    /// Training rows and held-out rows of a probit regression; `None` in place of the latter if it is complete.
     ///
     /// # Errors
-    /// If it is another target, or data cannot be loaded.
+    /// If the target is not a probit regression, or data cannot be loaded.
     pub(crate) fn probit_rows(
         &self,
         catalogue: &Catalogue,
@@ -337,7 +338,7 @@ fn judged(posterior: impl Posterior + 'static, judge: impl Judge + 'static) -> P
     Problem { posterior: Arc::new(posterior), judge: Box::new(judge) }
 }
 
-/// A regression of labels whose weights begin at coordinate `first`.
+/// Problem with labels whose regression weights begin at coordinate `first`.
 fn labelled<L: Link + 'static>(
     posterior: impl Posterior + 'static,
     train: Dataset,

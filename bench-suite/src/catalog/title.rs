@@ -1,18 +1,18 @@
-//! What people call a target or a method with its settings.
+//! Display names of targets and methods with their settings.
 
 use serde::Serialize;
 
 use super::{Method, Target};
 
 impl Target {
-    /// The label and every setting that is a number: `correlated-gaussian, correlation 0.2, dim 10`.
+    /// Label and all numerical settings: `correlated-gaussian, correlation 0.2, dim 10`.
     pub fn title(&self) -> String {
         titled(self.label(), self)
     }
 }
 
 impl Method {
-    /// The kind and every setting: `pmcsa, chains 10`.
+    /// Kind and all settings: `pmcsa, chains 10`.
     pub fn title(&self) -> String {
         titled(self.kind(), self)
     }

@@ -1,4 +1,4 @@
-//! The volatility of a currency.
+//! Stochastic volatility of a currency.
 
 use mcsa::Error;
 use mcsa_models::{FirstState, FxVolatility, Theta};
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use super::Target;
 use crate::data::Catalogue;
 
-/// Where the first state of a volatility is centred.
+/// Mean of the first state of a volatility model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum First {
-    /// At the level around which states move, as in the published code.
+    /// The level to which states revert, as in the published code.
     Level,
-    /// At 0, as printed.
+    /// Zero, as printed in the paper.
     Zero,
 }
 
 impl Target {
-    /// The volatility of a currency, at parameters that are all 0.
+    /// Volatility model of the currency, with all parameters 0.
     ///
     /// # Errors
-    /// If it is another target, or data cannot be loaded.
+    /// If the target is not such a model, or data cannot be loaded.
     pub(crate) fn volatility(&self, catalogue: &Catalogue) -> Result<FxVolatility, Error> {
         let Self::FxVolatility { data, series, first } = self else {
             return Err(Error::invalid(format!("{} is no volatility of a currency", self.kind())));

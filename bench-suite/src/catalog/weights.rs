@@ -1,11 +1,11 @@
-//! How many weights of a network a fit has pruned, and how the others are spread.
+//! Pruning of network weights: share of means near zero, and density of the means.
 
 use std::sync::LazyLock;
 
 use super::Measures;
 use crate::quantile::quantile;
 
-/// Where the density of weights is taken: close to each other around zero, far apart beyond.
+/// Points at which the density of weights is evaluated: dense around zero, sparse beyond.
 ///
 /// ```text
 /// x_k = 2.5 sinh(4 u_k) / sinh(4),   u_k = -1, -0.975, .., 1
@@ -17,7 +17,7 @@ pub(crate) static PLACES: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
 
 const HALF: f64 = 40.0;
 
-/// The share of weights whose mean is within 0.1 of zero, and the standard deviation of the means.
+/// Share of weights with a mean within 0.1 of zero, and standard deviation of the means.
 pub(super) fn of_weights(means: &[f64]) -> Measures {
     let count = means.len() as f64;
     let near = means.iter().filter(|mean| mean.abs() < 0.1).count() as f64;
@@ -30,12 +30,12 @@ fn deviation(means: &[f64]) -> f64 {
     (means.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / count).sqrt()
 }
 
-/// The density of the means at [`PLACES`], by a Gaussian kernel with Silverman's width.
+/// Kernel density estimate of the means at [`PLACES`], with a Gaussian kernel and Silverman's bandwidth.
 ///
 /// ```text
 /// 1/(n h) sum_i phi((x - m_i) / h),   h = 0.9 min(s, IQR / 1.34) n^(-1/5)
 /// ```
-/// `h` is at least 0.005, about half of the distance of places around zero: a sharper peak would fall between them.
+/// `h` is at least 0.005, about half of the distance between points around zero: a sharper peak would fall between them.
 pub(super) fn density(means: &[f64]) -> Measures {
     let mut sorted = means.to_vec();
     let range = quantile(&mut sorted, 0.75) - quantile(&mut sorted, 0.25);
@@ -51,18 +51,18 @@ pub(super) fn density(means: &[f64]) -> Measures {
 mod tests {
     use super::*;
 
-    /// By the trapezoidal rule.
+    /// Integral of the density by the trapezoidal rule.
     fn mass(density: &Measures) -> f64 {
         let pairs = PLACES.windows(2).zip(density.windows(2));
         pairs.map(|(x, y)| 0.5 * (x[1].1 - x[0].1) * (y[0].1 + y[1].1)).sum()
     }
 
-    /// Evenly spread over [-1, 1]: 1/2 inside, half of that at the border, nothing beyond.
+    /// Uniform on [-1, 1]: 1/2 inside, half of that at the border, 0 outside.
     #[test]
     fn an_even_spread_is_found_again() {
         let even: Vec<f64> = (0..400).map(|k| (f64::from(k) - 199.5) / 200.0).collect();
         let found = density(&even);
-        // Places near 1 are 0.2 apart, as wide as the kernel: the rule for the integral is no better.
+        // Points near 1 are 0.2 apart, as wide as the kernel, so that the trapezoidal rule is no more accurate than this.
         assert!((mass(&found) - 1.0).abs() < 1e-2, "{}", mass(&found));
         let at = |x: f64| {
             let off = |k: &usize| (PLACES[*k].1 - x).abs();
@@ -70,7 +70,7 @@ mod tests {
             (PLACES[nearest].1, found[nearest].1)
         };
         assert!((at(0.0).1 - 0.5).abs() < 1e-4 && (at(0.3).1 - 0.5).abs() < 1e-3, "{:?}", at(0.3));
-        // The width is 0.9 x 0.577 x 400^(-1/5) = 0.157, and the slope at the border 1/2 of the kernel's height.
+        // The bandwidth is 0.9 x 0.577 x 400^(-1/5) = 0.157, and the slope at the border is 1/2 of the kernel's height.
         let (x, value) = at(1.0);
         assert!((value - (0.25 - 0.5 * (x - 1.0) / (0.157 * 2.507))).abs() < 5e-3, "{x} {value}");
         assert!(at(2.4).1 < 1e-9);

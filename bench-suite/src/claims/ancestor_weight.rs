@@ -1,14 +1,14 @@
-//! Of the ancestor weight of conditional SMC.
+//! Claims on the ancestor weight of conditional SMC.
 
 use mcsa::Seed;
 
 use super::{Claim, Finding};
 use crate::as_published::{Ancestry, TwoStates};
 
-/// Sweeps behind a moment.
+/// Number of sweeps from which moments are estimated.
 const SWEEPS: usize = 200_000;
 
-/// What MSC says of its Alg. 4.
+/// Claims of MSC on its Alg. 4.
 pub fn ancestor_weight() -> Vec<Claim> {
     vec![
         Claim {
@@ -29,7 +29,7 @@ pub fn ancestor_weight() -> Vec<Claim> {
     ]
 }
 
-/// Mean and variance of the first state, the standard error of the variance, and the exact two.
+/// Estimated mean and variance of the first state, standard error of the variance, and exact mean and variance.
 pub(crate) struct Moments {
     pub(crate) mean: f64,
     pub(crate) variance: f64,
@@ -43,7 +43,7 @@ pub(crate) fn moments(ancestry: Ancestry, particles: usize) -> Moments {
     of(&scene.first_states(ancestry, particles, SWEEPS, &mut stream), scene.exact())
 }
 
-/// The error is that of means over blocks of 400 sweeps, far longer than the chain remembers.
+/// Moments with a standard error from means over blocks of 400 sweeps, far longer than the autocorrelation time.
 fn of(states: &[f64], exact: (f64, f64)) -> Moments {
     let count = states.len() as f64;
     let mean = states.iter().sum::<f64>() / count;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(still_off(&found(f64::NAN)).verdict, Verdict::TooLittle);
     }
 
-    /// Independent draws of variance 4: the error of the variance of `n` is `4 sqrt(2 / n)`.
+    /// Independent draws with variance 4: the error of the variance of `n` is `4 sqrt(2 / n)`.
     #[test]
     fn errors_are_those_of_the_definition() {
         let mut stream = Seed::new(1).stream(0, 0);

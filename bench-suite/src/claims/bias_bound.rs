@@ -1,10 +1,10 @@
-//! Of the bounds of the bias against the divergence.
+//! Claims on bounds of the bias as functions of the divergence.
 
 use mcsa_theory::bounds::mcmc_se;
 
 use super::{Claim, Finding, greatest, least};
 
-/// What MCMC-SE says of its Fig. 2.
+/// Claims of MCMC-SE on its Fig. 2.
 pub fn bias_bound() -> Vec<Claim> {
     vec![
         Claim {
@@ -25,10 +25,10 @@ pub fn bias_bound() -> Vec<Claim> {
     ]
 }
 
-/// A curve of the figure: kind of method, and `N`.
+/// Curves of the figure: kind of method, and `N`.
 pub(crate) const CURVES: [(&str, usize); 5] = [("pmcsa", 8), ("jsa", 2), ("jsa", 8), ("msc", 2), ("msc", 8)];
 
-/// The bound of a curve at a divergence, in units of the score's range, with `w* = exp KL`.
+/// Bound of a curve at a divergence, in units of the score's range, with `w* = exp KL`.
 pub(crate) fn at(kind: &str, n: usize, divergence: f64) -> f64 {
     let w_star = divergence.exp();
     match kind {
@@ -40,7 +40,7 @@ pub(crate) fn at(kind: &str, n: usize, divergence: f64) -> f64 {
 
 type Bound = fn(&str, usize, f64) -> f64;
 
-/// Read off the published figure, to three digits.
+/// Values read off the published figure, to three digits.
 const READ: [(&str, usize, f64, f64); 7] = [
     ("pmcsa", 8, 2.449, 0.914),
     ("jsa", 2, 2.449, 0.874),

@@ -1,4 +1,4 @@
-//! Of the variance given the states of the chains.
+//! Claims on the variance of the direction given the states of the chains.
 
 use super::resampling::{Columns, median};
 use super::{Claim, Finding, greatest, least};
@@ -7,7 +7,7 @@ use crate::kinds::Task;
 
 const BUDGETS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// What CW says of its Fig. 7.
+/// Claims of CW on its Fig. 7.
 pub fn conditional_variance() -> Vec<Claim> {
     let claim = |sentence, judge| Claim { citation: "CW, Fig. 7", sentence, judge };
     vec![
@@ -35,7 +35,7 @@ pub fn conditional_variance() -> Vec<Claim> {
     ]
 }
 
-/// The variance under each draw of the states, a column for each kind of method with its N.
+/// Variances, one for each draw of the states, in a column for each kind of method with its N.
 fn columns(evidence: &Evidence, gap: f64, methods: &[(&str, usize)]) -> Option<Columns> {
     let column = |(kind, budget): &(&str, usize)| {
         let series = evidence.find(|series| {
@@ -47,13 +47,13 @@ fn columns(evidence: &Evidence, gap: f64, methods: &[(&str, usize)]) -> Option<C
     methods.iter().map(column).collect()
 }
 
-/// The same at several gaps, one after the other.
+/// Such columns at several gaps, one after the other.
 fn at_gaps(evidence: &Evidence, gaps: &[f64], methods: &[(&str, usize)]) -> Option<Columns> {
     let all: Vec<Columns> = gaps.iter().map(|gap| columns(evidence, *gap, methods)).collect::<Option<_>>()?;
     Some(all.concat())
 }
 
-/// The median variance of the second of each pair of columns over that of the first.
+/// Ratio of median variances in each pair of columns: second over first.
 fn ratios(columns: &[Vec<f64>]) -> impl Iterator<Item = f64> {
     columns.chunks(2).map(|pair| median(&pair[1]) / median(&pair[0]))
 }
@@ -94,7 +94,7 @@ fn parallel_falls(evidence: &Evidence) -> Finding {
     Finding::at_most_of(&columns, off, 1.0, what)
 }
 
-/// Averaged candidates, then parallel chains, for each N.
+/// Averaged candidates and parallel chains, for each N.
 fn both(budgets: &[usize]) -> Vec<(&'static str, usize)> {
     budgets.iter().flat_map(|n| [("msc-rb", *n), ("pmcsa", *n)]).collect()
 }
@@ -126,7 +126,8 @@ fn single_saturates(evidence: &Evidence) -> Finding {
     Finding::at_most_of(&columns, off, 0.15, what)
 }
 
-/// `E_p[s^2] = (1 + gap^2) / 16` bounds what can be seen; at gap 0 the code's curve reads 5.9 where 1/16 is the limit.
+/// `E_p[s^2] = (1 + gap^2) / 16` bounds the variance; at gap 0 the curve of the published code reads 5.9, although the limit
+/// is 1/16.
 fn single_explodes(_: &Evidence) -> Finding {
     Finding::not_reproducible(
         "the published curve is the variance of a candidate's index; that of the estimator stays near 1/16 (see the figure)",
@@ -157,7 +158,7 @@ mod tests {
         let published = verdicts(|kind, n, gap| match kind {
             "pmcsa" => 0.01 / n,
             "msc" => 0.0625,
-            // Grows up to N = 64, and later the nearer q is.
+            // Increases up to N = 64; the closer q is, the later the maximum.
             _ if gap > 1.0 => 0.002 * n.min(64.0).sqrt() * (64.0 / n).min(1.0),
             _ => 0.009 / n,
         });

@@ -1,4 +1,4 @@
-//! Of convergence on the Gaussian with independent coordinates.
+//! Claims on convergence for a Gaussian with independent coordinates.
 
 use super::curves::Curves;
 use super::resampling::median;
@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 
 const BUDGETS: [usize; 3] = [4, 16, 64];
 
-/// What CW says of its Fig. 6.
+/// Claims of CW on its Fig. 6.
 pub fn convergence() -> Vec<Claim> {
     vec![
         Claim {
@@ -29,13 +29,13 @@ pub fn convergence() -> Vec<Claim> {
     ]
 }
 
-/// Curves of the divergence of methods with their N; nothing if one has not been run.
+/// Divergence curves of methods with their N; `None` if one has not been run.
 fn curves(evidence: &Evidence, methods: &[(&str, usize)]) -> Option<Curves> {
     let series = |(kind, budget): &(&str, usize)| evidence.find(|series| series.is(kind, *budget));
     Curves::of(&methods.iter().map(series).collect::<Option<Vec<_>>>()?, "kl")
 }
 
-/// The largest rise of a curve above its least value so far, in units of the first.
+/// Largest rise of a curve above its minimum so far, divided by its first value.
 fn rise(curve: &[f64]) -> f64 {
     let (mut least, mut rise) = (curve[0], 0.0_f64);
     for value in curve {
@@ -79,7 +79,7 @@ fn parallel_does_not(evidence: &Evidence) -> Finding {
 
 const MISSING: &str = "not every method was run with every N";
 
-/// What counts as a rise, as a share of the first divergence.
+/// Smallest rise that counts, as a fraction of the first divergence.
 const RISE: f64 = 0.02;
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
 
-    /// A divergence that falls at a rate, with a bump half way.
+    /// A divergence that decreases at a rate, with a bump half way.
     fn verdicts(rate: fn(&str) -> f64, bump: fn(&str) -> f64) -> Vec<Verdict> {
         let entry =
             REGISTRY.iter().find(|entry| entry.file.contains("k003-fig6-isotropic-gaussian")).unwrap();

@@ -1,10 +1,10 @@
-//! Of evaluations per step.
+//! Claims on evaluations per step.
 
 use super::{Claim, Finding, greatest};
 use crate::evidence::Evidence;
 use crate::tables::cost::{Least, counted};
 
-/// What the papers' tables of costs say.
+/// Claims of the papers' tables of costs.
 pub fn cost() -> Vec<Claim> {
     vec![
         Claim {
@@ -36,7 +36,7 @@ pub fn cost() -> Vec<Claim> {
     ]
 }
 
-/// The largest difference between what was counted and a table, over all methods that the table has.
+/// Largest difference between counted evaluations and a table, over all methods in the table.
 fn farthest(
     evidence: &Evidence,
     of: fn(&Least) -> Option<[f64; 5]>,
@@ -62,7 +62,7 @@ mod tests {
     use crate::experiment::PresetName;
     use crate::registry::REGISTRY;
 
-    /// As if every step had made `times` the least of everything.
+    /// Verdicts for `times` the minimal number of evaluations in every step.
     fn verdicts(times: f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
         let mut evidence =

@@ -1,17 +1,17 @@
-//! Curves of several series, as columns that can be resampled.
+//! Traces of several series, as columns that can be resampled.
 
 use super::resampling::Columns;
 use crate::evidence::Series;
 
-/// A number along the fits of several series: the steps that all of them recorded, then a column for each step of each
-/// series in turn.
+/// A metric along the fits of several series: the steps that all series recorded, and one column of replicates for each step
+/// of each series in turn.
 pub(super) struct Curves {
     pub(super) steps: Vec<u64>,
     pub(super) columns: Columns,
 }
 
 impl Curves {
-    /// Nothing if there is no series, or they were recorded at different steps.
+    /// `None` if there is no series, or they were recorded at different steps.
     pub(super) fn of(all: &[Series<'_>], name: &str) -> Option<Self> {
         let steps = all.first()?.steps();
         let is_same = !steps.is_empty() && all.iter().all(|series| series.steps() == steps);
@@ -19,13 +19,14 @@ impl Curves {
         is_same.then_some(Self { steps, columns })
     }
 
-    /// The curve of each series, made of `middle`s of resampled columns.
+    /// The curve of each series, computed by `middle` from resampled columns.
     pub(super) fn each(&self, columns: &[Vec<f64>], middle: fn(&[f64]) -> f64) -> Vec<Vec<f64>> {
         let curve = |columns: &[Vec<f64>]| columns.iter().map(|column| middle(column)).collect();
         columns.chunks(self.steps.len()).map(curve).collect()
     }
 
-    /// The first step at which a curve is where it has to be; infinite if it never is, NaN if it begins with none.
+    /// First step at which `is_there` is true for a curve; infinite if there is none, NaN if the first value is NaN or
+    /// absent.
     pub(super) fn first(&self, curve: &[f64], is_there: impl Fn(f64) -> bool) -> f64 {
         let found = self.steps.iter().zip(curve).find(|(_, value)| is_there(**value));
         if curve.first().is_none_or(|value| value.is_nan()) {

@@ -1,10 +1,10 @@
-//! Of modes that training keeps and loses.
+//! Claims on modes that are kept or lost during training.
 
 use super::{Claim, ENOUGH, Finding, greatest, least};
 use crate::catalog::Target;
 use crate::evidence::Evidence;
 
-/// What we say of them.
+/// Claims on mode coverage.
 pub fn directions() -> Vec<Claim> {
     const CITATION: &str = "ours";
     vec![
@@ -50,9 +50,9 @@ pub fn directions() -> Vec<Claim> {
 }
 
 const WIDE: f64 = 0.0;
-/// Away from both, nearer to the first.
+/// Initial mean outside both modes, nearer to the first.
 const ONE: f64 = -4.0;
-/// What the second mode weighs.
+/// Weight of the second mode.
 const SHARE: f64 = 0.3;
 
 fn numbers(evidence: &Evidence, dim: usize, kind: &str, start: f64, schedule: &str, name: &str) -> Vec<f64> {
@@ -72,7 +72,7 @@ fn off(evidence: &Evidence, dim: usize, kind: &str, start: f64, schedule: &str) 
     shares(evidence, dim, kind, start, schedule).into_iter().map(|share| (share - SHARE).abs()).collect()
 }
 
-/// Of both dimensions; nothing if one is missing.
+/// Values for both dimensions; empty if one is missing.
 fn both(of: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     let [low, high] = [2, 10].map(of);
     if low.len() < ENOUGH || high.len() < ENOUGH { Vec::new() } else { [low, high].concat() }

@@ -1,4 +1,4 @@
-//! Of the volatility of exchange rates.
+//! Claims on stochastic volatility of exchange rates.
 
 use super::resampling::{mean, median};
 use super::{Claim, Finding};
@@ -6,12 +6,12 @@ use crate::catalog::{First, Target};
 use crate::evidence::Evidence;
 
 const CITATION: &str = "MSC, Fig. 3";
-/// Currencies of either set.
+/// Number of currencies in either data set.
 const CURRENCIES: usize = 18;
-/// Fewer steps are no end.
+/// Smallest number of steps after which a fit counts as converged.
 const STEPS: u64 = 2_000;
 
-/// What MSC says of its Fig. 3.
+/// Claims of MSC on its Fig. 3.
 pub fn exchange_rates() -> Vec<Claim> {
     vec![
         Claim {
@@ -47,19 +47,19 @@ pub fn exchange_rates() -> Vec<Claim> {
     ]
 }
 
-/// One currency: its name and, in each replicate, the log evidence of MSC less that of SMC.
+/// One currency: its name and, for each replicate, the log evidence under MSC minus that under SMC.
 pub(crate) struct Difference {
     pub(crate) currency: String,
     pub(crate) values: Vec<f64>,
 }
 
-/// The set that was fitted: the published one, if it is there.
+/// Name of the data set that was fitted: the published one, if present.
 pub(crate) fn data(evidence: &Evidence) -> Option<String> {
     let has = |name: &&str| evidence.find(|series| series.target().data() == Some(name)).is_some();
     ["fx_fed_h10_18", "fx_ecb_18"].iter().find(|name| has(name)).map(|name| (*name).to_owned())
 }
 
-/// Currency by currency, of fits with the first state there, scored by this name.
+/// Differences for each currency, from fits with the given mean of the first state and the given metric.
 pub(crate) fn differences(evidence: &Evidence, first: First, name: &str) -> Vec<Difference> {
     let Some(data) = data(evidence) else { return Vec::new() };
     let all = evidence.series();
@@ -86,7 +86,7 @@ pub(crate) fn differences(evidence: &Evidence, first: First, name: &str) -> Vec<
 }
 
 impl Difference {
-    /// The mean over replicates in its own standard errors: currencies differ much in how far fits are apart.
+    /// Mean over replicates divided by its standard error, because the spread of fits differs much between currencies.
     fn in_errors(&self) -> f64 {
         let (count, centre) = (self.values.len() as f64, mean(&self.values));
         let square: f64 = self.values.iter().map(|value| (value - centre).powi(2)).sum();
@@ -94,8 +94,8 @@ impl Difference {
     }
 }
 
-/// The mean difference of each currency; nothing if one is missing or the fits are short. What is resampled are currencies: the claims
-/// are about them, and they differ more than five fits of one can tell.
+/// Mean difference of each currency; a finding in its place if a currency is missing or fits are too short. Currencies are
+/// resampled, because the claims are about them and they differ by more than five fits of one currency show.
 fn means(evidence: &Evidence, first: First, name: &str) -> Result<Vec<f64>, Finding> {
     let is_long = |s: &crate::evidence::Series<'_>| {
         s.outcomes.iter().all(|o| o.rows.last().is_some_and(|r| r.step >= STEPS))
@@ -131,7 +131,7 @@ fn of_means(
     }
 }
 
-/// By three standard errors.
+/// Finding on currencies whose difference exceeds three standard errors.
 fn several(evidence: &Evidence, first: First, name: &str) -> Finding {
     if let Err(finding) = means(evidence, first, name) {
         return finding;
@@ -158,7 +158,7 @@ mod tests {
 
     fn verdicts(preset: PresetName, gain: f64, noise: f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("msc-fig3")).unwrap();
-        // Fits of a currency differ, and currencies by as much.
+        // Fits of one currency vary as much as currencies do.
         let rows = |task: &Task, replicate: u64, _: u64| {
             let Target::FxVolatility { series, .. } = task.target() else { panic!("a currency") };
             let spread = series.bytes().map(u64::from).sum::<u64>() % 5 + replicate % 5;

@@ -1,11 +1,11 @@
-//! Of the variance of the direction along fits.
+//! Claims on the variance of the direction along fits.
 
 use super::curves::Curves;
 use super::resampling::median;
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::Evidence;
 
-/// What pMCSA says of its gradient variance figure.
+/// Claims of pMCSA on its gradient variance figure.
 pub fn gradient_variance() -> Vec<Claim> {
     const CITATION: &str = "pMCSA, gradient variance figure";
     vec![
@@ -39,19 +39,19 @@ pub fn gradient_variance() -> Vec<Claim> {
     ]
 }
 
-/// Curves of the variance under methods with their N; nothing if one has not been run.
+/// Variance curves of methods with their N; `None` if one has not been run.
 fn curves(evidence: &Evidence, methods: &[(&str, usize)]) -> Option<Curves> {
     let series = |(kind, budget): &(&str, usize)| evidence.find(|series| series.is(kind, *budget));
     Curves::of(&methods.iter().map(series).collect::<Option<Vec<_>>>()?, "variance")
 }
 
-/// The same under kinds of methods, each with the least N and the greatest.
+/// Variance curves of kinds of methods, each with the smallest and the largest N.
 fn ends(evidence: &Evidence, kinds: &[&'static str]) -> Option<Curves> {
     let methods: Vec<_> = kinds.iter().flat_map(|kind| [(*kind, 8), (*kind, 128)]).collect();
     curves(evidence, &methods)
 }
 
-/// At each step within `from..=to`, the median variance of the first of each pair of curves over that of the second.
+/// Ratio of median variances in each pair of curves, first over second, at each step within `from..=to`.
 fn gains(curves: &Curves, columns: &[Vec<f64>], from: u64, to: u64) -> Vec<(u64, f64)> {
     let each = curves.each(columns, median);
     let pairs = each.chunks(2).flat_map(|pair| {
@@ -60,7 +60,7 @@ fn gains(curves: &Curves, columns: &[Vec<f64>], from: u64, to: u64) -> Vec<(u64,
     pairs.filter(|(step, _)| (from..=to).contains(step)).collect()
 }
 
-/// The least and the greatest gain, and where they are.
+/// Smallest and largest gain with their steps, in words.
 fn range(gains: &[(u64, f64)]) -> String {
     let by_gain = |a: &&(u64, f64), b: &&(u64, f64)| a.1.total_cmp(&b.1);
     let ends = [gains.iter().min_by(by_gain), gains.iter().max_by(by_gain)];
@@ -86,7 +86,8 @@ fn parallel_is_least(evidence: &Evidence) -> Finding {
     Finding::at_least_of(&curves.columns, ratio, 1.0, what)
 }
 
-/// Claimed: all gains of a method are within a range. The number is how far they are outside: at most 1 if all are inside.
+/// Finding for the claim that all gains of a method are within a range. The number is the largest factor by which one is
+/// outside: at most 1 if all are inside.
 fn within(evidence: &Evidence, kind: &'static str, low: f64, high: f64, what: &str) -> Finding {
     let Some(curves) = ends(evidence, &[kind]) else { return Finding::too_little(MISSING) };
     let outside = |columns: &[Vec<f64>]| {

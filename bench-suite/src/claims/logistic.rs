@@ -1,4 +1,4 @@
-//! Of hierarchical logistic regression.
+//! Claims on hierarchical logistic regression.
 
 use super::curves::Curves;
 use super::resampling::{Columns, mean};
@@ -8,7 +8,7 @@ use crate::evidence::{Evidence, Series};
 const SETS: [&str; 3] = ["pima", "heart_cleveland_303", "german_credit_numeric"];
 const RIVALS: [&str; 4] = ["jsa", "msc", "msc-rb", "snis"];
 
-/// What MCMC-SE says of its Tab. 2 and Fig. 4.
+/// Claims of MCMC-SE on its Tab. 2 and Fig. 4.
 pub fn logistic() -> Vec<Claim> {
     vec![
         Claim {
@@ -53,7 +53,7 @@ fn of<'a>(evidence: &'a Evidence, set: &str, kind: &str) -> Option<Series<'a>> {
     evidence.find(|series| series.target().label() == set && series.method().kind() == kind)
 }
 
-/// A number at the end, a column for each kind of method.
+/// Last value of a metric, in a column for each kind of method.
 fn ends(evidence: &Evidence, set: &str, kinds: &[&str], name: &str) -> Option<Columns> {
     kinds.iter().map(|kind| of(evidence, set, kind).map(|series| series.last(name))).collect()
 }
@@ -62,7 +62,7 @@ fn inclusive() -> Vec<&'static str> {
     ["pmcsa"].into_iter().chain(RIVALS).collect()
 }
 
-/// How far the mean of the first column is above the greatest of the others.
+/// Mean of the first column minus the largest mean of the others.
 fn lead(columns: &[Vec<f64>]) -> f64 {
     mean(&columns[0]) - greatest(columns[1..].iter().map(|column| mean(column)))
 }
@@ -109,7 +109,7 @@ fn parallel_is_first(evidence: &Evidence) -> Finding {
     Finding::at_least_of(&columns, lead, 0.0, what)
 }
 
-/// Of the single Hamiltonian chain there may be fewer replicates: the first ones of the others stand beside them.
+/// The single Hamiltonian chain may have fewer replicates: it is compared with the first ones of the others.
 fn hamiltonian_between(evidence: &Evidence) -> Finding {
     let Some(mut columns) = ends(evidence, "pima", &["snis", "hmc", "pmcsa"], "accuracy") else {
         return Finding::too_little("no fits of pima by single-HMC");
@@ -165,7 +165,7 @@ mod tests {
     fn evidence(rows: impl Fn(&str, u64, u64) -> Vec<(&'static str, f64)>) -> Evidence {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab2-logistic")).unwrap();
         let rows = |task: &Task, replicate: u64, step: u64| rows(task.method().kind(), replicate, step);
-        // All methods, in as many replicates as tests need.
+        // All methods, with as many replicates as the tests need.
         let mut experiment = entry.experiment().unwrap();
         if let Some(preset) = experiment.presets.get_mut(&PresetName::Paper) {
             preset.replicates = 6;
@@ -173,7 +173,8 @@ mod tests {
         Evidence::synthetic(experiment, PresetName::Paper, rows)
     }
 
-    /// All curves rise to `end`, half-way after so many steps, with replicates spread by `noise` that turns from row to row.
+    /// All curves rise to `end`, half of the way after `half` steps, with replicates spread by `noise` that alternates
+    /// between rows.
     fn verdicts(end: fn(&str) -> f64, half: fn(&str) -> f64, noise: f64) -> Vec<Verdict> {
         let evidence = evidence(|kind, replicate, step| {
             let sign =

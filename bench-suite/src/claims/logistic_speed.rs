@@ -1,11 +1,11 @@
-//! Of how fast logistic regression is learned.
+//! Claims on the speed of logistic regression.
 
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::Evidence;
 use crate::quantile::quantile;
 
-/// What CW says of its Fig. 2, 3 and 5.
+/// Claims of CW on its Fig. 2, 3 and 5.
 pub fn logistic_speed() -> Vec<Claim> {
     vec![
         Claim {
@@ -67,7 +67,7 @@ pub fn logistic_speed() -> Vec<Claim> {
 
 const SETS: [&str; 3] = ["pima", "heart_cleveland_303", "german_credit_numeric"];
 
-/// A column for each set and kind: the log predictive density, at a step or at the end.
+/// Log predictive density at a step or at the end, in a column for each data set and kind.
 fn columns(evidence: &Evidence, kinds: &[&str], step: Option<u64>) -> Option<Columns> {
     let mut columns = Columns::new();
     for set in SETS {
@@ -80,7 +80,7 @@ fn columns(evidence: &Evidence, kinds: &[&str], step: Option<u64>) -> Option<Col
     Some(columns)
 }
 
-/// How far the mean of the first kind is above the greatest of the others, least over sets.
+/// Mean of the first kind minus the largest mean of the others, smallest over data sets.
 fn lead(columns: &[Vec<f64>], kinds: usize) -> f64 {
     let each = columns.chunks(kinds).map(|set| mean(&set[0]) - greatest(set[1..].iter().map(|c| mean(c))));
     least(each)
@@ -136,7 +136,8 @@ fn bound_catches_up(evidence: &Evidence) -> Finding {
 
 const TAIL: &str = "median k-hat, the worse for the claim of german and heart";
 
-/// Medians of k-hat under a method at a step, on german and heart; judged if the weights tell in more than half of the fits.
+/// Finding on the median k-hat of a method at a step, on german and heart; only if k-hat could be estimated in more than half
+/// of the fits.
 fn tail(evidence: &Evidence, kind: &str, step: u64, judge: fn(Vec<f64>) -> Finding) -> Finding {
     let mut all = Vec::new();
     for set in &SETS[1..] {
@@ -151,7 +152,7 @@ fn tail(evidence: &Evidence, kind: &str, step: u64, judge: fn(Vec<f64>) -> Findi
             );
             return Finding::too_little(reason);
         }
-        // Where they do not tell, the heaviest of them is all there is: worse than any number.
+        // A k-hat that cannot be estimated counts as worse than any number.
         values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = f64::INFINITY);
         all.push(quantile(&mut values, 0.5));
     }

@@ -1,14 +1,14 @@
-//! Of the evidence, estimated through the fit.
+//! Claims on estimates of the log marginal likelihood from fits.
 
 use super::curves::Curves;
 use super::resampling::{Columns, median};
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::{Evidence, Series};
 
-/// The log evidence of the radon model, exactly.
+/// Exact log evidence of the radon model.
 pub(crate) const RADON: f64 = -1105.872;
 
-/// What MCMC-SE says of its Fig. 6, and CW of its Fig. 4a.
+/// Claims of MCMC-SE on its Fig. 6, and of CW on its Fig. 4a.
 pub fn radon() -> Vec<Claim> {
     vec![
         Claim {
@@ -46,7 +46,7 @@ pub fn radon() -> Vec<Claim> {
     ]
 }
 
-/// What CW says of its Fig. 4b.
+/// Claims of CW on its Fig. 4b.
 pub fn stock() -> Vec<Claim> {
     vec![
         Claim {
@@ -62,14 +62,14 @@ pub fn stock() -> Vec<Claim> {
     ]
 }
 
-/// The published fits have this many steps.
+/// Number of steps of the published fits.
 const STEPS: u64 = 10_000;
 
 fn of<'a>(evidence: &'a Evidence, kind: &str) -> Option<Series<'a>> {
     evidence.find(|series| series.method().kind() == kind)
 }
 
-/// The number at the end, a column for each kind of method.
+/// Last estimate, in a column for each kind of method.
 fn ends(evidence: &Evidence, kinds: &[&str]) -> Option<Columns> {
     kinds.iter().map(|kind| of(evidence, kind).map(|series| series.last("log_z"))).collect()
 }
@@ -95,12 +95,12 @@ fn parallel_is_nearest(evidence: &Evidence) -> Finding {
     Finding::at_least_of(&columns, nearer, 0.0, what)
 }
 
-/// The curves of kinds of methods.
+/// Estimates along fits, for kinds of methods.
 fn curves(evidence: &Evidence, kinds: &[&str]) -> Option<Curves> {
     Curves::of(&kinds.iter().map(|kind| of(evidence, kind)).collect::<Option<Vec<_>>>()?, "log_z")
 }
 
-/// For each curve the first recorded step from which on it stays within 5 nats of its last; NaN if it ends with none.
+/// For each curve the first recorded step after which it stays within 5 nats of its last value; NaN if the last value is NaN.
 fn arrivals(curves: &Curves, columns: &[Vec<f64>]) -> Vec<f64> {
     let arrival = |curve: &Vec<f64>| {
         let last = curve.last().copied().unwrap_or(f64::NAN);
@@ -135,7 +135,7 @@ fn nearest_in_order(evidence: &Evidence) -> Finding {
     Finding::at_least_of(&columns, steps, 0.0, what)
 }
 
-/// The medians of the first kinds descend, and all others are below them.
+/// Finding for the claim that the medians of the first `descending` kinds decrease, and all others are below them.
 fn order(evidence: &Evidence, kinds: &[&str], descending: usize) -> Finding {
     let Some(columns) = ends(evidence, kinds) else { return Finding::too_little(MISSING) };
     let steps = |columns: &[Vec<f64>]| {
@@ -147,7 +147,7 @@ fn order(evidence: &Evidence, kinds: &[&str], descending: usize) -> Finding {
     Finding::at_least_of(&columns, steps, 0.0, what)
 }
 
-/// The first ends above all others, in fits of the published length.
+/// Finding for the claim that the first kind ends above all others, in fits of the published length.
 fn at_the_end(evidence: &Evidence, kinds: &[&str]) -> Finding {
     let last =
         evidence.series().iter().filter_map(|series| series.steps().last().copied()).max().unwrap_or(0);
@@ -175,14 +175,14 @@ mod tests {
         assert!((exact - RADON).abs() < 1e-3 && change < 1e-4, "{exact} {change}");
     }
 
-    /// Curves that rise to an end, half of what is left every so many steps.
+    /// Curves that rise to an end; the remaining distance halves every `half` steps.
     fn verdicts(file: &str, claims: Vec<Claim>, end: fn(&str) -> f64, half: fn(&str) -> f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains(file)).unwrap();
         let rows = |task: &Task, _: u64, step: u64| {
             let kind = task.method().kind();
             vec![("log_z", end(kind) - 1000.0 * 0.5_f64.powf(step as f64 / half(kind)))]
         };
-        // The published effort, but of five replicates.
+        // The published effort, but with five replicates.
         let mut experiment = entry.experiment().unwrap();
         if let Some(preset) = experiment.presets.get_mut(&PresetName::Paper) {
             preset.replicates = 5;
@@ -191,7 +191,7 @@ mod tests {
         claims.iter().map(|claim| claim.find(&evidence).verdict).collect()
     }
 
-    /// As drawn, against a truth that lies where the papers' line does.
+    /// Values as in the published figure, relative to a true value at the papers' line.
     fn published(kind: &str) -> f64 {
         match kind {
             "pmcsa" => RADON + 0.1,
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn they_hold_fail_and_abstain() {
         let half = |kind: &str| if kind == "pmcsa" { 200.0 } else { 900.0 };
-        // As drawn around the line of the papers, what is said of the exact value cannot hold, and the other way round.
+        // For curves around the papers' line, claims about the exact value cannot hold, and vice versa.
         assert_eq!(
             verdicts("k000-fig6-radon", radon(), published, half),
             [Agree, Agree, Agree, Agree, Agree, Disagree]

@@ -1,8 +1,8 @@
-//! Claims: sentences of papers, each with what our results say of it.
+//! Claims of papers, each with a check against our results.
 //!
-//! A claim is a function from [`Evidence`] to a [`Finding`]: a number, the threshold it is held against, a verdict. It abstains
-//! where rows are missing, replicates too few, or the claim cannot be reproduced. Every file tests its claims on rows
-//! made up so that they hold, fail and abstain.
+//! A claim is a function from [`Evidence`] to a [`Finding`]: a number, a threshold, and a verdict. It abstains if rows are
+//! missing, replicates are too few, or the claim cannot be reproduced. Every file tests its claims on synthetic rows for
+//! which they hold, fail and abstain.
 
 pub(crate) mod ancestor_weight;
 pub(crate) mod bias_bound;
@@ -61,63 +61,63 @@ pub use variance_divergence::variance_divergence;
 
 use crate::evidence::Evidence;
 
-/// What is said to be so, and by whom.
+/// A claim, with its source and its check.
 pub struct Claim {
-    /// Where: `CW, Fig. 6`.
+    /// Citation: `CW, Fig. 6`.
     pub citation: &'static str,
-    /// What, in our words.
+    /// The claim in our words.
     pub sentence: &'static str,
-    /// What results say of it.
+    /// Check against results.
     pub judge: fn(&Evidence) -> Finding,
 }
 
-/// What results say of a claim.
+/// Verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The number is on the claimed side of the threshold.
     Agree,
-    /// It is on the other side.
+    /// The number is on the other side.
     Disagree,
     /// Results are missing or too few.
     TooLittle,
-    /// It cannot be reproduced as published; the finding says why.
+    /// The claim cannot be reproduced as published; the finding says why.
     NotReproducible,
 }
 
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What results say.
+    /// Verdict.
     pub verdict: Verdict,
-    /// What was measured.
+    /// Measured number.
     pub number: f64,
-    /// What it is held against.
+    /// Threshold of the number.
     pub threshold: f64,
-    /// What the number is, and which side of the threshold is claimed.
+    /// Definition of the number, and the claimed side of the threshold.
     pub reason: String,
 }
 
-/// The fewest replicates a claim about medians or means rests on.
+/// Smallest number of replicates for a claim about medians or means.
 pub(crate) const ENOUGH: usize = 3;
 
-/// The least of some numbers; NaN if one is, or if there is none: a number that is missing must not be passed over.
+/// Minimum; NaN if a value is NaN or there is none, so that a missing number is not ignored.
 pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
     let smaller = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) };
     values.into_iter().reduce(smaller).unwrap_or(f64::NAN)
 }
 
-/// The greatest, in the same way.
+/// Maximum; NaN if a value is NaN or there is none.
 pub(crate) fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
     -least(values.into_iter().map(|value| -value))
 }
 
 impl Finding {
-    /// Claimed: the number is at least the threshold.
+    /// Finding for the claim that the number is at least the threshold.
     pub fn at_least(number: f64, threshold: f64, what: impl Into<String>) -> Self {
         Self::held(number >= threshold, number, threshold, "≥", what)
     }
 
-    /// Claimed: the number is at most the threshold.
+    /// Finding for the claim that the number is at most the threshold.
     pub fn at_most(number: f64, threshold: f64, what: impl Into<String>) -> Self {
         Self::held(number <= threshold, number, threshold, "≤", what)
     }
@@ -131,19 +131,20 @@ impl Finding {
         Self { verdict, number, threshold, reason }
     }
 
-    /// No judgement: `what` is missing.
+    /// Abstention because `what` is missing.
     pub fn too_little(what: impl Into<String>) -> Self {
         Self { verdict: Verdict::TooLittle, number: f64::NAN, threshold: f64::NAN, reason: what.into() }
     }
 
-    /// No judgement: it cannot be reproduced, and why.
+    /// Abstention because the claim cannot be reproduced, for the reason `why`.
     pub fn not_reproducible(why: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotReproducible, ..Self::too_little(why) }
     }
 }
 
 impl Claim {
-    /// What the evidence says, unless it is of other code or has too few replicates. An exhibit needs none: nothing in it is luck.
+    /// Checks the claim. Abstains if results are of other code or have too few replicates. An exhibit needs no replicates,
+    /// because it has no randomness.
     pub fn find(&self, evidence: &Evidence) -> Finding {
         let finding = (self.judge)(evidence);
         if finding.verdict == Verdict::NotReproducible {
@@ -161,10 +162,10 @@ impl Claim {
 }
 
 impl Verdict {
-    /// All of them, in the order of the report.
+    /// All verdicts, in the order of the report.
     pub const ALL: [Self; 4] = [Self::Agree, Self::Disagree, Self::TooLittle, Self::NotReproducible];
 
-    /// In words.
+    /// Name in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agree => "agree",

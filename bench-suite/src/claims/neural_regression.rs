@@ -1,4 +1,4 @@
-//! Of neural regression.
+//! Claims on neural network regression.
 
 use super::resampling::mean;
 use super::responses::{CHAINS, ends, leads, tied};
@@ -7,10 +7,10 @@ use crate::evidence::Evidence;
 
 const TABLE: &str = "pMCSA, neural regression table";
 const PRUNING: &str = "pMCSA, pruning figure";
-/// A fifth of the paper's: the fewest that are judged.
+/// A fifth of the paper's number of steps: the smallest that is accepted.
 const STEPS: u64 = 10_000;
 
-/// Parallel chains against other chains on one set.
+/// Claim that parallel chains predict better than other chains on one data set.
 macro_rules! ahead {
     ($set:literal) => {
         Claim {
@@ -21,7 +21,7 @@ macro_rules! ahead {
     };
 }
 
-/// Weights near zero on one set.
+/// Claim on weights near zero on one data set.
 macro_rules! pruned {
     ($set:literal) => {
         Claim {
@@ -32,7 +32,7 @@ macro_rules! pruned {
     };
 }
 
-/// What pMCSA says of its table and figures of neural regression.
+/// Claims of pMCSA on its table and figures of neural regression.
 pub fn neural_regression() -> Vec<Claim> {
     vec![
         ahead!("yacht"),
@@ -109,7 +109,7 @@ mod tests {
     use crate::registry::REGISTRY;
     use crate::store::{Ended, Outcome, Row};
 
-    /// All sets, present or not: rows are made up here without the data.
+    /// Includes absent data sets: these rows are synthetic and need no data.
     fn verdicts(value: impl Fn(&str, &str, &str) -> f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-bnn")).unwrap();
         let experiment = entry.experiment().unwrap();

@@ -1,4 +1,5 @@
-//! Of bias, variance and rates: what a search over small problems, whose two sides are computed, says of what is printed.
+//! Claims on bias, variance and rates: printed statements checked by a search over small problems, for which both sides are
+//! computed.
 
 use mcsa_theory::claims::{self as theory, Effort, Examined, Finding as Found, Judgement, Standing};
 
@@ -10,7 +11,7 @@ macro_rules! tried {
     };
 }
 
-/// The claims that are drawn.
+/// Claims with a chart.
 pub fn papers() -> Vec<Claim> {
     vec![
         tried!("pMCSA, Lemma 2", "001-L2", "What n steps accept is at most (n / w) r^(n-1)."),
@@ -73,7 +74,7 @@ pub fn papers() -> Vec<Claim> {
     ]
 }
 
-/// The bounds of the theorems.
+/// Bounds of the theorems.
 pub fn bounds() -> Vec<Claim> {
     vec![
         tried!(
@@ -120,7 +121,7 @@ pub fn bounds() -> Vec<Claim> {
     ]
 }
 
-/// What is found of a claim of this name; nothing if there is none.
+/// Result of the search for the claim with this id; `None` if there is no such claim.
 pub(crate) fn judged(id: &str) -> Option<Judgement> {
     theory::all().into_iter().find(|claim| claim.id == id).map(|claim| claim.examine(Effort::BRIEF))
 }
@@ -130,7 +131,7 @@ fn said(id: &str) -> Finding {
     judged(id).map_or_else(unknown, |judgement| of(&judgement))
 }
 
-/// The finding of a search as that of a claim, with what holds instead.
+/// Converts the result of a search to a finding, with the corrected statement.
 fn of(judgement: &Judgement) -> Finding {
     let Examined { formula, method, finding, .. } = &judgement.printed;
     let Found { standing, tried, .. } = finding;

@@ -1,4 +1,4 @@
-//! Of probit regression: test errors, and scales under two estimators.
+//! Claims on probit regression: test errors, and posterior scales under two estimators.
 
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding};
@@ -7,10 +7,10 @@ use crate::quantile::quantile;
 
 const TABLE: &str = "MSC, Tab. 1";
 const SCALES: &str = "MSC, Fig. 4";
-/// Fewer steps are no end.
+/// Smallest number of steps after which a fit counts as converged.
 const STEPS: u64 = 10_000;
 
-/// What MSC says of its Tab. 1 and Fig. 4.
+/// Claims of MSC on its Tab. 1 and Fig. 4.
 pub fn probit() -> Vec<Claim> {
     vec![
         Claim {
@@ -69,7 +69,7 @@ pub fn probit() -> Vec<Claim> {
 
 const SETS: [&str; 3] = ["pima", "ionosphere", "heart_cleveland"];
 
-/// The series of a method on a set, if its fits are long enough.
+/// Series of a method on a data set, if its fits are long enough.
 pub(crate) fn of<'a>(evidence: &'a Evidence, set: &str, kind: &str) -> Option<Series<'a>> {
     let series = evidence.find(|series| series.target().label() == set && series.method().kind() == kind)?;
     series.fit().filter(|fit| fit.steps >= STEPS)?;
@@ -99,7 +99,7 @@ fn prior_is_worse(evidence: &Evidence, set: &str, by: f64) -> Finding {
     Finding::at_least_of(&columns, |c| mean(&c[0]) - mean(&c[1]), by, what)
 }
 
-/// `log sigma` of one method less that of another, a column for each coordinate, a row for each split.
+/// `log sigma` of one method minus that of another, in a column for each coordinate, a row for each split.
 pub(crate) fn log_ratios(evidence: &Evidence, set: &str, kinds: [&str; 2]) -> Option<Columns> {
     let both = [of(evidence, set, kinds[0])?, of(evidence, set, kinds[1])?];
     let column = |k: usize| {
@@ -111,7 +111,7 @@ pub(crate) fn log_ratios(evidence: &Evidence, set: &str, kinds: [&str; 2]) -> Op
     (!columns.is_empty()).then_some(columns)
 }
 
-/// The median over coordinates of medians over splits.
+/// Median over coordinates of medians over splits.
 fn middle(columns: &[Vec<f64>]) -> f64 {
     let mut medians: Vec<f64> = columns.iter().map(|column| quantile(&mut column.clone(), 0.5)).collect();
     quantile(&mut medians, 0.5)
@@ -136,7 +136,7 @@ fn closer_scales(evidence: &Evidence) -> Finding {
             columns.extend(found);
         }
     }
-    // How far a method is off: the median over coordinates and splits of the distance of logarithms.
+    // Error of a method: median over coordinates and splits of the absolute difference of log scales.
     let off = |columns: &[Vec<f64>]| {
         let mut all: Vec<f64> = columns.iter().flatten().map(|ratio| ratio.abs()).collect();
         quantile(&mut all, 0.5)

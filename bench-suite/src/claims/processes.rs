@@ -1,4 +1,4 @@
-//! Of Gaussian process classification.
+//! Claims on Gaussian process classification.
 
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding, greatest, least};
@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 const SETS: [&str; 3] = ["sonar", "ionosphere", "breast_wdbc"];
 const INCLUSIVE: [&str; 5] = ["pmcsa", "jsa", "msc", "msc-rb", "snis"];
 
-/// What MCMC-SE says of its Tab. 3.
+/// Claims of MCMC-SE on its Tab. 3.
 pub fn processes() -> Vec<Claim> {
     vec![
         Claim {
@@ -28,10 +28,10 @@ pub fn processes() -> Vec<Claim> {
     ]
 }
 
-/// The published fits have this many steps.
+/// Number of steps of the published fits.
 const STEPS: u64 = 10_000;
 
-/// The number at the end, a column for each set and kind of method; or why not.
+/// Last value of a metric, in a column for each data set and kind of method; or a finding that states why there is none.
 fn ends(evidence: &Evidence, sets: &[&str], kinds: &[&str], name: &str) -> Result<Columns, Finding> {
     let mut columns = Columns::new();
     for set in sets {
@@ -51,7 +51,7 @@ fn ends(evidence: &Evidence, sets: &[&str], kinds: &[&str], name: &str) -> Resul
     Ok(columns)
 }
 
-/// How far the first kind is above the best of the others, least over sets.
+/// Finding on the lead of the first kind over the best of the others, smallest over data sets.
 fn lead(evidence: &Evidence, sets: &[&str], kinds: &[&str], by: f64) -> Finding {
     let columns = match ends(evidence, sets, kinds, "lpd") {
         Ok(columns) => columns,

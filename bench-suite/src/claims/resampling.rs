@@ -1,20 +1,21 @@
-//! How much of a number is luck.
+//! Bootstrap intervals of claims' numbers.
 
 use mcsa::Seed;
 
 use super::{Finding, Verdict};
 use crate::quantile::quantile;
 
-/// Values of several series, a column each; row `r` holds replicate `r` of all of them.
+/// Values of several series, one column each; row `r` holds replicate `r` of all series.
 pub(crate) type Columns = Vec<Vec<f64>>;
 
-/// The level of the interval a claim has to be outside of.
+/// Level of the interval that must exclude the threshold.
 const LEVEL: f64 = 0.9;
 const RESAMPLES: usize = 999;
 
 impl Finding {
-    /// Claimed: a statistic of paired replicates is at least the threshold. Replicates are resampled, all series together, for
-    /// they share data and seeds; where the interval holds the threshold there is too little evidence.
+    /// Finding for the claim that a statistic of paired replicates is at least the threshold. Replicates are resampled
+    /// jointly for all series, because they share data and seeds; if the interval contains the threshold, the verdict is too
+    /// little evidence.
     pub(crate) fn at_least_of(
         columns: &[Vec<f64>],
         statistic: impl Fn(&[Vec<f64>]) -> f64,
@@ -24,7 +25,7 @@ impl Finding {
         Self::of_resampled(columns, statistic, threshold, what, Self::at_least)
     }
 
-    /// Claimed in the same way: at most the threshold.
+    /// Finding for the claim that a statistic of paired replicates is at most the threshold; as [`Self::at_least_of`].
     pub(crate) fn at_most_of(
         columns: &[Vec<f64>],
         statistic: impl Fn(&[Vec<f64>]) -> f64,
@@ -56,19 +57,19 @@ impl Finding {
         let mut values: Vec<f64> = (0..RESAMPLES).map(|_| resampled()).collect();
         let [low, high] = [0.5 - 0.5 * LEVEL, 0.5 + 0.5 * LEVEL].map(|level| quantile(&mut values, level));
         let plain = judge(number, threshold, format!("{what}, 90 % interval [{low:.3}, {high:.3}]"));
-        // Both ends have to be on the side of the number.
+        // Both ends must be on the same side of the threshold as the number.
         let is_open =
             [low, high].iter().any(|end| judge(*end, threshold, String::new()).verdict != plain.verdict);
         if is_open { Self { verdict: Verdict::TooLittle, ..plain } } else { plain }
     }
 }
 
-/// The median of a column.
+/// Median of a column.
 pub(crate) fn median(column: &[f64]) -> f64 {
     quantile(&mut column.to_vec(), 0.5)
 }
 
-/// The mean of a column.
+/// Mean of a column.
 pub(crate) fn mean(column: &[f64]) -> f64 {
     column.iter().sum::<f64>() / column.len() as f64
 }

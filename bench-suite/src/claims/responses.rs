@@ -1,14 +1,14 @@
-//! What claims of held-out responses share.
+//! Checks common to claims on held-out responses.
 
 use super::Finding;
 use super::resampling::{Columns, mean};
 use crate::evidence::Evidence;
 
-/// The rivals of parallel chains that have chains.
+/// Methods with chains that parallel chains are compared with.
 pub(super) const CHAINS: [(&str, usize); 3] = [("jsa", 10), ("msc", 10), ("msc-rb", 10)];
 
-/// A number at the end for a set: a column for each method with its N. Nothing if a method has not been run on the set, or
-/// its fits are shorter than `steps`.
+/// Last value of a metric on a data set, in a column for each method with its N. `None` if a method has not been run on the
+/// set, or its fits are shorter than `steps`.
 pub(super) fn ends(
     evidence: &Evidence,
     set: &str,
@@ -25,12 +25,13 @@ pub(super) fn ends(
     methods.iter().map(column).collect()
 }
 
-/// How far the mean of the first column is above the greatest of the others.
+/// Mean of the first column minus the largest mean of the others.
 pub(super) fn lead(columns: &[Vec<f64>]) -> f64 {
     mean(&columns[0]) - super::greatest(columns[1..].iter().map(|column| mean(column)))
 }
 
-/// Claimed: parallel chains are above all others, or at least within so much of the best of them.
+/// Finding for the claim that parallel chains lead all others by at least `by`; a negative `by` allows them to be behind the
+/// best by that much.
 pub(super) fn leads(
     evidence: &Evidence,
     set: &str,
@@ -47,7 +48,7 @@ pub(super) fn leads(
     Finding::at_least_of(&columns, lead, by, &what)
 }
 
-/// Claimed: all means are within so much of each other.
+/// Finding for the claim that all means differ by at most `within`.
 pub(super) fn tied(
     evidence: &Evidence,
     set: &str,

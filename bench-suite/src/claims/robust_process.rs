@@ -1,11 +1,11 @@
-//! Of robust Gaussian process regression.
+//! Claims on robust Gaussian process regression.
 
 use super::responses::{CHAINS, ends, lead, leads, tied};
 use super::{Claim, Finding};
 use crate::evidence::Evidence;
 
 const TABLE: &str = "pMCSA, robust Gaussian process table";
-/// Those of the paper: from its start, a quarter of them is far from the end.
+/// Number of steps in the paper: after a quarter of them, fits from the paper's start are far from converged.
 const STEPS: u64 = 20_000;
 const BOUND: [(&str, usize); 1] = [("stl", 1)];
 
@@ -33,7 +33,7 @@ macro_rules! above_chains {
     };
 }
 
-/// What pMCSA says of its table of robust Gaussian processes.
+/// Claims of pMCSA on its table of robust Gaussian processes.
 pub fn robust_process() -> Vec<Claim> {
     vec![
         Claim {
@@ -110,7 +110,7 @@ mod tests {
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
 
-    /// Verdicts on the sets that are there; the others abstain.
+    /// Verdicts on the available data sets; claims on the others abstain.
     fn verdicts(preset: PresetName, value: impl Fn(&str, &str, &str) -> f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-rgp")).unwrap();
         let rows = |task: &Task, _: u64, _: u64| {

@@ -1,15 +1,15 @@
-//! Of fitted means against the number of candidates.
+//! Claims on fitted means as functions of the number of candidates.
 
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::{Evidence, Series};
 
 const CITATION: &str = "MSC, Fig. 2";
-/// Fewer steps are no end.
+/// Smallest number of steps after which a fit counts as converged.
 const STEPS: u64 = 10_000;
 const HEART: &str = "heart_cleveland";
 
-/// What MSC says of its Fig. 2.
+/// Claims of MSC on its Fig. 2.
 pub fn robustness() -> Vec<Claim> {
     vec![
         Claim {
@@ -31,12 +31,12 @@ pub fn robustness() -> Vec<Claim> {
     ]
 }
 
-/// The number of candidates, the retained point counted.
+/// Number of candidates, including the retained point.
 pub(crate) fn candidates(series: &Series<'_>) -> usize {
     series.method().budget() + usize::from(series.method().kind() == "msc-rb")
 }
 
-/// Fits of a set by one method, by rising numbers of candidates.
+/// Fits of a data set by one method, by increasing number of candidates.
 pub(crate) fn by_candidates<'a>(evidence: &'a Evidence, set: &str, kind: &str) -> Vec<Series<'a>> {
     let mut all = evidence.of_target(set);
     all.retain(|series| series.method().kind() == kind);
@@ -44,7 +44,8 @@ pub(crate) fn by_candidates<'a>(evidence: &'a Evidence, set: &str, kind: &str) -
     all
 }
 
-/// Three coordinates, with mean and scale under expectation propagation: those of the least, the middle and the greatest scale.
+/// Three coordinates, with mean and scale under expectation propagation: those with the smallest, the median and the largest
+/// scale.
 pub(crate) fn representatives(evidence: &Evidence, set: &str) -> Option<[(usize, f64, f64); 3]> {
     let exact = evidence.find(|series| series.target().label() == set && series.method().kind() == "ep")?;
     let value = |name: String| exact.last(&name).first().copied();
@@ -58,7 +59,7 @@ pub(crate) fn representatives(evidence: &Evidence, set: &str) -> Option<[(usize,
     Some([all[0], all[all.len() / 2], all[all.len() - 1]])
 }
 
-/// For each representative: a column of fitted means for each number of candidates.
+/// For each of the three coordinates: fitted means, in a column for each number of candidates.
 fn fitted(evidence: &Evidence, set: &str, kind: &str) -> Option<[(Columns, f64, f64); 3]> {
     let series = by_candidates(evidence, set, kind);
     let is_long = |series: &Series<'_>| series.fit().is_some_and(|fit| fit.steps >= STEPS);
@@ -69,7 +70,7 @@ fn fitted(evidence: &Evidence, set: &str, kind: &str) -> Option<[(Columns, f64, 
     Some(representatives(evidence, set)?.map(|(k, mean, scale)| (columns(k), mean, scale)))
 }
 
-/// How far apart the means over replicates are.
+/// Range of the means over replicates.
 fn range(columns: &[Vec<f64>]) -> f64 {
     let means = || columns.iter().map(|column| mean(column));
     greatest(means()) - least(means())
@@ -79,7 +80,7 @@ fn missing(set: &str) -> Finding {
     Finding::too_little(format!("no fits of {set} with {STEPS} steps and three numbers of candidates"))
 }
 
-/// The second largest gain of three is positive where two of them are.
+/// Finding on the second largest of three gains, which is positive if two of them are.
 fn varies_less(evidence: &Evidence, set: &str) -> Finding {
     let (Some(ours), Some(theirs)) = (fitted(evidence, set, "msc-rb"), fitted(evidence, set, "snis")) else {
         return missing(set);

@@ -1,11 +1,11 @@
-//! Of families of different shape.
+//! Claims on families of different shape.
 
 use super::{Claim, ENOUGH, Finding, greatest, least};
 use crate::catalog::Shape;
 use crate::evidence::Evidence;
 use crate::interval::bootstrap;
 
-/// What we say of them.
+/// Claims on accuracy, acceptance and learning speed of flows and other families.
 pub fn shapes() -> Vec<Claim> {
     const CITATION: &str = "ours";
     vec![
@@ -83,14 +83,14 @@ fn values(evidence: &Evidence, target: &str, family: &str, name: &str) -> Vec<f6
     series.map(|series| series.last(name)).unwrap_or_default()
 }
 
-/// Low, mean and high of the divergence at the end.
+/// Lower end, mean and upper end of the divergence at the end.
 fn end(evidence: &Evidence, target: &str, family: &str) -> Option<(f64, f64, f64)> {
     let values = values(evidence, target, family, "kl");
     let interval = bootstrap(&values, 0.8).filter(|interval| interval.replicates >= ENOUGH)?;
     Some((interval.low, interval.value, interval.high))
 }
 
-/// By how much the better flow is nearer than the best of the others.
+/// Finding on the divergence of the best other family minus that of the better flow.
 fn gain(evidence: &Evidence, target: &str, by: f64) -> Finding {
     let best = |kinds: &[&str]| {
         let ends = kinds.iter().map(|kind| end(evidence, target, kind).map(|(_, mean, _)| mean));
@@ -157,7 +157,7 @@ mod tests {
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
 
-    /// Divergence, acceptance and largest weight of a flow on a target, at a step out of all.
+    /// Divergence, acceptance and largest weight of a flow or another family on a target, at a fraction of all steps.
     type Said = fn(bool, &str, f64) -> [f64; 3];
 
     fn verdicts(preset: PresetName, said: Said) -> Vec<Verdict> {
@@ -177,7 +177,7 @@ mod tests {
     fn they_hold_fail_and_abstain() {
         use Verdict::{Agree, Disagree, TooLittle};
         let as_said: Said = |is_flow, _, part| if is_flow { [0.005, part, -part] } else { [4.5, 0.1, 1.0] };
-        // A flow that is nearer although its chains accept less is worse than both.
+        // A flow with a smaller divergence although its chains accept less is worse than both.
         let otherwise: Said = |is_flow, target, part| match (is_flow, target) {
             (true, "banana") => [0.95, 0.1 - part, part],
             (true, _) => [3.5, 0.1 - part, part],

@@ -1,4 +1,4 @@
-//! Of the Gaussian fitted to a skew normal.
+//! Claims on a Gaussian fitted to a skew normal.
 
 use mcsa_theory::fixed_point::{Rest, SkewNormal};
 
@@ -9,7 +9,7 @@ use crate::evidence::{Evidence, Series};
 
 const CITATION: &str = "MSC, Fig. 1";
 
-/// What MSC says of its Fig. 1.
+/// Claims of MSC on its Fig. 1.
 pub fn skew_normal() -> Vec<Claim> {
     vec![
         Claim {
@@ -46,7 +46,7 @@ pub fn skew_normal() -> Vec<Claim> {
     ]
 }
 
-/// What MSC says of its Fig. 6.
+/// Claims of MSC on its Fig. 6.
 pub fn chi_square() -> Vec<Claim> {
     const CITATION: &str = "MSC, Fig. 6";
     vec![
@@ -93,27 +93,28 @@ pub fn chi_square() -> Vec<Claim> {
     ]
 }
 
-/// The target at location 0 and scale 1.
+/// The target, standardised to location 0 and scale 1.
 pub(crate) const MSC: SkewNormal = SkewNormal { shape: 5.0 };
-/// For quadrature, exact to 1e-8.
+/// Number of quadrature points: exact to 1e-8.
 pub(crate) const POINTS: usize = 400;
 
-/// A place for the target, which has location 1/2 and scale 2.
+/// Mean and scale of a rest point for the target itself, which has location 1/2 and scale 2.
 pub(crate) fn placed(rest: Rest) -> (f64, f64) {
     (0.5 + 2.0 * rest.mean, 2.0 * rest.deviation)
 }
 
-/// Whether a fit begins at the optimum.
+/// Returns true if a fit begins near the optimum.
 pub(crate) fn is_near(series: &Series<'_>) -> bool {
     matches!(series.fit().map(|fit| fit.start), Some(Beginning::Placed { mean, .. }) if mean > 0.0)
 }
 
-/// Whether the steps are the published ones, `0.5 / k`, which do not forget where they began.
+/// Returns true if the step sizes are the published ones, `0.5 / k`, under which a fit never becomes independent of its
+/// start.
 pub(crate) fn is_published(series: &Series<'_>) -> bool {
     matches!(series.rule(), Some(Rule::Sgd(rule)) if rule.rate.at(STEPS) < 1e-6)
 }
 
-/// Fewer steps are no limit.
+/// Smallest number of steps after which a fit counts as converged.
 const STEPS: u64 = 1_000_000;
 
 /// Means of mean and scale over replicates at the end.
@@ -147,7 +148,7 @@ fn rests(evidence: &Evidence, kind: &str, published: bool, rest: Option<Rest>, w
 fn underestimates(evidence: &Evidence) -> Finding {
     let Some((_, scale)) = end(evidence, "snis", true, false) else { return Finding::too_little(SHORT) };
     let what = "mean scale of importance sampling less the true one";
-    // A tenth of what quadrature says.
+    // A tenth of the value by quadrature.
     Finding::at_most(scale - placed(MSC.moments()).1, -0.016, what)
 }
 

@@ -1,4 +1,4 @@
-//! Of how much the step size matters.
+//! Claims on sensitivity to the step size.
 
 use super::{Claim, Finding, greatest, least};
 use crate::catalog::Rule;
@@ -9,7 +9,7 @@ const CITATION: &str = "pMCSA, stepsize figure";
 const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc", "msc-rb"];
 const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
 
-/// What pMCSA says of its figure of step sizes.
+/// Claims of pMCSA on its figure of step sizes.
 pub fn step_size() -> Vec<Claim> {
     vec![
         Claim {
@@ -35,7 +35,7 @@ pub fn step_size() -> Vec<Claim> {
     ]
 }
 
-/// The step size of a fit.
+/// Step size of a fit.
 pub(crate) fn rate(series: &Series<'_>) -> Option<f64> {
     let rate = match series.rule()? {
         Rule::Adam(rule) => rule.rate(),
@@ -47,19 +47,20 @@ pub(crate) fn rate(series: &Series<'_>) -> Option<f64> {
     Some(rate.at(1))
 }
 
-/// Tenth percentile, median and ninetieth percentile of the divergence at the end; a fit that diverged is infinitely far.
+/// Tenth percentile, median and ninetieth percentile of the divergence at the end; infinite for a fit that diverged.
 pub(crate) fn ends(series: &Series<'_>) -> Option<[f64; 3]> {
     let end = |outcome: &&crate::store::Outcome| match &outcome.ended.failure {
         Some(_) => Some(f64::INFINITY),
         None => outcome.rows.last()?.values.get("kl").copied(),
     };
     let mut values: Vec<f64> = series.outcomes.iter().map(end).collect::<Option<_>>()?;
-    // Between infinities a quantile would be no number.
+    // Interpolation between infinite values would give NaN.
     values.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::MAX);
     (!values.is_empty()).then(|| [0.1, 0.5, 0.9].map(|level| quantile(&mut values, level)))
 }
 
-/// Step sizes in ascending order, each with the median above the floor; nothing if fits were shorter than the paper's.
+/// Step sizes in ascending order, each with the median divergence above the floor; `None` if fits are shorter than the
+/// paper's.
 fn excesses(evidence: &Evidence, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>> {
     let mut all = Vec::new();
     for series in evidence.series() {
@@ -78,12 +79,12 @@ fn excesses(evidence: &Evidence, rule: &str, kind: &str) -> Option<Vec<(f64, f64
     is_known.then_some(all)
 }
 
-/// Iterations after which the paper looks.
+/// Number of iterations in the paper's figure.
 pub(crate) const STEPS: u64 = 10_000;
-/// Near: the paper's divergence of 20, less the 7 that its curves bottom out at.
+/// Largest divergence above the floor that counts as close: the paper's 20, minus the 7 at which its curves level off.
 const NEAR: f64 = 13.0;
 
-/// How many decades of step sizes end near the floor, each size standing for its share of the axis.
+/// Decades of step sizes that end close to the floor; each size counts for its share of the axis.
 fn width(evidence: &Evidence, rule: &str, kind: &str) -> Option<f64> {
     let all = excesses(evidence, rule, kind)?;
     let decades = (all[all.len() - 1].0 / all[0].0).log10();
@@ -125,10 +126,10 @@ fn adam_is_widest(evidence: &Evidence) -> Finding {
     )
 }
 
-/// Less than the distance of two step sizes of the paper: wider, and not merely as wide.
+/// Smallest difference in decades that counts as wider: less than the distance between two step sizes of the paper.
 const WIDER: f64 = 0.1;
 
-/// Medians above the floor under Adam, at the step size nearest to 0.01.
+/// Median divergences above the floor under Adam, at the step size nearest to 0.01.
 fn at_a_hundredth(evidence: &Evidence) -> Option<[f64; 4]> {
     let mut found = [f64::NAN; 4];
     for (slot, kind) in found.iter_mut().zip(KINDS) {
@@ -141,7 +142,7 @@ fn at_a_hundredth(evidence: &Evidence) -> Option<[f64; 4]> {
 
 fn all_converge(evidence: &Evidence) -> Finding {
     let Some(excesses) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
-    // The paper's 15, less the 6.7 of its floor.
+    // The paper's 15, minus the 6.7 of its floor.
     let what = "median divergence above the floor at the step size nearest to 0.01, greatest over methods";
     Finding::at_most(greatest(excesses), 8.3, what)
 }
@@ -160,7 +161,7 @@ mod tests {
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
 
-    /// Divergences that are `best` above the floor within so many decades of 0.03, and far outside.
+    /// Divergences `best` above the floor within `reach` decades of 0.03, and large outside.
     fn verdicts(preset: PresetName, best: fn(&str) -> f64, reach: fn(&str, &str) -> f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-fig-stepsize")).unwrap();
         let rows = |task: &Task, _: u64, _: u64| {

@@ -1,16 +1,16 @@
-//! Of the law that minibatches lead to.
+//! Claims on the distribution that minibatches lead to.
 
 use mcsa::{Seed, numeric};
 
 use super::{Claim, Finding, greatest, least};
 
 const CITATION: &str = "MSC, Fig. 5";
-/// Of ten data.
+/// Sizes of minibatches, of ten data.
 pub(crate) const SIZES: [usize; 3] = [2, 5, 9];
-/// Draws of the data.
+/// Number of data sets drawn.
 pub(crate) const DRAWS: usize = 2;
 
-/// What MSC says of its Fig. 5.
+/// Claims of MSC on its Fig. 5.
 pub fn subset_average() -> Vec<Claim> {
     vec![
         Claim {
@@ -31,7 +31,7 @@ pub fn subset_average() -> Vec<Claim> {
     ]
 }
 
-/// The posterior of the mean of ten data, and the law that minibatches of `size` lead to.
+/// Posterior of the mean of ten data, and the distribution p~ that minibatches of `size` lead to.
 ///
 /// ```text
 /// z ~ N(0, 1),  x_i ~ N(z, 1)        p~(z) ∝ p(z) sum_M p(x_M | z)^(n/m)     over the C(n, m) subsets of m of n
@@ -39,17 +39,17 @@ pub fn subset_average() -> Vec<Claim> {
 /// ```
 /// (MSC, Prop. 2)
 pub(crate) struct SubsetAverage {
-    /// The posterior's mean.
+    /// Posterior mean.
     mean: f64,
-    /// Means of the parts.
+    /// Means of the mixture components of p~.
     means: Vec<f64>,
-    /// Their weights, which sum to one.
+    /// Weights of the components, which sum to one.
     weights: Vec<f64>,
     precision: f64,
 }
 
 impl SubsetAverage {
-    /// One of the draws of ten data from the model.
+    /// Draws ten data from the model; `draw` is the number of the data set.
     pub(crate) fn drawn(draw: usize, size: usize) -> Self {
         let mut stream = Seed::new(5).named("subset average").stream(draw as u64, 0);
         let z = stream.normal();
@@ -57,7 +57,7 @@ impl SubsetAverage {
         Self::of(&data, size)
     }
 
-    /// Of these data, at most 20.
+    /// For given data, at most 20.
     fn of(data: &[f64], size: usize) -> Self {
         let (count, precision) = (data.len() as f64, 1.0 + data.len() as f64);
         let (mut means, mut weights) = (Vec::new(), Vec::new());
@@ -77,17 +77,17 @@ impl SubsetAverage {
         (self.precision / std::f64::consts::TAU).sqrt() * (-0.5 * self.precision * (z - mean).powi(2)).exp()
     }
 
-    /// The posterior's density.
+    /// Density of the posterior.
     pub(crate) fn posterior(&self, z: f64) -> f64 {
         self.part(z, self.mean)
     }
 
-    /// The density of the other.
+    /// Density of p~.
     pub(crate) fn density(&self, z: f64) -> f64 {
         self.means.iter().zip(&self.weights).map(|(mean, weight)| weight * self.part(z, *mean)).sum()
     }
 
-    /// Where densities are looked at: 801 points that leave out less than 1e-9 of either.
+    /// Evaluation points: 801 points whose range leaves out less than 1e-9 of either density.
     pub(crate) fn grid(&self) -> Vec<f64> {
         let reach = 6.5 / self.precision.sqrt();
         let heavy = self.means.iter().zip(&self.weights).filter(|(_, weight)| **weight > 1e-12);
@@ -98,14 +98,14 @@ impl SubsetAverage {
         (0..=800).map(|k| low + (high - low) * f64::from(k) / 800.0).collect()
     }
 
-    /// Total variation between the two, by the trapezoid rule.
+    /// Total variation distance between posterior and p~, by the trapezoidal rule.
     pub(crate) fn distance(&self) -> f64 {
         let grid = self.grid();
         let width = grid[1] - grid[0];
         0.5 * width * grid.iter().map(|&z| (self.posterior(z) - self.density(z)).abs()).sum::<f64>()
     }
 
-    /// The standard deviation of the other over that of the posterior.
+    /// Standard deviation of p~ divided by that of the posterior.
     pub(crate) fn ratio(&self) -> f64 {
         let parts = || self.means.iter().zip(&self.weights);
         let centre: f64 = parts().map(|(mean, weight)| weight * mean).sum();
@@ -113,7 +113,7 @@ impl SubsetAverage {
         (1.0 + self.precision * between).sqrt()
     }
 
-    /// Peaks of the other on the grid, those left out that no eye would see.
+    /// Number of modes of p~ on the grid that exceed a hundredth of its maximum.
     pub(crate) fn modes(&self) -> usize {
         let heights: Vec<f64> = self.grid().into_iter().map(|z| self.density(z)).collect();
         let top = greatest(heights.iter().copied());
@@ -154,7 +154,8 @@ mod tests {
     use super::*;
     use crate::claims::Verdict;
 
-    /// All ten are the posterior itself; of two data, one at a time, the mixture is by hand: weights `∝ exp(2 x^2 / 3 - x^2)`.
+    /// With all ten data p~ is the posterior; for two data, one at a time, the mixture is computed by hand: weights `∝ exp(2
+    /// x^2 / 3 - x^2)`.
     #[test]
     fn mixtures_by_hand() {
         let whole = SubsetAverage::of(&[0.3, -1.0, 2.0], 3);

@@ -1,4 +1,4 @@
-//! Of kernels by how they propose and accept.
+//! Claims on kernels, classified by proposals and acceptance rule.
 
 use mcsa::{Error, Kernel};
 use mcsa_kernels::{Acceptance, Cis, Imh};
@@ -7,7 +7,7 @@ use mcsa_theory::{Finite, FiniteGuide, Transition, transition_matrix};
 use super::{Claim, Finding, greatest};
 use crate::tables::taxonomy::{Seen, measured};
 
-/// What CW says in its Tab. 2 and beside it.
+/// Claims of CW in its Tab. 2 and the text about it.
 pub fn taxonomy() -> Vec<Claim> {
     vec![
         Claim {
@@ -46,7 +46,7 @@ fn matrix<K: Kernel<Finite>>(kernel: &K) -> Result<Transition, Error> {
     transition_matrix(kernel, &target, &mut guide, target.atoms(), 1, 1_000)
 }
 
-/// The largest difference between the exact transition matrices of two kernels.
+/// Finding on the largest difference between the exact transition matrices of two kernels.
 fn is_the_same(a: &impl Kernel<Finite>, b: &impl Kernel<Finite>) -> Finding {
     let difference = || {
         let (a, b) = (matrix(a)?.matrix, matrix(b)?.matrix);
@@ -63,7 +63,8 @@ fn dependence(all: &[Seen]) -> Finding {
     counted(all, wrong)
 }
 
-/// The published table: one candidate of importance sampling has the other rule than one proposal of a Metropolis chain.
+/// Acceptance rules against the published table: importance sampling with one candidate has a different rule than a
+/// Metropolis chain with one proposal.
 fn rules(all: &[Seen]) -> Finding {
     let is_wrong = |seen: &&Seen| {
         let competes =

@@ -1,4 +1,4 @@
-//! Of the variance of the score estimate against the divergence.
+//! Claims on the variance of the score estimate as a function of the divergence.
 
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::{Evidence, Series};
@@ -6,7 +6,7 @@ use crate::quantile::quantile;
 
 pub(crate) const BUDGETS: [usize; 3] = [4, 8, 16];
 
-/// What MCMC-SE says of its Fig. 3.
+/// Claims of MCMC-SE on its Fig. 3.
 pub fn variance_divergence() -> Vec<Claim> {
     vec![
         Claim {
@@ -38,13 +38,13 @@ pub fn variance_divergence() -> Vec<Claim> {
     ]
 }
 
-/// Divergence and another number at each parameter of each replicate.
+/// Divergence and a metric at each parameter of each replicate.
 pub(crate) fn points(series: &Series<'_>, name: &str) -> Vec<(f64, f64)> {
     let rows = series.outcomes.iter().flat_map(|outcome| &outcome.rows);
     rows.filter_map(|row| Some((*row.values.get("kl")?, *row.values.get(name)?))).collect()
 }
 
-/// Medians of both in so many parts of equal size, by divergence. Empty if some divergence is not known.
+/// Medians of divergence and metric in `parts` groups of equal size, ordered by divergence. Empty if a divergence is NaN.
 pub(crate) fn by_divergence(mut points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
     if points.len() < parts || points.iter().any(|point| point.0.is_nan()) {
         return Vec::new();
@@ -57,14 +57,14 @@ pub(crate) fn by_divergence(mut points: Vec<(f64, f64)>, parts: usize) -> Vec<(f
     (0..parts).map(|k| (median(part(k), |point| point.0), median(part(k), |point| point.1))).collect()
 }
 
-/// A method's number in parts by divergence.
+/// Medians of a metric of one method in groups by divergence.
 fn parts(evidence: &Evidence, kind: &str, budget: usize, name: &str, parts: usize) -> Vec<f64> {
     let found = evidence.find(|series| series.is(kind, budget));
     let points = found.map(|series| points(&series, name)).unwrap_or_default();
     by_divergence(points, parts).into_iter().map(|point| point.1).collect()
 }
 
-/// The last tenth by divergence is what is far.
+/// The last tenth by divergence counts as far from the target.
 fn single_gains_little(evidence: &Evidence, name: &str) -> Finding {
     let far = |kind, budget| parts(evidence, kind, budget, name, 10).last().copied().unwrap_or(f64::NAN);
     let ratios = ["jsa", "msc"].map(|kind| far(kind, 16) / far(kind, 4));
@@ -99,7 +99,7 @@ fn parallel_is_least(evidence: &Evidence) -> Finding {
     Finding::at_most(greatest(ratios), 1.0, what)
 }
 
-/// A mean over 128 chains has an error of `sqrt(variance / 128)` by itself.
+/// Differences in units of `sqrt(variance / 128)`, the standard error of a mean over 128 chains.
 fn equally_biased(evidence: &Evidence) -> Finding {
     let mut off = Vec::new();
     for budget in BUDGETS {

@@ -1,4 +1,4 @@
-//! The files that are part of the program.
+//! Data files that are part of the program.
 
 macro_rules! carried {
     ($($name:literal),+ $(,)?) => {
@@ -6,7 +6,7 @@ macro_rules! carried {
     };
 }
 
-/// Name and bytes of each.
+/// Name and contents of each file.
 const FILES: [(&str, &[u8]); 18] = carried![
     "pima",
     "german_credit_numeric",
@@ -28,7 +28,7 @@ const FILES: [(&str, &[u8]); 18] = carried![
     "eight_schools",
 ];
 
-/// The bytes of a carried file.
+/// Contents of a carried file; `None` if there is none of this name.
 pub(super) fn file(name: &str) -> Option<&'static [u8]> {
     FILES.iter().find(|(carried, _)| *carried == name).map(|(_, bytes)| *bytes)
 }

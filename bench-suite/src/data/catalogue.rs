@@ -1,4 +1,4 @@
-//! All data sets, by name.
+//! Catalogue of all data sets, by name.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -10,7 +10,7 @@ use super::{
     Absent, DataError, Dataset, Entry, Kind, Origin, Radon, Schools, Series, Table, Task, carried, synthetic,
 };
 
-/// All data sets by name: those that are part of the program, and those of one folder.
+/// All data sets by name: those that are part of the program, and those in one folder.
 ///
 /// ```
 /// use mcsa_bench_suite::data::Catalogue;
@@ -26,44 +26,44 @@ pub struct Catalogue {
     folder: Option<PathBuf>,
 }
 
-/// Whether a set can be loaded, and from where.
+/// Availability of a data set.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
-    /// It is part of the program.
+    /// Part of the program.
     Carried,
-    /// It is a file of the folder.
+    /// A file in the folder.
     Imported(PathBuf),
-    /// It has to be brought.
+    /// Absent: the user has to obtain it.
     Absent,
 }
 
 impl Catalogue {
-    /// What is carried, and what `folder` holds: `<name>.csv` each. The folder need not exist.
+    /// Catalogue of carried data sets and of those in `folder`, each as `<name>.csv`. The folder need not exist.
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { entries: Entry::all(), folder }
     }
 
-    /// The catalogue of a program: `folder` if given, else the one `MCSA_DATA` names, else `data` below the current
+    /// Catalogue of the program: uses `folder` if given, else the one that `MCSA_DATA` names, else `data` below the current
     /// directory.
     pub fn found(folder: Option<PathBuf>) -> Self {
         let named = || std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty()).map(PathBuf::from);
         Self::new(Some(folder.or_else(named).unwrap_or_else(|| PathBuf::from("data"))))
     }
 
-    /// What is known of each set.
+    /// Descriptions of all data sets.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Where imported files are kept.
+    /// Folder of imported files.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// What is known of one set.
+    /// Description of one data set.
     ///
     /// # Errors
-    /// If there is none of this name; the message proposes the closest.
+    /// If there is none of this name; the message suggests the closest name.
     pub fn entry(&self, name: &str) -> Result<&Entry, DataError> {
         self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let known = self.entries.iter().map(|entry| entry.name.as_str());
@@ -71,7 +71,7 @@ impl Catalogue {
         })
     }
 
-    /// Whether a set can be loaded; looks for its file and does not read it.
+    /// Availability of a data set; looks for its file without reading it.
     pub fn state(&self, entry: &Entry) -> State {
         if entry.is_carried() {
             return State::Carried;
@@ -82,10 +82,11 @@ impl Catalogue {
         }
     }
 
-    /// Inputs and a target.
+    /// Loads a data set of inputs and a target.
     ///
     /// # Errors
-    /// If there is no such set, it is absent, its file does not hold what it should, or it has another shape.
+    /// If there is no data set of this name, it is absent, its file does not have the required contents, or it has another
+    /// shape.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
         let entry = self.entry(name)?;
         Task::of(entry)?;
@@ -93,17 +94,17 @@ impl Catalogue {
         Dataset::of(entry, &table, origin)
     }
 
-    /// Homes in counties: `radon_mn`.
+    /// Loads the radon measurements by county: `radon_mn`.
     ///
     /// # Errors
-    /// If the file does not hold what it should.
+    /// If the file does not have the required contents.
     pub fn radon(&self) -> Result<Radon, DataError> {
         let entry = self.of_kind("radon_mn", Kind::Hierarchical)?;
         let (table, file, _) = self.table(entry)?;
         Radon::of(entry, &table, &file)
     }
 
-    /// Levels over time.
+    /// Loads time series.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -113,25 +114,25 @@ impl Catalogue {
         Series::of(entry, &table, &file, origin)
     }
 
-    /// The eight schools.
+    /// Loads the eight schools.
     ///
     /// # Errors
-    /// If the file does not hold what it should.
+    /// If the file does not have the required contents.
     pub fn schools(&self) -> Result<Schools, DataError> {
         let (table, ..) = self.table(self.of_kind("eight_schools", Kind::Schools)?)?;
         Ok(Schools::of(&table))
     }
 
-    /// Numbers in the shape of a set, drawn from `seed`: not data, and its origin says so. With `rows` there are only
-    /// so many; of all but `wasp_precipitation_2010`, the first rows are then the same.
+    /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic in its origin. With `rows` it has
+    /// only that many rows; except for `wasp_precipitation_2010`, these equal the first rows of the full stand-in.
     ///
     /// # Errors
-    /// If there is no such set or no stand-in for it, or it cannot have so many rows.
+    /// If there is no data set of this name or no stand-in for it, or it cannot have that many rows.
     pub fn stand_in(&self, name: &str, rows: Option<usize>, seed: Seed) -> Result<Dataset, DataError> {
         synthetic::stand_in(self.entry(name)?, rows, seed)
     }
 
-    /// Loads a set of any kind, to see whether it can be.
+    /// Loads a data set of any kind, to check that this is possible.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -151,7 +152,7 @@ impl Catalogue {
         }
     }
 
-    /// The SHA-256 of a set's file.
+    /// SHA-256 of the file of a data set.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -163,7 +164,7 @@ impl Catalogue {
         self.folder.as_ref().map(|folder| folder.join(entry.file()))
     }
 
-    /// The table of a set, the name of its file in messages, and its origin.
+    /// Table of a data set, name of its file in messages, and its origin.
     fn table(&self, entry: &Entry) -> Result<(Table, String, Origin), DataError> {
         if let Some(bytes) = carried::file(&entry.name) {
             let file = entry.file();
@@ -188,7 +189,7 @@ impl Catalogue {
     }
 }
 
-/// The name that shares the most pairs of letters with `name` (Dice's coefficient, at least a third).
+/// Name that shares the most pairs of letters with `name` (Dice's coefficient, at least a third).
 fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let pairs = |name: &str| -> Vec<[char; 2]> {
         let letters: Vec<char> = name.to_lowercase().chars().collect();

@@ -1,4 +1,4 @@
-//! The subcommand `data`.
+//! The subcommand `data`: lists, shows, checks and imports data sets.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,49 +8,50 @@ use mcsa::Error;
 
 use super::{Catalogue, State};
 
-/// List the data sets, say more of one, check them, or import a file.
+/// List the data sets, show one, check them, or import a file.
 ///
-/// Sets are carried (part of the program), imported (a file you brought) or absent. Nothing fails because a set is
-/// absent but the experiments on it.
+/// A data set is carried (part of the program), imported (from a file of yours) or absent. Only the experiments on an absent
+/// data set fail.
 #[derive(Debug, Args)]
 pub struct Command {
-    /// The folder of imported files; else the one MCSA_DATA names, else `data`.
+    /// Folder of imported files; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
-    /// What to do; to list, if not said.
+    /// Action; by default `list`.
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
 
-/// What to do with the data sets.
+/// Actions on data sets.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// List all sets with their state, and where to get those that are absent.
+    /// List all data sets with their state, and where to get those that are absent.
     List,
-    /// Say all that is known of one set: columns, labels, source, citation, terms.
+    /// Show all facts about one data set: columns, labels, source, citation, terms.
     Show {
-        /// The set.
+        /// Name of the data set.
         name: String,
     },
-    /// Load every set that is there, or one, and check all that is known of it.
+    /// Load every data set that is present, or one, and check it against all known facts.
     Check {
-        /// The set; all that are there, if not said.
+        /// Name of the data set; by default all that are present.
         name: Option<String>,
     },
-    /// Check a file you brought, and keep it in the folder: `import sml path/to/data.csv`.
+    /// Check a file of yours, and keep it in the folder: `import sml path/to/data.csv`.
     Import {
-        /// The set.
+        /// Name of the data set.
         name: String,
-        /// The file: as it is published (`show` says which forms are read), or with the set's header. Not packed.
+        /// The file: as published (`show` lists the layouts that are read), or with the header of the data set. Not
+        /// compressed.
         file: PathBuf,
     },
 }
 
 impl Command {
-    /// Does it, telling `out`.
+    /// Runs the command and prints to `out`.
     ///
     /// # Errors
-    /// If a set is unknown or absent, a file does not hold what it should, or `out` refuses.
+    /// If a data set is unknown or absent, a file does not have the required contents, or `out` cannot be written.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Error> {
         let catalogue = Catalogue::found(self.data.clone());
         let mut say = |text: &str| {

@@ -1,13 +1,13 @@
-//! Inputs and a target.
+//! Data sets of inputs and a target, for regression and classification.
 
 use faer::Mat;
 
 use super::{DataError, Entry, Kind, Origin, Table};
 
-/// A set to predict from: one row a case.
+/// A data set for prediction, one case per row.
 ///
-/// Cases are rows here, unlike the points of an ensemble, which are columns: `x z` is then the linear predictor of
-/// every case for a batch of coefficients `z`.
+/// Cases are rows, unlike points of an ensemble, which are columns: `x z` is then the linear predictor of every case for a
+/// batch of coefficients `z`.
 ///
 /// ```
 /// use mcsa_bench_suite::data::Catalogue;
@@ -18,26 +18,26 @@ use super::{DataError, Entry, Kind, Origin, Table};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    /// The name of the set.
+    /// Name of the data set.
     pub name: String,
-    /// What the target is.
+    /// Type of the target.
     pub task: Task,
     /// Names of the inputs.
     pub columns: Vec<String>,
-    /// The inputs, `rows x inputs`.
+    /// Inputs, `rows x inputs`.
     pub x: Mat<f64>,
-    /// The target: measured values, or labels 0 and 1.
+    /// Target: measured values, or labels 0 and 1.
     pub y: Vec<f64>,
-    /// Where the numbers come from.
+    /// Origin of the numbers.
     pub origin: Origin,
 }
 
-/// What the target of a set is.
+/// Type of the target of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// 0 or 1.
+    /// Labels 0 and 1.
     Classification,
-    /// A measured value.
+    /// Measured values.
     Regression,
 }
 
@@ -55,12 +55,12 @@ impl Dataset {
         })
     }
 
-    /// The number of cases.
+    /// Number of cases.
     pub fn rows(&self) -> usize {
         self.y.len()
     }
 
-    /// The number of inputs.
+    /// Number of inputs.
     pub fn inputs(&self) -> usize {
         self.x.ncols()
     }
@@ -68,7 +68,7 @@ impl Dataset {
     /// The cases at `rows`, in this order.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If a row does not exist.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let x = Mat::from_fn(rows.len(), self.inputs(), |row, column| self.x[(rows[row], column)]);
@@ -76,13 +76,13 @@ impl Dataset {
         Self { x, y, ..self.clone_head() }
     }
 
-    /// The same cases with a column of ones before the inputs, as the probit regression of MSC has it.
+    /// The data set with a column of ones before the inputs, as in the probit regression of MSC.
     #[must_use]
     pub fn with_ones_first(&self) -> Self {
         self.with_ones(0)
     }
 
-    /// The same cases with a column of ones behind the inputs, as the networks of pMCSA have it.
+    /// The data set with a column of ones after the inputs, as in the networks of pMCSA.
     #[must_use]
     pub fn with_ones_last(&self) -> Self {
         self.with_ones(self.inputs())
@@ -99,7 +99,7 @@ impl Dataset {
         set
     }
 
-    /// All but the numbers.
+    /// The data set without its numbers.
     pub(super) fn clone_head(&self) -> Self {
         Self {
             name: self.name.clone(),

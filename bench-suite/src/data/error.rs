@@ -1,73 +1,73 @@
-//! What can go wrong with data, and where.
+//! Errors of data sets, with file, line and column.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::Kind;
 
-/// Why a data set could not be had. Every message says what to do.
+/// Reason why a data set cannot be loaded. Every message includes advice.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DataError {
-    /// No set of this name.
+    /// There is no data set of this name.
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The known name closest to it.
+        /// The closest known name.
         meant: Option<String>,
     },
-    /// The set is known, but not carried and not imported.
+    /// The data set is known, but neither carried nor imported.
     Absent(Absent),
-    /// The set has a shape of its own.
+    /// The data set has a shape that needs another method.
     Shape {
-        /// Its name.
+        /// Name of the data set.
         name: String,
-        /// Its kind.
+        /// Kind of the data set.
         kind: Kind,
     },
-    /// A file that does not hold what it should.
+    /// A file does not have the required contents.
     Malformed {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The line, counted from 1.
+        /// Number of the line, from 1.
         line: Option<usize>,
-        /// The column, by its name or, where it has none, its number.
+        /// Name of the column or, if it has none, its number.
         column: Option<String>,
-        /// What was found and what was expected.
+        /// Contents found, and contents expected.
         problem: String,
     },
-    /// A well-formed file with other bytes than those that were verified.
+    /// The file is well formed but differs from the verified bytes.
     Changed {
-        /// The file.
+        /// Name of the file.
         file: String,
         /// SHA-256 of the verified bytes.
         expected: String,
         /// SHA-256 of the bytes found.
         found: String,
     },
-    /// A set that cannot be used as asked.
+    /// The data set cannot be used as requested.
     Unusable {
-        /// Its name.
+        /// Name of the data set.
         name: String,
-        /// Why, and what to do.
+        /// Reason and advice.
         problem: String,
     },
 }
 
-/// A set that has to be brought by the user.
+/// A data set that the user has to provide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Absent {
-    /// Its name.
+    /// Name of the data set.
     pub name: String,
-    /// Where to get it.
+    /// Instructions to obtain it.
     pub obtain: String,
-    /// The file looked for, if a folder was given.
+    /// Path of the expected file, if a folder was given.
     pub place: Option<PathBuf>,
-    /// Whether there is a synthetic stand-in.
+    /// True if there is a synthetic stand-in.
     pub stand_in: bool,
 }
 
 impl DataError {
-    /// Whether the set is known and merely not there.
+    /// Returns true if the data set is known and only absent.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent(_))
     }

@@ -1,26 +1,26 @@
-//! The form in which a file comes, and how its cells find their columns.
+//! Layout of a file: mapping of its cells to columns.
 
 use super::{DataError, Entry, Layout};
 
-/// What the cells of a line are.
+/// Layout of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Form {
-    /// The column of each cell; `None` is not read.
+    /// Index of the column of each cell; `None` for cells that are not read.
     pub(super) places: Vec<Option<usize>>,
-    /// Whether blanks separate the cells.
+    /// True if cells are separated by blanks instead of commas.
     blanks: bool,
-    /// Lines before the first row, beside the one already read.
+    /// Number of lines before the first row, not counting the one already read.
     pub(super) skip: usize,
-    /// Whether the first line is a row.
+    /// True if the first line is a row.
     pub(super) starts_at_once: bool,
-    /// The word for label 1.
+    /// Word for label 1.
     pub(super) positive: Option<String>,
-    /// Rows of label 1, then of label 0, where no line has a label.
+    /// Number of rows with label 1, then with label 0, if lines carry no label.
     pub(super) counted: Option<(usize, usize)>,
 }
 
 impl Form {
-    /// Our own form: the header of the manifest, then a row a line. The error names the first column that differs.
+    /// Our own layout: the header of the manifest, then one row per line. The error names the first column that differs.
     pub(super) fn own(entry: &Entry, file: &str, header: &str) -> Result<Self, DataError> {
         let found: Vec<&str> = header.split(',').map(str::trim).collect();
         for (k, name) in entry.columns.iter().enumerate() {
@@ -41,7 +41,7 @@ impl Form {
         Ok(Self { places, blanks: false, skip: 0, starts_at_once: false, positive: None, counted: None })
     }
 
-    /// Our own form, or one of those in which the set is published.
+    /// Our own layout, or one in which the data set is published.
     pub(super) fn any(entry: &Entry, file: &str, first: &str) -> Result<Self, DataError> {
         let own = match Self::own(entry, file, first) {
             Ok(own) => return Ok(own),
@@ -65,7 +65,7 @@ impl Form {
         Err(DataError::line(file, 1, problem))
     }
 
-    /// The form of a layout, if the first line fits it.
+    /// A published layout, if the first line fits it.
     fn published(entry: &Entry, layout: &Layout, first: &str) -> Option<Self> {
         let mut form = Self {
             places: Vec::new(),
@@ -82,7 +82,7 @@ impl Form {
             (form.counted, form.starts_at_once) = (Some((ones, zeros)), false);
         } else {
             let cells: Vec<&str> = form.cells(first).collect();
-            // None of the cells of a header is a number; of a row, one may be a letter for the class.
+            // In a header no cell is a number; in a row, one cell may be a letter for the class.
             let is_header = cells.iter().all(|cell| cell.parse::<f64>().is_err());
             if cells.len() != layout.cells || is_header != (layout.skip > 0) {
                 return None;
@@ -111,7 +111,7 @@ impl Form {
     }
 }
 
-/// Text from a file, quoted and not too long.
+/// Text from a file, quoted and truncated.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 40;
     if text.chars().count() <= MOST {

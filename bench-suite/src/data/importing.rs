@@ -1,4 +1,4 @@
-//! A user's file, checked and kept.
+//! Import of a user's file.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::{Catalogue, DataError, Entry, Kind, Radon, Series, Table};
 
 impl Catalogue {
-    /// Reads a user's file, checks all that is known of the set, and keeps it in the folder in our own form; returns
-    /// where. A file that fails a check is not kept, and what was kept before stays.
+    /// Reads a user's file, checks it against all facts about the data set, and stores it in the folder in our own format;
+    /// returns the path. A file that fails a check is not stored, and an earlier file stays.
     ///
     /// # Errors
-    /// If the set is carried or unknown, no folder was given, the file fails a check, or the disk refuses.
+    /// If the data set is carried or unknown, no folder was given, the file fails a check, or the file cannot be written.
     pub fn import(&self, name: &str, file: &Path) -> Result<PathBuf, DataError> {
         let entry = self.entry(name)?;
         if entry.is_carried() {
@@ -45,7 +45,7 @@ impl Catalogue {
     }
 }
 
-/// Writes the table row by row beside its place and moves it there, so that a file that exists is whole.
+/// Writes the table row by row to a temporary file and renames it, so that an existing file is always complete.
 fn write(entry: &Entry, table: &Table, place: &Path) -> std::io::Result<()> {
     if let Some(folder) = place.parent() {
         fs::create_dir_all(folder)?;

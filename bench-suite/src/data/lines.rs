@@ -1,4 +1,4 @@
-//! The lines of a file, with their numbers and the checksum of all.
+//! Lines of a file, with line numbers and a checksum of the file.
 
 use std::fmt::Write;
 use std::io::{BufRead, Read as _};
@@ -7,13 +7,14 @@ use sha2::{Digest, Sha256};
 
 use super::DataError;
 
-/// Bytes of the longest line that is read: no table has one of a megabyte, and a device without line ends has no other.
+/// Largest length of a line in bytes: no table has a line of a megabyte, and the limit stops reading of devices without line
+/// ends.
 const LONGEST: u64 = 1 << 20;
 
 /// Reads line by line, so that a file larger than memory can be checked.
 ///
-/// Line endings of either kind, a byte order mark and empty lines at the end (also of commas alone, as spreadsheets
-/// leave them) are no part of a line; an empty line before another line is an error, as are bytes that are not UTF-8.
+/// Line endings of either kind, a byte order mark and empty lines at the end (also lines of commas alone, as written by
+/// spreadsheets) are not part of a line. An empty line before another line is an error, as are bytes that are not UTF-8.
 pub(super) struct Lines<'a, R> {
     pub(super) file: &'a str,
     reader: R,

@@ -1,11 +1,11 @@
-//! The catalogue as text.
+//! Text output of the catalogue.
 
 use std::fmt::Write;
 
 use super::{Catalogue, Entry, State};
 
 impl Catalogue {
-    /// All sets as a table, then what is absent and where to get it.
+    /// All data sets as a table, then instructions to obtain the absent ones.
     pub fn listing(&self) -> String {
         let widest = self.entries().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         let mut text = format!("{:widest$}  state         rows  inputs  kind\n", "name");
@@ -39,7 +39,7 @@ impl Catalogue {
         text
     }
 
-    /// All that is known of one set.
+    /// All facts about one data set.
     ///
     /// # Errors
     /// If there is none of this name.
@@ -80,7 +80,7 @@ impl Catalogue {
     }
 }
 
-/// Adds `what` and, `indent` further right, words on lines that fit a terminal.
+/// Appends `what` and then, indented by `indent`, words on lines that fit a terminal.
 fn fold(text: &mut String, what: &str, words: &str, indent: usize) {
     const WIDTH: usize = 96;
     let mut line = format!("{what:indent$}");

@@ -1,75 +1,75 @@
-//! What is known of each data set.
+//! Manifest of the data sets: shape, source, terms and checksums.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
 
-/// One data set, as `data/manifest.toml` describes it.
+/// One data set, as described in `data/manifest.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
-    /// Its name, which is also that of its file without `.csv`.
+    /// Name, which is also the name of its file without `.csv`.
     pub name: String,
-    /// What it is used for, which says what shape it is loaded in.
+    /// Kind, which determines the method that loads it.
     pub kind: Kind,
-    /// Rows without the header.
+    /// Number of rows without the header.
     pub rows: usize,
     /// The header.
     pub columns: Vec<String>,
-    /// The column to predict, always the last.
+    /// Column to predict, always the last.
     pub target: Option<String>,
     /// Columns that hold words.
     #[serde(default)]
     pub text: Vec<String>,
-    /// The codes of the target; empty where it is measured.
+    /// Codes of the target; empty if it is measured.
     #[serde(default)]
     pub labels: Vec<Label>,
-    /// Columns that are constant, known to be so.
+    /// Columns that are known to be constant.
     #[serde(default)]
     pub constant: Vec<String>,
-    /// Columns with empty cells, known to be so, and what these are read as.
+    /// Columns that are known to have empty cells, with the value these are read as.
     #[serde(default)]
     pub fill: BTreeMap<String, f64>,
-    /// SHA-256 of the file, for the sets that are carried.
+    /// SHA-256 of the file, for carried data sets.
     pub sha256: Option<String>,
-    /// Who published the file.
+    /// Publisher of the file.
     pub source: String,
-    /// What to cite.
+    /// Work to cite.
     pub citation: String,
-    /// Whose it is, and what may be done with it.
+    /// Copyright and licence.
     pub terms: String,
-    /// What a user should know.
+    /// Note for the user.
     #[serde(default)]
     pub note: String,
-    /// Where a user gets it.
+    /// Instructions to obtain it.
     #[serde(default)]
     pub obtain: String,
-    /// What can stand in its place.
+    /// Synthetic stand-in.
     pub stand_in: Option<StandIn>,
     /// Sum of the absolute values of each numeric column.
     #[serde(default)]
     pub sums: Vec<f64>,
-    /// Sum of value times row number, from 1, over the number of rows, of each numeric column: other signs or another order of
-    /// rows change it.
+    /// Sum of value times row number, from 1, divided by the number of rows, for each numeric column: changed signs or
+    /// another order of rows change it.
     #[serde(default)]
     pub order: Vec<f64>,
-    /// Other forms in which a user's file may come.
+    /// Other accepted layouts of a user's file.
     #[serde(default)]
     pub layouts: Vec<Layout>,
 }
 
-/// What a set is used for.
+/// Kind of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Inputs and a label.
+    /// Inputs and a label: [`Dataset`](super::Dataset).
     Classification,
-    /// Inputs and a measurement.
+    /// Inputs and a measured target: [`Dataset`](super::Dataset).
     Regression,
-    /// Homes in counties: [`Radon`](super::Radon).
+    /// Measurements by county: [`Radon`](super::Radon).
     Hierarchical,
-    /// Levels over time: [`Series`](super::Series).
+    /// Time series: [`Series`](super::Series).
     Series,
     /// Effects with standard errors: [`Schools`](super::Schools).
     Schools,
@@ -79,53 +79,54 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Label {
-    /// The number in the file.
+    /// Number in the file.
     pub code: f64,
-    /// What it says.
+    /// Meaning of the code.
     pub meaning: String,
-    /// How often it occurs, where that is known.
+    /// Number of rows with this code, if known.
     pub count: Option<usize>,
 }
 
-/// A form in which a user's file may come: `cells` values on each line, without a header.
+/// A layout of a user's file: `cells` values on each line, without a header.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// What the user has in hand.
+    /// Description of the layout.
     pub what: String,
-    /// Values on a line.
+    /// Number of values per line.
     pub cells: usize,
-    /// Lines before the first row.
+    /// Number of lines before the first row.
     #[serde(default)]
     pub skip: usize,
-    /// Whether blanks separate the values, not commas.
+    /// True if values are separated by blanks instead of commas.
     #[serde(default)]
     pub blanks: bool,
-    /// Values that are not read, counted from 0.
+    /// Indices of values that are not read, from 0.
     #[serde(default)]
     pub ignore: Vec<usize>,
-    /// Which value is the target, counted from 0; the last, if not said.
+    /// Index of the target, from 0; by default the last value.
     pub target: Option<usize>,
-    /// The word that stands for label 1; any other stands for 0.
+    /// Word for label 1; any other word is label 0.
     pub positive: Option<String>,
-    /// No label on a line: the first line says how many rows of label 1 come first, then how many of label 0.
+    /// True if lines carry no label: the first line gives the number of rows with label 1, which come first, and the number
+    /// with label 0.
     #[serde(default)]
     pub counted: bool,
 }
 
-/// How a synthetic stand-in is made.
+/// Distribution of a synthetic stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StandIn {
-    /// Normal inputs, a smooth function of them with noise.
+    /// Normal inputs, target a smooth function of them with noise.
     SmoothRegression,
-    /// 8 correlated inputs and 10 functions of them, a logistic label.
+    /// 8 correlated inputs and 10 functions of them, logistic label.
     Susy,
-    /// 21 correlated inputs and 7 functions of them, a logistic label.
+    /// 21 correlated inputs and 7 functions of them, logistic label.
     Higgs,
-    /// Heavy tails, and rows of -999.
+    /// Heavy-tailed inputs, and rows of -999.
     Miniboone,
-    /// 10 measured inputs and two categories, a logistic label.
+    /// 10 measured inputs and two categories, logistic label.
     Covtype,
     /// A Gaussian process on a grid.
     Precipitation,
@@ -138,19 +139,19 @@ struct Manifest {
 }
 
 impl Entry {
-    /// All sets, in the order of the manifest.
+    /// All data sets, in the order of the manifest.
     pub(super) fn all() -> Vec<Self> {
         let manifest: Manifest = toml::from_str(include_str!("../../data/manifest.toml"))
             .expect("the manifest is part of the program, and a test reads it");
         manifest.dataset
     }
 
-    /// Whether its file is part of the program.
+    /// Returns true if the file is part of the program.
     pub fn is_carried(&self) -> bool {
         self.sha256.is_some()
     }
 
-    /// How many columns are numbers to predict from.
+    /// Number of numeric columns to predict from.
     pub fn inputs(&self) -> usize {
         self.columns.len() - self.text.len() - usize::from(self.target.is_some())
     }
@@ -159,14 +160,14 @@ impl Entry {
         self.text.iter().any(|text| text == column)
     }
 
-    /// The name of its file.
+    /// Name of the file.
     pub fn file(&self) -> String {
         format!("{}.csv", self.name)
     }
 }
 
 impl Kind {
-    /// The method of the catalogue that loads it.
+    /// Name of the catalogue's method that loads this kind.
     pub(super) fn method(self) -> &'static str {
         match self {
             Self::Classification | Self::Regression => "load",

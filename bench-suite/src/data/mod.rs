@@ -1,13 +1,13 @@
-//! The data sets of the experiments: carried, imported by the user, or made from a seed.
+//! Data sets of the experiments: carried with the program, imported by the user, or synthetic.
 //!
-//! A set is known by its name and described in `data/manifest.toml`. The small ones are *carried*: their files are
-//! compiled into the program, so that a clone, or the program moved elsewhere, needs no path to find them, and a
-//! checksum says whether they are still what was verified. What may not be passed on, or is too large, is *imported*:
-//! the user brings the file, its shape and its sums are checked, and it is kept in a folder ([`Catalogue::found`]).
-//! A set that is neither is [`DataError::Absent`], and the message says what to do. In its place stands, for those
-//! who ask, a [`Catalogue::stand_in`] of the same shape that calls itself synthetic wherever it is shown.
+//! A data set has a name and is described in `data/manifest.toml`. Small ones are *carried*: their files are compiled into
+//! the program, so that no path is needed to find them, and a checksum verifies that they are unchanged. Data sets that must
+//! not be redistributed, or are too large, are *imported*: the user provides the file, its shape and its sums are checked,
+//! and it is kept in a folder ([`Catalogue::found`]). A data set that is neither is [`DataError::Absent`], with instructions
+//! in the message. On request [`Catalogue::stand_in`] gives synthetic data of equal shape, which is marked as synthetic
+//! wherever it is shown.
 //!
-//! [`Catalogue::load`] gives a [`Dataset`]: inputs and a target. Sets of another shape have a method of their own:
+//! [`Catalogue::load`] gives a [`Dataset`]: inputs and a target. Data sets of other shapes have their own methods:
 //! [`Catalogue::radon`], [`Catalogue::series`], [`Catalogue::schools`].
 //!
 //! ```

@@ -1,11 +1,11 @@
-//! Where numbers come from.
+//! Origin of the numbers of a data set.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use mcsa::Seed;
 
-/// Where the numbers of a set come from; determines them, and says so wherever the set is shown.
+/// Origin of the numbers of a data set; determines them, and is stated wherever the data set is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
     /// A file compiled into the program, its bytes verified.
@@ -15,22 +15,22 @@ pub enum Origin {
     },
     /// A file of the user's data folder.
     Imported {
-        /// Its place.
+        /// Path of the file.
         path: PathBuf,
         /// SHA-256 of the file.
         sha256: String,
     },
-    /// Not data: numbers drawn in the shape of a set.
+    /// Synthetic numbers in the shape of a data set.
     Synthetic {
-        /// The set whose shape it has.
+        /// Name of the data set of this shape.
         stands_for: String,
-        /// What it was drawn from.
+        /// Seed from which they were drawn.
         seed: Seed,
     },
 }
 
 impl Origin {
-    /// Whether these numbers were drawn and not measured.
+    /// Returns true if the numbers are synthetic.
     pub fn is_synthetic(&self) -> bool {
         matches!(self, Self::Synthetic { .. })
     }

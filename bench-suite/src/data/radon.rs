@@ -1,8 +1,9 @@
-//! Radon in the homes of Minnesota.
+//! Radon measurements in homes of Minnesota.
 
 use super::{DataError, Entry, Table};
 
-/// Homes in counties, for the hierarchical regression of log radon on the floor of the measurement (MCMC-SE, fig. 6).
+/// Radon measurements in homes by county, for the hierarchical regression of log radon on the floor of the measurement
+/// (MCMC-SE, fig. 6).
 ///
 /// ```
 /// use mcsa_bench_suite::data::Catalogue;
@@ -14,22 +15,22 @@ use super::{DataError, Entry, Table};
 pub struct Radon {
     /// Names of the counties.
     pub counties: Vec<String>,
-    /// Log of the uranium in the soil of each county.
+    /// Log of the uranium in the soil, for each county.
     pub log_uranium: Vec<f64>,
-    /// The county of each home, counted from 0.
+    /// Index of the county of each home, from 0.
     pub county: Vec<usize>,
-    /// Where each home was measured: 0 basement, 1 first floor.
+    /// Floor of each measurement: 0 basement, 1 first floor.
     pub floor: Vec<f64>,
-    /// Log of the activity of each home in pCi/L; activities of 0 count as 0.1.
+    /// Log of the activity of each home in pCi/L; activity 0 is replaced by 0.1.
     pub log_radon: Vec<f64>,
 }
 
-/// What stands for an activity of 0, which has no logarithm (Gelman & Hill 2007, ch. 12).
+/// Replacement of activity 0, which has no logarithm (Gelman & Hill 2007, ch. 12).
 const FAINTEST: f64 = 0.1;
 
 impl Radon {
-    /// Checks what a table cannot know: counties counted without gap, one name and one uranium each, floors 0 and 1,
-    /// and a target that is the logarithm of the activity.
+    /// Checks that go beyond those of a table: counties are numbered without gap, each has one name and one uranium value,
+    /// floors are 0 or 1, and the target is the logarithm of the activity.
     pub(super) fn of(entry: &Entry, table: &Table, file: &str) -> Result<Self, DataError> {
         let names = table.words(1);
         let (codes, floor, uranium) = (table.numbers(0), table.numbers(2), table.numbers(3));

@@ -1,15 +1,15 @@
-//! The eight schools.
+//! The eight schools: effects of coaching (Rubin 1981).
 
 use super::Table;
 
 /// Effects of coaching in eight schools, with their standard errors (Rubin 1981).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schools {
-    /// Their names.
+    /// Names of the schools.
     pub names: Vec<String>,
-    /// The estimated effects.
+    /// Estimated effects.
     pub effects: Vec<f64>,
-    /// The standard errors of these, taken as known.
+    /// Standard errors of the effects, taken as known.
     pub standard_errors: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Levels over time.
+//! Time series of positive levels, such as prices.
 
 use faer::Mat;
 
@@ -14,15 +14,15 @@ use super::{DataError, Entry, Origin, Table};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The name of the set.
+    /// Name of the data set.
     pub name: String,
-    /// What is measured: one name each.
+    /// Names of the series.
     pub columns: Vec<String>,
-    /// When, in order.
+    /// Dates, in ascending order.
     pub dates: Vec<String>,
-    /// The levels, `dates x columns`.
+    /// Levels, `dates x columns`.
     pub levels: Mat<f64>,
-    /// Where the numbers come from.
+    /// Origin of the numbers.
     pub origin: Origin,
 }
 
@@ -48,7 +48,7 @@ impl Series {
         })
     }
 
-    /// `log(level_t / level_{t-1})`: one row less than there are dates.
+    /// Log returns `log(level_t / level_{t-1})`: one row fewer than there are dates.
     pub fn log_returns(&self) -> Mat<f64> {
         Mat::from_fn(self.levels.nrows().saturating_sub(1), self.levels.ncols(), |row, column| {
             self.levels[(row + 1, column)].ln() - self.levels[(row, column)].ln()

@@ -1,27 +1,27 @@
-//! Rows that train and rows that test.
+//! Random split into training rows and test rows.
 
 use mcsa::Seed;
 
 use super::{DataError, Dataset, Share};
 
-/// A set cut in two at random: a pure function of the set, the share and the seed.
+/// A data set split at random: a pure function of data set, share and seed.
 ///
-/// The rows are permuted, each order equally likely up to `2^-52`, and the first of them train.
+/// The rows are permuted, each order being equally likely up to `2^-52`, and the first ones are the training rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// What is fitted to.
+    /// Training rows.
     pub train: Dataset,
-    /// What is predicted.
+    /// Test rows.
     pub test: Dataset,
-    /// The rows in their new order: first those that train, then those that test.
+    /// Rows in their new order: first training rows, then test rows.
     pub order: Vec<usize>,
 }
 
 impl Split {
-    /// Cuts `data`; take another seed for each replicate.
+    /// Splits `data`; each replicate should use its own seed.
     ///
     /// # Errors
-    /// If the share leaves no row to train or none to test.
+    /// If the share leaves no training row or no test row.
     pub fn new(data: &Dataset, share: Share, seed: Seed) -> Result<Self, DataError> {
         let (rows, size) = (data.rows(), share.of(data.rows()));
         if size == 0 || size >= rows {
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(permutation(8, Seed::new(1)), PINNED);
     }
 
-    /// The first permutation: changing it changes every split.
+    /// The first permutation is fixed, because a change of it changes every split.
     const PINNED: [usize; 8] = [1, 6, 2, 7, 0, 5, 3, 4];
 
     #[test]

@@ -1,38 +1,37 @@
-//! Inputs, and a measured target, on the scale of the rows that train.
+//! Standardisation of inputs and of a measured target by the training rows.
 
 use faer::Mat;
 
 use super::{DataError, Dataset, Split, Task};
 
-/// A column whose standard deviation among the rows that train is not larger than this is left out, as pMCSA's code
-/// does.
+/// A column whose standard deviation among the training rows is at most this is left out, as in pMCSA's code.
 const SMALLEST: f64 = 1e-5;
 
 /// Mean and standard deviation of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// The standard deviation, with `n - 1` below the squares.
+    /// Standard deviation, with divisor `n - 1`.
     pub deviation: f64,
 }
 
-/// A split in which every input, and a measured target, has mean 0 and standard deviation 1 among the rows that train.
+/// A split in which every input, and a measured target, has mean 0 and standard deviation 1 among the training rows.
 ///
-/// Test rows are moved by the same amounts and never looked at. Inputs that are (nearly) constant among the rows that
-/// train cannot be scaled: they are left out on both sides, and `kept` says which remain. Labels stay as they are.
-/// Experiments on raw inputs use the [`Split`] itself, where constant inputs stay.
+/// Test rows are transformed by the scaling of the training rows and do not affect it. Inputs that are (nearly) constant
+/// among the training rows cannot be scaled: they are left out on both sides, and `kept` lists the remaining ones. Labels are
+/// unchanged. Experiments on raw inputs use the [`Split`] itself, which keeps constant inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardised {
-    /// What is fitted to.
+    /// Training rows.
     pub train: Dataset,
-    /// What is predicted.
+    /// Test rows.
     pub test: Dataset,
-    /// Which inputs of the split remain.
+    /// Indices of the remaining inputs of the split.
     pub kept: Vec<usize>,
-    /// What was done to each of these.
+    /// Scaling of each remaining input.
     pub inputs: Vec<Scaling>,
-    /// What was done to the target; nothing to labels.
+    /// Scaling of the target; `None` for labels.
     pub target: Option<Scaling>,
 }
 
@@ -40,7 +39,7 @@ impl Standardised {
     /// Standardises a split.
     ///
     /// # Errors
-    /// If fewer than two rows train, no input remains, or a measured target is constant among them.
+    /// If there are fewer than two training rows, no input remains, or a measured target is constant among them.
     pub fn new(split: &Split) -> Result<Self, DataError> {
         let train = &split.train;
         let fail = |problem: &str| DataError::unusable(&train.name, problem);
@@ -73,7 +72,7 @@ impl Standardised {
 }
 
 impl Scaling {
-    /// That of some values: at least two.
+    /// Scaling of some values: at least two.
     pub fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -86,12 +85,13 @@ impl Scaling {
         (value - self.mean) / self.deviation
     }
 
-    /// A value on this scale, in original units. A log density on this scale is larger by `log_deviation`.
+    /// Transforms a value on this scale back to original units. A log density on this scale is larger by `log_deviation`.
     pub fn undo(&self, value: f64) -> f64 {
         self.mean + self.deviation * value
     }
 
-    /// What to take from a log density of the scaled target to get that of the original one.
+    /// Log of the standard deviation: subtracted from a log density of the scaled target, it gives that of the original
+    /// target.
     pub fn log_deviation(&self) -> f64 {
         self.deviation.ln()
     }

@@ -1,4 +1,4 @@
-//! The one reader: bytes in, checked columns out.
+//! Reader of data files: from bytes to checked columns.
 
 use std::io::BufRead;
 
@@ -6,15 +6,15 @@ use super::form::{Form, shown};
 use super::lines::Lines;
 use super::{DataError, Entry};
 
-/// How far a sum of a user's file may be from the known one, relatively: sums are known to 8 digits.
+/// Largest relative error of a sum of a user's file: known sums have 8 digits.
 const SUM_TOLERANCE: f64 = 1e-6;
 
-/// The columns of a file, in the order of the manifest, after all that is known of them was checked.
+/// Columns of a file, in the order of the manifest, checked against all facts in the manifest.
 ///
-/// Refused, with file, line and column: another header, rows too short or too long, cells that are empty or no finite
-/// number, labels that are no codes, too few or too many rows, codes that occur more or less often than they should,
-/// columns that are constant and should not be or the reverse, sums that are off, rows in another order, signs turned, lines of
-/// more than a megabyte, another checksum. No bytes panic.
+/// Refused, with file, line and column: a wrong header, rows too short or too long, cells that are empty or not a finite
+/// number, labels that are not codes, too few or too many rows, wrong counts of codes, columns that are unexpectedly constant
+/// or unexpectedly not constant, wrong sums, rows in another order, changed signs, lines of more than a megabyte, a wrong
+/// checksum. No input causes a panic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     columns: Vec<Column>,
@@ -29,10 +29,10 @@ enum Column {
 }
 
 impl Table {
-    /// Reads a file of our own form; `file` is its name in messages.
+    /// Reads a file in our own layout; `file` is its name in messages.
     ///
     /// # Errors
-    /// If it is not what `entry` says: see [`Table`].
+    /// If it differs from `entry`: see [`Table`].
     pub fn read(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
         let table = Reading::new(entry, file).run(reader, Form::own)?;
         match &entry.sha256 {
@@ -43,15 +43,15 @@ impl Table {
         }
     }
 
-    /// Reads a file of our own form or one of those in which the set is published.
+    /// Reads a file in our own layout or in one in which the data set is published.
     ///
     /// # Errors
-    /// If it is not what `entry` says: see [`Table`].
+    /// If it differs from `entry`: see [`Table`].
     pub fn read_any(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
         Reading::new(entry, file).run(reader, Form::any)
     }
 
-    /// The numbers of the column at `place` in the manifest's order; none if it holds words.
+    /// Numbers of the column at index `place` of the manifest; empty if it holds words.
     pub fn numbers(&self, place: usize) -> &[f64] {
         match self.columns.get(place) {
             Some(Column::Numbers(values)) => values,
@@ -59,7 +59,7 @@ impl Table {
         }
     }
 
-    /// The words of the column at `place` in the manifest's order; none if it holds numbers.
+    /// Words of the column at index `place` of the manifest; empty if it holds numbers.
     pub fn words(&self, place: usize) -> &[String] {
         match self.columns.get(place) {
             Some(Column::Words(values)) => values,
@@ -67,7 +67,7 @@ impl Table {
         }
     }
 
-    /// Writes row `row` in our own form; every number is read back to the same bits.
+    /// Writes row `row` in our own layout; every number is read back bit for bit.
     pub(super) fn write_row(&self, row: usize, out: &mut impl std::io::Write) -> std::io::Result<()> {
         for (k, column) in self.columns.iter().enumerate() {
             let comma = if k == 0 { "" } else { "," };
@@ -80,7 +80,7 @@ impl Table {
     }
 }
 
-/// A table while it is read.
+/// State of a table that is being read.
 struct Reading<'a> {
     entry: &'a Entry,
     file: &'a str,
@@ -124,7 +124,7 @@ impl<'a> Reading<'a> {
         Ok(Table { columns: self.columns, sha256: lines.sha256() })
     }
 
-    /// Takes in one line.
+    /// Reads one line.
     fn add(&mut self, form: &Form, number: usize, line: &str) -> Result<(), DataError> {
         let fail = |problem: String| Err(DataError::line(self.file, number, problem));
         if self.rows == self.entry.rows {
@@ -223,7 +223,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The number in a cell.
+/// Number in a cell.
 fn value(cell: &str, fill: Option<&f64>) -> Result<f64, String> {
     match (cell.is_empty(), fill) {
         (true, Some(fill)) => return Ok(*fill),
@@ -237,7 +237,7 @@ fn value(cell: &str, fill: Option<&f64>) -> Result<f64, String> {
     }
 }
 
-/// Whether a value is one of the codes.
+/// Refuses a value that is not one of the codes.
 fn code(entry: &Entry, value: f64) -> Result<(), String> {
     if entry.labels.iter().any(|label| label.code == value) {
         return Ok(());

@@ -1,19 +1,19 @@
-//! An axis: what it says, how it spaces values, what it spans.
+//! Axes of a panel: label, scale and range.
 
 use super::error::DrawError;
 
-/// How an axis spaces its values.
+/// Scale of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Spacing {
-    /// Equal differences.
+    /// Linear.
     Linear,
-    /// Equal ratios; ticks at powers of ten.
+    /// Logarithmic; ticks at powers of ten.
     Log10,
-    /// Names at 0, 1, 2, ..; on a vertical axis the first is on top.
+    /// Categories at 0, 1, 2, ..; on a vertical axis the first is on top.
     Categories(Vec<String>),
 }
 
-/// One axis of a panel. Labels are marked up as [`super`] says.
+/// One axis of a panel. Labels use the markup described in [`super`].
 ///
 /// ```
 /// use mcsa_bench_suite::draw::Axis;
@@ -22,32 +22,32 @@ pub enum Spacing {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it measures.
+    /// Label.
     pub label: String,
-    /// How it spaces values.
+    /// Scale.
     pub spacing: Spacing,
-    /// What it spans; by default what the data span.
+    /// Range; by default that of the data.
     pub range: Option<(f64, f64)>,
 }
 
 impl Axis {
-    /// An axis of equal differences.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), spacing: Spacing::Linear, range: None }
     }
 
-    /// An axis of equal ratios.
+    /// A logarithmic axis.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), spacing: Spacing::Log10, range: None }
     }
 
-    /// An axis of names.
+    /// An axis of categories.
     pub fn categories<S: Into<String>>(label: impl Into<String>, names: impl IntoIterator<Item = S>) -> Self {
         let names = names.into_iter().map(Into::into).collect();
         Self { label: label.into(), spacing: Spacing::Categories(names), range: None }
     }
 
-    /// The same over a given range; values beyond it are left out and noted.
+    /// Sets the range; values beyond it are left out and noted.
     pub fn spanning(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self
@@ -57,7 +57,7 @@ impl Axis {
         self.spacing == Spacing::Log10
     }
 
-    /// How many names it has, if it has names.
+    /// The categories, if the axis has categories.
     pub(super) fn names(&self) -> Option<&[String]> {
         match &self.spacing {
             Spacing::Categories(names) => Some(names),

@@ -1,4 +1,4 @@
-//! The sheet: SVG text under the hand.
+//! Writer of SVG elements.
 
 use std::fmt::Write as _;
 
@@ -14,14 +14,14 @@ use super::layer::Anchor;
 use super::style::{Color, Dash};
 use super::typesetter::{FAMILY, scale};
 
-/// How a line is drawn, measures in units.
+/// Style of a line, lengths in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pen {
     pub(super) color: Color,
     pub(super) opacity: f64,
     pub(super) width: i32,
     pub(super) dash: Dash,
-    /// What the lengths of the dash are multiples of.
+    /// Unit of the dash lengths.
     pub(super) unit: f64,
 }
 
@@ -31,15 +31,15 @@ impl Pen {
     }
 }
 
-/// How a line of text is set, measures in units.
+/// Style of a line of text, lengths in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Type {
     pub(super) size: f64,
     pub(super) anchor: Anchor,
     pub(super) color: Color,
-    /// In degrees, clockwise about its place.
+    /// Rotation about the anchor in degrees, clockwise.
     pub(super) turn: i32,
-    /// Whether the paper around the letters is kept free.
+    /// True if a white outline is drawn around the letters.
     pub(super) has_halo: bool,
 }
 
@@ -49,7 +49,8 @@ impl Type {
     }
 }
 
-/// SVG in the making. A unit is a hundredth of a point, so that whole numbers are fine enough for every stroke.
+/// SVG document under construction. A unit is a hundredth of a point, so that whole numbers are precise enough for every
+/// stroke.
 #[derive(Debug)]
 pub(super) struct Canvas {
     body: String,
@@ -57,14 +58,14 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// Units to a millimetre.
+    /// Units per millimetre.
     pub(super) const UNITS_PER_MM: f64 = 7200.0 / 25.4;
 
     pub(super) fn new(width: i32) -> Self {
         Self { body: String::new(), width }
     }
 
-    /// Opens a group; its class says what it holds.
+    /// Opens a group with a class.
     pub(super) fn open(&mut self, class: &str) {
         let _ = writeln!(self.body, "<g class=\"{class}\">");
     }
@@ -74,7 +75,7 @@ impl Canvas {
         self.body.push_str("</g>\n");
     }
 
-    /// A line through points.
+    /// Draws a line through points.
     pub(super) fn stroke(&mut self, points: &[Point], pen: &Pen) {
         let pattern = pen.dash.pattern();
         if !pattern.is_empty() {
@@ -89,23 +90,23 @@ impl Canvas {
         }
     }
 
-    /// A filled polygon.
+    /// Draws a filled polygon.
     pub(super) fn fill(&mut self, points: &[Point], color: Color, opacity: f64) {
         let style = ink(color, opacity).filled();
         self.shape(|area| area.draw(&Polygon::new(points, style)).is_ok());
     }
 
-    /// A disc.
+    /// Draws a disc.
     pub(super) fn disc(&mut self, at: Point, radius: i32, color: Color, opacity: f64) {
         let style = ink(color, opacity).filled();
         self.shape(|area| area.draw(&Circle::new(at, radius, style)).is_ok());
     }
 
-    /// Lets plotters draw one element and takes its line out of the document around it.
+    /// Draws one element with plotters and extracts its line from the document that plotters writes.
     ///
-    /// Writing to a string cannot fail; were it to, the element would be missing and nothing else.
+    /// Writing to a string cannot fail; if it did, only this element would be missing.
     fn shape(&mut self, draw: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> bool) {
-        /// Larger than any page: plotters moves what lies beyond to the border.
+        /// Larger than any page: plotters moves points beyond the sheet to its border.
         const SHEET: (u32, u32) = (1 << 30, 1 << 30);
         let mut document = String::new();
         let area = SVGBackend::with_string(&mut document, SHEET).into_drawing_area();
@@ -117,7 +118,7 @@ impl Canvas {
         }
     }
 
-    /// A line of text on a baseline.
+    /// Writes a line of text on a baseline.
     pub(super) fn text(&mut self, (x, y): Point, label: &Label, kind: &Type) {
         if label.is_empty() {
             return;
@@ -166,7 +167,7 @@ impl Canvas {
         self.body.push_str("</text>\n");
     }
 
-    /// The document, so many units high.
+    /// The complete document, `height` units high.
     pub(super) fn finish(self, height: i32) -> String {
         let Self { body, width } = self;
         let millimetres = |units: i32| f64::from(units) / Self::UNITS_PER_MM;
@@ -180,7 +181,7 @@ impl Canvas {
     }
 }
 
-/// Text as XML holds it.
+/// Appends text, escaped for XML.
 pub(super) fn escape_into(xml: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -193,7 +194,7 @@ pub(super) fn escape_into(xml: &mut String, text: &str) {
     }
 }
 
-/// How far below the baseline a level stands, in units.
+/// Distance of a sub- or superscript below the baseline, in units.
 fn drop_of(level: Level, size: f64) -> i32 {
     let ems = match level {
         Level::Base => 0.0,

@@ -1,11 +1,11 @@
-//! Cutting curves at the frame, and leaving out what no eye can see.
+//! Clipping of curves to the frame, and removal of points too dense to be visible.
 //!
-//! The frame is the unit square: points are fractions of the two axes. Cutting here, exactly and in floating point,
-//! keeps far-away points from overflowing the whole-numbered coordinates of the picture and needs no clip paths.
+//! The frame is the unit square: points are fractions of the two axes. Clipping in floating point keeps far-away points from
+//! overflowing the integer coordinates of the picture and needs no SVG clip paths.
 
-/// A point in fractions of the axes.
+/// A point as fractions of the axes.
 pub(super) type Fractions = (f64, f64);
-/// A point in units of the picture.
+/// A point in units of the page.
 pub(super) type Point = (i32, i32);
 
 /// The parts of a polyline inside the frame, after Liang and Barsky.
@@ -24,7 +24,7 @@ pub(super) fn polyline(points: &[Fractions]) -> Vec<Vec<Fractions>> {
     parts
 }
 
-/// Whether a point is in the frame or on it, within what rounding can move it.
+/// Returns true if a point is inside the frame or on it, up to rounding.
 pub(super) fn is_inside((x, y): Fractions) -> bool {
     let inside = -1e-9..=1.0 + 1e-9;
     inside.contains(&x) && inside.contains(&y)
@@ -72,10 +72,10 @@ pub(super) fn polygon(points: Vec<Fractions>) -> Vec<Fractions> {
     })
 }
 
-/// A curve of at most four points per column of a quarter point: the first, lowest, highest and last of those that
-/// follow each other within it. Drawn with a stroke wider than the column, it covers the same paper.
+/// Thins a curve to at most four points per column of a quarter point: the first, lowest, highest and last of consecutive
+/// points within the column. Drawn with a stroke wider than the column, the thinned curve covers the same area.
 ///
-/// `units` says where a point stands, across and up.
+/// `units` maps a point to its position, across and up.
 pub(super) fn thinned<P: Copy + PartialEq>(points: &[P], units: impl Fn(P) -> (f64, f64)) -> Vec<P> {
     const COLUMN: f64 = 25.0;
     let column = |point: P| (units(point).0 / COLUMN).floor();

@@ -1,4 +1,4 @@
-//! A finished figure: vectors, pixels, and what is missing.
+//! Rendered figures: SVG, PNG, and notes on missing values.
 
 use resvg::{tiny_skia, usvg};
 
@@ -6,20 +6,20 @@ use super::error::DrawError;
 use super::note::Note;
 use super::typesetter;
 
-/// A figure drawn.
+/// A rendered figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
-    /// The picture as SVG, text as text.
+    /// SVG, with text as text elements.
     pub svg: String,
-    /// What could not be drawn.
+    /// Notes on values that could not be drawn.
     pub notes: Vec<Note>,
 }
 
 impl Drawing {
-    /// The picture as PNG at a resolution; journals ask for 300 dots per inch.
+    /// Renders the figure as PNG at a resolution; journals ask for 300 dots per inch.
     ///
     /// # Errors
-    /// If the resolution is none, or the picture would have more than 2^28 pixels.
+    /// If the resolution is outside 10 to 2400, or the picture would have more than 2^28 pixels.
     pub fn png(&self, dots_per_inch: f64) -> Result<Vec<u8>, DrawError> {
         if !(10.0..=2400.0).contains(&dots_per_inch) {
             return Err(DrawError::Measure { what: "the resolution in dots per inch", value: dots_per_inch });

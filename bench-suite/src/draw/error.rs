@@ -1,24 +1,24 @@
-//! What a figure cannot be drawn from.
+//! Errors of figures that cannot be drawn.
 
 use std::fmt;
 
-/// Why a figure was refused. Bad *values* are never a reason: they are left out and noted.
+/// Reason for refusing a figure. Bad *values* are never a reason: they are left out and noted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DrawError {
-    /// A figure without panels.
+    /// The figure has no panels.
     NoPanels,
-    /// Two columns of one layer that should have equal length.
+    /// Two columns of one layer have different lengths.
     Lengths {
-        /// The layer's name, or its kind.
+        /// Name of the layer, or its kind.
         layer: String,
-        /// Of the first column.
+        /// Length of the first column.
         expected: usize,
-        /// The other column.
+        /// Name of the other column.
         column: &'static str,
-        /// Of the other column.
+        /// Length of the other column.
         found: usize,
     },
-    /// A given range that is empty, not finite, or not positive on a logarithmic axis.
+    /// The given range of an axis is empty, not finite, or not positive on a logarithmic axis.
     Range {
         /// The axis label.
         axis: String,
@@ -27,14 +27,14 @@ pub enum DrawError {
         /// The upper end.
         high: f64,
     },
-    /// A measure of the page that paper does not have.
+    /// A size on the page is out of range.
     Measure {
-        /// Which one.
+        /// Name of the size.
         what: &'static str,
-        /// Its value.
+        /// Value of the size.
         value: f64,
     },
-    /// The rasteriser refused.
+    /// The rasteriser failed.
     Raster(String),
 }
 

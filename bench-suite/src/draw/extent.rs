@@ -1,4 +1,4 @@
-//! What the axes of a figure span.
+//! Ranges of the axes of a figure.
 
 use super::axis::{Axis, Spacing};
 use super::figure::Figure;
@@ -6,23 +6,23 @@ use super::layer::{Direction, Layer, Shape};
 use super::panel::Panel;
 use super::scale::Scale;
 
-/// Free space beside points, in axis lengths.
+/// Padding beside points, in axis lengths.
 const PAD: f64 = 0.045;
 
-/// Which of the two axes.
+/// One of the two axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     X,
     Y,
 }
 
-/// The scales of every panel, horizontal and vertical.
+/// Horizontal and vertical scale of every panel.
 pub(super) fn scales(figure: &Figure) -> Vec<(Scale, Scale)> {
     let all: Vec<&Panel> = figure.panels.iter().collect();
     let of = |panel: &Panel, side: Side, is_shared: bool| {
         let axis = axis_of(panel, side);
         if is_shared {
-            // Only panels that space values alike can span the same.
+            // Only axes with the same kind of scale can share a range.
             let kind = std::mem::discriminant(&axis.spacing);
             let alike = |other: &&&Panel| std::mem::discriminant(&axis_of(other, side).spacing) == kind;
             let sharing: Vec<&Panel> = all.iter().filter(alike).copied().collect();
@@ -73,12 +73,12 @@ fn has_bars(panels: &[&Panel], side: Side) -> bool {
     side == Side::Y && panels.iter().any(|panel| panel.layers.iter().any(is_bars))
 }
 
-/// Lines may run into the frame; markers may not.
+/// Returns true if a layer may touch the frame: lines may, markers may not.
 fn is_flush(layer: &Layer) -> bool {
     !matches!(layer.shape, Shape::Points { .. } | Shape::Intervals { .. } | Shape::Boxes { .. })
 }
 
-/// Bars stand on the axis; everything else keeps off it.
+/// Padded linear scale; bars stand on the axis without padding.
 fn linear_scale(low: f64, high: f64, pad: f64, is_standing: bool) -> Scale {
     let bare = Scale::linear(low, high);
     let room = pad * (bare.high / 2.0 - bare.low / 2.0) * 2.0;
@@ -87,7 +87,7 @@ fn linear_scale(low: f64, high: f64, pad: f64, is_standing: bool) -> Scale {
     Scale::linear(low.max(-f64::MAX), high.min(f64::MAX))
 }
 
-/// Padded in logarithms; an end just short of a power of ten goes there, where it can be read.
+/// Logarithmic scale, padded in logarithms; an end close to a power of ten is moved to it.
 fn log_scale(low: f64, high: f64, pad: f64) -> Scale {
     const SHORT: f64 = 0.12;
     let scale = Scale::log(low, high);
@@ -97,14 +97,14 @@ fn log_scale(low: f64, high: f64, pad: f64) -> Scale {
     }
     let room = pad * scale.span();
     let (low, high) = (scale.low - room, scale.high + room);
-    // Towards the data too, as long as these stay within.
+    // Also if this moves the end towards the data, as long as all data stay inside.
     let is_near = |end: f64| scale.span() > 0.8 && (end - end.round()).abs() < SHORT;
     let low = if is_near(low) && low.round() <= least { low.round() } else { low };
     let high = if is_near(high) && high.round() >= greatest { high.round() } else { high };
     Scale { low, high, ..scale }
 }
 
-/// From the least to the greatest value that can be drawn.
+/// Smallest and largest value that can be drawn.
 fn span(panel: &Panel, side: Side) -> Option<(f64, f64)> {
     let accepts = |axis: &Axis, value: f64| value.is_finite() && (value > 0.0 || !axis.is_log());
     let within = |axis: &Axis, value: f64| {
@@ -123,7 +123,7 @@ fn span(panel: &Panel, side: Side) -> Option<(f64, f64)> {
     span
 }
 
-/// Every point a layer reaches.
+/// Visits every point of a layer.
 fn visit_points(layer: &Layer, visit: &mut impl FnMut(Option<f64>, Option<f64>)) {
     let mut laid = |direction: Direction, at: f64, value: f64| match direction {
         Direction::Vertical => visit(Some(at), Some(value)),

@@ -1,11 +1,11 @@
-//! A figure: panels on a page.
+//! Figures: panels on a page.
 
 use super::drawing::Drawing;
 use super::error::DrawError;
 use super::page;
 use super::panel::Panel;
 
-/// Panels in rows, their legend, and what a reader must know to read them.
+/// Panels in rows with legend, title and caption.
 ///
 /// ```
 /// use mcsa_bench_suite::draw::{Axis, Figure, Layer, Panel};
@@ -18,28 +18,28 @@ use super::panel::Panel;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Above everything, marked up; may be empty.
+    /// Title above the panels, with markup; may be empty.
     pub title: String,
-    /// Row by row.
+    /// Panels, row by row.
     pub panels: Vec<Panel>,
-    /// How many panels a row has.
+    /// Number of panels per row.
     pub columns: usize,
-    /// The width of the page in millimetres; a column of a journal is about 85, its page about 170.
+    /// Width of the page in millimetres; a column of a journal is about 85, its page about 170.
     pub width_mm: f64,
-    /// The height of a plot, in widths of its cell; by default 0.62, and enough for each name of a vertical axis.
+    /// Height of a plot divided by the width of its cell; by default 0.62, and enough for each category of a vertical axis.
     pub aspect: Option<f64>,
-    /// Whether all panels span the same x; labels then stand below the lowest panels alone.
+    /// True if all panels have one x range; labels are then below the lowest panels only.
     pub shares_x: bool,
-    /// Whether all panels span the same y; labels then stand left of the first column alone.
+    /// True if all panels have one y range; labels are then left of the first column only.
     pub shares_y: bool,
-    /// Whether one legend above the panels serves them all; it does so unasked where all would be alike.
+    /// True if all panels share one legend above them; this is also done if their legends would be equal.
     pub shares_legend: bool,
-    /// Below everything, marked up: replicates, kind of interval, preset. What could not be drawn is added to it.
+    /// Caption below the panels, with markup: replicates, kind of interval, preset. Notes on missing values are appended.
     pub caption: String,
 }
 
 impl Figure {
-    /// Panels as wide as one column of a journal; several panels stand in two columns on the whole page.
+    /// A figure as wide as one column of a journal for a single panel; several panels are in two columns on the whole page.
     pub fn new(panels: Vec<Panel>) -> Self {
         let is_single = panels.len() < 2;
         Self {
@@ -55,41 +55,41 @@ impl Figure {
         }
     }
 
-    /// The same as small multiples: both axes and the legend shared, so many panels to a row.
+    /// Small multiples: shared axes and legend, with `columns` panels per row.
     pub fn as_multiples(mut self, columns: usize) -> Self {
         self.columns = columns;
         (self.shares_x, self.shares_y, self.shares_legend) = (true, true, true);
         self
     }
 
-    /// The same with a title.
+    /// Sets the title.
     pub fn titled(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// The same with a line below.
+    /// Sets the caption.
     pub fn captioned(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
     }
 
-    /// The same at another width.
+    /// Sets the width.
     pub fn wide(mut self, width_mm: f64) -> Self {
         self.width_mm = width_mm;
         self
     }
 
-    /// The same with plots of another shape: height over cell width.
+    /// Sets the aspect ratio of plots: height over cell width.
     pub fn shaped(mut self, aspect: f64) -> Self {
         self.aspect = Some(aspect);
         self
     }
 
-    /// Draws it. A pure function: the same figure gives the same bytes.
+    /// Draws the figure. A pure function: equal figures give equal bytes.
     ///
     /// # Errors
-    /// On columns of unequal length, an impossible range or an impossible page; never on values.
+    /// If columns have unequal lengths, or a range or a size of the page is invalid; never because of values.
     pub fn draw(&self) -> Result<Drawing, DrawError> {
         self.check()?;
         Ok(page::draw(self))

@@ -1,4 +1,4 @@
-//! What surrounds a plot: axes, ticks, grid, labels, title.
+//! Frame of a plot: axes, ticks, grid, labels, title.
 
 use super::canvas::{Canvas, Pen, Type};
 use super::label::Label;
@@ -16,15 +16,15 @@ const LABEL_SIZE: f64 = 760.0;
 const LABEL_LINE: i32 = 1000;
 const TITLE_SIZE: f64 = 760.0;
 const TITLE_LINE: i32 = 1050;
-/// The lengths of ticks, and the air between a tick, its label and the label of the axis.
+/// Lengths of ticks, and space between a tick, its label and the label of the axis.
 const MAJOR: i32 = 310;
 const MINOR: i32 = 180;
 const AIR: i32 = 210;
 const AXIS_WIDTH: i32 = 65;
-/// Names that do not fit beside each other are turned by so many degrees.
+/// Rotation in degrees of category names that do not fit side by side.
 const TURN: i32 = -38;
 
-/// The surroundings of one plot, measured before its place is known.
+/// Frame of one plot, measured before its position is known.
 #[derive(Debug, Clone)]
 pub(super) struct Frame<'a> {
     panel: &'a Panel,
@@ -40,14 +40,14 @@ pub(super) struct Frame<'a> {
     x_label: Vec<Label>,
     y_label: Vec<Label>,
     title: Vec<Label>,
-    /// Of the widest line of y labels, of the widest x label, and how far x labels reach beyond the plot.
+    /// Widths of the widest line of y labels and of the widest x label, and overhang of x labels beyond the plot.
     y_width: i32,
     x_width: i32,
     overhang: (i32, i32),
 }
 
 impl<'a> Frame<'a> {
-    /// The surroundings of a plot so high, with names no wider than `most`.
+    /// Frame of a plot of height `height`, with category names no wider than `most`.
     pub(super) fn new(
         panel: &'a Panel,
         scales: (Scale, Scale),
@@ -85,7 +85,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Measures what depends on the width of the plot.
+    /// Measures everything that depends on the width of the plot.
     pub(super) fn lay_across(&mut self, setter: &Typesetter, width: i32) {
         let parsed = |ticks: &Ticks| -> Vec<Label> {
             ticks.major.iter().map(|tick| Label::parse(&tick.label)).collect()
@@ -119,24 +119,24 @@ impl<'a> Frame<'a> {
         self.title = setter.wrap(&Label::parse(&self.panel.title), TITLE_SIZE, f64::from(width));
     }
 
-    /// The room the surroundings take on the left.
+    /// Space needed on the left.
     pub(super) fn left(&self) -> i32 {
         let names = if self.shows_y { self.y_width + AIR } else { 0 };
         let label = if self.shows_y { block(&self.y_label, LABEL_LINE, 500) } else { 0 };
         (MAJOR + names + label).max(self.overhang.0)
     }
 
-    /// The room on the right.
+    /// Space needed on the right.
     pub(super) fn right(&self) -> i32 {
         if self.shows_x { self.overhang.1.max(0) } else { 0 }
     }
 
-    /// The room above.
+    /// Space needed above.
     pub(super) fn top(&self) -> i32 {
         block(&self.title, TITLE_LINE, 250).max(350)
     }
 
-    /// The room below.
+    /// Space needed below.
     pub(super) fn bottom(&self) -> i32 {
         if !self.shows_x {
             return MAJOR;
@@ -144,7 +144,7 @@ impl<'a> Frame<'a> {
         self.names_height() + block(&self.x_label, LABEL_LINE, 330)
     }
 
-    /// From the axis to the lower end of its labels.
+    /// Distance from the axis to the lower end of its labels.
     fn names_height(&self) -> i32 {
         let lines = self.x_names.iter().map(Vec::len).max().unwrap_or(0) as i32;
         if self.is_turned {
@@ -154,7 +154,7 @@ impl<'a> Frame<'a> {
         MAJOR + AIR + TICK_LINE * lines
     }
 
-    /// The grid, under the data.
+    /// Draws the grid, under the data.
     pub(super) fn draw_grid(&self, canvas: &mut Canvas, plot: &Plot) {
         let pen = Pen::thin(Color::GRID, 50);
         let Rect { left, top, .. } = plot.rect;
@@ -166,7 +166,7 @@ impl<'a> Frame<'a> {
                 canvas.stroke(&[(x, bottom), (x, top)], &pen);
             }
         }
-        // Names are set apart by lines between them: several series share the place of one.
+        // Categories are separated by lines between them, because several series share one category.
         let step = if self.panel.y.names().is_some() { 1.0 / self.y.span() } else { 0.0 };
         let lines = self.y_ticks.major.iter().map(|tick| tick.fraction - step / 2.0);
         for fraction in lines.filter(|fraction| is_on_axis(*fraction) && (step == 0.0 || *fraction > 1e-9)) {
@@ -176,7 +176,7 @@ impl<'a> Frame<'a> {
         canvas.close();
     }
 
-    /// Everything but the grid, over the data.
+    /// Draws everything except the grid, over the data.
     pub(super) fn draw(&self, canvas: &mut Canvas, plot: &Plot) {
         canvas.open("axes");
         self.draw_lines(canvas, plot);
@@ -265,7 +265,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Whether neighbouring labels of a vertical axis stand apart.
+/// Returns true if adjacent labels of a vertical axis do not overlap.
 fn is_apart(ticks: &Ticks, length: i32, least: i32) -> bool {
     let step = |pair: &[Tick]| (pair[1].fraction - pair[0].fraction) * f64::from(length);
     ticks.major.windows(2).all(|pair| step(pair) >= f64::from(least))
@@ -275,7 +275,7 @@ fn widest<'a>(setter: &Typesetter, lines: impl IntoIterator<Item = &'a Label>, s
     lines.into_iter().map(|line| setter.width(line, size).ceil() as i32).max().unwrap_or(0)
 }
 
-/// The height of a block of lines and of the air before it; nothing if it says nothing.
+/// Height of a block of lines with the space before it; 0 if all lines are empty.
 fn block(lines: &[Label], line: i32, air: i32) -> i32 {
     if lines.iter().all(Label::is_empty) { 0 } else { air + line * lines.len() as i32 }
 }

@@ -1,6 +1,6 @@
-//! Rich text: the markup of labels.
+//! Markup of labels: italics, superscripts, subscripts.
 
-/// Where a run stands relative to the baseline.
+/// Vertical position of a run relative to the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Level {
     Base,
@@ -23,7 +23,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// Reads `*italic*`, `x^{super}`, `x_{sub}` and `\*`; what does not parse stands as it is written.
+    /// Parses `*italic*`, `x^{super}`, `x_{sub}` and `\*`; invalid markup is kept as plain text.
     pub(super) fn parse(text: &str) -> Self {
         let chars: Vec<char> = text.chars().map(printable).collect();
         let mut label = Self::default();
@@ -69,7 +69,7 @@ impl Label {
     }
 }
 
-/// An opening star stands before a character, and a closing one follows.
+/// Returns true if the first star opens italics: a character must follow it, and a closing star must follow a character.
 fn opens(rest: &[char]) -> bool {
     let escaped = |at: usize| at > 0 && rest[at - 1] == '\\';
     rest.first().is_some_and(|c| !c.is_whitespace() && *c != '*')
@@ -80,7 +80,7 @@ fn closes(rest: &[char]) -> bool {
     rest.contains(&'}')
 }
 
-/// What XML may hold on one line.
+/// Replaces characters that a line of XML text cannot hold.
 fn printable(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' => ' ',

@@ -1,30 +1,30 @@
-//! What is drawn on a panel: data in a shape, in a style, under a name.
+//! Layers of a panel: data with shape, style and name.
 
 use super::error::DrawError;
 use super::style::{Dash, Style};
 use super::summary::Summary;
 
-/// Along which axis a layer runs.
+/// Direction of the values of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Values along x, places along y.
+    /// Values along x, positions along y.
     Horizontal,
-    /// Values along y, places along x.
+    /// Values along y, positions along x.
     Vertical,
 }
 
-/// On which side of its place a text stands.
+/// Alignment of a text relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// To the right.
+    /// Text to the right.
     Start,
-    /// In the middle.
+    /// Text centred.
     Middle,
-    /// To the left.
+    /// Text to the left.
     End,
 }
 
-/// Data in a shape. Values that cannot be drawn are left out and noted; see [`super::Reason`].
+/// Shape with its data. Values that cannot be drawn are left out and noted; see [`super::Reason`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A line through points in the given order, with a gap at values that cannot be drawn.
@@ -52,56 +52,56 @@ pub enum Shape {
     },
     /// A marker at each value with a bar over its interval: error bars, forest plots.
     Intervals {
-        /// Along which axis the values run.
+        /// Direction of the values.
         direction: Direction,
-        /// Where on the other axis.
+        /// Positions on the other axis.
         at: Vec<f64>,
-        /// The marked value.
+        /// Marked values.
         value: Vec<f64>,
-        /// Where the bar begins.
+        /// Lower ends of the bars.
         low: Vec<f64>,
-        /// Where the bar ends.
+        /// Upper ends of the bars.
         high: Vec<f64>,
     },
     /// Box plots.
     Boxes {
-        /// Along which axis the values run.
+        /// Direction of the values.
         direction: Direction,
-        /// Where on the other axis.
+        /// Positions on the other axis.
         at: Vec<f64>,
-        /// How wide, in units of that axis.
+        /// Width in units of that axis.
         width: f64,
-        /// One box each.
+        /// One summary per box.
         summaries: Vec<Summary>,
     },
-    /// Bars side by side from zero (or the low end of a log axis): histograms.
+    /// Adjacent bars from zero (or the low end of a log axis): histograms.
     Bars {
-        /// The sides, one more than bars.
+        /// Edges, one more than bars.
         edges: Vec<f64>,
         /// The heights.
         heights: Vec<f64>,
     },
-    /// A line across the panel at one value: a horizontal line is at a value of y.
+    /// A straight line across the panel at one value: a horizontal line is at a value of y.
     Rule {
-        /// How the line runs.
+        /// Direction of the line.
         direction: Direction,
-        /// Where it crosses the other axis.
+        /// Position at which it crosses the other axis.
         at: f64,
     },
-    /// Words at a point.
+    /// Text at a point.
     Text {
         /// Abscissa.
         x: f64,
         /// Ordinate.
         y: f64,
-        /// The words, marked up.
+        /// Text with markup.
         text: String,
-        /// On which side of the point.
+        /// Alignment relative to the point.
         anchor: Anchor,
     },
 }
 
-/// One layer of a panel; later layers lie on earlier ones.
+/// One layer of a panel; later layers are drawn over earlier ones.
 ///
 /// ```
 /// use mcsa_bench_suite::draw::{Layer, Shape, Style};
@@ -111,11 +111,11 @@ pub enum Shape {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// What is drawn.
+    /// Shape with its data.
     pub shape: Shape,
-    /// How it looks.
+    /// Style.
     pub style: Style,
-    /// What the legend calls it, marked up; layers of one name share an entry.
+    /// Name in the legend, with markup; layers with one name share an entry.
     pub name: Option<String>,
 }
 
@@ -167,7 +167,7 @@ impl Layer {
         Self::of(Shape::Rule { direction: Direction::Horizontal, at }).styled(Style::reference())
     }
 
-    /// Words at a point.
+    /// Text at a point.
     pub fn text(x: f64, y: f64, text: impl Into<String>, anchor: Anchor) -> Self {
         Self::of(Shape::Text { x, y, text: text.into(), anchor }).styled(Style::reference())
     }
@@ -177,17 +177,17 @@ impl Layer {
         Self { shape, style: Style::series(0).solid(), name: None }
     }
 
-    /// The same in another style.
+    /// Sets the style.
     pub fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }
 
-    /// The same with an entry in the legend.
+    /// Sets the name in the legend.
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Intervals or boxes laid along x; other shapes as they are.
+    /// Intervals or boxes laid along x; other shapes are unchanged.
     pub fn horizontal(mut self) -> Self {
         if let Shape::Intervals { direction, .. } | Shape::Boxes { direction, .. } = &mut self.shape {
             *direction = Direction::Horizontal;
@@ -195,8 +195,8 @@ impl Layer {
         self
     }
 
-    /// Intervals or boxes moved beside those of other series at the same places: the share of series `index`
-    /// of `series`. Other shapes stay.
+    /// Shifts intervals or boxes so that several series at the same positions are side by side: the slot of series `index` of
+    /// `series`. Other shapes are unchanged.
     pub fn dodged(mut self, index: usize, series: usize) -> Self {
         const ROOM: f64 = 0.74; // of a unit; the rest keeps neighbouring places apart
         let share = ROOM / series.max(1) as f64;
@@ -210,7 +210,7 @@ impl Layer {
         self
     }
 
-    /// One word for the shape.
+    /// Name of the shape.
     pub(super) fn kind(&self) -> &'static str {
         match &self.shape {
             Shape::Line { .. } => "line",
@@ -224,12 +224,12 @@ impl Layer {
         }
     }
 
-    /// What notes and errors call it.
+    /// Name in notes and errors.
     pub(super) fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.kind().into())
     }
 
-    /// Whether the columns have the lengths the shape needs.
+    /// Refuses columns of unequal length.
     pub(super) fn check(&self) -> Result<(), DrawError> {
         let (expected, columns) = match &self.shape {
             Shape::Line { x, y } | Shape::Points { x, y } => (x.len(), vec![("y", y.len())]),
@@ -250,7 +250,7 @@ impl Layer {
         }
     }
 
-    /// Points and boxes are told apart by marker and place; a broken outline would only be noise.
+    /// Dash of outlines. Points and boxes are drawn solid, because marker and position already distinguish series.
     pub(super) fn stroke_dash(&self) -> Dash {
         match self.shape {
             Shape::Line { .. } | Shape::Rule { .. } => self.style.dash,

@@ -1,4 +1,4 @@
-//! Where everything of a figure stands.
+//! Positions of all parts of a figure.
 
 use super::canvas::Canvas;
 use super::figure::Figure;
@@ -10,29 +10,29 @@ use super::plot::{Plot, Rect};
 use super::scale::Scale;
 use super::typesetter::Typesetter;
 
-/// The margin of the page, and the air between columns and between rows.
+/// Margin of the page, and space between columns and between rows.
 pub(super) const MARGIN: i32 = 200;
 const BETWEEN_COLUMNS: i32 = 1200;
 const BETWEEN_ROWS: i32 = 500;
-/// The height of a plot in widths of its cell, unless the figure says otherwise.
+/// Default height of a plot divided by the width of its cell.
 const ASPECT: f64 = 0.56;
 
-/// The plan of a figure: the surroundings and the rectangle of each plot, and the legends beside them.
+/// Layout of a figure: frame and rectangle of each plot, and legends below plots.
 pub(super) struct Layout<'a> {
     pub(super) width: i32,
     pub(super) frames: Vec<Frame<'a>>,
     pub(super) plots: Vec<Plot>,
-    /// The legends that stand below their plots, with their upper left corners.
+    /// Legends below their plots, with their upper left corners.
     pub(super) below: Vec<Option<(Block, (i32, i32))>>,
-    /// Where the rows end.
+    /// Lower end of the rows.
     pub(super) bottom: i32,
 }
 
 impl<'a> Layout<'a> {
-    /// Plans a figure whose rows begin at `top`; `below` says which panels have their legend below.
+    /// Lays out a figure whose rows begin at `top`; `below` marks the panels with a legend below.
     ///
-    /// The heights of plots come first, for they decide the vertical ticks, and these the margin to the left; then
-    /// the widths, and with them the horizontal ticks and what these take below.
+    /// Heights of plots are computed first, because they determine the vertical ticks and thereby the left margin; then the
+    /// widths, which determine the horizontal ticks and the space below.
     pub(super) fn of(
         figure: &'a Figure,
         setter: &Typesetter,
@@ -87,7 +87,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The height of the plots of each row.
+/// Height of the plots in each row.
 fn heights(figure: &Figure, cell: i32, columns: usize) -> Vec<i32> {
     let wish = |panel: &Panel| match (figure.aspect, panel.y.names()) {
         (Some(aspect), _) => (aspect * f64::from(cell)) as i32,
@@ -124,7 +124,7 @@ fn frames<'a>(
     figure.panels.iter().enumerate().map(frame).collect()
 }
 
-/// The left sides of the plots of each column, and the width all plots have.
+/// Left sides of the plots in each column, and the common width of all plots.
 fn across(frames: &mut [Frame<'_>], setter: &Typesetter, width: i32, columns: usize) -> (Vec<i32>, i32) {
     let mut plot_width = width / columns as i32;
     let mut lefts = Vec::new();

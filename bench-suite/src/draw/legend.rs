@@ -1,4 +1,4 @@
-//! The names of the layers: entries, and blocks of entries.
+//! Legends: entries, and blocks of entries.
 
 use super::canvas::{Canvas, Pen, Type};
 use super::clip::Point;
@@ -14,7 +14,7 @@ const SWATCH: i32 = 1400;
 const GAP: i32 = 420;
 const BETWEEN: i32 = 1300;
 
-/// One name and what it stands for.
+/// One name with its style.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     name: String,
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether two entries read the same.
+    /// Returns true if two entries look the same.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.name == other.name && self.style == other.style
     }
@@ -46,7 +46,7 @@ impl Entry {
         }
     }
 
-    /// Strokes a little thicker than in the plot, so that a short piece shows its colour.
+    /// Draws the sample of the style. Strokes are a little thicker than in the plot, so that a short piece shows its colour.
     fn draw_swatch(&self, canvas: &mut Canvas, (x, middle): Point) {
         let style = self.style.tamed();
         let pen = Pen {
@@ -79,7 +79,7 @@ impl Entry {
     }
 }
 
-/// The unit of a dash nearest to `unit` at which a swatch begins and ends with a stroke.
+/// Dash unit nearest to `unit` for which the sample begins and ends with a stroke.
 fn swatch_unit(dash: Dash, unit: f64) -> f64 {
     let pattern = dash.pattern();
     let (period, gap) = (pattern.iter().sum::<f64>(), pattern.last().copied().unwrap_or(0.0));
@@ -88,7 +88,7 @@ fn swatch_unit(dash: Dash, unit: f64) -> f64 {
     swatch / (periods * period - gap)
 }
 
-/// The entries of some layers in order of appearance, one per name.
+/// Entries of some layers in order of appearance, one per name.
 pub(super) fn entries<'a>(layers: impl IntoIterator<Item = &'a Layer>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for layer in layers {
@@ -121,12 +121,12 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The entries below each other, no wider than `most`.
+    /// Entries in one column, no wider than `most`.
     pub(super) fn upright(setter: &Typesetter, entries: &[Entry], most: i32) -> Self {
         Self::in_columns(setter, entries, 1, most)
     }
 
-    /// The entries beside each other, in as many columns as `most` holds.
+    /// Entries in as many columns as fit into `most`.
     pub(super) fn flowing(setter: &Typesetter, entries: &[Entry], most: i32) -> Self {
         let blocks =
             (1..=entries.len()).rev().map(|columns| Self::in_columns(setter, entries, columns, most));

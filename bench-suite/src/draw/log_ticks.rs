@@ -3,10 +3,10 @@
 use super::scale::Scale;
 use super::ticks::{Tick, Ticks, fixed, integer, is_on_axis, linear};
 
-/// Powers of ten, thinned out evenly if there are more than `most`, with 2 to 9 between them as minor ticks.
+/// Powers of ten, thinned out evenly if there are more than `most`, with minor ticks at 2 to 9 between them.
 ///
-/// Where fewer than two powers are in range, 1-2-5 multiples are labelled as well; where fewer than three of
-/// those are, round numbers of a linear axis, at their logarithmic places.
+/// If fewer than two powers are in range, multiples of 1, 2 and 5 are labelled too; if fewer than three of those are in
+/// range, the round numbers of a linear axis, at their logarithmic positions.
 pub(super) fn of(scale: &Scale, most: usize) -> Ticks {
     let (first, last) = ((scale.low - 1e-9).ceil() as i32, (scale.high + 1e-9).floor() as i32);
     if last - first >= 1 {
@@ -46,7 +46,7 @@ fn decades(scale: &Scale, first: i32, last: i32, most: usize) -> Ticks {
     ticks
 }
 
-/// Less than the way from 1 to 5: the logarithm is almost straight, and so are its ticks.
+/// Ticks of a range shorter than from 1 to 5, over which the logarithm is almost linear.
 fn narrow(scale: &Scale, most: usize) -> Ticks {
     let (low, high) = (10f64.powf(scale.low), 10f64.powf(scale.high));
     let mut ticks = linear(&Scale::linear(low, high), most);
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(ticks.minor.len(), 24);
         let fifty = (50f64.log10() - 1.0) / 3.0;
         assert!(ticks.minor.iter().any(|at| (at - fifty).abs() < 1e-12));
-        // The twin: a minor tick of a linear decade would stand here.
+        // Counterexample: a minor tick of a linear decade would be here.
         let linear = (50.0 - 10.0) / 90.0 / 3.0;
         assert!(ticks.minor.iter().all(|at| (at - linear).abs() > 1e-3));
     }

@@ -1,4 +1,4 @@
-//! Layers turned into ink: what a panel shows, in units, and what it cannot show.
+//! Conversion of layers to graphical marks in units of the page, with notes on values that cannot be drawn.
 
 use super::canvas::{Canvas, Pen, Type};
 use super::clip::{self, Fractions, Point};
@@ -9,13 +9,13 @@ use super::plot::Plot;
 use super::style::{Color, Marker, Style};
 use super::summary::Summary;
 
-/// The size of words in a plot.
+/// Font size of texts in a plot.
 const WORDS: f64 = 660.0;
-/// The opacity of bands, and of boxes and bars.
+/// Opacity of bands, and of boxes and bars.
 pub(super) const BAND: f64 = 0.2;
 pub(super) const BOX: f64 = 0.3;
 
-/// Ink of one kind.
+/// One graphical mark.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Mark {
     Stroke { points: Vec<Point>, pen: Pen },
@@ -38,7 +38,7 @@ impl Mark {
     }
 }
 
-/// A marker of about equal area whatever its shape.
+/// Draws a marker; all shapes have about equal area.
 pub(super) fn draw_glyph(canvas: &mut Canvas, (x, y): Point, style: &Style) {
     let radius = units(style.size / 2.0);
     let Style { color, opacity, .. } = *style;
@@ -66,12 +66,12 @@ pub(super) fn draw_glyph(canvas: &mut Canvas, (x, y): Point, style: &Style) {
     }
 }
 
-/// Points of the page in units.
+/// Converts points of the page to units.
 pub(super) fn units(points: f64) -> i32 {
     (points * 100.0).round() as i32
 }
 
-/// What a layer shows on a plot, and what it cannot.
+/// Marks of a layer on a plot, and notes on missing values.
 pub(super) fn of_layer(layer: &Layer, plot: &Plot, panel: usize) -> (Vec<Mark>, Vec<Note>) {
     let mut pencil =
         Pencil { layer, style: layer.style.tamed(), plot, tally: Tally::default(), marks: Vec::new() };
@@ -80,7 +80,7 @@ pub(super) fn of_layer(layer: &Layer, plot: &Plot, panel: usize) -> (Vec<Mark>, 
     (pencil.marks, notes)
 }
 
-/// One layer in the making.
+/// Conversion of one layer.
 struct Pencil<'a> {
     layer: &'a Layer,
     style: Style,
@@ -112,7 +112,7 @@ impl Pencil<'_> {
         }
     }
 
-    /// Where a point stands, or a note of why it cannot stand anywhere.
+    /// Position of a point, or `None` with a note of the reason.
     fn place(&mut self, x: f64, y: f64) -> Option<Fractions> {
         match self.lack(x, y) {
             Some(reason) => {
@@ -123,7 +123,7 @@ impl Pencil<'_> {
         }
     }
 
-    /// Why a point cannot stand anywhere, if it cannot.
+    /// Reason why a point cannot be drawn, if there is one.
     fn lack(&self, x: f64, y: f64) -> Option<Reason> {
         let Plot { x: across, y: up, .. } = self.plot;
         if !(x.is_finite() && y.is_finite()) {
@@ -140,7 +140,7 @@ impl Pencil<'_> {
         Pen { color, opacity, width: units(width), dash: self.layer.stroke_dash(), unit: width * 100.0 }
     }
 
-    /// The visible parts of a line; a part of one point is a dot as thick as the line.
+    /// Draws the visible parts of a line; a part that is a single point becomes a dot as thick as the line.
     fn stroke(&mut self, points: &[Fractions], width: f64) {
         for part in clip::polyline(points) {
             let points: Vec<Point> = part.into_iter().map(|point| self.plot.units(point)).collect();
@@ -192,7 +192,7 @@ impl Pencil<'_> {
         }
     }
 
-    /// As `place`, but a value at or below zero of a log axis is at its foot, as if the axis went on.
+    /// As `place`, but a value at or below zero on a log axis is placed at the low end of the axis, with a note.
     fn place_or_foot(&mut self, direction: Direction, at: f64, value: f64) -> Option<Fractions> {
         let is_log = match direction {
             Direction::Vertical => self.plot.y.is_log,
@@ -209,7 +209,7 @@ impl Pencil<'_> {
     }
 
     fn points(&mut self, x: &[f64], y: &[f64]) {
-        // Markers at the same spot are one; a spot is a tenth of a point.
+        // Markers at the same position, to a tenth of a point, are drawn once.
         let mut seen = std::collections::HashSet::new();
         for (x, y) in x.iter().zip(y) {
             let Some(place) = self.place(*x, *y) else { continue };
@@ -308,7 +308,7 @@ impl Pencil<'_> {
         self.outline(&mut outline);
     }
 
-    /// Draws the bars gathered so far as one area, without seams, and its skyline.
+    /// Draws the bars collected so far as one area without seams, and its outline.
     fn outline(&mut self, outline: &mut Vec<Fractions>) {
         if let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) {
             outline.push((last.0, first.1));
@@ -354,7 +354,7 @@ impl Pencil<'_> {
     }
 }
 
-/// A point by its place and its value.
+/// A point from position and value.
 fn laid(direction: Direction, at: f64, value: f64) -> (f64, f64) {
     match direction {
         Direction::Vertical => (at, value),

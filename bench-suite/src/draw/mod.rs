@@ -1,26 +1,26 @@
-//! Figures: data in, SVG and PNG out, in one style.
+//! Figures: drawing of data as SVG and PNG in a uniform style.
 //!
-//! A [`Figure`] holds [`Panel`]s, a panel two [`Axis`]es and [`Layer`]s, a layer data in a [`Shape`] and a
-//! [`Style`]. [`Figure::draw`] is a pure function to a [`Drawing`]: the same figure gives the same bytes, on every
-//! machine and without its fonts. Nothing a program computes is refused: what has no place on an axis is left out,
-//! counted in [`Drawing::notes`] and named under the figure.
+//! A [`Figure`] holds [`Panel`]s, a panel two [`Axis`]es and [`Layer`]s, a layer data in a [`Shape`] and a [`Style`].
+//! [`Figure::draw`] is a pure function to a [`Drawing`]: equal figures give equal bytes on every machine, whatever fonts it
+//! has. Values are never refused: those that have no position on an axis are left out, counted in [`Drawing::notes`] and
+//! mentioned under the figure.
 //!
-//! Labels are marked up: `KL(*q* ∥ *p*)` sets italics, `10^{−2}` and `m_{f}` raise and lower, a backslash takes a
-//! mark at its word. Characters are set in DejaVu Sans: Latin, Greek, Cyrillic and mathematics; what it lacks
-//! becomes an empty box in the PNG.
+//! Labels have markup: `KL(*q* ∥ *p*)` sets italics, `10^{−2}` and `m_{f}` are super- and subscripts, a backslash escapes a
+//! markup character. Text is set in DejaVu Sans: Latin, Greek, Cyrillic and mathematics; characters it lacks become empty
+//! boxes in the PNG.
 //!
-//! # What plotters does, and what it does not
+//! # Use of plotters
 //!
-//! plotters' elements (`PathElement`, `Polygon`, `Circle`) and its SVG backend write every stroke, area and marker.
-//! The sheet is measured in hundredths of a point, so that the backend's whole numbers are finer than any printer;
-//! its one element at a time is taken over into groups, which carry what the backend does not know: dashes, round
-//! joins, classes. Not used are
+//! plotters' elements (`PathElement`, `Polygon`, `Circle`) and its SVG backend write every stroke, area and marker. The unit
+//! of the sheet is a hundredth of a point, so that the backend's integer coordinates are finer than any printer. Elements are
+//! written one at a time and placed into groups, which add features that the backend lacks: dashes, round joins, classes. Not
+//! used are
 //!
-//! * its text: placed by an estimate, without superscripts and italics, and badly kerned as pixels. Text is
-//!   written here as SVG, measured by the engine and the DejaVu fonts that rasterise it;
-//! * its coordinates and charts: whole pixels before clipping bend steep lines and overflow far away, its log axis
-//!   has no minor ticks, and its charts cannot share margins between panels. Curves are cut in floating point;
-//! * its bitmaps: PNG is this SVG rasterised by resvg, so that both are one picture.
+//! * its text: positioned by an estimate, without superscripts and italics, and badly kerned as pixels. Text is written here
+//!   as SVG, measured by the engine and the DejaVu fonts that rasterise it;
+//! * its coordinates and charts: rounding to whole pixels before clipping bends steep lines and overflows far away, its log
+//!   axis has no minor ticks, and its charts cannot share margins between panels. Curves are clipped in floating point here;
+//! * its bitmaps: the PNG is the SVG rasterised by resvg, so that both show the same picture.
 //!
 //! Deliberately absent: contours, three dimensions, animation, a second axis on the right.
 

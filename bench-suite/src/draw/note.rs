@@ -1,8 +1,8 @@
-//! What was left out of a figure, counted.
+//! Notes on values that are missing in a figure.
 
 use std::fmt;
 
-/// Why values are not in the picture.
+/// Reason for missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// NaN or infinite; a line has a gap there.
@@ -15,16 +15,16 @@ pub enum Reason {
     Outside,
 }
 
-/// Values of one layer that are not in the picture. The footnote of the figure says the same.
+/// Count of missing values of one layer, also stated in the footnote of the figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// The panel, counted from zero.
     pub panel: usize,
-    /// The layer's name, or its kind.
+    /// Name of the layer, or its kind.
     pub layer: String,
-    /// Why.
+    /// Reason.
     pub reason: Reason,
-    /// How many values.
+    /// Number of values.
     pub count: usize,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// The notes of one layer in the making.
+/// Counter of missing values of one layer.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
     counts: [usize; 4],

@@ -1,4 +1,4 @@
-//! A figure drawn: title, legend, rows of panels, caption.
+//! Page of a figure: title, legend, rows of panels, caption.
 
 use super::canvas::{Canvas, Type};
 use super::drawing::Drawing;
@@ -20,10 +20,10 @@ const TITLE_SIZE: f64 = 860.0;
 const TITLE_LINE: i32 = 1200;
 const CAPTION_SIZE: f64 = 580.0;
 const CAPTION_LINE: i32 = 800;
-/// How many notes the caption spells out.
+/// Number of notes that the caption states in full.
 const MOST_NOTES: usize = 2;
 
-/// The ink of one panel: per layer, in order.
+/// Marks of one panel, for each layer in order.
 type Ink = Vec<Vec<Mark>>;
 
 /// Draws a figure that has been checked.
@@ -43,7 +43,7 @@ pub(super) fn draw(figure: &Figure) -> Drawing {
         for (panel, (plot, ink)) in figure.panels.iter().zip(layout.plots.iter().zip(&ink)) {
             places.push(place(figure, panel, &setter, plot, ink));
         }
-        // A legend that found no place goes below; that moves the rows, and no plot changes its size.
+        // A legend without a free position goes below the plot; this moves the rows and changes the size of no plot.
         let lost = |index: &usize| matches!(places[*index], Found::Nowhere) && !below[*index];
         let lost: Vec<usize> = (0..below.len()).filter(lost).collect();
         if lost.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn draw(figure: &Figure) -> Drawing {
     Drawing { svg: canvas.finish(height), notes }
 }
 
-/// Title and shared legend; returns where they end.
+/// Draws title and shared legend; returns their lower end.
 fn draw_head(figure: &Figure, setter: &Typesetter, canvas: &mut Canvas, width: i32) -> i32 {
     let room = f64::from(width - 2 * MARGIN);
     let mut y = MARGIN;
@@ -97,7 +97,7 @@ fn draw_head(figure: &Figure, setter: &Typesetter, canvas: &mut Canvas, width: i
     y
 }
 
-/// Whether one legend serves all panels: when asked for, or when several panels would repeat the same.
+/// Returns true if one legend serves all panels: on request, or if the legends of several panels would be equal.
 fn shares_legend(figure: &Figure) -> bool {
     let is_repeated = || {
         let mut legends = figure.panels.iter().map(|panel| legend::entries(&panel.layers));
@@ -110,7 +110,7 @@ fn shares_legend(figure: &Figure) -> bool {
     figure.shares_legend || (figure.panels.iter().all(|panel| panel.legend == Legend::Auto) && is_repeated())
 }
 
-/// The ink of every panel, and the notes of all.
+/// Marks and notes of every panel.
 fn inked(figure: &Figure, plots: &[Plot]) -> (Vec<Ink>, Vec<Note>) {
     let mut notes = Vec::new();
     let mut ink = Vec::new();
@@ -125,7 +125,7 @@ fn inked(figure: &Figure, plots: &[Plot]) -> (Vec<Ink>, Vec<Note>) {
     (ink, notes)
 }
 
-/// Where the legend of a panel stands in its plot.
+/// Position of a panel's legend in its plot.
 enum Found {
     Here(Block, (i32, i32)),
     Nowhere,
@@ -163,7 +163,7 @@ fn draw_layers(panel: &Panel, ink: &Ink, plot: &Plot, canvas: &mut Canvas) {
     }
 }
 
-/// The caption and what is missing; returns the height of the page.
+/// Draws caption and notes; returns the height of the page.
 fn draw_foot(
     figure: &Figure,
     notes: &[Note],
@@ -188,8 +188,8 @@ fn draw_foot(
     y + MARGIN
 }
 
-/// The notes of all panels in one sentence. Layers of one name and panel are one series, a line and its markers,
-/// and miss the same values; the panels are added up.
+/// Notes of all panels as one sentence. Layers of one name in a panel are one series, such as a line with its markers, and
+/// miss the same values; counts of different panels are added.
 fn missing(notes: &[Note]) -> String {
     let mut series: Vec<Note> = Vec::new();
     for note in notes {
@@ -209,7 +209,7 @@ fn missing(notes: &[Note]) -> String {
     if merged.is_empty() {
         return String::new();
     }
-    // A reason that many series share is told once, with all their values.
+    // A reason common to several series is stated once, with the total count.
     let mut reasons: Vec<Vec<Note>> = Vec::new();
     for note in merged {
         match reasons.iter_mut().find(|known| known[0].reason == note.reason) {

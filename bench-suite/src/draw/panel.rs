@@ -1,4 +1,4 @@
-//! One plot of a figure.
+//! Panels of a figure.
 
 use super::axis::Axis;
 use super::error::DrawError;
@@ -25,20 +25,20 @@ pub enum Place {
     Bottom,
 }
 
-/// Where the names of the layers stand.
+/// Position of the legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Legend {
-    /// In the plot where it covers least, or below it if it covers much everywhere.
+    /// In the plot where it covers least, or below it if it would cover much everywhere.
     Auto,
-    /// In the plot at a given place.
+    /// In the plot at a given position.
     At(Place),
     /// Below the plot.
     Below,
-    /// Nowhere.
+    /// No legend.
     Hidden,
 }
 
-/// One plot: two axes and what is drawn between them.
+/// One plot: two axes and the layers between them.
 ///
 /// ```
 /// use mcsa_bench_suite::draw::{Axis, Layer, Panel};
@@ -49,15 +49,15 @@ pub enum Legend {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// Above the plot, marked up; may be empty.
+    /// Title above the plot, with markup; may be empty.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// Later ones lie on earlier ones.
+    /// Layers; later ones are drawn over earlier ones.
     pub layers: Vec<Layer>,
-    /// Where the names stand.
+    /// Position of the legend.
     pub legend: Legend,
 }
 
@@ -67,19 +67,19 @@ impl Panel {
         Self { title: String::new(), x, y, layers: Vec::new(), legend: Legend::Auto }
     }
 
-    /// The same with a title.
+    /// Sets the title.
     pub fn titled(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// The same with one layer more.
+    /// Adds a layer.
     pub fn with(mut self, layer: Layer) -> Self {
         self.layers.push(layer);
         self
     }
 
-    /// The same with the legend elsewhere.
+    /// Sets the position of the legend.
     pub fn legend(mut self, legend: Legend) -> Self {
         self.legend = legend;
         self

@@ -1,15 +1,15 @@
-//! Where in a plot a legend covers least.
+//! Placement of a legend in the plot where it covers least.
 
 use super::clip::Point;
 use super::mark::Mark;
 use super::panel::Place;
 use super::plot::Rect;
 
-/// Free paper between the legend and the frame.
+/// Distance between legend and frame.
 const INSET: i32 = 550;
 
 impl Place {
-    /// In order of preference among places that cover the same.
+    /// All places, in order of preference if they cover equally much.
     const ALL: [Self; 8] = [
         Self::TopRight,
         Self::BottomLeft,
@@ -21,7 +21,7 @@ impl Place {
         Self::Left,
     ];
 
-    /// A block of a size at this place of a plot.
+    /// Rectangle of a block of given size at this place of a plot.
     pub(super) fn rect(self, plot: &Rect, width: i32, height: i32) -> Rect {
         let (near, far) = (plot.left + INSET, plot.right() - INSET - width);
         let left = match self {
@@ -41,7 +41,7 @@ impl Place {
 
 /// The place that covers least, or `None` if the block is too large for the plot or covers too much everywhere.
 pub(super) fn best(plot: &Rect, width: i32, height: i32, marks: &[Mark]) -> Option<Place> {
-    /// Of the block, what may lie over lines and markers.
+    /// Tolerated fraction of the block over lines and markers.
     const TOLERABLE: f64 = 0.02;
     if width > plot.width * 7 / 10 || height > plot.height * 6 / 10 {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn best(plot: &Rect, width: i32, height: i32, marks: &[Mark]) -> Opti
     (inked <= TOLERABLE).then_some(place)
 }
 
-/// Lines and markers as points at most a step apart.
+/// Lines and markers, sampled at points at most one step apart.
 struct Strokes {
     points: Vec<Point>,
 }
@@ -79,7 +79,7 @@ impl Strokes {
         Self { points }
     }
 
-    /// The share of a rectangle, with a little air around it, that is inked: a sample inks a square of a step.
+    /// Fraction of a rectangle, enlarged by a margin, that is covered: a sample covers a square of one step.
     fn share(&self, rect: &Rect) -> f64 {
         let air = Self::STEP;
         let Rect { left, top, width, height } = *rect;
@@ -96,7 +96,7 @@ fn sample(from: Point, to: Point, points: &mut Vec<Point>) {
     points.extend((0..pieces).map(|at| (from.0 + dx * at / pieces, from.1 + dy * at / pieces)));
 }
 
-/// The mean number of bands, boxes and bars over a point of a rectangle.
+/// Mean number of bands, boxes and bars over a point of a rectangle.
 fn filled_share(marks: &[Mark], rect: &Rect) -> f64 {
     const GRID: i32 = 6;
     let at = |step: i32, from: i32, length: i32| from + (2 * step + 1) * length / (2 * GRID);
@@ -111,7 +111,7 @@ fn filled_share(marks: &[Mark], rect: &Rect) -> f64 {
     covered as f64 / f64::from(GRID * GRID)
 }
 
-/// Whether a point is in a polygon: a ray to the right crosses its border an odd number of times.
+/// Returns true if a point is in a polygon: a ray to the right crosses its border an odd number of times.
 fn is_within(polygon: &[Point], (x, y): Point) -> bool {
     let mut inside = false;
     for (index, &(ax, ay)) in polygon.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! The rectangle between the axes.
+//! Rectangle between the axes of a panel.
 
 use super::clip::{Fractions, Point};
 use super::scale::Scale;
 
-/// A rectangle in units; y runs down.
+/// A rectangle in units; y increases downwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rect {
     pub(super) left: i32,
@@ -30,7 +30,7 @@ impl Rect {
     }
 }
 
-/// Where values stand on the sheet.
+/// Map from values to positions on the sheet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plot {
     pub(super) rect: Rect,
@@ -39,22 +39,22 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    /// Fractions of the axes at which a point stands.
+    /// Position of a point as fractions of the axes.
     pub(super) fn fractions(&self, x: f64, y: f64) -> Fractions {
         (self.x.fraction(x), self.y.fraction(y))
     }
 
-    /// The nearest whole units of a point in or near the frame.
+    /// Position of a point in or near the frame, rounded to units.
     pub(super) fn units(&self, (x, y): Fractions) -> Point {
         (self.across(x), self.down(y))
     }
 
-    /// The horizontal place of a fraction.
+    /// Horizontal position of a fraction.
     pub(super) fn across(&self, fraction: f64) -> i32 {
         self.rect.left + (fraction * f64::from(self.rect.width)).round() as i32
     }
 
-    /// The vertical place of a fraction.
+    /// Vertical position of a fraction.
     pub(super) fn down(&self, fraction: f64) -> i32 {
         self.rect.bottom() - (fraction * f64::from(self.rect.height)).round() as i32
     }

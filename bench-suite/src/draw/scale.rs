@@ -1,4 +1,4 @@
-//! Where on an axis a value stands.
+//! Scales: map from values to positions on an axis.
 
 /// A map from values to fractions of an axis, 0 at its low end and 1 at its high end.
 ///
@@ -7,20 +7,20 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
-    /// In logarithms to base ten if `is_log`.
+    /// Low end, as logarithm to base ten if `is_log`.
     pub(super) low: f64,
-    /// In logarithms to base ten if `is_log`.
+    /// High end, as logarithm to base ten if `is_log`.
     pub(super) high: f64,
     pub(super) is_log: bool,
-    /// Whether the first value stands at the high end.
+    /// True if the first value is at the high end.
     pub(super) is_reversed: bool,
 }
 
 impl Scale {
-    /// Values further away than this many axis lengths are drawn from there: `f64` to pixels would overflow.
+    /// Positions are clamped to this many axis lengths, because conversion of `f64` to pixels would overflow.
     const FAR: f64 = 1e6;
 
-    /// A linear scale; an empty or unmeasurably small range is widened.
+    /// A linear scale; an empty or extremely small range is widened.
     pub(super) fn linear(low: f64, high: f64) -> Self {
         let magnitude = low.abs().max(high.abs());
         let least = (magnitude * 1e-12).max(1e-290);
@@ -34,7 +34,7 @@ impl Scale {
         Self { low, high, is_log: false, is_reversed: false }
     }
 
-    /// A logarithmic scale from positive ends; an empty range becomes a decade.
+    /// A logarithmic scale between positive ends; an empty range becomes one decade.
     pub(super) fn log(low: f64, high: f64) -> Self {
         let (mut low, mut high) = (low.log10(), high.log10());
         if high - low < 1e-9 {
@@ -43,7 +43,7 @@ impl Scale {
         Self { low, high, is_log: true, is_reversed: false }
     }
 
-    /// The fraction at which a value stands. Finite for every value the scale accepts.
+    /// Position of a value as fraction of the axis. Finite for every value that the scale accepts.
     pub(super) fn fraction(&self, value: f64) -> f64 {
         let place = if self.is_log { value.log10() } else { value };
         let fraction = (place / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
@@ -51,7 +51,7 @@ impl Scale {
         fraction.clamp(-Self::FAR, Self::FAR)
     }
 
-    /// The length of the range, in decades if logarithmic.
+    /// Length of the range, in decades if logarithmic.
     pub(super) fn span(&self) -> f64 {
         self.high - self.low
     }
@@ -68,7 +68,7 @@ mod tests {
         {
             assert!((scale.fraction(value) - fraction).abs() < 1e-15, "{value}");
         }
-        // The twin: linear spacing of the same range puts 1 elsewhere.
+        // Counterexample: linear spacing over the same range puts 1 elsewhere.
         assert!((Scale::linear(1e-2, 1e2).fraction(1.0) - 0.5).abs() > 0.4);
     }
 

@@ -1,18 +1,18 @@
-//! How a series looks: colour, dash, marker, weight.
+//! Styles of series: colour, dash, marker, line width.
 
-/// A colour, red, green, blue.
+/// A colour as red, green, blue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color(pub u8, pub u8, pub u8);
 
 impl Color {
-    /// The ink of axes and text.
+    /// Colour of axes and text.
     pub const BLACK: Self = Self(0, 0, 0);
-    /// The ink of reference lines and footnotes.
+    /// Colour of reference lines and footnotes.
     pub const GREY: Self = Self(0x59, 0x59, 0x59);
     pub(super) const GRID: Self = Self(0xE4, 0xE4, 0xE4);
     pub(super) const WHITE: Self = Self(0xFF, 0xFF, 0xFF);
 
-    /// This colour mixed with white; `strength` 1 leaves it, 0 gives white.
+    /// This colour mixed with white; `strength` 1 leaves it unchanged, 0 gives white.
     pub fn lighter(self, strength: f64) -> Self {
         let strength = if strength.is_finite() { strength.clamp(0.0, 1.0) } else { 1.0 };
         let mix = |part: u8| (255.0 + (f64::from(part) - 255.0) * strength).round() as u8;
@@ -24,8 +24,8 @@ impl Color {
     }
 }
 
-/// Okabe and Ito's colours, told apart with any colour vision, without the yellow that white paper swallows;
-/// the first three are those of most figures.
+/// Colours of Okabe and Ito, distinguishable under any colour vision, without the yellow that is hardly visible on white; the
+/// first three are those of most figures.
 pub const PALETTE: [Color; 7] = [
     Color(0x00, 0x72, 0xB2),
     Color(0xD5, 0x5E, 0x00),
@@ -36,12 +36,12 @@ pub const PALETTE: [Color; 7] = [
     Color(0x00, 0x00, 0x00),
 ];
 
-/// The rhythm of a stroke.
+/// Dash pattern of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dash {
-    /// Unbroken.
+    /// Continuous.
     Solid,
-    /// Long strokes, short gaps: still a line where the data are rough.
+    /// Long strokes, short gaps: still reads as a line if the data are noisy.
     Long,
     /// Dots.
     Dotted,
@@ -66,12 +66,12 @@ impl Dash {
     }
 }
 
-/// The shape of a point.
+/// Shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marker {
     /// A disc.
     Circle,
-    /// A square on its side.
+    /// A square with horizontal sides.
     Square,
     /// A triangle, point up.
     Triangle,
@@ -81,7 +81,7 @@ pub enum Marker {
     Wedge,
     /// An upright cross.
     Plus,
-    /// A ring, the paper inside.
+    /// A circle filled with white.
     Ring,
 }
 
@@ -90,7 +90,7 @@ impl Marker {
         [Self::Circle, Self::Square, Self::Triangle, Self::Diamond, Self::Wedge, Self::Plus, Self::Ring];
 }
 
-/// How one series looks, the same in every layer and in the legend.
+/// Style of one series, used in every layer and in the legend.
 ///
 /// ```
 /// use mcsa_bench_suite::draw::{Dash, Marker, Style};
@@ -102,17 +102,17 @@ impl Marker {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
-    /// The ink.
+    /// Colour.
     pub color: Color,
-    /// The rhythm of its lines.
+    /// Dash pattern of lines.
     pub dash: Dash,
-    /// The shape of its points.
+    /// Shape of points.
     pub marker: Marker,
-    /// The width of its lines in points.
+    /// Width of lines in points.
     pub width: f64,
-    /// The diameter of its markers in points.
+    /// Diameter of markers in points.
     pub size: f64,
-    /// Of lines, points and outlines; fills are fainter by a fixed factor.
+    /// Opacity of lines, points and outlines; fills are fainter by a fixed factor.
     pub opacity: f64,
 }
 
@@ -120,8 +120,7 @@ impl Style {
     const WIDTH: f64 = 1.15;
     const SIZE: f64 = 4.0;
 
-    /// The style of series `index`: no two of the first 35 agree, and dash and marker alone tell the first 35
-    /// apart as well.
+    /// Style of series `index`. The first 35 differ from each other, even by dash and marker alone.
     pub fn series(index: usize) -> Self {
         Self {
             color: PALETTE[index % PALETTE.len()],
@@ -133,8 +132,8 @@ impl Style {
         }
     }
 
-    /// Member `member` of `members` of one family, in the colour of series `index` from light to dark, all
-    /// solid: for an ordered quantity such as the number of chains.
+    /// Style of member number `member` of `members` in an ordered group, in the colour of series `index` from light to dark,
+    /// all solid: for an ordered quantity such as the number of chains.
     pub fn shade(index: usize, member: usize, members: usize) -> Self {
         let steps = members.saturating_sub(1).max(1) as f64;
         let strength = 0.35 + 0.65 * (member as f64 / steps).min(1.0);
@@ -147,27 +146,27 @@ impl Style {
         }
     }
 
-    /// A thin grey broken line: truths, bounds, floors.
+    /// A thin grey dashed line for true values, bounds and floors.
     pub fn reference() -> Self {
         Self { color: Color::GREY, dash: Dash::Short, width: 0.8, ..Self::series(0) }
     }
 
-    /// The same with unbroken lines.
+    /// Makes lines solid.
     pub fn solid(self) -> Self {
         Self { dash: Dash::Solid, ..self }
     }
 
-    /// The same at another opacity, as a cloud of many points needs.
+    /// Sets the opacity, as needed for a scatter of many points.
     pub fn faint(self, opacity: f64) -> Self {
         Self { opacity, ..self }
     }
 
-    /// The same with markers of another diameter, in points.
+    /// Sets the diameter of markers, in points.
     pub fn sized(self, size: f64) -> Self {
         Self { size, ..self }
     }
 
-    /// Finite and within what paper can show, whatever the fields say.
+    /// The style with all fields finite and within printable limits.
     pub(super) fn tamed(self) -> Self {
         let tame = |value: f64, low: f64, high: f64, fallback: f64| {
             if value.is_finite() { value.clamp(low, high) } else { fallback }

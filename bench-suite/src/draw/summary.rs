@@ -1,10 +1,10 @@
-//! Five numbers and the outliers of a sample.
+//! Five-number summary and outliers of a sample.
 
-/// What a box plot shows of a sample, after Tukey: the box from the first to the third quartile, the whiskers to
-/// the last values within 1.5 box lengths of it, every value beyond by itself.
+/// Data of a box plot after Tukey: the box from the first to the third quartile, the whiskers to the outermost values within
+/// 1.5 box lengths of it, and every value beyond as an outlier.
 ///
-/// Quartiles interpolate linearly between order statistics (type 7 of Hyndman and Fan). Values that are not finite
-/// are counted in `not_finite` and take no part.
+/// Quartiles interpolate linearly between order statistics (type 7 of Hyndman and Fan). Values that are not finite are
+/// counted in `not_finite` and otherwise ignored.
 ///
 /// ```
 /// use mcsa_bench_suite::draw::Summary;
@@ -15,24 +15,24 @@
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// The least value that is not an outlier.
+    /// Smallest value that is not an outlier.
     pub low_whisker: f64,
-    /// A quarter lies below.
+    /// First quartile.
     pub first_quartile: f64,
-    /// Half lies below.
+    /// Median.
     pub median: f64,
-    /// A quarter lies above.
+    /// Third quartile.
     pub third_quartile: f64,
-    /// The greatest value that is not an outlier.
+    /// Largest value that is not an outlier.
     pub high_whisker: f64,
-    /// The values beyond the whiskers, in order.
+    /// Values beyond the whiskers, in order.
     pub outliers: Vec<f64>,
-    /// How many values were NaN or infinite.
+    /// Number of NaN and infinite values.
     pub not_finite: usize,
 }
 
 impl Summary {
-    /// Summarises a sample; of an empty one every number is NaN, and nothing is drawn.
+    /// Summarises a sample; if it is empty, every number is NaN and nothing is drawn.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);

@@ -1,36 +1,36 @@
-//! Ticks: where an axis is marked, and what the marks say.
+//! Ticks of an axis: positions and labels.
 
 use super::log_ticks;
 use super::scale::Scale;
 
-/// A labelled mark.
+/// A labelled tick.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tick {
-    /// Where on the axis.
+    /// Position on the axis.
     pub(super) fraction: f64,
-    /// What it says, marked up.
+    /// Label, with markup.
     pub(super) label: String,
 }
 
-/// The marks of one axis.
+/// All ticks of one axis.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ticks {
-    /// Labelled, with a grid line.
+    /// Labelled ticks, with a grid line.
     pub(super) major: Vec<Tick>,
-    /// Short and silent.
+    /// Short ticks without labels.
     pub(super) minor: Vec<f64>,
-    /// What every label is to be multiplied by or added to; empty if nothing.
+    /// Factor or offset common to all labels; empty if there is none.
     pub(super) common: String,
 }
 
 impl Ticks {
-    /// The marks of a numerical scale, at most `most` of them labelled.
+    /// Ticks of a numerical scale, at most `most` of them labelled.
     pub(super) fn of(scale: &Scale, most: usize) -> Self {
         let most = most.max(2);
         if scale.is_log { log_ticks::of(scale, most) } else { linear(scale, most) }
     }
 
-    /// One mark per name.
+    /// One tick per category.
     pub(super) fn of_names(scale: &Scale, names: &[String]) -> Self {
         let tick =
             |(at, name): (usize, &String)| Tick { fraction: scale.fraction(at as f64), label: name.clone() };
@@ -38,7 +38,7 @@ impl Ticks {
         Self { major, ..Self::default() }
     }
 
-    /// The marks with as many labels as stand apart, where `fits` says whether these do.
+    /// Ticks with as many labels as fit without overlap; `fits` returns true if they do.
     pub(super) fn fitting(scale: &Scale, fits: impl Fn(&Self) -> bool) -> Self {
         let candidates = (2..=9).rev().map(|most| Self::of(scale, most));
         let mut last = Self::default();
@@ -52,12 +52,12 @@ impl Ticks {
     }
 }
 
-/// On the axis, within what rounding can move it.
+/// Returns true if a fraction is on the axis, up to rounding.
 pub(super) fn is_on_axis(fraction: f64) -> bool {
     (-1e-9..=1.0 + 1e-9).contains(&fraction)
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten.
+/// Ticks at multiples of 1, 2 or 5 times a power of ten.
 pub(super) fn linear(scale: &Scale, most: usize) -> Ticks {
     let Grid { mantissa, exponent, first, last } = Grid::of(scale.low, scale.high, most);
     let magnitude = scale.low.abs().max(scale.high.abs());
@@ -122,7 +122,7 @@ impl Grid {
     }
 }
 
-/// `value * 10^exponent` without the rounding of a negative power: 3 and -1 give 0.3.
+/// `value * 10^exponent` without the rounding error of a negative power: 3 and -1 give 0.3.
 pub(super) fn times_power(value: f64, exponent: i32) -> f64 {
     if exponent >= 0 {
         value * 10f64.powi(exponent)
@@ -133,12 +133,12 @@ pub(super) fn times_power(value: f64, exponent: i32) -> f64 {
     }
 }
 
-/// An integer with a minus sign, not a hyphen.
+/// An integer, written with a minus sign instead of a hyphen.
 pub(super) fn integer(value: i32) -> String {
     value.to_string().replace('-', "−")
 }
 
-/// A number with so many decimals and a minus sign; zero has no sign.
+/// A number with `decimals` decimals and a minus sign; zero has no sign.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let is_zero = text.chars().all(|c| c == '0' || c == '.');

@@ -1,4 +1,4 @@
-//! Widths of text, and lines broken to a width.
+//! Text widths and line breaking.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use resvg::usvg;
 use super::canvas::escape_into;
 use super::label::{Label, Level, Run};
 
-/// Superscripts and subscripts, relative to the text they stand in.
+/// Size of superscripts and subscripts relative to the surrounding text.
 pub(super) const SMALL: f64 = 0.7;
 
-/// The family first asked for; the second has the same widths and is on most machines.
+/// Font family; the second choice has the same widths and is on most machines.
 pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// Measures text with the engine and the fonts that rasterise it, so that what is laid out is what is drawn.
+/// Measures text with the engine and the fonts that rasterise it, so that layout and drawing agree.
 pub(super) struct Typesetter {
     options: usvg::Options<'static>,
     /// Width in ems of a run, by text and slant.
@@ -28,7 +28,7 @@ impl Typesetter {
         Self { options: options(), ems: RefCell::default() }
     }
 
-    /// The width of a line in units at a size in units.
+    /// Width of a line in units, at a font size in units.
     pub(super) fn width(&self, label: &Label, size: f64) -> f64 {
         label.runs.iter().map(|run| self.ems(run) * size * scale(run.level)).sum()
     }
@@ -43,7 +43,7 @@ impl Typesetter {
         ems
     }
 
-    /// `None` if the engine sets no text, as for spaces alone.
+    /// Width in ems of a run; `None` if the engine renders no text, as for spaces alone.
     fn measure(&self, run: &Run) -> Option<f64> {
         const EM: f64 = 100.0;
         let style = if run.italic { "italic" } else { "normal" };
@@ -51,7 +51,7 @@ impl Typesetter {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><text font-family=\"{FAMILY}\" \
              font-style=\"{style}\" font-size=\"{EM}\" xml:space=\"preserve\">"
         );
-        // A stop on either side keeps leading and trailing spaces; its own width is taken off below.
+        // A bar on either side keeps leading and trailing spaces; its width is subtracted below.
         let _ = write!(svg, "|");
         escape_into(&mut svg, &run.text);
         let _ = write!(svg, "|</text></svg>");
@@ -84,7 +84,7 @@ impl Typesetter {
         lines
     }
 
-    /// As much of a line as fits, at least one character, and the rest; `None` if there is no rest.
+    /// The longest beginning of a line that fits, at least one character, and the rest; `None` if there is no rest.
     fn cut(&self, line: &Label, size: f64, most: f64) -> Option<(Label, Label)> {
         let chars: Vec<_> = line.chars().collect();
         let part = |from: usize, to: usize| {
@@ -101,7 +101,7 @@ impl Typesetter {
     }
 }
 
-/// The parser and rasteriser settings: the embedded fonts and no others.
+/// Settings of parser and rasteriser: the embedded fonts only.
 pub(super) fn options() -> usvg::Options<'static> {
     let mut fonts = usvg::fontdb::Database::new();
     for font in [dejavu::sans::regular(), dejavu::sans::oblique()] {
@@ -111,7 +111,7 @@ pub(super) fn options() -> usvg::Options<'static> {
     usvg::Options { fontdb: Arc::new(fonts), font_family: "DejaVu Sans".into(), ..usvg::Options::default() }
 }
 
-/// The size of a level relative to the line.
+/// Size of a level relative to the line.
 pub(super) fn scale(level: Level) -> f64 {
     if level == Level::Base { 1.0 } else { SMALL }
 }
@@ -138,7 +138,7 @@ fn words(label: &Label) -> Vec<Label> {
     words
 }
 
-/// A word set after a line; a line does not begin with a space.
+/// A word appended to a line; leading spaces of a line are dropped.
 fn joined(line: &Label, word: &Label) -> Label {
     let mut joined = line.clone();
     let at_start = line.runs.is_empty();

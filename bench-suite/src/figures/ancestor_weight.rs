@@ -1,4 +1,4 @@
-//! MSC, Alg. 4: the first of two states under three ways to choose its past.
+//! Conditional SMC with ancestor sampling: the first of two states under three ancestor rules (MSC, Alg. 4).
 
 use mcsa::Seed;
 
@@ -7,7 +7,7 @@ use crate::as_published::{Ancestry, TwoStates};
 use crate::draw::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
 
-/// The exact density, and what long chains of two particles show of it.
+/// Exact density and histograms of long chains with two particles.
 pub fn ancestor_weight(_: &Evidence) -> Vec<Plate> {
     let scene = TwoStates::default();
     let (mean, variance) = scene.exact();

@@ -1,4 +1,4 @@
-//! MCMC-SE, Fig. 2: bounds of the bias against the divergence.
+//! Bounds of the bias against the divergence (MCMC-SE, Fig. 2).
 
 use mcsa_theory::bounds::mcmc_se;
 
@@ -9,7 +9,7 @@ use crate::draw::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::Evidence;
 use crate::look;
 
-/// All curves in one panel; what Theorem 1 prints dotted.
+/// All curves in one panel; the printed bound of Theorem 1 dotted.
 pub fn bias_bound(_: &Evidence) -> Vec<Plate> {
     let divergences: Vec<f64> = (0..=100).map(|k| 0.1 * f64::from(k)).collect();
     let mut panel = Panel::new(

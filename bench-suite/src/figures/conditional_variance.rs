@@ -1,4 +1,4 @@
-//! CW, Fig. 7: the variance of the score estimate given the states of its chains, against N.
+//! Variance of the score estimate given the states of its chains, against N (CW, Fig. 7).
 
 use super::Plate;
 use super::curves::{EIGHTY, status};
@@ -11,7 +11,7 @@ use crate::quantile::quantile;
 
 const METHODS: [&str; 3] = ["pmcsa", "msc", "msc-rb"];
 
-/// A panel for each gap; hollow rings are what was read off the published figure.
+/// A panel for each gap; hollow rings are values read off the published figure.
 pub fn conditional_variance(evidence: &Evidence) -> Vec<Plate> {
     let panels = [0.0, 2.0, 4.0].map(|gap| {
         let x = Axis::log("*N*").spanning(0.9, 145.0);

@@ -1,11 +1,11 @@
-//! CW, Fig. 6: the divergence against steps, a panel for each N.
+//! Divergence against steps, a panel for each N (CW, Fig. 6).
 
 use super::Plate;
 use super::curves::{by_method, provenance, with_medians};
 use crate::draw::{Axis, Figure, Panel};
 use crate::evidence::{Evidence, Series};
 
-/// One figure of the methods of the paper, one of all.
+/// One figure with the methods of the paper, one with all.
 pub fn convergence(evidence: &Evidence) -> Vec<Plate> {
     let published = |series: &Series<'_>| matches!(series.method().kind(), "pmcsa" | "msc" | "msc-rb");
     vec![Plate::new("published", figure(evidence, published)), Plate::new("all", figure(evidence, |_| true))]

@@ -1,21 +1,21 @@
-//! What figures of traces share: a middle and a band for each series.
+//! Traces with bands, for figures of metrics against steps.
 
 use crate::draw::{Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
 use crate::published;
 
-/// Which quantiles a band of quantiles spans, and its middle.
+/// Levels of the lower end, middle and upper end of a band of quantiles.
 pub(super) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
 
-/// Replicates from which a band is drawn: of fewer it says nothing.
+/// Smallest number of replicates for which a band is drawn.
 pub(super) const FEWEST: usize = 3;
 
 /// Abscissae; then low, middle and high ordinates.
 type Curve = (Vec<f64>, [Vec<f64>; 3]);
 
-/// Adds the median of a number over replicates against steps, and the band from the tenth to the ninetieth percentile;
-/// `from` is the first step drawn, which on a logarithmic axis is at least 1.
+/// Adds the median of a metric over replicates against steps, and the band from the tenth to the ninetieth percentile; `from`
+/// is the first step drawn, which on a logarithmic axis is at least 1.
 pub(super) fn with_medians(
     panel: Panel,
     series: &[Series<'_>],
@@ -26,7 +26,7 @@ pub(super) fn with_medians(
     with(panel, series, from, look, |series| series.quantiles(name, EIGHTY))
 }
 
-/// The same with the mean, and its 80 % bootstrap interval as the band.
+/// As [`with_medians`], with the mean and its 80 % bootstrap interval.
 pub(super) fn with_means(
     panel: Panel,
     series: &[Series<'_>],
@@ -37,7 +37,7 @@ pub(super) fn with_means(
     with(panel, series, from, look, |series| series.means(name, 0.8))
 }
 
-/// Bands first, so that no line is under one.
+/// Adds lines with bands; bands come first, so that they cover no line.
 fn with(
     mut panel: Panel,
     series: &[Series<'_>],
@@ -54,7 +54,7 @@ fn with(
         let steps = steps[first..].to_vec();
         let (label, style) = look(series);
         if series.outcomes.len() >= FEWEST {
-            // Many bands over each other would hide the lines.
+            // Several overlapping bands would hide the lines.
             let band = if many { style.faint(0.6) } else { style };
             panel = panel.with(Layer::band(steps.clone(), low, high).styled(band));
         }
@@ -63,7 +63,7 @@ fn with(
     lines.into_iter().fold(panel, Panel::with)
 }
 
-/// Hollow rings where a published curve of a method that was run can be read off, as far as the axes go.
+/// Hollow rings at values read off a published curve, for every method that was run, within the range of the axes.
 pub(super) fn with_readings(mut panel: Panel, series: &[Series<'_>], citation: &str) -> Panel {
     let is_within =
         |range: Option<(f64, f64)>, value: f64| range.is_none_or(|(low, high)| low <= value && value <= high);
@@ -83,12 +83,12 @@ pub(super) fn by_method(series: &Series<'_>) -> (String, Style) {
     (look::name(series.method().kind()).to_owned(), look::style(series.method()))
 }
 
-/// The caption of medians: replicates, band, and what [`status`] says.
+/// Caption of medians: replicates, band, and [`status`].
 pub(super) fn provenance(evidence: &Evidence) -> String {
     caption(evidence, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
 }
 
-/// The caption of means, in the same way.
+/// Caption of means: replicates, interval, and [`status`].
 pub(super) fn provenance_of_means(evidence: &Evidence) -> String {
     caption(evidence, "Means", "bands are 80 % bootstrap intervals of the mean")
 }
@@ -103,7 +103,7 @@ fn caption(evidence: &Evidence, middle: &str, band: &str) -> String {
     text + &status(evidence)
 }
 
-/// Methods that are planned with fewer replicates than the others.
+/// Text on methods that are planned with fewer replicates than the others.
 fn fewer(evidence: &Evidence) -> String {
     let Ok(preset) = evidence.experiment.preset(evidence.preset) else { return String::new() };
     let mut told: Vec<String> = Vec::new();
@@ -117,7 +117,7 @@ fn fewer(evidence: &Evidence) -> String {
     told.concat()
 }
 
-/// Preset, what is missing, and what failed.
+/// Text on preset, missing jobs, and failures.
 pub(super) fn status(evidence: &Evidence) -> String {
     let mut text = format!(" Preset *{}*.", evidence.preset.name());
     text.push_str(&fewer(evidence));

@@ -1,4 +1,4 @@
-//! Modes that training keeps and loses.
+//! Mode coverage: modes that are kept or lost during training.
 
 use super::Plate;
 use super::curves::{by_method, status};
@@ -7,10 +7,10 @@ use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::{Evidence, Series};
 use crate::look;
 
-/// The methods, from top to bottom.
+/// Methods, from top to bottom.
 const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc-rb", "elbo"];
 
-/// Each replicate's share of draws in the second mode: a column for each start and schedule, a row for each dimension.
+/// Share of draws in the second mode for each replicate: a column for each start and schedule, a row for each dimension.
 pub fn directions(evidence: &Evidence) -> Vec<Plate> {
     let mut panels = Vec::new();
     for dim in [2, 10] {

@@ -1,4 +1,4 @@
-//! MSC, Fig. 3: the evidence of what was learned from exchange rates.
+//! Log evidence of stochastic volatility models of exchange rates (MSC, Fig. 3).
 
 use super::Plate;
 use super::curves::status;
@@ -8,7 +8,7 @@ use crate::draw::{Axis, Color, Figure, Layer, Marker, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
 use crate::quantile::quantile;
 
-/// Currency by currency: both scored by the same filter, and as published.
+/// Differences for each currency: estimated by a common filter, and as published.
 pub fn exchange_rates(evidence: &Evidence) -> Vec<Plate> {
     let mut names: Vec<String> = Vec::new();
     for difference in differences(evidence, First::Level, "log_z") {

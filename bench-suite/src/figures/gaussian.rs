@@ -1,4 +1,4 @@
-//! How far lambda is from the optimum, step by step.
+//! Convergence to the known optimum on a correlated Gaussian.
 
 use super::Plate;
 use super::curves::{by_method, provenance, with_medians};
@@ -6,7 +6,7 @@ use crate::catalog::Target;
 use crate::draw::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::{Evidence, Series};
 
-/// The exact inclusive divergence against steps, a panel for each correlation.
+/// Exact inclusive divergence against steps, a panel for each correlation.
 pub fn gaussian(evidence: &Evidence) -> Vec<Plate> {
     let correlation = |series: &Series<'_>| match series.target() {
         Target::CorrelatedGaussian { correlation, .. } => *correlation,

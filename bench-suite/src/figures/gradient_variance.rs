@@ -1,4 +1,4 @@
-//! pMCSA: the variance of the direction along fits, a panel for each method.
+//! Variance of the direction along fits, a panel for each method (pMCSA).
 
 use super::Plate;
 use super::curves::{provenance, with_medians};
@@ -8,10 +8,10 @@ use crate::evidence::Evidence;
 use crate::look;
 use crate::published;
 
-/// The papers' N.
+/// N in the papers.
 const BUDGETS: [usize; 5] = [8, 16, 32, 64, 128];
 
-/// From light to dark with growing N; rings are what was read off the published figure.
+/// Curves from light to dark with growing N; rings are values read off the published figure.
 pub fn gradient_variance(evidence: &Evidence) -> Vec<Plate> {
     let panels = ["pmcsa", "jsa", "msc", "msc-rb"].map(|kind| {
         let y = Axis::log("Var(*g*)").spanning(3e-3, 4e3);

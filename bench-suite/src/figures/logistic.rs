@@ -1,5 +1,5 @@
-//! Classification: held-out accuracy and log predictive density (MCMC-SE, Fig. 4 and 5, Tab. 2 and 3; CW, Fig. 2), and the
-//! tail of importance weights (CW, Fig. 3 and 5).
+//! Classification: held-out accuracy and log predictive density (MCMC-SE, Fig. 4 and 5, Tab. 2 and 3; CW, Fig. 2), and tail
+//! of the importance weights (CW, Fig. 3 and 5).
 
 use super::Plate;
 use super::curves::{
@@ -9,18 +9,18 @@ use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 use crate::interval::bootstrap;
 
-/// CW, Fig. 2: the same traces as medians, for the methods of that paper; CW, Fig. 3 and 5: k-hat.
+/// Medians of the traces for the methods of CW (CW, Fig. 2), and k-hat (CW, Fig. 3 and 5).
 pub fn logistic_speed(evidence: &Evidence) -> Vec<Plate> {
     let drawn = |panel, set: &str, name| with_medians(panel, &evidence.of_target(set), name, 0, by_method);
     let figure = traces(evidence, &SETS, ["accuracy", "lpd"], drawn).captioned(provenance(evidence));
     vec![Plate::new("test", figure), Plate::new("tail", tails(evidence))]
 }
 
-/// The curves of CW whose k-hat can be read off, by the set.
+/// Published curves of k-hat in CW, by data set.
 const READINGS: [(&str, &str); 2] =
     [("heart_cleveland_303", "CW, Fig. 5"), ("german_credit_numeric", "CW, Fig. 3")];
 
-/// k-hat against steps, a panel for each set; rings are what was read off the published figures.
+/// k-hat against steps, a panel for each data set; rings are values read off the published figures.
 fn tails(evidence: &Evidence) -> Figure {
     let sets = sets(evidence, &SETS);
     let panel = |&(set, title): &(&str, &str)| {
@@ -38,7 +38,7 @@ fn tails(evidence: &Evidence) -> Figure {
     Figure::new(panels).as_multiples(sets.len().max(1)).shaped(0.8).captioned(caption)
 }
 
-/// MCMC-SE, Fig. 5 and Tab. 3: Gaussian processes. Rings are what was read off the published figure.
+/// Gaussian process classification (MCMC-SE, Fig. 5 and Tab. 3). Rings are values read off the published figure.
 pub fn processes(evidence: &Evidence) -> Vec<Plate> {
     const SETS: [(&str, &str); 3] =
         [("sonar", "sonar"), ("ionosphere", "ionosphere"), ("breast_wdbc", "breast")];
@@ -51,11 +51,11 @@ pub fn processes(evidence: &Evidence) -> Vec<Plate> {
     vec![Plate::new("test", figure)]
 }
 
-/// Data sets with the names of the paper.
+/// Data sets with their names in the paper.
 const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("heart_cleveland_303", "heart"), ("german_credit_numeric", "german")];
 
-/// Test metrics, then training metrics, against steps; then the end, as a forest.
+/// Test metrics, then training metrics, against steps; then final values as a forest plot.
 pub fn logistic(evidence: &Evidence) -> Vec<Plate> {
     let drawn = |panel, set: &str, name| with_means(panel, &evidence.of_target(set), name, 0, by_method);
     let plate = |name: &str, metrics| {
@@ -72,14 +72,14 @@ fn side(name: &str) -> &'static str {
     if name.starts_with("train") { "Training" } else { "Test" }
 }
 
-/// The sets that were fitted; all of them where none was.
+/// Data sets that were fitted; all if none was.
 fn sets<'s>(evidence: &Evidence, all: &[(&'s str, &'s str)]) -> Vec<(&'s str, &'s str)> {
     let found =
         |(set, _): &&(&str, &str)| evidence.outcomes.is_empty() || !evidence.of_target(set).is_empty();
     all.iter().filter(found).copied().collect()
 }
 
-/// A row of panels for each metric, a column for each set.
+/// A row of panels for each metric, a column for each data set.
 fn traces<'n>(
     evidence: &Evidence,
     all: &[(&str, &str)],
@@ -92,7 +92,7 @@ fn traces<'n>(
         for &(set, title) in &sets {
             let what = if name.ends_with("accuracy") { "accuracy" } else { "log predictive density" };
             let mut y = Axis::linear(format!("{} {what}", side(name)));
-            // Early densities are tens of nats below all later ones, which would be one line.
+            // Early densities are tens of nats below all later ones, which would become one line.
             if all.iter().any(|(set, _)| *set == "pima") {
                 y = if what == "accuracy" { y.spanning(0.3, 0.92) } else { y.spanning(-1.3, -0.3) };
             }
@@ -101,7 +101,7 @@ fn traces<'n>(
         }
     }
     let mut figure = Figure::new(panels).shaped(0.75);
-    // One set alone has its two panels side by side.
+    // A single data set has its two panels side by side.
     (figure.columns, figure.shares_x) = if sets.len() > 1 { (sets.len(), true) } else { (2, false) };
     figure.shares_legend = true;
     figure

@@ -44,22 +44,22 @@ pub use variance_divergence::variance_divergence;
 use crate::draw::Figure;
 use crate::evidence::Evidence;
 
-/// A figure with the name of its files.
+/// A figure with its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plate {
-    /// The name, unique within the experiment.
+    /// Name, unique within the experiment.
     pub name: String,
-    /// What is drawn.
+    /// The figure.
     pub figure: Figure,
 }
 
-/// No figure.
+/// For experiments without figures.
 pub fn none(_: &Evidence) -> Vec<Plate> {
     Vec::new()
 }
 
 impl Plate {
-    /// A figure under a name.
+    /// A figure with a name.
     pub fn new(name: impl Into<String>, figure: Figure) -> Self {
         Self { name: name.into(), figure }
     }
@@ -71,7 +71,7 @@ mod tests {
     use crate::experiment::PresetName;
     use crate::registry::REGISTRY;
 
-    /// Whatever has been run so far, the figures can be drawn: with all rows, with none, and with infinities.
+    /// Figures can be drawn from any results: complete, absent, or infinite.
     #[test]
     fn every_figure_can_be_drawn_at_any_time() {
         let names = [

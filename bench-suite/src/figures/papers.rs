@@ -1,4 +1,4 @@
-//! The charts of the papers' claims.
+//! Charts of the papers' claims on bias, variance and rates.
 
 use mcsa_theory::curves::{self, Chart, Curve};
 
@@ -7,7 +7,7 @@ use crate::claims::judged;
 use crate::draw::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
 
-/// A figure for each chart, its caption with the verdict of a search.
+/// A figure for each chart, with the verdict of a search in its caption.
 pub fn papers(_: &Evidence) -> Vec<Plate> {
     curves::all().iter().map(|chart| Plate::new(chart.name, figure(chart))).collect()
 }
@@ -50,7 +50,7 @@ fn figure(chart: &Chart) -> Figure {
     Figure::new(vec![panel]).captioned(plain(&caption))
 }
 
-/// The quantity itself broad and black, so that a bound it attains can be seen on it.
+/// Style of a curve. The quantity itself is broad and black, so that a bound that it attains is visible on top of it.
 fn style(label: &str, index: usize) -> Style {
     let plain = Style::series(index);
     let of = |color: Color, dash: Dash, width: f64| Style { color, dash, width, ..plain };
@@ -66,13 +66,13 @@ fn style(label: &str, index: usize) -> Style {
     }
 }
 
-/// Whether abscissae double, as counts on a logarithmic axis should.
+/// Returns true if abscissae double, as counts on a logarithmic axis should.
 fn doubles(curves: &[Curve]) -> bool {
     let pair = |window: &[(f64, f64)]| window[1].0 == 2.0 * window[0].0;
     curves.iter().all(|curve| curve.points.len() > 2 && curve.points.windows(2).all(pair))
 }
 
-/// Whether all ordinates are positive, and some curve that is not a bound falls or rises more than thirtyfold.
+/// Returns true if all ordinates are positive, and some curve that is not a bound varies more than thirtyfold.
 fn spans_decades(curves: &[Curve]) -> bool {
     let ends = |curve: &Curve| {
         let all = || curve.points.iter().map(|point| point.1);
@@ -85,7 +85,7 @@ fn spans_decades(curves: &[Curve]) -> bool {
     curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
 }
 
-/// The title of an axis: a word begins it large, a symbol as it is.
+/// Title of an axis: an initial word gets a capital, an initial symbol does not.
 fn title(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {
@@ -96,8 +96,8 @@ fn title(text: &str) -> String {
     }
 }
 
-/// Words, with letters that stand alone in italics, indices and exponents of one letter set as such, and other marks taken as they
-/// are.
+/// Markup of a text: single letters in italics, indices and exponents of one letter as sub- and superscripts, all other
+/// markup characters escaped.
 fn plain(text: &str) -> String {
     let (mut marked, mut letters, mut before) = (String::new(), text.chars().peekable(), ' ');
     while let Some(c) = letters.next() {
@@ -115,7 +115,7 @@ fn plain(text: &str) -> String {
     marked
 }
 
-/// Whether a letter is a quantity: not part of a word or a name, no article, no genitive, no expectation.
+/// Returns true if a letter is a symbol: not part of a word or a name, not an article, a genitive or an expectation.
 fn is_symbol(before: char, c: char, after: char) -> bool {
     let is_part = |neighbour: char| neighbour.is_alphanumeric() || "-'\u{2019}".contains(neighbour);
     c.is_alphabetic() && !"aAE".contains(c) && !is_part(before) && !is_part(after)

@@ -1,4 +1,4 @@
-//! MSC, Tab. 1 and Fig. 4: test errors and scales of probit weights.
+//! Test errors and posterior scales of probit regression (MSC, Tab. 1 and Fig. 4).
 
 use super::Plate;
 use super::curves::status;
@@ -11,7 +11,7 @@ use crate::look;
 const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];
 
-/// Differences of log scales, coordinate by coordinate; and test errors as a forest.
+/// Differences of log scales for each coordinate, and test errors as a forest plot.
 pub fn probit(evidence: &Evidence) -> Vec<Plate> {
     vec![Plate::new("log-scale", scales(evidence)), Plate::new("error", errors(evidence))]
 }

@@ -1,4 +1,4 @@
-//! pMCSA: held-out responses along fits, and the weights that a network keeps.
+//! Held-out metrics of regressions along fits, and pruning of network weights (pMCSA).
 
 use super::Plate;
 use super::curves::{FEWEST, provenance_of_means, status, with_means};
@@ -8,7 +8,7 @@ use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
 use crate::look;
 
-/// Curves of both metrics against iterations and against seconds, the end as a forest, and the weights.
+/// Both metrics against iterations and against seconds, final values as a forest plot, and densities of the weights.
 pub fn neural_regression(evidence: &Evidence) -> Vec<Plate> {
     let mut plates = curves(evidence);
     plates.push(Plate::new("end", forest(evidence, &["lpd", "rmse"])));
@@ -16,14 +16,14 @@ pub fn neural_regression(evidence: &Evidence) -> Vec<Plate> {
     plates
 }
 
-/// The same without weights; the end with the published variance beside the correct one.
+/// As [`neural_regression`] without weights; final values with the published variance beside the correct one.
 pub fn robust_process(evidence: &Evidence) -> Vec<Plate> {
     let mut plates = curves(evidence);
     plates.push(Plate::new("end", forest(evidence, &["lpd", "lpd_as_published", "rmse"])));
     plates
 }
 
-/// The sets that were fitted, in the order of the file.
+/// Data sets that were fitted, in the order of the file.
 fn sets(evidence: &Evidence) -> Vec<String> {
     let mut sets: Vec<String> = Vec::new();
     for series in evidence.series() {
@@ -34,7 +34,7 @@ fn sets(evidence: &Evidence) -> Vec<String> {
     if sets.is_empty() { vec!["yacht".to_owned()] } else { sets }
 }
 
-/// Ten draws of a method that is shown with one draw as well are broken by dots.
+/// Name and style of a series. STL with more than one draw per step is dotted with hollow markers.
 fn look(series: &Series<'_>) -> (String, Style) {
     let (kind, budget) = (series.method().kind(), series.method().budget());
     let style = look::style(series.method());
@@ -48,20 +48,21 @@ fn look(series: &Series<'_>) -> (String, Style) {
     }
 }
 
-/// Whether a fit begins where those by its method begin first of all.
+/// Returns true if a fit begins at the default start of its method.
 fn is_main(evidence: &Evidence, series: &Series<'_>) -> bool {
     let first = evidence.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
     series.fit().map(|fit| fit.start) == first
 }
 
-/// The series of a set that begin there.
+/// Series of a data set that begin at the default start of their method.
 fn of_set<'e>(evidence: &'e Evidence, set: &str) -> Vec<Series<'e>> {
     let mut all = evidence.of_target(set);
     all.retain(|series| is_main(evidence, series));
     all
 }
 
-/// Name and style in the forest, where all beginnings are shown: another one than usual is told, its markers are hollow.
+/// Name and style in the forest plot, which shows all starts: other starts than the default are named and have hollow
+/// markers.
 fn look_with_start(evidence: &Evidence, series: &Series<'_>) -> (String, Style) {
     let (name, style) = look(series);
     match series.fit().map(|fit| fit.start) {
@@ -81,7 +82,8 @@ fn label(name: &str) -> &str {
     }
 }
 
-/// Early steps would squeeze all the rest: an axis for a metric of a set, from bands after the first tenth of the steps.
+/// Axis of a metric on a data set, scaled to bands after the first tenth of the steps, because early values would compress
+/// the rest.
 fn axis(series: &[Series<'_>], name: &str) -> Axis {
     let late = |series: &Series<'_>| {
         let (steps, [low, _, high]) = series.means(name, 0.8);
@@ -99,7 +101,8 @@ fn axis(series: &[Series<'_>], name: &str) -> Axis {
     if margin > 0.0 && margin.is_finite() { axis.spanning(low - margin, high + margin) } else { axis }
 }
 
-/// Against iterations and against seconds. Few sets have a row of panels for each metric, many a figure for each.
+/// Metrics against iterations and against seconds. Few data sets have a row of panels for each metric, many a figure for
+/// each.
 fn curves(evidence: &Evidence) -> Vec<Plate> {
     let sets = sets(evidence);
     let figure = |panels: Vec<Panel>, caption: &str| {
@@ -132,7 +135,7 @@ fn curves(evidence: &Evidence) -> Vec<Plate> {
 }
 
 const METRICS: [&str; 2] = ["lpd", "rmse"];
-/// The most panels that have room side by side.
+/// Largest number of panels side by side.
 const FEW: usize = 3;
 
 fn against_iterations(evidence: &Evidence, set: &str, name: &str) -> Panel {
@@ -166,7 +169,7 @@ fn clock(evidence: &Evidence) -> String {
     )
 }
 
-/// A row for each set, a panel for each metric.
+/// Forest plot: a row for each data set, a panel for each metric.
 fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
     let sets = sets(evidence);
     let panels = names.iter().map(|name| {
@@ -204,7 +207,7 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
     ))
 }
 
-/// The density of the means of a network's weights, by a kernel estimate for each fit.
+/// Kernel density estimate of the means of a network's weights, for each fit.
 fn pruning(evidence: &Evidence) -> Figure {
     let sets = sets(evidence);
     let panels = sets.iter().map(|set| {

@@ -1,4 +1,4 @@
-//! MSC, Fig. 2: fitted means against the number of candidates.
+//! Fitted means against the number of candidates (MSC, Fig. 2).
 
 use super::Plate;
 use super::curves::status;
@@ -7,7 +7,7 @@ use crate::draw::{Axis, Figure, Layer, Panel, Style};
 use crate::evidence::Evidence;
 use crate::look;
 
-/// A row for each set, a column for each of three coordinates.
+/// A row for each data set, a column for each of three coordinates.
 pub fn robustness(evidence: &Evidence) -> Vec<Plate> {
     let mut panels = Vec::new();
     for (set, title) in [("heart_cleveland", "heart"), ("ionosphere", "ionosphere")] {

@@ -1,4 +1,4 @@
-//! Families of different shape: how near they come, what chains make of them, and what they look like in the plane.
+//! Comparison of families of different shape: divergence, acceptance, and draws in two dimensions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::draw::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
 
-/// The divergence against evaluations, what chains make of it, and pictures of the plane.
+/// Divergence and acceptance against evaluations, and draws in two dimensions.
 pub fn shapes(evidence: &Evidence) -> Vec<Plate> {
     let labels = targets(evidence);
     let curves = |name: &str, axis: fn() -> Axis, first: usize| {
@@ -48,7 +48,7 @@ fn look(series: &Series<'_>) -> (String, Style) {
     (name.to_owned(), style)
 }
 
-/// Medians of a number against medians of the evaluations spent, from row `first`.
+/// Medians of a metric against medians of the number of evaluations, from row `first`.
 fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, first: usize) -> Panel {
     let mut panel = Panel::new(Axis::linear("Evaluations of *p*, thousands"), y).titled(label);
     let mut lines = Vec::new();
@@ -115,7 +115,7 @@ fn seen(values: &BTreeMap<String, f64>, prefix: &str) -> Vec<f64> {
     values.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, value)| *value).collect()
 }
 
-/// A frame with room for tails, and draws.
+/// Plot range with room for tails, and draws.
 type Cloud = ([(f64, f64); 2], Vec<(f64, f64)>);
 
 fn truth(target: &Target) -> Option<Cloud> {

@@ -1,4 +1,4 @@
-//! MSC, Fig. 1 and 6: mean and scale of a Gaussian on its way to a skew normal.
+//! Mean and scale of a Gaussian while it is fitted to a skew normal (MSC, Fig. 1 and 6).
 
 use mcsa_theory::fixed_point::SkewNormal;
 
@@ -9,10 +9,10 @@ use crate::draw::{Axis, Color, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
 
-/// Places to compare with: a name, mean and scale, and a method whose colour it has.
+/// A reference point: name, mean and scale, and the method whose colour it has.
 type Place = (&'static str, (f64, f64), Option<&'static str>);
 
-/// MSC, Fig. 1: a row for each beginning and schedule.
+/// A row for each start and step size schedule (MSC, Fig. 1).
 pub fn skew_normal(evidence: &Evidence) -> Vec<Plate> {
     let mut places: Vec<Place> = vec![("optimum", placed(MSC.moments()), None)];
     let biased = MSC.pairwise(POINTS).map(placed);
@@ -26,7 +26,7 @@ pub fn skew_normal(evidence: &Evidence) -> Vec<Plate> {
     plates(evidence, &places, &rows, &[near, near, [(-2.4, 3.4), (0.0, 4.4)]])
 }
 
-/// MSC, Fig. 6.
+/// Fits of the chi-square divergence (MSC, Fig. 6).
 pub fn chi_square(evidence: &Evidence) -> Vec<Plate> {
     let root = 2.0_f64.sqrt();
     let mut places: Vec<Place> = vec![("least divergence", (1.989, root), None)];

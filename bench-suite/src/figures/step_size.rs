@@ -1,4 +1,4 @@
-//! pMCSA: where a fit ends against its step size, a panel for each optimiser.
+//! Final divergence against the step size, a panel for each optimiser (pMCSA).
 
 use super::Plate;
 use super::curves::{by_method, status};
@@ -6,16 +6,16 @@ use crate::claims::step_size::{STEPS, ends, rate};
 use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 
-/// What is drawn for a fit that diverged: above every axis.
+/// Value drawn for a fit that diverged: above every axis.
 const FAR: f64 = 1e6;
 
-/// The divergence at the end against the step size; the rule is the floor of the family.
+/// Divergence at the end against the step size; the horizontal line is the minimum over the family.
 pub fn step_size(evidence: &Evidence) -> Vec<Plate> {
     let last = evidence.series().iter().filter_map(|series| Some(series.fit()?.steps)).max().unwrap_or(STEPS);
     let rules = [("sgd", "SGD"), ("momentum", "Momentum"), ("nesterov", "Nesterov"), ("adam", "Adam")];
     let panels = rules.map(|(rule, title)| {
         let x = Axis::log("Step size").spanning(9e-4, 1.1);
-        // Short fits end far outside of the axis of the paper.
+        // Short fits end far outside of the range of the paper's axis.
         let y = match last < STEPS {
             true => Axis::log("KL(*p* ∥ *q*)").spanning(3.0, 3e3),
             false => Axis::linear("KL(*p* ∥ *q*)").spanning(0.0, 60.0),

@@ -1,4 +1,4 @@
-//! MSC, Fig. 5: the posterior, and the law that minibatches lead to.
+//! Posterior, and the distribution that minibatches lead to (MSC, Fig. 5).
 
 use super::Plate;
 use crate::claims::subset_average::{DRAWS, SIZES, SubsetAverage};
@@ -15,7 +15,7 @@ pub fn subset_average(_: &Evidence) -> Vec<Plate> {
     let mut panels = Vec::new();
     for size in SIZES {
         for draw in 0..DRAWS {
-            // The widest law decides where a column is looked at.
+            // The smallest minibatch has the widest distribution and determines the range of its column.
             let grid = SubsetAverage::drawn(draw, SIZES[0]).grid();
             let laws = SubsetAverage::drawn(draw, size);
             let of = |density: &dyn Fn(f64) -> f64| grid.iter().map(|&z| density(z)).collect::<Vec<f64>>();

@@ -1,4 +1,4 @@
-//! MCMC-SE, Fig. 3: the variance of the score estimate against the divergence, a point for each parameter.
+//! Variance of the score estimate against the divergence, a point for each parameter (MCMC-SE, Fig. 3).
 
 use super::Plate;
 use super::curves::{by_method, status};
@@ -6,7 +6,7 @@ use crate::claims::variance_divergence::{BUDGETS, by_divergence, points};
 use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 
-/// The trace of the covariance above, the published variance below, a column for each N.
+/// Trace of the covariance above, published variance below, a column for each N.
 pub fn variance_divergence(evidence: &Evidence) -> Vec<Plate> {
     let metrics =
         [("variance", "tr Cov(*g*)", [0.08, 10.0]), ("pooled_variance", "Pooled variance", [0.03, 2.0])];

@@ -1,4 +1,4 @@
-//! What is said about a finite problem.
+//! Solution of a finite problem, as JSON.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use super::question::{COUNT_VECTORS, Question};
 type Vector = Vec<Digits>;
 type Rows = Vec<Vector>;
 
-/// A finite problem worked out. Vectors have an entry per start atom, in the order given; null stands for a number
-/// that is infinite or was too long to sum.
+/// Solution of a finite problem. Vectors have one entry per start atom, in the given order; null means that a number is
+/// infinite or had too many terms to sum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// Importance weights `pi / q`.
     pub w: Vector,
-    /// The largest weight.
+    /// Largest weight.
     pub wstar: Digits,
     /// `1 - 1 / wstar`.
     pub r: Digits,
@@ -37,11 +37,11 @@ pub struct Answer {
     pub imh: Imh,
     /// Barker's rule.
     pub barker: Barker,
-    /// Conditional importance sampling, by the number of candidates, the retained point included.
+    /// Conditional importance sampling, by the number of candidates including the retained point.
     pub cis: BTreeMap<usize, Cis>,
     /// Score estimators, by each N of `n`.
     pub estimators: BTreeMap<usize, Estimators>,
-    /// Bounds of the papers, by each N of `n` and by the claim's name.
+    /// Bounds of the papers, by each N of `n` and by claim id.
     pub bounds: BTreeMap<usize, BTreeMap<String, Bounds>>,
 }
 
@@ -52,7 +52,7 @@ pub struct Imh {
     pub transition: Rows,
     /// `E_q[1 - min(1, w' / w(z))]`; a proposal equal to the atom counts as accepted.
     pub reject: Vector,
-    /// Its mean under pi.
+    /// Mean of `reject` under pi.
     pub avg_reject: Digits,
     /// After n transitions.
     pub n: BTreeMap<usize, ImhSteps>,
@@ -76,20 +76,20 @@ pub struct ImhSteps {
 pub struct Barker {
     /// `K(z, y)`, row z.
     pub transition: Rows,
-    /// The probability that the retained index is kept.
+    /// Probability that the retained index is kept.
     pub reject: Vector,
-    /// Its mean under pi.
+    /// Mean of `reject` under pi.
     pub avg_reject: Digits,
 }
 
-/// Conditional importance sampling among N candidates, the retained atom z included.
+/// Conditional importance sampling among N candidates, including the retained atom z.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cis {
     /// `K(z, y)`, row z.
     pub transition: Rows,
-    /// The probability that the retained index is selected.
+    /// Probability that the retained index is selected.
     pub reject_index: Vector,
-    /// Its mean under pi.
+    /// Mean of `reject_index` under pi.
     pub avg_reject: Digits,
     /// `TV(K(z, .), pi)`.
     pub tv1: Vector,
@@ -97,34 +97,34 @@ pub struct Cis {
     pub tv2: Vector,
     /// `1 - (N - 1) / (2 wstar + N - 2)`.
     pub rate: Digits,
-    /// The mean of the weighted average of all candidates' scores.
+    /// Mean of the weighted average of all candidates' scores.
     pub rb_mean: Vector,
-    /// Its variance.
+    /// Variance of the weighted average.
     pub rb_var: Vector,
-    /// The variance of the selected candidate's score.
+    /// Variance of the selected candidate's score.
     pub full_var: Vector,
-    /// The mean of self-normalised importance sampling with N independent draws of q and no retained point.
+    /// Mean of self-normalised importance sampling with N independent draws of q and no retained point.
     pub snis_mean: Digits,
-    /// Its variance.
+    /// Variance of self-normalised importance sampling.
     pub snis_var: Digits,
 }
 
 /// Score estimators with N states.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimators {
-    /// One chain from pi, N transitions averaged.
+    /// Average of N transitions of one chain from pi.
     pub seq_stationary: StationaryMoments,
-    /// One chain from atom z, N transitions averaged.
+    /// Average of N transitions of one chain from atom z.
     pub seq_fixed: SequentialMoments,
-    /// N independent chains from atom z, one transition each.
+    /// Average of N independent chains from atom z, one transition each.
     pub par_fixed: ParallelMoments,
-    /// The variance of N independent chains from pi, one transition each.
+    /// Variance of the average of N independent chains from pi, one transition each.
     pub par_stationary_var: Digits,
-    /// The selected one of N candidates, atom z retained; null where there are too many to sum.
+    /// Selected one of N candidates, with atom z retained; null if there are too many terms to sum.
     pub single_cis_fixed: Option<CandidateMoments>,
 }
 
-/// A variance in two parts: `diag` of single states, `cov` of pairs of them.
+/// A variance in two parts: `diag` from single states, `cov` from pairs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StationaryMoments {
     /// `diag + cov`.
@@ -168,16 +168,16 @@ pub struct CandidateMoments {
     pub var: Vector,
 }
 
-/// Fractions are summed exactly up to so many vectors of counts; beyond, doubles.
+/// Largest number of vectors of counts that are summed in exact fractions; beyond, doubles are used.
 const EXACT_VECTORS: usize = 2_000;
 
-/// Powers are exact up to so many transitions; beyond, doubles.
+/// Largest number of transitions for which powers are exact; beyond, doubles are used.
 const EXACT_STEPS: usize = 64;
 
 /// Answers a question, both in JSON.
 ///
 /// # Errors
-/// If the question cannot be understood; the place is named.
+/// If the question is invalid; the position is named.
 pub fn answer(question: &str) -> Result<String, Error> {
     let answer = Answer::to(&Question::read(question)?);
     let text = serde_json::to_string_pretty(&answer);
@@ -185,7 +185,8 @@ pub fn answer(question: &str) -> Result<String, Error> {
 }
 
 impl Answer {
-    /// Works it out. All that is rational is exact up to 64 transitions and 2000 vectors of counts, and in doubles beyond.
+    /// Solves a problem. Rational quantities are exact up to 64 transitions and 2000 vectors of counts, and in doubles
+    /// beyond.
     pub fn to(question: &Question) -> Self {
         let exact = &question.instance;
         let doubles = &exact.to_f64();
@@ -269,7 +270,7 @@ impl Cis {
     }
 }
 
-/// One part of each variance, or their sum.
+/// One part of each variance, or the sum of the parts.
 fn parts<T: Number>(moments: &Moments<T>, part: impl Fn(&Parts<T>) -> T) -> Vector {
     moments.variances.iter().map(|variance| Digits::of(&part(variance))).collect()
 }

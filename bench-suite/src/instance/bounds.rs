@@ -1,4 +1,4 @@
-//! The papers' bounds at one finite problem.
+//! The papers' bounds for one finite problem.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use super::digits::Digits;
 
-/// A bound as the paper prints it, and the one that holds; the same where the printed one does.
+/// A bound as printed, and the corrected one; they are equal if the printed one holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bounds {
     /// As printed.
     pub printed: Bound,
-    /// What holds.
+    /// Corrected.
     pub corrected: Bound,
 }
 
@@ -21,9 +21,9 @@ pub struct Bounds {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Bound {
-    /// One for all starts.
+    /// One value for all starts.
     Uniform(Digits),
-    /// One for each start atom.
+    /// One value for each start atom.
     Each(Vec<Digits>),
 }
 
@@ -39,21 +39,21 @@ impl From<Vec<f64>> for Bound {
     }
 }
 
-/// Bounds at one problem, by the claims' names.
+/// Bounds of one problem, by claim id.
 pub(super) type Table = BTreeMap<String, Bounds>;
 
 fn add(table: &mut Table, id: &str, printed: impl Into<Bound>, corrected: impl Into<Bound>) {
     table.insert(id.into(), Bounds { printed: printed.into(), corrected: corrected.into() });
 }
 
-/// One that holds as printed.
+/// Adds a bound that holds as printed.
 fn keep(table: &mut Table, id: &str, bound: impl Into<Bound>) {
     let bound = bound.into();
     table.insert(id.into(), Bounds { printed: bound.clone(), corrected: bound });
 }
 
-/// Every bound with `N = n`, or `n` transitions, in the first update (`t = 1`), and with the least `L`: `2 max |s|` in
-/// MCMC-SE and CW, `max |s|` in pMCSA.
+/// Every bound for `N = n`, or `n` transitions, in the first update (`t = 1`), and with the smallest valid `L`: `2 max |s|`
+/// in MCMC-SE and CW, `max |s|` in pMCSA.
 pub(super) fn of(instance: &Instance<f64>, n: usize) -> Table {
     let mut table = Table::new();
     add_mcmc_se(&mut table, instance, n);
@@ -88,7 +88,7 @@ fn add_pmcsa(table: &mut Table, instance: &Instance<f64>, n: usize) {
     keep(table, "001-L1-LOW", each(&|w| cw::imh_rejection(w).max(0.0)));
     let printed = each(&|w| pmcsa::accepted_as_printed(w, largest, n));
     add(table, "001-L2", printed, each(&|w| pmcsa::accepted(w, largest, n)));
-    // The lemma is about functions that are not negative: here `|s|`.
+    // The lemma holds for nonnegative functions: here `|s|`.
     let sizes: Vec<f64> = instance.s().iter().map(|s| s.abs()).collect();
     let (target, guide) = (dot(instance.pi(), &sizes), dot(instance.q(), &sizes));
     let printed = sizes.iter().map(|&size| pmcsa::mean_after_as_printed(guide, size, largest, n));
@@ -112,7 +112,7 @@ fn add_pmcsa(table: &mut Table, instance: &Instance<f64>, n: usize) {
     let corrected = covariances().map(|c| pmcsa::sequential_second_moment(norm, mean, c, largest, n, 0));
     add(table, "001-T-JSA-MOMENT", printed.collect::<Vec<_>>(), corrected.collect::<Vec<_>>());
     if n > 1 {
-        // Among one candidate there is no fresh one, and nothing to bound.
+        // With a single candidate there is no fresh one, and no bound.
         let printed = pmcsa::rao_blackwellised_error_as_printed(norm, chi_squared, largest, n);
         let corrected = pmcsa::rao_blackwellised_error(norm, chi_squared, largest, n);
         add(table, "001-T-MSCRB-MSE", printed, corrected);
@@ -120,7 +120,7 @@ fn add_pmcsa(table: &mut Table, instance: &Instance<f64>, n: usize) {
     }
 }
 
-/// Here N counts fresh candidates of conditional importance sampling.
+/// In CW, N counts fresh candidates of conditional importance sampling.
 fn add_cw(table: &mut Table, instance: &Instance<f64>, n: usize) {
     let (largest, range, kl) = (instance.largest_weight(), 2.0 * instance.largest_score(), instance.kl());
     let corrected = cw::sequential_bias(range, largest, n, 1);

@@ -1,19 +1,19 @@
-//! Numbers as they are shown.
+//! Rounding of numbers for output.
 
 use mcsa_theory::Number;
 use serde::{Serialize, Serializer};
 
-/// A number rounded to 15 significant digits, which every double keeps; null in JSON if it is not finite.
+/// A number that is written with 15 significant digits, which every double keeps; null in JSON if it is not finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Digits(pub f64);
 
 impl Digits {
-    /// The double nearest to any number.
+    /// The nearest double of any number.
     pub fn of<T: Number>(x: &T) -> Self {
         Self(x.to_f64())
     }
 
-    /// Each of several.
+    /// The nearest doubles of several numbers.
     pub fn each<T: Number>(x: &[T]) -> Vec<Self> {
         x.iter().map(Self::of).collect()
     }
@@ -25,7 +25,7 @@ impl Serialize for Digits {
             return serializer.serialize_none();
         }
         let rounded: f64 = format!("{:.14e}", self.0).parse().unwrap_or(self.0);
-        // Adding 0 takes the sign of a negative zero away.
+        // Adding 0 turns negative zero into zero.
         serializer.serialize_f64(rounded + 0.0)
     }
 }

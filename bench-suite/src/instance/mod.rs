@@ -1,7 +1,7 @@
-//! One finite problem worked out exactly: a question in JSON, an answer in JSON.
+//! Exact solution of one finite problem, with input and output in JSON.
 //!
-//! The question gives a target, a guide and a scalar score on a few atoms; the [`Answer`] holds all that the papers
-//! make statements about, computed in exact fractions and rounded once, at the end, to 15 digits.
+//! The input gives a target, a guide and a scalar score on a few atoms; the [`Answer`] holds all quantities in the papers'
+//! statements, computed in exact fractions and rounded once, at the end, to 15 digits.
 //!
 //! ```
 //! let question = r#"{"pi": ["1/2", "1/2"], "q": [0.25, 0.75], "s": [1, -1], "n": [1, 2], "candidates": [2]}"#;

@@ -1,37 +1,37 @@
-//! What is asked about a finite problem.
+//! Input of a finite problem, as JSON.
 
 use mcsa::Error;
 use mcsa_theory::{Instance, Rational, rational};
 use serde_json::Value;
 
-/// A finite problem, and for which numbers of states and candidates it is worked out.
+/// A finite problem, with the numbers of states and candidates for which it is solved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Target, guide and score.
     pub instance: Instance<Rational>,
-    /// Numbers of transitions, states averaged, or chains.
+    /// Numbers of transitions, averaged states, or chains.
     pub n: Vec<usize>,
-    /// Numbers of candidates, the retained point included.
+    /// Numbers of candidates, including the retained point.
     pub candidates: Vec<usize>,
 }
 
 const KEYS: [&str; 5] = ["pi", "q", "s", "n", "candidates"];
 
-/// More transitions than a table of numbers is read for.
+/// Largest number of transitions.
 const LONGEST: u64 = 1_000;
 
-/// Vectors of counts that are summed in doubles within seconds.
+/// Largest number of vectors of counts that can be summed in doubles within seconds.
 pub(super) const COUNT_VECTORS: usize = 2_000_000;
 
-/// More atoms than any finite example has.
+/// Largest number of atoms.
 const ATOMS: usize = 64;
 
 impl Question {
-    /// Reads JSON: `pi`, `q` and `s` are lists of numbers or of texts such as `"1/3"`; `n` (default 1) and `candidates`
-    /// (default 2) are lists of whole numbers. A decimal is the fraction that is written, not its nearest double.
+    /// Parses JSON: `pi`, `q` and `s` are lists of numbers or of strings such as `"1/3"`; `n` (default 1) and `candidates`
+    /// (default 2) are lists of whole numbers. A decimal is read as the exact fraction, not as the nearest double.
     ///
     /// # Errors
-    /// If the text is not such JSON or the tables are no distributions; the place is named as `pi[2]`.
+    /// If the text is not such JSON or `pi` or `q` is not a distribution; the position is named, as in `pi[2]`.
     pub fn read(text: &str) -> Result<Self, Error> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| Error::invalid(format!("not JSON: {error}")))?;
@@ -43,7 +43,7 @@ impl Question {
         }
         let numbers = |key: &str| {
             let list = list(key, table.get(key).ok_or_else(|| Error::invalid(format!("{key} is missing")))?)?;
-            // Counted before they are read: a million fractions take seconds.
+            // The number of atoms is checked first: parsing a million fractions takes seconds.
             if list.len() > ATOMS {
                 return Err(Error::invalid(format!(
                     "{key} has {} atoms, expected at most {ATOMS}",

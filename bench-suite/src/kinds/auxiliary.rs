@@ -1,4 +1,4 @@
-//! Sets of chains beside a fit, from which the variance of its direction is measured.
+//! Auxiliary sets of chains beside a fit, from which the variance of its direction is estimated.
 
 use mcsa::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::Gaussian;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Beginning, CountedFamily, CountedTarget, Posterior};
 
-/// States of one estimator in `R` independent copies that see the lambda of a fit but never touch it.
+/// States of one estimator in `R` independent copies that use the lambda of a fit and do not affect the fit.
 ///
 /// ```text
 /// V = 1/(R - 1) sum_r || g_r - mean g ||^2,   over all of lambda
 /// ```
-/// Each copy begins at `N(0, I)`, not at `q`, and makes one transition each time `V` is asked for (pMCSA, gradient variance
-/// figure): its chains lag behind those of the fit. Streams, and counts of evaluations, are their own.
+/// Each copy begins at `N(0, I)`, not at `q`, and makes one transition each time `V` is computed (pMCSA, gradient variance
+/// figure): its chains lag behind those of the fit. Each copy has its own streams and its own counts of evaluations.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Auxiliary<S> {
     seed: Seed,
@@ -20,7 +20,7 @@ pub(super) struct Auxiliary<S> {
 }
 
 impl<S> Auxiliary<S> {
-    /// Copies of the first state, each from its own lanes at step 0.
+    /// Starts `sets` copies at step 0, each with its own lanes.
     pub(super) fn start<'a, E>(
         sets: u64,
         estimator: &E,
@@ -42,7 +42,7 @@ impl<S> Auxiliary<S> {
         Ok(Self { seed, sets })
     }
 
-    /// The variance of the direction at `params`, after one transition of each copy; the fit is at `step`.
+    /// Variance of the direction at `params`, after one transition of each copy; `step` is the step of the fit.
     pub(super) fn variance<'a, E>(
         &mut self,
         estimator: &E,
@@ -80,7 +80,7 @@ impl<S> Auxiliary<S> {
     }
 }
 
-/// The lanes of one copy: no two copies share one.
+/// Moves the lanes to one copy and step: no two copies share a lane.
 fn move_to(lanes: &mut [mcsa::Stream], set: u64, step: u64) {
     let first = set * lanes.len() as u64;
     lanes.iter_mut().zip(first..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
@@ -93,9 +93,9 @@ mod tests {
     use crate::data::Catalogue;
     use mcsa_families::MeanField;
 
-    /// With `q = p = N(0, I)` every proposal is accepted, so `g` averages `N` independent scores: `V = 3 d / N` in
-    /// `(mean, log scale)`. `Var ||s||^2 = 74 d`, so at `N = 1` the standard error of `V` is 3.2 %, and 20 % is six of
-    /// them: a false alarm has probability below 1e-4.
+    /// With `q = p = N(0, I)` every proposal is accepted, so `g` averages `N` independent scores: `V = 3 d / N` in `(mean,
+    /// log scale)`. `Var ||s||^2 = 74 d`, so at `N = 1` the standard error of `V` is 3.2 %, and 20 % is six standard errors:
+    /// a false alarm has probability below 1e-4.
     #[test]
     fn it_is_the_variance_of_independent_scores_where_all_is_accepted() {
         let problem = Target::StandardGaussian { dim: 2 }.build(&Catalogue::new(None), Seed::new(1)).unwrap();
@@ -112,7 +112,7 @@ mod tests {
             let found = variance(chains, &params);
             assert!((found / expected - 1.0).abs() < 0.2, "{chains} chains: {found} for {expected}");
         }
-        // Elsewhere it is not.
+        // For `q` different from `p` the variance differs.
         let wide = family.at(&[0.0; 2], &[3.0; 2]).unwrap();
         assert!((variance(10, &wide) / 0.6 - 1.0).abs() > 0.5);
     }

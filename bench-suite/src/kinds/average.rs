@@ -1,4 +1,4 @@
-//! The average of the last iterates of a fit.
+//! Average of the last iterates of a fit.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// m = 1/K sum_k mu_k,     s^2 = 1/K sum_k sigma_k^2      over the last K
 /// ```
 ///
-/// What MSC predicts with (MSC, Tab. 1).
+/// MSC predicts with this average (MSC, Tab. 1).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Average {
     count: u64,
@@ -27,7 +27,7 @@ impl Average {
         Self { count: 0, mean: vec![0.0; dim], variance: vec![0.0; dim] }
     }
 
-    /// One more iterate.
+    /// Adds one iterate.
     pub(super) fn add(&mut self, family: &dyn Gaussian, params: &[f64]) -> Result<(), Error> {
         self.count += 1;
         let towards = |average: &mut Vec<f64>, values: &[f64]| {
@@ -40,26 +40,26 @@ impl Average {
         Ok(())
     }
 
-    /// The params of these moments; of a family that is not mean-field those without correlation.
+    /// Parameters with these moments; in a family that is not mean field, those without correlation.
     pub(super) fn params(&self, family: &dyn Gaussian) -> Result<Vec<f64>, Error> {
         let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
         params(family, &self.mean, &scales)
     }
 
-    /// `mean[k]` and `log_scale[k]` of each coordinate.
+    /// Records `mean[k]` and `log_scale[k]` of each coordinate.
     pub(super) fn record(&self, values: &mut BTreeMap<String, f64>) {
         record(&self.mean, &self.variance, values);
     }
 }
 
-/// The params of independent coordinates with these means and scales.
+/// Parameters of independent coordinates with these means and scales.
 pub(super) fn params(family: &dyn Gaussian, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
     let mut rho = scales.to_vec();
     family.link().inverses_into(scales, &mut rho)?;
     family.assemble(mean, &rho, &mut || 0.0)
 }
 
-/// `mean[k]` and `log_scale[k]` of each coordinate.
+/// Records `mean[k]` and `log_scale[k]` of each coordinate.
 pub(super) fn record(mean: &[f64], variance: &[f64], values: &mut BTreeMap<String, f64>) {
     for (k, (mean, variance)) in mean.iter().zip(variance).enumerate() {
         values.insert(format!("mean[{k}]"), *mean);
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use mcsa_families::{Link, MeanField};
 
-    /// Variances are averaged, not scales: of 1 and 3, the root of 5.
+    /// Variances are averaged, not scales: scales 1 and 3 give the root of 5.
     #[test]
     fn two_iterates_by_hand() {
         let family = MeanField::new(1).with_link(Link::Exp);

@@ -1,4 +1,4 @@
-//! Checkpoints of a job of any kind: when one is due, where it goes, and whether the job goes on after it.
+//! Checkpoints of jobs of any kind.
 
 use std::fs;
 use std::path::Path;
@@ -12,42 +12,42 @@ use super::{Due, Place, Running, now};
 use crate::plan::Job;
 use crate::store::{CODE, write_whole};
 
-/// Writes the checkpoints of one job, and asks its run whether to go on.
+/// Writes the checkpoints of one job and asks whether its run is to continue.
 ///
-/// A job makes its steps in stretches and has a look between two of them:
+/// A job makes its steps in stretches and calls `goes_on` after each:
 ///
 /// ```text
 /// while left > 0 { make stretch(left) steps;  if !goes_on(..) { end without a result } }
 /// ```
-/// Stretches take about [`LOOK`] seconds, so that a run that is asked to stop does so soon, and a checkpoint is never later than
-/// said by more than one step. A checkpoint that cannot be written costs a warning, not the job.
+/// A stretch takes about [`LOOK`] seconds, so that a request to stop is obeyed soon, and a checkpoint is late by at most one
+/// step. A checkpoint that cannot be written gives a warning; the job continues.
 pub(super) struct Checkpoints<'s> {
     job: &'s Job,
     running: &'s Running<'s>,
-    /// Steps of the next stretch, where time decides.
+    /// Steps of the next stretch, if checkpoints are due by time.
     stretch: u64,
-    /// Steps that were left when the last stretch began, and when that was.
+    /// Number of steps left when the last stretch began, and the time of its beginning.
     left: u64,
     begun: Instant,
-    /// Steps since the last checkpoint, and when the state that it holds was reached.
+    /// Steps since the last checkpoint, and the time at which the saved state was reached.
     since: u64,
     saved: Instant,
-    /// Work that was not told yet.
+    /// Work that was not yet reported.
     untold: u64,
     is_warned: bool,
 }
 
-/// Seconds between two looks.
+/// Target duration of a stretch in seconds.
 const LOOK: f64 = 0.1;
 
 impl<'s> Checkpoints<'s> {
-    /// To be made before anything else of the job: the time until the first checkpoint begins here.
+    /// Must be called before the job begins: the time until the first checkpoint starts here.
     pub(super) fn new(job: &'s Job, running: &'s Running<'s>) -> Self {
         let (begun, saved) = (now(), now());
         Self { job, running, stretch: 1, left: 0, begun, since: 0, saved, untold: 0, is_warned: false }
     }
 
-    /// The state that the last checkpoint holds, if there is one.
+    /// State in the last checkpoint, if there is one.
     pub(super) fn last<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
         match self.running.place {
             Place::BesideResults => self.running.store.checkpoint(self.job),
@@ -58,7 +58,7 @@ impl<'s> Checkpoints<'s> {
         }
     }
 
-    /// Names the file of the checkpoint in an error about what it holds.
+    /// Adds the name of the checkpoint's file to an error about its contents.
     pub(super) fn named(&self, error: Error) -> Error {
         error.within(match self.running.place {
             Place::File(path) => path.display().to_string(),
@@ -66,12 +66,12 @@ impl<'s> Checkpoints<'s> {
         })
     }
 
-    /// Tells of work that earlier runs have done.
+    /// Reports work that earlier runs have done.
     pub(super) fn tell(&self, work: u64) {
         (self.running.progress)(work);
     }
 
-    /// How many of the steps that are left are made before the next look.
+    /// Number of steps, of those left, in the next stretch.
     pub(super) fn stretch(&mut self, left: u64) -> u64 {
         (self.left, self.begun) = (left, now());
         let most = match self.running.checkpoint {
@@ -81,8 +81,8 @@ impl<'s> Checkpoints<'s> {
         most.min(left)
     }
 
-    /// The look after `made` steps of a stretch, which were `work`: keeps `state` if a checkpoint is due or the run is to stop.
-    /// False if it is to stop. After the last step nothing is kept: the result is there.
+    /// Ends a stretch of `made` steps, which were `work`: saves `state` if a checkpoint is due or the run is to stop. Returns
+    /// false if the run is to stop. After the last step nothing is saved, because the result follows.
     #[must_use]
     pub(super) fn goes_on<T: Serialize>(&mut self, made: u64, work: u64, state: impl FnOnce() -> T) -> bool {
         let took = self.begun.elapsed().as_secs_f64();
@@ -96,7 +96,7 @@ impl<'s> Checkpoints<'s> {
         let is_over = made >= self.left;
         let is_due = match self.running.checkpoint {
             Due::Steps(steps) => self.since >= steps.max(1),
-            // The next stretch is not to end too late.
+            // The next stretch must not end later than the checkpoint is due.
             Due::Seconds(seconds) => self.saved.elapsed().as_secs_f64() + took >= seconds,
         };
         if matches!(self.running.checkpoint, Due::Steps(_)) && !is_due && !is_over {
@@ -130,7 +130,7 @@ impl<'s> Checkpoints<'s> {
     }
 }
 
-/// A checkpoint in a file of its own: whose code and which job it is of, and the state.
+/// Contents of a checkpoint in a file of its own: fingerprint of the code, job, and state.
 #[derive(Serialize, Deserialize)]
 struct Kept<J, T> {
     code: String,
@@ -164,7 +164,7 @@ fn read<T: DeserializeOwned>(path: &Path, job: &Job) -> Result<Option<T>, Error>
     serde_json::from_value(kept.state).map(Some).map_err(malformed)
 }
 
-/// The first place where two values differ.
+/// The first difference between two JSON values.
 fn difference(place: &str, there: &Value, here: &Value) -> Option<String> {
     match (there, here) {
         (Value::Object(a), Value::Object(b)) => {

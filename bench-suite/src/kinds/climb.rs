@@ -1,4 +1,4 @@
-//! The run of a fit: steps, rows along the way, checkpoints.
+//! Execution of a fit: steps, recorded rows, checkpoints.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,13 +17,13 @@ use crate::catalog::{CountedFamily, CountedTarget, Problem, WithEstimator};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// The name of the experiment that is one fit alone, by the verb `fit`: its health rests on as many draws as k-hat needs.
+/// Name of the experiment for a single fit by the verb `fit`: its health is estimated from as many draws as k-hat needs.
 pub(crate) const SINGLE: &str = "fit";
 
-/// Draws behind the health of each of an experiment's many fits; its k-hat has an error beside it.
+/// Draws for the health of each fit of an experiment; its k-hat is reported with an error.
 const HEALTH_DRAWS: usize = 1_000;
 
-/// All that a fit is made of but its estimator.
+/// Everything that a fit needs except its estimator.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'s, 'a> {
     pub(super) fit: &'s Fit,
@@ -34,7 +34,7 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) family: &'s CountedFamily<'a>,
 }
 
-/// What a fit has recorded; with the state of the ascent it is the checkpoint.
+/// Records of a fit; together with the state of the ascent they form the checkpoint.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Log<S: Serialize + for<'d> Deserialize<'d>> {
@@ -43,7 +43,7 @@ struct Log<S: Serialize + for<'d> Deserialize<'d>> {
     average: Average,
 }
 
-/// Collects rows. What it measures is not counted, neither as evaluations nor as time.
+/// Collector of rows. Its measurements are counted neither as evaluations nor as time.
 struct Recorder<'s, 'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> {
     scene: Scene<'s, 'a>,
     estimator: &'s E,
@@ -58,7 +58,7 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
         self.meter.spent(totals(self.scene.target.counts(), self.scene.family.counts()))
     }
 
-    /// Steps from `made` to the next row: it may take long to measure, so a stretch ends there.
+    /// Number of steps from `made` to the next row. A stretch ends at each row, because measuring may take long.
     fn until_row(&self, made: u64) -> u64 {
         self.steps.iter().find(|&&step| step > made).map_or(u64::MAX, |step| step - made)
     }
@@ -119,7 +119,7 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Observer for Record
     }
 }
 
-/// A fit by an estimator that is yet to be met, from these params.
+/// A fit from given initial parameters, as a visitor of its estimator.
 pub(super) struct Climb<'s, 'a> {
     pub(super) scene: Scene<'s, 'a>,
     pub(super) checkpoints: Checkpoints<'s>,
@@ -150,7 +150,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
                 (ascent.start(initial)?, Log { rows: Vec::new(), auxiliary, average }, Spent::default())
             }
         };
-        // A checkpoint that belongs elsewhere is an error; what goes wrong later is a result.
+        // A checkpoint of another fit is an error; a failure after the first step is a result.
         target.uncounted(|| ascent.run(&mut fit, 0, &mut [])).map_err(|error| checkpoints.named(error))?;
         let steps = plan.trace.steps(plan.steps);
         let (meter, estimator) = (Meter::after(spent), &ascent.estimator);
@@ -192,7 +192,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             _ => ascent.health_from(&fit, HEALTH_DRAWS),
         };
         let health = health.ok().map(|health| match fit.step() {
-            // Chains that have made no step are draws of q, which bound nothing from above.
+            // Before the first step the chains are draws from q, which give no upper bound.
             0 => Health { evidence_upper: f64::NAN, ..health },
             _ => health,
         });

@@ -1,4 +1,4 @@
-//! A volatility model that counts what is asked of it.
+//! Stochastic volatility model that counts its evaluations.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -6,14 +6,14 @@ use faer::MatRef;
 use mcsa::{Error, GaussianDynamics, Learnable, LearnableStateSpace, LogDensity, StateSpace, Stream};
 use mcsa_models::{FxStates, FxVolatility};
 
-/// [`FxVolatility`], each state that is asked about counted.
+/// [`FxVolatility`] with counters of evaluated states.
 #[derive(Debug)]
 pub(super) struct CountedVolatility {
     pub(super) inner: FxVolatility,
     tally: Tally,
 }
 
-/// Counters of states, in relaxed order: nothing waits for them.
+/// Counters of states, with relaxed memory order, because no other operation depends on them.
 #[derive(Debug, Default)]
 struct Tally {
     observations: AtomicU64,
@@ -30,7 +30,7 @@ impl CountedVolatility {
         Self { inner, tally: Tally::default() }
     }
 
-    /// Densities of observations and of transitions, and steps whose mean was asked for, each counted by states.
+    /// Numbers of evaluated states: of observation densities, of transition densities, and of transition means.
     pub(super) fn counts(&self) -> [(&'static str, u64); 3] {
         let Tally { observations, transitions, steps } = &self.tally;
         [
@@ -45,7 +45,7 @@ impl CountedVolatility {
     }
 }
 
-/// The same at one theta, by its parts.
+/// The counted model at one theta.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CountedStates<'a> {
     states: FxStates<'a>,

@@ -1,4 +1,4 @@
-//! Fits, followed.
+//! Fits of Gaussian families, recorded along the way.
 
 use std::collections::BTreeMap;
 
@@ -14,58 +14,59 @@ use crate::experiment::Preset;
 use crate::grid::{Entry, Placed, check_on, expand};
 use crate::plan::Job;
 
-/// The section `[fits]`: every target by every method with every optimiser.
+/// The section `[fits]`: every combination of target, method and optimiser.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fits {
-    /// What fits.
+    /// Variational family.
     pub family: Approximation,
-    /// Where fits begin.
+    /// Initial parameters.
     pub start: Beginning,
-    /// Where those by some kinds of methods begin instead.
+    /// Initial parameters for some kinds of methods, in place of `start`.
     #[serde(default)]
     pub start_of: BTreeMap<String, Beginning>,
-    /// Where they begin as well, each in turn.
+    /// Further initial parameters; each gives its own fits.
     #[serde(default)]
     pub also_from: Vec<Beginning>,
-    /// Which steps are recorded.
+    /// Recorded steps.
     pub trace: Trace,
-    /// So many last iterates are averaged, and measured in place of the last one; none if absent.
+    /// Number of last iterates that are averaged; the average is measured in place of the last iterate. 0 if absent: no
+    /// averaging.
     #[serde(default)]
     pub averaged: u64,
-    /// What is fitted.
+    /// Targets.
     #[serde(rename = "target", default)]
     targets: Vec<Entry>,
-    /// What is compared.
+    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
-    /// What moves lambda.
+    /// Optimisers.
     #[serde(rename = "optimizer", default)]
     optimizers: Vec<Entry>,
 }
 
-/// One fit: everything that determines its path but the seed.
+/// One fit: everything that determines it except the seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
-    /// What is fitted.
+    /// Target.
     pub target: Target,
-    /// What fits.
+    /// Variational family.
     pub family: Approximation,
-    /// Where the fit begins.
+    /// Initial parameters.
     pub start: Beginning,
-    /// What estimates the direction.
+    /// Estimator of the direction.
     pub method: Method,
-    /// What moves lambda.
+    /// Optimiser.
     pub optimizer: Rule,
-    /// How many steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Which of them are recorded.
+    /// Recorded steps.
     pub trace: Trace,
-    /// From how many sets of chains beside it the variance of its direction is measured.
+    /// Number of auxiliary sets of chains, from which the variance of the direction is estimated.
     #[serde(default, skip_serializing_if = "is_none")]
     pub auxiliary: u64,
-    /// So many last iterates are averaged, and measured in place of the last one.
+    /// Number of last iterates that are averaged; the average is measured in place of the last iterate.
     #[serde(default, skip_serializing_if = "is_none")]
     pub averaged: u64,
 }
@@ -99,7 +100,7 @@ impl Fits {
         }
     }
 
-    /// Where fits by a method begin first of all.
+    /// Initial parameters of fits by a method.
     pub fn start_of(&self, method: &Method) -> Beginning {
         self.start_of.get(method.kind()).copied().unwrap_or(self.start)
     }
@@ -126,7 +127,7 @@ impl Fits {
                         averaged: self.averaged,
                     };
                     for fit in methods.iter().filter(is_here).map(fit) {
-                        // A method that begins there anyhow has one fit.
+                        // Fits that differ in no setting are listed once.
                         if !tasks.contains(&fit) {
                             tasks.push(fit);
                         }

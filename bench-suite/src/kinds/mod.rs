@@ -1,5 +1,5 @@
-//! Kinds of jobs. Each is a file with the section of an experiment that plans it, the task that one job of it is, and how
-//! that task is run.
+//! Kinds of jobs. Each file defines one kind: the section of an experiment that plans it, the task of one job, and the
+//! execution of that task.
 
 mod auxiliary;
 mod average;
@@ -37,30 +37,30 @@ use crate::experiment::{Experiment, Preset};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// What one job does.
+/// Task of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// A fit of a target, followed.
+    /// A fit of a Gaussian family, recorded along the way.
     Fit(Fit),
-    /// The variance of an estimator at parameters that stay.
+    /// Variance of an estimator at fixed parameters.
     Variance(Variance),
-    /// The variances and biases of an estimator at many parameters.
+    /// Variances and biases of an estimator at many parameters.
     Scatter(Scatter),
-    /// A fit of a family of any shape, judged by draws.
+    /// A fit of a family of any shape, evaluated with reference draws.
     Shaped(ShapedFit),
-    /// A fit along a path.
+    /// A fit of a family of paths.
     Path(PathFit),
 }
 
-/// What a job comes to: rows, and how it ended.
+/// Result of a job: rows, and how it ended.
 pub(crate) type Done = (Vec<Row>, Ended);
 
 impl Task {
-    /// The tasks an experiment plans at a preset, each to be replicated.
+    /// Tasks that an experiment plans at a preset, each to be replicated.
     ///
     /// # Errors
-    /// If a setting is unknown or impossible.
+    /// If a setting is unknown or invalid.
     pub fn all(experiment: &Experiment, preset: &Preset) -> Result<Vec<Self>, Error> {
         if let Some(fits) = &experiment.fits {
             return Ok(fits.tasks(preset)?.into_iter().map(Self::Fit).collect());
@@ -78,7 +78,7 @@ impl Task {
         Ok(variances.transpose()?.unwrap_or_default().into_iter().map(Self::Variance).collect())
     }
 
-    /// What it is about.
+    /// Target of the task.
     pub fn target(&self) -> &Target {
         match self {
             Self::Fit(fit) => &fit.target,
@@ -89,7 +89,7 @@ impl Task {
         }
     }
 
-    /// What it compares.
+    /// Method of the task.
     pub fn method(&self) -> &Method {
         match self {
             Self::Fit(fit) => &fit.method,
@@ -100,7 +100,7 @@ impl Task {
         }
     }
 
-    /// Target and method with all their settings, in words.
+    /// Description of target and method with all their settings.
     pub fn title(&self) -> String {
         let gap = match self {
             Self::Fit(_) | Self::Scatter(_) | Self::Path(_) => String::new(),
@@ -112,7 +112,7 @@ impl Task {
         format!("{} by {}{gap}", self.target().title(), self.method().title())
     }
 
-    /// How much there is to do, in about equal parts: for progress and estimates of time.
+    /// Amount of work in units of about equal cost: for progress and estimates of time.
     pub fn work(&self) -> u64 {
         match self {
             Self::Fit(fit) => fit.work(),
@@ -123,7 +123,7 @@ impl Task {
         }
     }
 
-    /// Rows that are measured along the way.
+    /// Number of rows that are measured.
     pub fn rows(&self) -> u64 {
         match self {
             Self::Fit(fit) => fit.trace.steps(fit.steps).len() as u64,
@@ -134,7 +134,7 @@ impl Task {
         }
     }
 
-    /// Its length, in steps, transitions or parameters.
+    /// Length in steps, transitions or parameters.
     pub fn length(&self) -> u64 {
         match self {
             Self::Fit(fit) => fit.steps,
@@ -145,7 +145,7 @@ impl Task {
         }
     }
 
-    /// The same with another length.
+    /// The task with another length.
     pub fn of_length(&self, length: u64) -> Self {
         let mut task = self.clone();
         match &mut task {
@@ -158,7 +158,7 @@ impl Task {
         task
     }
 
-    /// Runs it. `None` if it was interrupted: the next run goes on from its checkpoint.
+    /// Runs the task. `None` if it was interrupted: the next run continues from its checkpoint.
     pub(crate) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
         match self {
             Self::Fit(fit) => fit.run(job, running),
@@ -170,21 +170,21 @@ impl Task {
     }
 }
 
-/// What a run of a job leaves.
+/// Outcome of a run of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Its result, kept.
+    /// The result was stored.
     Kept,
-    /// A checkpoint, with which the next run goes on.
+    /// The run was interrupted; the next run continues from its checkpoint.
     Interrupted,
 }
 
 impl Job {
-    /// Runs the job and keeps its rows, unless it is interrupted.
+    /// Runs the job and stores its rows, unless it is interrupted.
     ///
     /// # Errors
-    /// If its parts do not fit each other, data are absent, or the disk refuses. A fit that diverges is not an error: it is
-    /// a result, and kept.
+    /// If its settings do not fit together, data are absent, or a file cannot be written. A fit that diverges is not an error
+    /// but a result, and is stored.
     pub fn run(&self, running: &Running<'_>) -> Result<Ending, Error> {
         let place = |error: Error| {
             error.within(format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate))
@@ -196,18 +196,18 @@ impl Job {
     }
 }
 
-/// Randomness of a job that is not the fit's: its names keep them apart.
+/// Seed of a job's randomness for a named purpose, separate from that of the fit.
 fn aside(seed: Seed, name: &str) -> Seed {
     seed.named(name)
 }
 
-/// The clock. Seconds are told beside the counts; no number depends on them.
+/// Current time. Seconds are reported beside the counts; no other number depends on them.
 #[expect(clippy::disallowed_methods, reason = "seconds are results too, and no path depends on them")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// Counts of a target and a family, by name.
+/// Evaluation counts of a target and a family, by name.
 fn totals(target: Counts, family: Counts) -> std::collections::BTreeMap<String, u64> {
     let pairs = [
         ("p_evaluations", target.log_density),

@@ -1,4 +1,4 @@
-//! Fits of paths, with the parameters of the model beside lambda.
+//! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
 use mcsa::{ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace, Stream, bits};
 use mcsa_estimators::{Ascent, Fit as State, Joint, Outcome, PathClimb, msc_paths, smc_paths};
@@ -17,54 +17,55 @@ use crate::grid::{Entry, Placed, check_on, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// The section `[paths]`: every volatility by every method with every optimiser.
+/// The section `[paths]`: every combination of volatility target, method and optimiser.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PathFits {
-    /// How a fit is scored at its end.
+    /// Estimation of the evidence at the end of a fit.
     pub scoring: Scoring,
-    /// What is fitted: [`Target::FxVolatility`].
+    /// Targets: [`Target::FxVolatility`].
     #[serde(rename = "target", default)]
     targets: Vec<Entry>,
-    /// What is compared: [`Method::Msc`], which is then conditional SMC, and [`Method::Smc`].
+    /// Methods to compare: [`Method::Msc`], which here is conditional SMC, and [`Method::Smc`].
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
-    /// What moves lambda and theta.
+    /// Optimisers of lambda and theta.
     #[serde(rename = "optimizer", default)]
     optimizers: Vec<Entry>,
 }
 
-/// Filters that estimate the evidence at the last theta.
+/// Particle filters that estimate the evidence at the last theta.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scoring {
-    /// How many particles.
+    /// Number of particles.
     pub particles: usize,
-    /// How many filters of each kind: from their spread comes the error of the estimate.
+    /// Number of filters of each kind; the error of the estimate comes from their spread.
     pub filters: u64,
 }
 
-/// A fit of lambda and theta along a path, and what filters say of the evidence at its end.
+/// A fit of lambda and theta along a path, and estimates of the evidence at its end by particle filters.
 ///
 /// ```text
 /// z ~ K,   lambda <- lambda + Adam(d/dlambda log q(z)),   theta <- theta + Adam(d/dtheta log p_theta(z, x))
-/// log_z                 by bootstrap filters, the same for every method
+/// log_z                 by bootstrap filters, common to all methods
 /// log_z_as_published    msc: by the filter of the fitted steps and twists;   smc: by that of the fitted steps, untwisted
 /// ```
 ///
-/// All estimate `log p_theta(x)` of the fit's own theta. As theta differs between methods, so does what is estimated.
+/// All estimate `log p_theta(x)` at the fit's own theta. Theta differs between methods, so the estimated quantity differs
+/// too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathFit {
-    /// What is fitted.
+    /// Target.
     pub target: Target,
-    /// What moves the path.
+    /// Method that moves the path.
     pub method: Method,
-    /// What moves lambda and theta.
+    /// Optimiser of lambda and theta.
     pub optimizer: Rule,
-    /// How many steps.
+    /// Number of steps.
     pub steps: u64,
-    /// How the end is scored.
+    /// Estimation of the evidence at the end.
     pub scoring: Scoring,
 }
 
@@ -118,7 +119,7 @@ impl PathFits {
 impl PathFit {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
         let checkpoints = Checkpoints::new(job, running);
-        // Methods meet the same chance, currencies do not.
+        // All methods share one seed; each currency has its own.
         let seed = job.seed.named(self.target.label());
         let target = CountedVolatility::new(self.target.volatility(running.catalogue)?);
         let scene = Scene { fit: self, checkpoints, target: &target, seed };
@@ -133,13 +134,13 @@ impl PathFit {
         self.work_of(self.steps, 2 * self.scoring.filters)
     }
 
-    /// A step moves as many states as there are particles, and a filter as many as it has.
+    /// Work: a step moves as many states as there are particles, and so does a filter with its own particles.
     fn work_of(&self, steps: u64, filters: u64) -> u64 {
         (steps * self.method.budget() as u64 * 20 + filters * self.scoring.particles as u64) / 1000
     }
 }
 
-/// What stays while a fit goes on.
+/// Fixed parts of a running fit.
 struct Scene<'s> {
     fit: &'s PathFit,
     checkpoints: Checkpoints<'s>,
@@ -150,15 +151,15 @@ struct Scene<'s> {
 /// `log Z-hat` of each filter so far.
 #[derive(Default, Serialize, Deserialize)]
 struct Scores {
-    /// By bootstrap filters.
+    /// From bootstrap filters.
     #[serde(with = "bits::vector")]
     own: Vec<f64>,
-    /// By the filters that were published.
+    /// From the published filters.
     #[serde(with = "bits::vector")]
     published: Vec<f64>,
 }
 
-/// The fit, how it ended if it did, the filters so far, and what all cost.
+/// Contents of a checkpoint: the fit, its outcome if it has ended, the filters so far, and the cost.
 type Checkpoint<S, O> = (State<S, O>, Option<Outcome>, Scores, Spent);
 
 impl Scores {
@@ -166,7 +167,7 @@ impl Scores {
         (self.own.len() + self.published.len()) as u64
     }
 
-    /// What filters say of the evidence, by the same filter for all methods, and as published.
+    /// Estimates of the evidence by bootstrap filters, which are common to all methods, and by the published filters.
     fn values(&self) -> [(String, f64); 4] {
         let [own, published] = [&self.own, &self.published].map(|found| mean_and_error(found));
         let names = ["log_z", "log_z_error", "log_z_as_published", "log_z_as_published_error"];
@@ -175,7 +176,7 @@ impl Scores {
     }
 }
 
-/// The mean, and its standard error; NaN of one value.
+/// Mean and its standard error; the error of a single value is NaN.
 fn mean_and_error(found: &[f64]) -> (f64, f64) {
     let count = found.len() as f64;
     let mean = found.iter().sum::<f64>() / count;
@@ -184,7 +185,7 @@ fn mean_and_error(found: &[f64]) -> (f64, f64) {
 }
 
 impl Scene<'_> {
-    /// Steps of the fit, then filters.
+    /// Runs the steps of the fit, then the filters.
     fn climb<K: PathKernel>(mut self, climb: PathClimb<K>) -> Result<Option<Done>, Error> {
         let Self { fit: plan, checkpoints, target, seed } = &mut self;
         let filters = 2 * plan.scoring.filters;
@@ -220,7 +221,7 @@ impl Scene<'_> {
         let (lambda, theta) = fit.params().split_at(lambdas);
         while scores.count() < filters {
             let done = scores.count();
-            // Each filter is a stretch: it moves many particles along the whole path.
+            // Each filter is a stretch of its own: it moves many particles along the whole path.
             checkpoints.stretch(filters - done);
             let start = now();
             plan.filter(target, lambda, theta, *seed, &mut scores)?;
@@ -245,7 +246,7 @@ impl Scene<'_> {
 }
 
 impl PathFit {
-    /// One filter more: bootstrap filters, the same for all methods, then those that were published.
+    /// Runs one more filter: first bootstrap filters, which are common to all methods, then the published ones.
     fn filter(
         &self,
         target: &CountedVolatility,
@@ -288,7 +289,7 @@ impl PathFit {
     }
 }
 
-/// As published: `nu ~ 0.1 N(0, 1)`, `log Lambda ~ 0.5 + 0.1 N(0, 1)`, theta `~ 0.1 N(0, 1)`.
+/// Initial parameters as published: `nu ~ 0.1 N(0, 1)`, `log Lambda ~ 0.5 + 0.1 N(0, 1)`, theta `~ 0.1 N(0, 1)`.
 fn start(lambdas: usize, seed: Seed) -> Vec<f64> {
     let mut stream = seed.stream(0, 0);
     let half = lambdas / 2;

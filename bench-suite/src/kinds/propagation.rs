@@ -1,4 +1,4 @@
-//! Expectation propagation, as a method among others.
+//! Expectation propagation for probit regression, as a method to compare with.
 
 use faer::MatRef;
 use mcsa::Error;
@@ -11,11 +11,11 @@ use crate::data::Dataset;
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// Sweeps over the rows of a probit regression; the one row of numbers has the sweeps as its step. Predictions take the whole
-/// covariance that is found, not its diagonal; as the last lambda is shown the member of the family with the means and scales of
-/// what is found.
+/// Runs sweeps over the rows of a probit regression. The result is one row of metrics with the number of sweeps as its step.
+/// Predictions use the full covariance, not its diagonal; the reported last lambda is the member of the family with the means
+/// and scales of the approximation.
 ///
-/// There is no checkpoint: sweeps end where they move nothing, after some tens, and a sweep is `d^2` operations per row.
+/// There is no checkpoint: sweeps converge after some tens, and a sweep costs `d^2` operations per row.
 pub(super) fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
     let (train, test) = fit.target.probit_rows(running.catalogue, job.seed)?;
     let since = now();
@@ -39,7 +39,7 @@ pub(super) fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'
     Ok((vec![row], Ended { counts, seconds, ..Ended::default() }))
 }
 
-/// `Phi(x' m / sqrt(1 + x' S x))` as log odds, row by row.
+/// `Phi(x' m / sqrt(1 + x' S x))` as log odds, for each row.
 fn log_odds(data: &Dataset, mean: &[f64], covariance: MatRef<'_, f64>) -> Vec<f64> {
     let odds = |i: usize| {
         let row = data.x.row(i);
@@ -61,7 +61,7 @@ mod tests {
     use mcsa::Seed;
     use mcsa_models::log_odds_from_moments;
 
-    /// With a diagonal covariance it is what the library says of independent weights.
+    /// With a diagonal covariance the prediction equals that of the library for independent weights.
     #[test]
     fn without_correlation_it_is_the_mean_field_prediction() {
         let target = Target::Probit { data: "pima".into(), complete: false };

@@ -1,52 +1,52 @@
-//! The surroundings of a running job.
+//! Environment of a running job.
 
 use std::path::Path;
 
 use crate::data::Catalogue;
 use crate::store::Store;
 
-/// How a job is run, beyond what determines its result.
+/// Environment in which a job runs; it does not affect the result.
 #[derive(Clone, Copy)]
 pub struct Running<'a> {
-    /// Where results go.
+    /// Store for results.
     pub store: &'a Store,
-    /// Where data come from.
+    /// Source of data sets.
     pub catalogue: &'a Catalogue,
-    /// When a checkpoint is due.
+    /// Interval between checkpoints.
     pub checkpoint: Due,
-    /// Where checkpoints go.
+    /// Destination of checkpoints.
     pub place: Place<'a>,
-    /// Told the work done since the last call, as counted by [`Task::work`](super::Task::work); returns whether to go on. A job
-    /// that is not to go on writes a checkpoint and ends.
+    /// Called with the work done since the last call, in units of [`Task::work`](super::Task::work); returns true if the job
+    /// is to continue. Otherwise the job writes a checkpoint and ends.
     pub progress: &'a (dyn Fn(u64) -> bool + Sync),
-    /// Shown lambda when a fit ends.
+    /// Called with lambda when a fit ends.
     pub last: &'a (dyn Fn(&[f64]) + Sync),
-    /// Told what went wrong without ending the job.
+    /// Called with warnings, which do not end the job.
     pub warn: &'a (dyn Fn(&str) + Sync),
 }
 
-/// Where the checkpoints of a job go.
+/// Destination of the checkpoints of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place<'a> {
-    /// To the store, where its result will be.
+    /// The store, next to the result.
     BesideResults,
-    /// To a file of their own.
+    /// A separate file.
     File(&'a Path),
-    /// Nowhere: a job that is interrupted is lost.
+    /// None: an interrupted job is lost.
     Nowhere,
 }
 
-/// When a checkpoint is due.
+/// Interval between checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Due {
-    /// After so many steps.
+    /// A number of steps.
     Steps(u64),
-    /// After so many seconds.
+    /// A number of seconds.
     Seconds(f64),
 }
 
 impl<'a> Running<'a> {
-    /// Without interruption, checkpoints in between, or anybody to tell.
+    /// Environment without interruption, intermediate checkpoints or callbacks.
     pub fn new(store: &'a Store, catalogue: &'a Catalogue) -> Self {
         let checkpoint = Due::Seconds(f64::INFINITY);
         let (place, progress) = (Place::BesideResults, &|_| true);

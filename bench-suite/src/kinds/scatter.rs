@@ -1,4 +1,4 @@
-//! Variances and biases of estimators at many parameters.
+//! Variances and biases of estimators at many random parameters.
 
 use std::collections::BTreeMap;
 
@@ -16,55 +16,56 @@ use crate::grid::{Entry, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// The section `[scatter]`: every method at the same random parameters.
+/// The section `[scatter]`: every method at one set of random parameters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scatters {
-    /// What is the same in all.
+    /// Settings shared by all methods.
     pub setting: Setting,
-    /// What is compared.
+    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
 }
 
-/// Target, guides and chains.
+/// Settings of target, guides and chains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Setting {
-    /// The dimension of the target, a standard normal.
+    /// Dimension of the target, a standard normal.
     pub dim: usize,
-    /// The standard deviation of `q`.
+    /// Standard deviation of `q`.
     pub scale: f64,
-    /// Means of `q` are multivariate t with this scale..
+    /// Scale of the multivariate t from which means of `q` are drawn.
     pub spread: f64,
-    /// .. and so many degrees of freedom.
+    /// Degrees of freedom of that t.
     pub freedom: usize,
-    /// How many estimates there are at each parameter, each from chains of its own.
+    /// Number of estimates at each parameter, each from its own chains.
     pub chains: u64,
-    /// How many steps at this parameter before the estimate that counts, which is the last.
+    /// Number of steps at a parameter; only the estimate of the last step is used.
     pub length: u64,
-    /// Chains start around a point drawn from a standard normal, with this standard deviation.
+    /// Standard deviation of the chains' starting points around a point drawn from a standard normal.
     pub start: f64,
 }
 
-/// The spread of one method's direction at `lambdas` random parameters, a row for each.
+/// Variance and bias of one method's direction at `lambdas` random parameters, one row for each.
 ///
 /// ```text
 /// p = N(0, I),   q = N(mu, scale^2 I),   mu ~ t;   g_c: the means' part of the direction from chains c
 /// variance = sum_i Var_c(g_ci),   bias = |mean_c g_c - E_p s|
 /// ```
-/// As published, `pooled_variance` is that of all entries of all directions, and so counts how far means of different
-/// coordinates are apart; `pooled_bias` is the mean of all errors, in which those of coordinates cancel.
+/// As published, `pooled_variance` is the variance over all entries of all directions, so that it includes the differences
+/// between the means of different coordinates; `pooled_bias` is the mean of all errors, in which errors of different
+/// coordinates cancel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scatter {
-    /// The target: a standard normal.
+    /// Target: a standard normal.
     pub target: Target,
-    /// What is the same for all methods.
+    /// Settings shared by all methods.
     pub setting: Setting,
-    /// Whose direction.
+    /// Estimator of the direction.
     pub method: Method,
-    /// At how many parameters.
+    /// Number of parameters.
     pub lambdas: u64,
 }
 
@@ -108,7 +109,7 @@ impl Scatter {
 }
 
 impl Setting {
-    /// A mean of `q`.
+    /// Draws a mean of `q`.
     fn mean(&self, stream: &mut Stream) -> Vec<f64> {
         let square: f64 = (0..self.freedom).map(|_| stream.normal().powi(2)).sum();
         let scale = self.spread / (square / self.freedom as f64).sqrt();
@@ -135,7 +136,7 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
     ) -> Result<Option<Done>, Error> {
         let Self { scatter, job, mut checkpoints, problem, target, family, built } = self;
         let Scatter { setting, lambdas, .. } = scatter;
-        // The rows of parameters that are done, and the sums over chains at the next.
+        // Rows of completed parameters, and the sums over chains at the current one.
         let start = || (Vec::new(), Sums::new(setting.dim), Spent::default());
         let (mut rows, mut sums, before): (Vec<Row>, Sums, _) = checkpoints.last()?.unwrap_or_else(start);
         sums.check(setting.dim).map_err(|error| checkpoints.named(error))?;
@@ -187,7 +188,7 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
     }
 }
 
-/// Variance and bias of directions, ours and then as published.
+/// Variance and bias of directions, by our definition and then as published.
 fn spread(sums: &Sums, expected: &[f64]) -> [(&'static str, f64); 4] {
     let (count, dim) = (sums.count as f64, sums.mean.len() as f64);
     let within: f64 = sums.square.iter().sum();

@@ -1,4 +1,4 @@
-//! Fits of families of any shape, begun alike and judged by draws of the target.
+//! Fits of families of any shape, started from one warm fit and evaluated with reference draws.
 
 use mcsa::Error;
 use mcsa_families::{Defence, Tail};
@@ -10,87 +10,87 @@ use crate::catalog::{Method, Rule, Shape, Target};
 use crate::experiment::Preset;
 use crate::grid::{Entry, Placed, check_on, expand};
 
-/// The section `[shapes]`: every target by every family, trained in every way.
+/// The section `[shapes]`: every combination of target, family, schedule and method.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Shapes {
-    /// Where fits begin, each in turn.
+    /// Warm fits; each gives its own fits.
     pub starts: Vec<Warm>,
-    /// What follows, each in turn.
+    /// Schedules; each gives its own fits.
     #[serde(rename = "schedule")]
     pub schedules: Vec<Schedule>,
-    /// What moves lambda.
+    /// Optimiser.
     pub optimizer: Rule,
-    /// Which steps are recorded.
+    /// Recorded steps.
     pub trace: Trace,
-    /// What is fitted.
+    /// Targets.
     #[serde(rename = "target", default)]
     targets: Vec<Entry>,
-    /// What fits.
+    /// Families.
     #[serde(rename = "family", default)]
     families: Vec<Entry>,
-    /// What is compared.
+    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
 }
 
-/// A fit with independent Gaussians by parallel chains, before that which is compared: the same for all families.
+/// Warm fit: a mean-field Gaussian fitted by parallel chains, common to all families, from which the compared fits begin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Warm {
-    /// Every mean, before.
+    /// Initial mean of every coordinate.
     pub mean: f64,
-    /// Every standard deviation, before.
+    /// Initial standard deviation of every coordinate.
     pub scale: f64,
-    /// How many steps, of Adam at rate 0.01.
+    /// Number of steps, of Adam at rate 0.01.
     pub steps: u64,
 }
 
-/// How a fit is warmed up: one stage after the other, chains and optimiser begun anew in each.
+/// Training schedule: stages in sequence; chains and optimiser are restarted in each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Schedule {
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Its stages.
+    /// Stages.
     pub stages: Vec<Stage>,
 }
 
-/// A stretch of a fit.
+/// One stage of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Stage {
-    /// Which part of the steps.
+    /// Fraction of all steps.
     pub part: f64,
-    /// How often chains are offered a draw of a Cauchy tail around the start.
+    /// Weight of the defensive component of the proposal, a Cauchy distribution around the start.
     pub defence: f64,
-    /// The power of the target.
+    /// Power to which the target density is raised.
     pub power: f64,
 }
 
-/// One fit: everything that determines its path but the seed.
+/// One fit: everything that determines it except the seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShapedFit {
-    /// What is fitted.
+    /// Target.
     pub target: Target,
-    /// What fits.
+    /// Family.
     pub family: Shape,
-    /// What estimates the direction.
+    /// Estimator of the direction.
     pub method: Method,
-    /// Where the fit begins.
+    /// Warm fit.
     pub start: Warm,
-    /// What follows.
+    /// Training schedule.
     pub schedule: Schedule,
-    /// What moves lambda.
+    /// Optimiser.
     pub optimizer: Rule,
-    /// How many steps, warm ones not counted.
+    /// Number of steps without the warm fit.
     pub steps: u64,
-    /// Which of them are recorded.
+    /// Recorded steps.
     pub trace: Trace,
 }
 
-/// What a step costs, in steps of the warm fit: about.
+/// Approximate cost of a step, in steps of the warm fit.
 pub(super) const WORK_OF_STEP: u64 = 4;
 
 impl Shapes {

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::now;
 
-/// What a job has cost so far.
+/// Cost of a job so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Spent {
-    /// Evaluations, by name. What was measured along the way is not among them.
+    /// Evaluations by name, without those for metrics.
     pub(super) counts: BTreeMap<String, u64>,
-    /// Seconds without what was measured along the way.
+    /// Seconds without those for metrics.
     pub(super) seconds: f64,
-    /// Seconds spent on measuring.
+    /// Seconds for metrics.
     pub(super) measuring: f64,
 }
 
-/// Measures what a job costs in this run, and adds it to what earlier runs of the job had cost.
+/// Meter of the cost of a job in this run, added to that of its earlier runs.
 pub(super) struct Meter {
     before: Spent,
     since: Instant,
@@ -26,17 +26,17 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Goes on from what was spent before.
+    /// Continues from the cost of earlier runs.
     pub(super) fn after(before: Spent) -> Self {
         Self { before, since: now(), aside: 0.0 }
     }
 
-    /// Counts the time since `start` as measuring.
+    /// Counts the time since `start` as spent on metrics.
     pub(super) fn set_aside(&mut self, start: Instant) {
         self.aside += start.elapsed().as_secs_f64();
     }
 
-    /// The sum, where `counts` are those of this run.
+    /// Total cost, where `counts` are the evaluations of this run.
     pub(super) fn spent(&self, mut counts: BTreeMap<String, u64>) -> Spent {
         for (name, count) in &self.before.counts {
             *counts.entry(name.clone()).or_default() += count;

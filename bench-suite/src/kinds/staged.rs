@@ -1,4 +1,4 @@
-//! The run of a fit of any shape: a warm fit, then one stage after the other, with rows and checkpoints along the way.
+//! Execution of a fit of a family of any shape: a warm fit, then the stages in sequence, with rows and checkpoints.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ use crate::catalog::{Method, Posterior, Reference, Shaped};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// Draws of q behind a row.
+/// Draws from q for a row.
 const DRAWS: usize = 2_000;
-/// Draws of q kept at the end of a fit in the plane, to be seen.
+/// Draws from q stored at the end of a fit in two dimensions, for figures.
 const SEEN: usize = 400;
-/// Chains of the warm fit.
+/// Number of chains of the warm fit.
 const WARM_CHAINS: usize = 10;
 
-/// The warm fit, the number and the fit of the stage if there is one yet, rows, and what all cost.
+/// Contents of a checkpoint: the warm fit, number and fit of the current stage if there is one, rows, and cost.
 type Checkpoint<W, S> = (W, Option<(usize, S)>, Vec<Row>, Spent);
 
 impl ShapedFit {
@@ -93,7 +93,7 @@ impl ShapedFit {
     }
 }
 
-/// What stays while a fit goes on; `W` is the warm fit.
+/// Fixed parts of a running fit; `W` is the warm fit.
 struct Path<'s, 'a, W> {
     fit: &'s ShapedFit,
     job: &'s Job,
@@ -105,7 +105,7 @@ struct Path<'s, 'a, W> {
     warm: &'s W,
 }
 
-/// What has come of it so far.
+/// Results of a running fit so far.
 struct Trail<'s> {
     params: Vec<f64>,
     rows: Vec<Row>,
@@ -113,7 +113,7 @@ struct Trail<'s> {
     checkpoints: Checkpoints<'s>,
 }
 
-/// A stage by its number, with the steps before it and at its end.
+/// A stage: number, steps made before it, and steps made at its end.
 #[derive(Clone, Copy)]
 struct Stretch {
     number: usize,
@@ -122,7 +122,7 @@ struct Stretch {
 }
 
 impl<W: Serialize> Path<'_, '_, W> {
-    /// All stages, or those after the one that a checkpoint was kept in.
+    /// Runs all stages, or those from the stage of a checkpoint on.
     fn walk(&self, mut kept: Option<(usize, Value)>, mut trail: Trail<'_>) -> Result<Option<Done>, Error> {
         let (mut made, mut outcome) = (0, None);
         for (number, stage) in self.fit.schedule.stages.iter().enumerate() {
@@ -173,7 +173,7 @@ impl<W: Serialize> Path<'_, '_, W> {
         Ok(Some((rows, Ended { failure, outcome, health: None, counts, seconds, measuring })))
     }
 
-    /// One stage, its chains begun anew unless a checkpoint was kept in it. `None` if it was interrupted.
+    /// Runs one stage, with new chains unless a checkpoint of this stage was saved. `None` if it was interrupted.
     fn climb<P, F: ?Sized, E: Estimator<P, F>>(
         &self,
         (target, family): (&P, &F),
@@ -231,7 +231,7 @@ impl<W: Serialize> Path<'_, '_, W> {
         meter.spent(counts)
     }
 
-    /// Adds a row. What it measures is not counted.
+    /// Adds a row. Its evaluations are not counted.
     ///
     /// ```text
     /// kl = E_p[log p - log q] - log Z,   by draws of p;   w = p / (q Z) at draws of q and of p
@@ -269,7 +269,7 @@ impl<W: Serialize> Path<'_, '_, W> {
         Ok(())
     }
 
-    /// Draws of q with their densities, the same at the same step.
+    /// Draws from q with their densities; the random stream depends on the step alone.
     fn draws(&self, params: &[f64], step: u64) -> (Mat<f64>, Vec<f64>) {
         let (mut points, mut log_q) = (Mat::zeros(self.family.dim(), DRAWS), vec![0.0; DRAWS]);
         let mut work = vec![0.0; self.family.inner().work_len(DRAWS)];
@@ -278,7 +278,7 @@ impl<W: Serialize> Path<'_, '_, W> {
         (points, log_q)
     }
 
-    /// The same with `log p - log q - log Z`; a draw where that is no number has no weight.
+    /// Draws from q with `log p - log q - log Z`; NaN becomes weight 0.
     fn weights(&self, params: &[f64], step: u64) -> (Mat<f64>, Vec<f64>) {
         let (points, log_q) = self.draws(params, step);
         let mut log_p = vec![0.0; DRAWS];
@@ -292,7 +292,7 @@ impl<W: Serialize> Path<'_, '_, W> {
         log_p.iter().zip(log_q).map(|(p, q)| p - q - self.reference.log_normaliser)
     }
 
-    /// Draws of q in the last row, for a picture of the plane.
+    /// Stores draws from q in the last row, for figures in two dimensions.
     fn keep_draws(&self, trail: &mut Trail<'_>) {
         let (points, _) = self.draws(&trail.params, self.fit.steps);
         if let Some(last) = trail.rows.last_mut() {

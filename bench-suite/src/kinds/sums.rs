@@ -22,7 +22,7 @@ impl Sums {
         Self { count: 0, mean: vec![0.0; len], square: vec![0.0; len] }
     }
 
-    /// Whether sums read from a checkpoint are over so many coordinates.
+    /// Refuses sums read from a checkpoint unless they have `len` coordinates.
     pub(super) fn check(&self, len: usize) -> Result<(), Error> {
         same_length("means of directions", len, self.mean.len())?;
         same_length("squares of directions", len, self.square.len())

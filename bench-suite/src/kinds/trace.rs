@@ -1,8 +1,8 @@
-//! At which steps of a fit a row is recorded.
+//! Recorded steps of a fit.
 
 use serde::{Deserialize, Serialize};
 
-/// Steps at which a row is recorded: the start, the end, and points between.
+/// Steps at which a row is recorded: the first, the last, and points between.
 ///
 /// ```
 /// use mcsa_bench_suite::kinds::{Spacing, Trace};
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Trace {
-    /// How many rows after the start; fewer where they would fall on one step.
+    /// Number of rows after the start; fewer if several would fall on one step.
     pub points: u64,
-    /// How they are spaced.
+    /// Spacing of the rows.
     pub spacing: Spacing,
 }
 
-/// How rows are spaced.
+/// Spacing of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// Equal numbers of steps.
+    /// Equal differences.
     Even,
     /// Equal ratios.
     Logarithmic,
 }
 
 impl Trace {
-    /// The steps, of a fit that makes `last`.
+    /// Recorded steps of a fit with `last` steps.
     pub fn steps(&self, last: u64) -> Vec<u64> {
         let points = self.points.max(1);
         let step = |k: u64| match self.spacing {

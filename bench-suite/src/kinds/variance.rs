@@ -1,4 +1,4 @@
-//! Variances of estimators while lambda stays.
+//! Variances of estimators at fixed lambda.
 
 use mcsa::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::MeanField;
@@ -14,39 +14,39 @@ use crate::grid::{Entry, expand};
 use crate::plan::Job;
 use crate::store::{Ended, Row};
 
-/// The section `[variances]`: every method at every gap between the target and `q`.
+/// The section `[variances]`: every method at every gap between the means of target and `q`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Variances {
-    /// The dimension of the target, a standard normal.
+    /// Dimension of the target, a standard normal.
     pub dim: usize,
-    /// The standard deviation of `q`.
+    /// Standard deviation of `q`.
     pub scale: f64,
-    /// How far the mean of `q` is from that of the target, in each coordinate.
+    /// Distance between the means of `q` and target, in each coordinate.
     pub gaps: Vec<f64>,
-    /// What is compared.
+    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
 }
 
-/// The variance of one method's direction, given the states its chains are in.
+/// Variance of one method's direction, given the states of its chains.
 ///
 /// ```text
 /// p = N(0, I),   q = N(gap, scale^2 I),   states ~ p, drawn once;   sum_i Var(g_i | states) over the means' part of lambda
 /// ```
-/// `transitions` directions are drawn, each from the same states.
+/// `transitions` directions are drawn, each from these states.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variance {
-    /// The target: a standard normal.
+    /// Target: a standard normal.
     pub target: Target,
-    /// The standard deviation of `q`.
+    /// Standard deviation of `q`.
     pub scale: f64,
-    /// The mean of `q`.
+    /// Mean of `q` in each coordinate.
     pub gap: f64,
-    /// Whose direction.
+    /// Estimator of the direction.
     pub method: Method,
-    /// From how many transitions.
+    /// Number of transitions.
     pub transitions: u64,
 }
 
@@ -101,7 +101,7 @@ struct Scene<'s, 'a> {
     checkpoints: Checkpoints<'s>,
     target: &'s CountedTarget<'a>,
     family: &'s CountedFamily<'a>,
-    /// The member of the family that is the target.
+    /// Parameters at which the family equals the target.
     at_target: Vec<f64>,
     params: Vec<f64>,
 }
@@ -129,7 +129,7 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
         while sums.count < variance.transitions {
             let made = checkpoints.stretch(variance.transitions - sums.count);
             for transition in sums.count + 1..=sums.count + made {
-                // The same addresses give the same states: chains drawn from the target itself, by the `q` that equals it.
+                // Equal addresses give equal states: chains drawn from the target itself, by the `q` that equals it.
                 lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
                 drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, transition)));
                 let mut state = estimator.init(target, family, &at_target, &mut lanes)?;

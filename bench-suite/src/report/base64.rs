@@ -1,6 +1,6 @@
-//! Bytes as text, for what is embedded in a page.
+//! Base64 encoding of embedded images.
 
-/// RFC 4648, with padding.
+/// Encodes bytes as in RFC 4648, with padding.
 pub(super) fn encode(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

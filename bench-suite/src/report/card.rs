@@ -1,4 +1,4 @@
-//! What the report says of one experiment.
+//! Section of the report for one experiment.
 
 use std::fmt::Write as _;
 
@@ -16,26 +16,26 @@ use crate::runner::span;
 use crate::tables::Sheet;
 use mcsa::Error;
 
-/// An experiment, ready to be shown.
+/// An experiment with its figures, tables and findings, ready to be shown.
 pub struct Card {
-    /// What was found.
+    /// Results.
     pub evidence: Evidence,
-    /// The experiment's file.
+    /// Text of the experiment's file.
     pub text: &'static str,
-    /// Figures by the name of their files.
+    /// Figures by file name.
     pub drawings: Vec<(String, Drawing)>,
-    /// Tables other than that of published cells.
+    /// Tables other than the comparison with published cells.
     pub sheets: Vec<Sheet>,
     /// Claims: citation, sentence, finding.
     pub findings: Vec<(&'static str, &'static str, Finding)>,
-    /// Cells of the published table.
+    /// Comparison with cells of the published table.
     pub comparisons: Vec<Comparison>,
-    /// The runs it came from.
+    /// Runs that produced the results.
     pub runs: Vec<Run>,
 }
 
 impl Card {
-    /// Draws and judges.
+    /// Draws the figures and checks the claims.
     ///
     /// # Errors
     /// If a figure cannot be drawn or the published numbers cannot be read.
@@ -52,23 +52,23 @@ impl Card {
         Ok(Self { text: entry.text, drawings, sheets, findings, comparisons, runs, evidence })
     }
 
-    /// How many claims have this verdict.
+    /// Number of claims with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.findings.iter().filter(|(_, _, finding)| finding.verdict == verdict).count()
     }
 
-    /// How many cells were published, measured, and agree.
+    /// Number of cells that were published, measured, and agree.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.comparisons)
     }
 
-    /// The same in words, if there are any.
+    /// The tally in words; `None` if there are no published cells.
     pub fn cells_in_words(&self) -> Option<String> {
         let words = || format!("{}{}", self.tally(), self.shorter().unwrap_or_default());
         (!self.comparisons.is_empty()).then(words)
     }
 
-    /// The section of the page.
+    /// HTML of the section.
     pub(super) fn section(&self) -> String {
         let experiment = &self.evidence.experiment;
         let mut text = format!(
@@ -84,7 +84,7 @@ impl Card {
         text.push_str(&self.state());
         for (name, drawing) in &self.drawings {
             let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
-            // An exhibit's numbers are formulas: there is no file of them.
+            // The numbers of an exhibit are formulas: there is no CSV.
             let numbers = match experiment.is_exhibit() {
                 true => String::new(),
                 false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
@@ -112,7 +112,7 @@ impl Card {
         text + "</section>\n"
     }
 
-    /// What a reader must know before looking.
+    /// Warnings about missing, stale and unusable results.
     fn state(&self) -> String {
         let Evidence { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.evidence;
         let mut text = String::new();
@@ -151,7 +151,7 @@ impl Card {
         format!("<h3>Claims</h3>\n{}", table("claims", &["Verdict", "Claim", "Measured"], &rows))
     }
 
-    /// A table with its name and note.
+    /// A table with its title and note.
     fn sheet(&self, sheet: &Sheet) -> String {
         let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
         let head: Vec<&str> = head.iter().map(String::as_str).collect();
@@ -167,7 +167,7 @@ impl Card {
         )
     }
 
-    /// Cell by cell, a group for each data set and metric.
+    /// Comparison with published cells, a group for each data set and metric.
     fn table(&self) -> String {
         let Some(first) = self.comparisons.first() else { return self.ends() };
         let mut groups: Vec<Group> = Vec::new();
@@ -196,7 +196,7 @@ impl Card {
         format!("<h3>Beside the published table</h3>\n{}{caption}\n", grouped("numbers", &head, &groups))
     }
 
-    /// If our fits are shorter than the published ones: how much.
+    /// Note on fits that are shorter than the published ones; `None` if they are not.
     pub fn shorter(&self) -> Option<String> {
         let Evidence { experiment, preset, .. } = &self.evidence;
         let steps = |name| experiment.preset(name).ok().map(|preset| preset.steps);
@@ -205,7 +205,7 @@ impl Card {
             .then(|| format!(", of fits that stop after {ours} of the {published} published steps"))
     }
 
-    /// Where nothing was tabulated: what our fits end at.
+    /// Final metrics of our fits, if there is no published table.
     fn ends(&self) -> String {
         let mut rows = Vec::new();
         for series in self.evidence.series().iter().filter(|series| series.fit().is_some()) {
@@ -321,7 +321,7 @@ fn cells_of(comparison: &Comparison) -> Vec<String> {
         Agreement::TooFew => ("too few", "open"),
     };
     let Interval { value, low, high, .. } = cell.interval;
-    // As many places as were printed.
+    // As many decimals as were printed.
     let places = if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 };
     let printed = |value: f64| format!("{value:.places$}").replace('-', "−");
     vec![
@@ -333,13 +333,13 @@ fn cells_of(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// The width a drawing gives itself.
+/// Width in millimetres stated in an SVG.
 fn millimetres(svg: &str) -> f64 {
     let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once("mm\""));
     width.and_then(|(number, _)| number.parse().ok()).unwrap_or(170.0)
 }
 
-/// What rows hold besides measures.
+/// Names of rows' entries that are costs instead of metrics.
 const COSTS: [&str; 3] = ["p_evaluations", "p_gradients", "seconds"];
 
 fn interval(interval: &Interval) -> String {

@@ -1,4 +1,4 @@
-//! Our table beside the published one.
+//! Comparison of our results with published tables.
 
 use mcsa::Error;
 
@@ -6,43 +6,43 @@ use crate::evidence::{Evidence, Series};
 use crate::interval::{Interval, bootstrap};
 use crate::published::{Cell, cells};
 
-/// What is to be said of a cell.
+/// Agreement of our result with a published cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
-    /// The intervals overlap, half a unit of the last printed place allowed for.
+    /// The intervals overlap, with a tolerance of half a unit of the last printed digit.
     Overlap,
-    /// They do not.
+    /// The intervals do not overlap.
     Apart,
-    /// We have no result, or of too few replicates to have an interval.
+    /// There is no result, or too few replicates for an interval.
     TooFew,
 }
 
-/// One cell.
+/// Comparison of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What was published.
+    /// Published cell.
     pub cell: Cell,
-    /// What we found.
+    /// Our interval.
     pub ours: Option<Interval>,
-    /// Whether they meet.
+    /// Agreement of the two.
     pub agreement: Agreement,
 }
 
-/// Cells counted.
+/// Counts of cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Published cells.
+    /// Number of published cells.
     pub all: usize,
-    /// Of these: measured, in enough replicates for an interval.
+    /// Number of cells measured in enough replicates for an interval.
     pub measured: usize,
-    /// Of these: whose intervals overlap.
+    /// Number of measured cells whose intervals overlap.
     pub overlap: usize,
-    /// Measured in too few replicates.
+    /// Number of cells measured in too few replicates.
     pub few: usize,
 }
 
 impl Tally {
-    /// Of these comparisons.
+    /// Counts the cells of these comparisons.
     pub fn of<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Self {
         let mut tally = Self::default();
         for comparison in comparisons {
@@ -68,23 +68,23 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// Replicates from which a bootstrap interval is worth showing.
+/// Smallest number of replicates for which a bootstrap interval is shown.
 const ENOUGH: usize = 5;
 
-/// Half a unit of the last place that was printed: the second or the third.
+/// Half a unit of the last printed digit: the second or the third.
 fn rounding(value: f64) -> f64 {
     if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 0.005 } else { 0.0005 }
 }
 
-/// Every cell of the table an experiment names, those of absent data and of methods left out included; empty if it names
-/// none.
+/// Compares every cell of the published table that an experiment names, including those of absent data and of methods left
+/// out; empty if it names none.
 ///
 /// # Errors
 /// If the file of published numbers is malformed.
 pub fn compare(evidence: &Evidence) -> Result<Vec<Comparison>, Error> {
     let Some(published) = &evidence.experiment.published else { return Ok(Vec::new()) };
     let compared = |cell: Cell| {
-        // A chain of HMC has no N of its own: papers print that of the other methods.
+        // HMC has no N: papers print the N of the other methods for it.
         let is_it = |series: &Series<'_>| {
             let has_budget = cell.method == "hmc" || series.method().budget() == cell.budget;
             series.target().label() == cell.data && series.method().kind() == cell.method && has_budget

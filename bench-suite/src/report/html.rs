@@ -1,11 +1,11 @@
-//! Pieces of a page.
+//! HTML elements of the report.
 
-/// Text as it has to be written in HTML.
+/// Text escaped for HTML.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The words of a heading without its markup, as an attribute.
+/// Text of a heading without its markup, as an attribute.
 fn label(head: &str) -> String {
     let words = head.split('<').enumerate().map(|(k, part)| match k {
         0 => part,
@@ -14,16 +14,16 @@ fn label(head: &str) -> String {
     words.collect::<String>().replace('"', "&quot;")
 }
 
-/// A table whose cells are HTML already; the classes say how columns are set. Each cell carries its column's heading, which stands
-/// beside it where the screen is too narrow for columns.
+/// A table whose cells are HTML; the classes determine the style of columns. Each cell carries the heading of its column,
+/// which is shown beside it on screens too narrow for columns.
 pub(super) fn table(class: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     grouped(class, head, &[(String::new(), rows.to_vec())])
 }
 
-/// Rows under a name.
+/// Rows under a common name.
 pub(super) type Group = (String, Vec<Vec<String>>);
 
-/// The same in groups, each under its name.
+/// A table of groups of rows, each under its name.
 pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
     let mut text = format!("<div class=\"scroll\"><table class=\"{class}\"><thead><tr>");
     head.iter().for_each(|cell| text.push_str(&format!("<th scope=\"col\">{cell}</th>")));
@@ -52,12 +52,12 @@ pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
     text + "</table></div>\n"
 }
 
-/// A heading that opens on demand.
+/// A collapsible section.
 pub(super) fn details(summary: &str, body: &str) -> String {
     format!("<details><summary>{summary}</summary>\n{body}</details>\n")
 }
 
-/// A number with about four figures, a true minus sign, and a dash for none.
+/// A number with about four digits, a typographic minus sign, and a dash for NaN.
 pub(super) fn number(value: f64) -> String {
     let text = match value {
         v if v.is_nan() => return "–".to_owned(),

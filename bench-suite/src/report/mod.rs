@@ -1,4 +1,4 @@
-//! The report: one page that holds every figure, table and verdict, and opens without a server.
+//! Report: one self-contained page with every figure, table and verdict, which opens without a server.
 
 mod base64;
 mod card;

@@ -1,4 +1,4 @@
-//! The page: summary first, then every experiment.
+//! HTML page of the report: a summary, then every experiment.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,11 @@ use crate::store::{CODE, write_whole};
 
 const STYLE: &str = include_str!("page.css");
 
-/// Writes the page and, beside it, each figure as SVG and PNG and each experiment's numbers as CSV. Returns the page's path.
+/// Writes the page, with each figure as SVG and PNG and each experiment's results as CSV in the same folder. Returns the path
+/// of the page.
 ///
 /// # Errors
-/// If the disk refuses or a figure cannot be rasterised.
+/// If a file cannot be written or a figure cannot be rasterised.
 pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
     for card in cards {
         let beside = |name: &str, bytes: &[u8]| write_whole(&folder.join(name), bytes);

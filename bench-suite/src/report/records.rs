@@ -1,11 +1,11 @@
-//! Results as CSV, so that others can draw them.
+//! Results as CSV.
 
 use std::fmt::Write as _;
 
 use crate::evidence::Evidence;
 use crate::quantile::quantile;
 
-/// One line per task with all its settings.
+/// One line per task, with all its settings.
 pub(super) fn tasks(evidence: &Evidence) -> String {
     let mut text = String::from("task,settings\n");
     for (number, series) in evidence.series().iter().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn tasks(evidence: &Evidence) -> String {
     text
 }
 
-/// One line per task, step and number: tenth, fiftieth and ninetieth percentile over replicates.
+/// One line per task, step and metric: tenth, fiftieth and ninetieth percentile over replicates.
 pub(super) fn csv(evidence: &Evidence) -> String {
     let mut text =
         String::from("task,target,method,budget,optimizer,step,metric,replicates,q10,median,q90\n");
@@ -43,7 +43,7 @@ pub(super) fn csv(evidence: &Evidence) -> String {
     text
 }
 
-/// Every number that a row has.
+/// Names of all metrics.
 fn names(evidence: &Evidence) -> std::collections::BTreeSet<String> {
     let rows = evidence.outcomes.iter().filter_map(|outcome| outcome.rows.last());
     rows.flat_map(|row| row.values.keys().cloned()).collect()

@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Atomic writing of files: complete or not at all.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,20 +11,20 @@ use std::time::Duration;
 
 use mcsa::Error;
 
-/// An error that names what could not be done with which file.
+/// Error that names the failed operation and the file.
 pub(super) fn failed(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::invalid(format!("cannot {what} {}: {error}", path.display()))
 }
 
-/// Writes a file whole or not at all, making its folder. When it returns, file and name are on the disk.
+/// Writes a file completely or not at all, and creates its folder. On return, file and name are on the disk.
 ///
 /// # Errors
-/// If the disk refuses; the message names the file. Nothing else is left then.
+/// If the file cannot be written; the message names it. Nothing else is left then.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut tries = 3;
     loop {
         match try_write(path, bytes) {
-            // Another process took the temporary file for one that was left behind.
+            // Another process removed the temporary file because it looked abandoned.
             Err(error) if error.kind() == ErrorKind::NotFound && tries > 1 => tries -= 1,
             written => return written.map_err(|error| failed(path, "write", &error)),
         }
@@ -44,12 +44,12 @@ fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         sync_folder(folder)
     };
     write().inspect_err(|_| {
-        // It is gone already if it was never made; what cannot be removed is swept later.
+        // The temporary file may not exist; one that cannot be removed is swept later.
         let _ = fs::remove_file(&beside);
     })
 }
 
-/// Makes a folder, so that its name is on the disk too.
+/// Creates a folder and syncs its name to the disk.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let absent = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
     let absent: Vec<&Path> = absent.collect();
@@ -57,20 +57,20 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     absent.iter().filter_map(|folder| folder.parent()).try_for_each(sync_folder)
 }
 
-/// A renamed file may be found under its old name after a power failure unless its folder is written too.
+/// Syncs a folder. Otherwise a renamed file may have its old name after a power failure.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     match fs::File::open(folder)?.sync_all() {
-        // Some file systems know no such thing.
+        // Some file systems do not support this.
         Err(error) if [ErrorKind::InvalidInput, ErrorKind::Unsupported].contains(&error.kind()) => Ok(()),
         synced => synced,
     }
 }
 
-/// Whether files can be written in a folder, which is made.
+/// Creates a folder and checks that files can be written in it.
 ///
 /// # Errors
 /// If not; the message names the folder.
@@ -89,10 +89,10 @@ pub fn check_folder(folder: &Path) -> Result<(), Error> {
     write().map_err(|error| failed(folder, "write files in", &error))
 }
 
-/// What temporary files end in.
+/// Suffix of temporary files.
 const TEMPORARY: &str = "tmp";
 
-/// Where this process is: the host, and the space in which its process id is unique.
+/// Host and process-id namespace, within which the process id is unique.
 static PLACE: LazyLock<String> = LazyLock::new(|| {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let host = host.or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());
@@ -103,27 +103,26 @@ static PLACE: LazyLock<String> = LazyLock::new(|| {
     format!("{letters}_{digits}")
 });
 
-/// A number that no other process has: of two containers with the same name and process id, too.
+/// Random number of this process: distinguishes containers with equal host name and process id.
 static CHANCE: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("process"));
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// The name of this process among all: host, process id, chance.
+/// Unique name of this process: host, process id, random number.
 pub(crate) fn writer() -> String {
     format!("{}-{}-{:016x}", *PLACE, std::process::id(), *CHANCE)
 }
 
-/// A new name beside a path, which no other process and no other call has.
+/// Name of a temporary file beside a path, unique to this call.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
     path.with_file_name(format!(".{name}.{}-{}.{TEMPORARY}", writer(), COUNT.fetch_add(1, Relaxed)))
 }
 
-/// How long a temporary file of a writer elsewhere may be in use: writing takes seconds.
+/// Age from which a temporary file of another host counts as abandoned: writing takes seconds.
 const OLD: Duration = Duration::from_secs(3600);
 
-/// Removes temporary files that writers left which were killed: those of processes of this host that are gone, and any that
-/// are older than an hour.
+/// Removes temporary files of killed writers: those of ended processes of this host, and any that are older than an hour.
 pub(crate) fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_left(&entry) {
@@ -148,10 +147,10 @@ fn is_left(entry: &fs::DirEntry) -> bool {
     age.is_some_and(|age| age > OLD)
 }
 
-/// Gives a file that cannot be used another name, and returns it: the file is kept, and not in the way.
+/// Renames an unusable file and returns the new name: the file is kept, and does not block a new one.
 ///
 /// # Errors
-/// If the disk refuses.
+/// If it cannot be renamed.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Error> {
     let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
     let other = |k: u32| match k {
@@ -160,7 +159,7 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Error> {
     };
     let free = (1..).map(other).find(|other| !other.exists()).unwrap_or_else(|| other(1));
     match fs::rename(path, &free) {
-        // Another process was first.
+        // Another process has renamed it already.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(free),
         renamed => renamed.map(|()| free.clone()).map_err(|error| failed(path, "rename", &error)),
     }

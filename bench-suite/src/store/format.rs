@@ -1,8 +1,8 @@
-//! Texts of results and checkpoints, sealed with a checksum.
+//! File formats of results and checkpoints, with checksums.
 //!
-//! A result is a line with the code and the job, a line for each row, a line on how it ended, and a last line with the number
-//! of rows and the SHA-256 of all lines before it (`head -n -1 FILE | sha256sum` gives the same). A checkpoint is a line with
-//! the code, the job's id and the SHA-256 of the rest, and the rest.
+//! A result has a line with the code and the job, a line for each row, a line on its end, and a last line with the number of
+//! rows and the SHA-256 of all lines before it (equal to that of `head -n -1 FILE | sha256sum`). A checkpoint has a line with
+//! the code, the job's id and the SHA-256 of the rest, and then the rest.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -29,10 +29,10 @@ struct Seal {
     sha256: String,
 }
 
-/// Why a file cannot be used, in words that follow its name.
+/// Reason why a file cannot be used, phrased to follow its name.
 pub(super) type Reason = String;
 
-/// The text of a result.
+/// Text of a result.
 pub(super) fn result(code: &str, job: &Job, rows: &[Row], ended: &Ended) -> Result<String, Reason> {
     let mut text = String::new();
     push(&mut text, &Head { code: code.to_owned(), job: job.clone() })?;
@@ -49,10 +49,10 @@ fn push<T: Serialize>(text: &mut String, value: &T) -> Result<(), Reason> {
     Ok(())
 }
 
-/// A result as code of a fingerprint left it for a job.
+/// Parses the result of a job from code with a given fingerprint.
 ///
 /// # Errors
-/// If it is not whole, or of another job or code.
+/// If it is incomplete, or of another job or code.
 pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome, Reason> {
     let text = text_of(bytes)?;
     let body = text.strip_suffix('\n').ok_or("its last line is cut short")?;
@@ -83,19 +83,19 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
     Ok(Outcome { job: head.job, rows, ended })
 }
 
-/// What a checkpoint begins with.
+/// First words of a checkpoint.
 const CHECKPOINT: &str = "mcsa checkpoint";
 
-/// The text of a checkpoint.
+/// Text of a checkpoint.
 pub(super) fn checkpoint<T: Serialize>(code: &str, job: &Job, content: &T) -> Result<String, Reason> {
     let text = serde_json::to_string(content).map_err(|error| error.to_string())?;
     Ok(format!("{CHECKPOINT} {code} {} {}\n{text}", job.id(), checksum(text.as_bytes())))
 }
 
-/// What a checkpoint holds that this code kept for this job.
+/// Parses the content of a checkpoint of this job and code.
 ///
 /// # Errors
-/// If it is not whole, or of another job or code.
+/// If it is incomplete, or of another job or code.
 pub(super) fn read_checkpoint<T: DeserializeOwned>(bytes: &[u8], code: &str, job: &Job) -> Result<T, Reason> {
     let text = text_of(bytes)?;
     let headed = text.strip_prefix(CHECKPOINT).and_then(|rest| rest.split_once('\n'));
@@ -123,7 +123,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, Reason> {
     })
 }
 
-/// The SHA-256 of some bytes, in hexadecimal digits.
+/// SHA-256 of some bytes, as hexadecimal digits.
 fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

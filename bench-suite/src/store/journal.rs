@@ -1,4 +1,4 @@
-//! A journal of a run: one file for each process and experiment, to which lines are only added.
+//! Journal of a run: one append-only file for each process and experiment.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,18 +12,18 @@ use serde::Serialize;
 
 use super::file::failed;
 
-/// The open files of a run. A process that is killed loses the line it is writing, and no other.
+/// Open files of a run. A process that is killed loses only the line it is writing.
 #[derive(Debug)]
 pub struct Journal {
     start: Instant,
     files: Mutex<HashMap<String, Pages>>,
 }
 
-/// The file of an experiment.
+/// Journal file of one experiment.
 #[derive(Debug)]
 struct Pages {
     file: fs::File,
-    /// Whether the last line was not written whole.
+    /// True if the last line was not written completely.
     is_torn: bool,
 }
 
@@ -35,10 +35,10 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// Begins the journal of an experiment in a file that must not be there yet.
+    /// Begins the journal of an experiment in a file that must not exist.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the file exists or cannot be written.
     pub(crate) fn begin<T: Serialize>(&self, experiment: &str, path: &Path, first: &T) -> Result<(), Error> {
         let open = || {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -52,24 +52,24 @@ impl Journal {
         Ok(())
     }
 
-    /// Adds a line to the journal of an experiment, if it has one.
+    /// Appends a line to the journal of an experiment, if it has one.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the file cannot be written.
     pub(crate) fn add<T: Serialize>(&self, experiment: &str, value: &T) -> std::io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(pages) = files.get_mut(experiment) else { return Ok(()) };
-        // A line that the disk cut short must not take the next one with it.
+        // A line cut short by a full disk must not merge with the next one.
         let start = if pages.is_torn { "\n" } else { "" };
         let written = pages.file.write_all(format!("{start}{}", line(value)?).as_bytes());
         pages.is_torn = written.is_err();
         written
     }
 
-    /// Adds the line of a job that ended.
+    /// Appends the line of a job that ended.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the file cannot be written.
     pub(super) fn add_finished(&self, experiment: &str, finished: Finished) -> std::io::Result<()> {
         self.add(experiment, &HashMap::from([("finished", finished)]))
     }
@@ -80,14 +80,14 @@ impl Journal {
     }
 }
 
-/// What a journal says of a job that ended.
+/// Journal entry of a job that ended.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct Finished {
-    /// The job's id.
+    /// Id of the job.
     pub job: String,
     /// Seconds since the run began.
     pub after: f64,
-    /// Why it ended early, if it did.
+    /// Reason of an early end.
     pub failure: Option<String>,
 }
 

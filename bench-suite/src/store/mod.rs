@@ -1,7 +1,8 @@
-//! Results on disk: `<experiment>/<job id>.<code>.jsonl`.
+//! Store of results on disk: `<experiment>/<job id>.<code>.jsonl`.
 //!
-//! The name of a file says which code it came from, so results of two versions lie side by side. Every file is written beside
-//! its place and moved there, and ends with a checksum: what is not whole, or of another job, is found out when it is read.
+//! The file name contains the fingerprint of the code, so results of several versions can coexist. Every file is written to a
+//! temporary file and renamed, and carries a checksum: a file that is incomplete, or of another job, is detected when it is
+//! read.
 
 mod file;
 mod format;
@@ -27,7 +28,7 @@ pub(crate) use file::{sweep, writer};
 pub use journal::{Finished, Journal};
 pub use row::{Ended, Kept, Outcome, Row};
 
-/// The fingerprint of the code that results of this program come from; see `build.rs`.
+/// Fingerprint of this program's code, which its results carry; see `build.rs`.
 pub const CODE: &str = env!("MCSA_CODE");
 
 /// A folder of results.
@@ -36,44 +37,44 @@ pub struct Store {
     folder: PathBuf,
     code: String,
     journal: Option<Arc<Journal>>,
-    /// Folders that have been swept, and files of which it has been said that they cannot be written.
+    /// Folders that have been swept, and files for which a write error has been reported.
     done: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
-/// Results of other code than the store's.
+/// Results of code other than the store's.
 #[derive(Debug, Clone, Default)]
 pub struct Others {
-    /// By job id: codes, each with the time of its file. A result without a code in its name has an empty one.
+    /// By job id: fingerprints, each with the time of its file. A result without fingerprint in its name has an empty one.
     codes: HashMap<String, Vec<(String, Option<SystemTime>)>>,
 }
 
 impl Store {
-    /// The results of this code kept in `folder`, which is made when the first is written.
+    /// Store of results of this code in `folder`, which is created by the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self::of_code(folder, CODE)
     }
 
-    /// The same as code of another fingerprint would see it.
+    /// Store of results of code with another fingerprint.
     pub fn of_code(folder: impl Into<PathBuf>, code: &str) -> Self {
         Self { folder: folder.into(), code: code.to_owned(), journal: None, done: Arc::default() }
     }
 
-    /// The same with a journal, to which every result that is kept adds a line.
+    /// Adds a journal, to which every stored result appends a line.
     pub fn with_journal(self, journal: &Arc<Journal>) -> Self {
         Self { journal: Some(Arc::clone(journal)), ..self }
     }
 
-    /// The folder of an experiment.
+    /// Folder of an experiment.
     pub fn folder(&self, experiment: &str) -> PathBuf {
         self.folder.join(experiment)
     }
 
-    /// The file of a job's result.
+    /// File of a job's result.
     pub fn result_path(&self, job: &Job) -> PathBuf {
         self.path(job, &self.code, "jsonl")
     }
 
-    /// The file of a job's checkpoint.
+    /// File of a job's checkpoint.
     pub fn checkpoint_path(&self, job: &Job) -> PathBuf {
         self.path(job, &self.code, "checkpoint")
     }
@@ -82,30 +83,30 @@ impl Store {
         self.folder(&job.experiment).join(format!("{}.{code}.{ending}", job.id()))
     }
 
-    /// Whether a whole result of this code is there. Reads all of it.
+    /// Returns true if there is a complete result of this code. Reads the whole file.
     pub fn holds(&self, job: &Job) -> bool {
         matches!(self.fresh(job), Ok(Some(_)))
     }
 
-    /// Drops what is kept of a job by this code.
+    /// Removes result and checkpoint of a job by this code.
     pub fn forget(&self, job: &Job) {
         for path in [self.result_path(job), self.checkpoint_path(job)] {
-            // What is not there need not be removed; what cannot be is overwritten later, with its error told then.
+            // A file may not exist; one that cannot be removed is overwritten later, and an error is reported then.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Keeps the rows of a job, and drops its checkpoint.
+    /// Stores the rows of a job, and removes its checkpoint.
     ///
     /// # Errors
-    /// If the disk refuses; the message names the job.
+    /// If the file cannot be written; the message names the job.
     pub fn keep(&self, job: &Job, rows: &[Row], ended: &Ended) -> Result<(), Error> {
         let path = self.result_path(job);
         let place = |error: Error| error.within(format!("{}: the result is lost", job.title()));
         let text = format::result(&self.code, job, rows, ended);
         let text = text.map_err(|error| place(failed(&path, "write", &error)))?;
         write_whole(&path, text.as_bytes()).map_err(place)?;
-        // A checkpoint that is not removed costs only its space: the result is found first.
+        // A checkpoint that cannot be removed only costs space: the result is found first.
         let _ = fs::remove_file(self.checkpoint_path(job));
         let folder = self.folder(&job.experiment);
         if self.is_first(&folder) {
@@ -122,10 +123,10 @@ impl Store {
         Ok(())
     }
 
-    /// What is kept of a job: a result of this code, or else the newest whole one of other code.
+    /// Result of a job by this code, or else the newest complete one by other code.
     ///
     /// # Errors
-    /// If the file of this code cannot be used; the message names it and says why.
+    /// If the file of this code cannot be used; the message names it with the reason.
     pub fn kept(&self, job: &Job) -> Result<Kept, Error> {
         if let Some(outcome) = self.fresh(job)? {
             return Ok(Kept::Fresh(outcome));
@@ -135,18 +136,18 @@ impl Store {
         Ok(stale.next().map_or(Kept::Missing, |(code, outcome)| Kept::Stale(code.to_owned(), outcome)))
     }
 
-    /// The result of this code, if there is one.
+    /// Result by this code, if there is one.
     ///
     /// # Errors
-    /// If the file cannot be used; the message names it and says why.
+    /// If the file cannot be used; the message names it with the reason.
     pub fn fresh(&self, job: &Job) -> Result<Option<Outcome>, Error> {
         self.kept_by(&self.code, job)
     }
 
-    /// The result of some code, if there is one.
+    /// Result by code with a given fingerprint, if there is one.
     ///
     /// # Errors
-    /// If the file cannot be used; the message names it and says why.
+    /// If the file cannot be used; the message names it with the reason.
     pub fn kept_by(&self, code: &str, job: &Job) -> Result<Option<Outcome>, Error> {
         let path = self.path(job, code, "jsonl");
         let Some(bytes) = read(&path)? else { return Ok(None) };
@@ -154,7 +155,7 @@ impl Store {
         outcome.map(Some).map_err(|reason| failed(&path, "use", &reason))
     }
 
-    /// Results of other code in the folder of an experiment, by their names.
+    /// Results by other code in the folder of an experiment, by file name.
     pub fn others(&self, experiment: &str) -> Others {
         let mut others = Others::default();
         for entry in fs::read_dir(self.folder(experiment)).into_iter().flatten().flatten() {
@@ -170,19 +171,19 @@ impl Store {
         others
     }
 
-    /// Gives the result of a job that cannot be used another name, so that the job can be run again; returns that name.
+    /// Renames an unusable result of a job, so that the job can be run again; returns the new name.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If it cannot be renamed.
     pub fn set_aside(&self, job: &Job) -> Result<PathBuf, Error> {
         file::set_aside(&self.result_path(job))
     }
 
-    /// Keeps a checkpoint, replacing the last one. A job goes on if the disk refuses: it
-    /// is healthy, and only an interruption would cost more.
+    /// Stores a checkpoint in place of the last one. The caller should continue after an error: only an interruption would
+    /// then lose work.
     ///
     /// # Errors
-    /// If the disk refuses, or it cannot be written as JSON.
+    /// If the file cannot be written, or the checkpoint cannot be written as JSON.
     pub fn keep_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
         let path = self.checkpoint_path(job);
         let text = format::checkpoint(&self.code, job, checkpoint);
@@ -190,10 +191,11 @@ impl Store {
         write_whole(&path, text.as_bytes())
     }
 
-    /// The checkpoint of a job, if this code kept one. One that cannot be used is set aside and told, and the job begins anew.
+    /// Checkpoint of a job by this code, if there is one. An unusable checkpoint is set aside with a message, and the job
+    /// begins anew.
     ///
     /// # Errors
-    /// If such a file cannot be renamed.
+    /// If an unusable file cannot be renamed.
     pub fn checkpoint<T: DeserializeOwned>(&self, job: &Job) -> Result<Option<T>, Error> {
         let path = self.checkpoint_path(job);
         let checkpoint = read(&path).and_then(|bytes| {
@@ -222,19 +224,19 @@ impl Store {
 }
 
 impl Others {
-    /// The codes that have a result of a job, the newest first.
+    /// Fingerprints of code with a result of a job, newest first.
     pub fn of(&self, job: &Job) -> impl Iterator<Item = &str> {
         let codes = self.codes.get(&job.id()).into_iter().flatten();
         codes.map(|(code, _)| code.as_str()).filter(|code| !code.is_empty())
     }
 
-    /// Whether there is a result without a code in its name, as earlier versions wrote them.
+    /// Returns true if there is a result without fingerprint in its name, as written by earlier versions.
     pub fn has_unnamed(&self, job: &Job) -> bool {
         self.codes.get(&job.id()).is_some_and(|codes| codes.iter().any(|(code, _)| code.is_empty()))
     }
 }
 
-/// The bytes of a file, if it is there.
+/// Contents of a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

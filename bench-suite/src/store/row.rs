@@ -1,4 +1,4 @@
-//! Rows of numbers, and how a job ended.
+//! Rows of metrics, and the end of a job.
 
 use std::collections::BTreeMap;
 
@@ -8,54 +8,54 @@ use serde::{Deserialize, Serialize};
 use crate::number;
 use crate::plan::Job;
 
-/// The numbers recorded at one step.
+/// Metrics recorded at one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Steps made.
+    /// Number of steps made.
     pub step: u64,
-    /// Each number by its name.
+    /// Metrics by name.
     #[serde(flatten, with = "number")]
     pub values: BTreeMap<String, f64>,
 }
 
-/// How a job ended, and what it cost.
+/// End of a job, and its cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ended {
-    /// Why it ended early, if it did: a result like any other.
+    /// Reason of an early end; such a job is a result too.
     pub failure: Option<String>,
-    /// Of a fit: why it ended.
+    /// Reason for the end of a fit.
     #[serde(default)]
     pub outcome: Option<mcsa_estimators::Outcome>,
-    /// Of a fit: what it looked like at its end.
+    /// State of a fit at its end.
     #[serde(default)]
     pub health: Option<Health>,
-    /// Evaluations, by name. What was measured along the way is not among them.
+    /// Evaluations by name, without those for metrics.
     pub counts: BTreeMap<String, u64>,
-    /// Seconds of one processor, without what was measured along the way.
+    /// Seconds of one processor, without those for metrics.
     pub seconds: f64,
-    /// Seconds spent on measuring.
+    /// Seconds for metrics.
     #[serde(default)]
     pub measuring: f64,
 }
 
-/// A job with the rows it gave.
+/// A job with its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// What was run.
+    /// The job.
     pub job: Job,
-    /// What it recorded.
+    /// Recorded rows.
     pub rows: Vec<Row>,
-    /// How it ended.
+    /// End of the job.
     pub ended: Ended,
 }
 
-/// What the store has of a job.
+/// Contents of the store for a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kept {
     /// A result of this code.
     Fresh(Outcome),
-    /// A result of other code, whose fingerprint this is: it may be shown as such, and is never mixed with fresh ones.
+    /// A result of other code with this fingerprint: may be shown as stale, and is never mixed with fresh ones.
     Stale(String, Outcome),
-    /// Nothing.
+    /// No result.
     Missing,
 }

@@ -1,4 +1,4 @@
-//! MSC, Alg. 4: moments under three ways to choose the retained path's past.
+//! Moments of conditional SMC under three ancestor rules (MSC, Alg. 4).
 
 use super::Sheet;
 use crate::as_published::Ancestry;

@@ -1,10 +1,10 @@
-//! pMCSA, Tab. 1 and the bounds of its theorems, with what became of them.
+//! Bounds of the theorems and rates (pMCSA, Tab. 1), with the results of their checks.
 
 use super::Sheet;
 use crate::claims::judged;
 use crate::evidence::Evidence;
 
-/// Method, what is bounded, and the claim's name.
+/// Method, bounded quantity, and id of the claim.
 const BOUNDS: [(&str, &str, &str); 12] = [
     ("pMCSA", "bias", "000-T2"),
     ("pMCSA", "distance after k updates", "001-T-pMCSA-MIX"),
@@ -20,7 +20,7 @@ const BOUNDS: [(&str, &str, &str); 12] = [
     ("MSC-RB", "mean squared error", "001-T-MSCRB-MSE"),
 ];
 
-/// As printed: algorithm, step size, what is assumed of the direction `g`, rate, whose theorem.
+/// Rates as printed: algorithm, step size, assumption on the direction `g`, rate, source of the theorem.
 const RATES: [[&str; 5]; 3] = [
     ["Mirror descent", "γ/√t", "E‖g‖² < G²", "G² log T / (log(1/ρ) √T)", "Duchi et al. 2012, Cor. 3.5"],
     [
@@ -33,7 +33,7 @@ const RATES: [[&str; 5]; 3] = [
     ["SGD", "γ/t, γ = min(1/(2L), 2L/μ)", "‖g‖ < G (‖λ‖ + 1)", "G² log T / T", "Doan et al. 2020, Thm. 1, 2"],
 ];
 
-/// The bounds, then the rates.
+/// Two tables: bounds, and rates.
 pub fn bounds(_: &Evidence) -> Vec<Sheet> {
     let row = |(method, what, id): (&str, &str, &str)| {
         let mut row = vec![method.to_owned(), what.to_owned()];

@@ -1,18 +1,17 @@
-//! pMCSA, Tab. 2; MCMC-SE, Tab. 1; CW, Tab. 1: evaluations per step.
+//! Evaluations per step (pMCSA, Tab. 2; MCMC-SE, Tab. 1; CW, Tab. 1).
 
 use super::Sheet;
 use crate::catalog::Method;
 use crate::evidence::{Evidence, Series};
 use crate::look;
 
-/// What a step of a method costs at least, and what papers print: evaluations of p and of q, draws, gradients of p,
-/// scores.
+/// Costs of a step of a method, minimal and as printed: evaluations of p, evaluations of q, draws, gradients of p, scores.
 pub(crate) struct Least {
-    /// With the densities of p at chains kept, and those of q at draws for nothing.
+    /// Minimal cost, if the densities of p at the chains are cached and those of q at its own draws are free.
     pub(crate) least: [f64; 5],
-    /// pMCSA and MCMC-SE, whose N counts all candidates.
+    /// Cost printed in pMCSA and MCMC-SE, where N counts all candidates.
     pub(crate) printed: Option<[f64; 5]>,
-    /// CW.
+    /// Cost printed in CW.
     pub(crate) printed_by_cw: Option<[f64; 5]>,
 }
 
@@ -26,7 +25,7 @@ impl Least {
             Method::Jsa { .. } => {
                 ([n, n + 1.0, n, 0.0, n], Some([n, n + 1.0, n, 0.0, n]), Some([n, n, n, 0.0, n]))
             }
-            // Printed is (N - 1, N, N - 1) of N candidates, which is the same of N - 1 fresh ones.
+            // Printed is (N - 1, N, N - 1) for N candidates, which is this row for N - 1 fresh ones.
             Method::Msc { .. } => {
                 let row = [n, n + 1.0, n, 0.0, 1.0];
                 (row, Some(row), Some(row))
@@ -40,7 +39,7 @@ impl Least {
                 (row, Some(row), Some([0.0, 0.0, n, n, 0.0]))
             }
             Method::Stl { .. } => ([0.0, 0.0, n, n, n], Some([0.0, 0.0, n, n, n]), None),
-            // Five importance steps, then one along the score at a Hamiltonian chain's place: six steps.
+            // Five importance steps, then one along the score at the state of a Hamiltonian chain: six steps.
             Method::Rws { leapfrog, .. } => {
                 let [wake, chain] = [5.0 / 6.0, 1.0 / 6.0];
                 let slopes = chain * hamiltonian(leapfrog);
@@ -55,12 +54,12 @@ impl Least {
     }
 }
 
-/// Gradients of a transition of so many leapfrog steps: one at each state of the path.
+/// Gradients of a transition with `leapfrog` steps: one at each state of the path.
 fn hamiltonian(leapfrog: usize) -> f64 {
     (leapfrog + 1) as f64
 }
 
-/// What was counted per step: NaN if nothing was.
+/// Counted evaluations per step; NaN if nothing was counted.
 pub(crate) fn counted(series: &Series<'_>) -> [f64; 5] {
     let count = |name: &str| {
         let each = series.outcomes.iter().map(|outcome| {
@@ -70,7 +69,7 @@ pub(crate) fn counted(series: &Series<'_>) -> [f64; 5] {
         each.sum::<f64>() / series.outcomes.len() as f64
     };
     let draws = count("q_draws");
-    // The bound draws noise, which has no density.
+    // The ELBO draws noise without evaluating a density.
     let with_draws =
         if matches!(series.method(), Method::Elbo { .. } | Method::Stl { .. }) { 0.0 } else { draws };
     [
@@ -82,7 +81,7 @@ pub(crate) fn counted(series: &Series<'_>) -> [f64; 5] {
     ]
 }
 
-/// A row for each method: counted, and where a paper prints another number, that.
+/// A row for each method: counted values, and the printed one where it differs.
 pub fn cost(evidence: &Evidence) -> Vec<Sheet> {
     let row = |series: &Series<'_>| {
         let method = series.method();
@@ -111,7 +110,7 @@ pub fn cost(evidence: &Evidence) -> Vec<Sheet> {
     }]
 }
 
-/// What is ten.
+/// Description of the budget.
 fn counting(method: &Method) -> String {
     match *method {
         Method::Msc { fresh } | Method::MscRb { fresh } => format!("{fresh} fresh, {} in all", fresh + 1),
@@ -120,7 +119,7 @@ fn counting(method: &Method) -> String {
     }
 }
 
-/// Two places at most.
+/// At most two decimals.
 fn words(value: f64) -> String {
     if value.is_nan() { "–".to_owned() } else { format!("{}", (100.0 * value).round() / 100.0) }
 }

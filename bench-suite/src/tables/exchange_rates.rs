@@ -1,11 +1,11 @@
-//! MSC, Fig. 3, as numbers.
+//! Log evidence for each currency (MSC, Fig. 3).
 
 use super::Sheet;
 use crate::catalog::{First, Target};
 use crate::evidence::{Evidence, Series};
 use crate::look;
 
-/// Currency by currency: the evidence at the last theta, with its error from filters and its spread over fits.
+/// A row for each currency: log evidence at the last theta, with its Monte Carlo error and its spread over fits.
 pub fn exchange_rates(evidence: &Evidence) -> Vec<Sheet> {
     let row = |series: &Series<'_>| {
         let Target::FxVolatility { data, series: currency, first } = series.target() else { return None };

@@ -1,5 +1,5 @@
-//! Tables: pure functions from results to words and numbers. That of published cells beside ours is made for every
-//! experiment by the [`report`](crate::report); here are the others.
+//! Tables: pure functions from results to text and numbers. The comparison with published cells is made for every experiment
+//! by the [`report`](crate::report); here are all other tables.
 
 mod ancestor_weight;
 mod bounds;
@@ -19,28 +19,28 @@ pub use taxonomy::taxonomy;
 
 use crate::evidence::Evidence;
 
-/// A table as words, with the name of its file.
+/// A table of text cells with its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sheet {
-    /// The name, unique within the experiment.
+    /// Name, unique within the experiment.
     pub name: &'static str,
-    /// What stands above it.
+    /// Title above the table.
     pub title: String,
-    /// What its columns are.
+    /// Titles of the columns.
     pub head: Vec<String>,
-    /// As many cells in each as in the head.
+    /// Rows, each with as many cells as the head.
     pub rows: Vec<Vec<String>>,
-    /// What a reader has to know.
+    /// Note for the reader.
     pub note: String,
 }
 
-/// No table.
+/// For experiments without tables.
 pub fn none(_: &Evidence) -> Vec<Sheet> {
     Vec::new()
 }
 
 impl Sheet {
-    /// As CSV, every cell in quotes.
+    /// The table as CSV, every cell in quotes.
     pub fn csv(&self) -> String {
         let line = |row: &Vec<String>| {
             let cells: Vec<String> =

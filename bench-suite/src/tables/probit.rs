@@ -1,11 +1,11 @@
-//! MSC, Tab. 1, in the form in which it is printed.
+//! Test errors of probit regression in the printed form (MSC, Tab. 1).
 
 use super::Sheet;
 use crate::evidence::Evidence;
 use crate::look;
 use crate::published::cells;
 
-/// Mean and standard deviation over splits of the test error, ours beside what is printed.
+/// Mean and standard deviation of the test error over splits, ours beside the printed values.
 pub fn probit(evidence: &Evidence) -> Vec<Sheet> {
     let printed = evidence.experiment.published.as_ref().map(|published| cells(&published.table));
     let printed = printed.and_then(Result::ok).unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn probit(evidence: &Evidence) -> Vec<Sheet> {
         let square: f64 = errors.iter().map(|error| (error - mean).powi(2)).sum();
         let cell = printed.iter().find(|cell| cell.data == label && cell.method == method.kind());
         let theirs = cell.map_or_else(String::new, |cell| {
-            // The interval was made of the standard deviation.
+            // The interval was computed from the standard deviation.
             let half = 0.5 * (cell.interval.high - cell.interval.low);
             let deviation = half / 1.96 * (cell.interval.replicates as f64).sqrt();
             format!("{:.3} ± {deviation:.3}", cell.interval.value)

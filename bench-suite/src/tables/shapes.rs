@@ -1,4 +1,4 @@
-//! Families of different shape at the end of their fits.
+//! Final metrics of families of different shape.
 
 use super::Sheet;
 use crate::evidence::{Evidence, Series};

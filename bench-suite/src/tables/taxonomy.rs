@@ -1,4 +1,4 @@
-//! CW, Tab. 2: kernels by how they propose and accept, measured.
+//! Measured classification of kernels by proposals and acceptance rule (CW, Tab. 2).
 
 use mcsa::{Address, At, Cloud, Counted, Error, Kernel, Seed};
 use mcsa_families::MeanField;
@@ -8,34 +8,34 @@ use mcsa_models::Gaussian;
 use super::Sheet;
 use crate::evidence::Evidence;
 
-/// What was seen of a kernel where all candidates weigh the same.
+/// Behaviour of a kernel when all candidates have equal weight.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
-    /// Its name.
+    /// Name of the kernel.
     pub(crate) name: &'static str,
-    /// Whether two chains moved with the same randomness from different places arrive at different ones.
+    /// True if two chains that are moved with one random stream from different states reach different states.
     pub(crate) is_dependent: bool,
-    /// How many states compete with the present one, by evaluations of the target per transition.
+    /// Number of states that compete with the present one, from evaluations of the target per transition.
     pub(crate) proposals: f64,
-    /// How often a chain stays.
+    /// Fraction of transitions in which the chain stays.
     pub(crate) stays: f64,
 }
 
 impl Seen {
-    /// The rule whose probability of staying is nearest: 0, or one in all candidates.
+    /// The rule whose probability of staying is nearest: 0 for Metropolis-Hastings, one in all candidates for Barker.
     pub(crate) fn rule(&self) -> &'static str {
         if self.stays < 0.5 / (self.proposals + 1.0) { "Metropolis–Hastings" } else { "Barker" }
     }
 }
 
-/// So small that every density along the way is that of the start.
+/// Step size so small that every density along the path equals that of the start.
 const SMALL: f64 = 1e-6;
 const TRANSITIONS: u64 = 4_000;
 
-/// All kernels of the library that a score climb can move chains by, on a standard normal; guides are the target itself.
+/// All kernels of the library that a score climb can use, on a standard normal with guides equal to the target.
 ///
 /// # Errors
-/// If a kernel refuses its settings, which the tests exclude.
+/// If a kernel refuses its settings; tests exclude this.
 pub(crate) fn measured() -> Result<Vec<Seen>, Error> {
     let leapfrog = || Leapfrog::new(SMALL, Mass::unit());
     Ok(vec![

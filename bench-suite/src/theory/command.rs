@@ -1,4 +1,4 @@
-//! The subcommand `theory`.
+//! The subcommand `theory`: checks the papers' claims on bias, variance and rates, or solves one finite problem.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,55 +17,57 @@ use crate::store::write_whole;
 use crate::text;
 use crate::verbs::threads;
 
-/// Try every claim of the papers about bias, variance and rates, and show what became of it.
+/// Check every claim of the papers about bias, variance and rates, and show the results.
 ///
-/// A claim holds, is tight (held, with a case within a thousandth of refuting it) or is violated; then the case that
-/// refutes it is shown, and what is true instead. Writes a page, `theory.html`, beside the figures.
+/// A claim holds, is tight (it holds, and a case comes within a thousandth of refuting it) or is violated; then the refuting
+/// case is shown, and the corrected statement. Writes a page, `theory.html`, next to the figures.
 ///
-/// Exit codes: 0 all tried, 1 a correction fell or a check could not refute, 2 the command line or an instance was not
-/// understood.
+/// Exit codes: 0 all claims were checked, 1 a correction failed or a check was unable to refute, 2 the command line or an
+/// instance was not understood.
 #[derive(Debug, Args)]
 pub struct Command {
-    /// Only this claim, such as 000-T1, and all that is known of it; may be repeated.
+    /// Only this claim, such as 000-T1, with all details; may be repeated.
     #[arg(long = "claim", value_name = "ID", value_parser = ids(), hide_possible_values = true)]
     pub claims: Vec<String>,
-    /// Try a hundred thousand cases for each statement; minutes instead of seconds.
+    /// Check a hundred thousand cases for each statement; takes minutes instead of seconds.
     #[arg(long)]
     pub long: bool,
-    /// Print everything that was found as JSON instead of the table.
+    /// Print all results as JSON instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Instead, work out the finite problem that this file asks about (`-` is the standard input) and print it as JSON.
+    /// Instead, solve the finite problem in this file (`-` is the standard input) and print the solution as JSON.
     ///
     /// The file holds `{"pi": ["1/2", "1/2"], "q": ["1/4", "3/4"], "s": ["1", "-1"], "n": [1, 2, 3], "candidates": [2, 3]}`:
-    /// target, guide and scalar score per atom as numbers or fractions, numbers of transitions, states or chains, and
-    /// numbers of candidates with the retained one. Vectors of the answer have an entry per start atom; `bias` is signed.
+    /// target, guide and scalar score of each atom as numbers or fractions; numbers of transitions, states or chains; and
+    /// numbers of candidates including the retained one. Vectors of the answer have one entry per start atom; `bias` is
+    /// signed.
     ///
-    /// w, wstar, r, kl, chi2_pearson, chi2_neyman: weights pi/q, the largest, 1 - 1/wstar, and divergences of pi from q;
-    /// mu, sigma2: mean and variance of s under pi; imh: Metropolis, with tv = TV(K^n, pi), t = T_n(w), lambda_n =
-    /// lambda(w)^n and kn_s = K^n s by n; reject counts a proposal of the atom itself as accepted; barker, cis: reject_index
-    /// is how often the retained index is kept, tv1 and tv2 are after one step and two, rb_ the weighted average, full_ the
-    /// selected candidate, snis_ as many independent draws; avg_: mean under pi; estimators: by N, from pi (stationary) or
-    /// from an atom (fixed), of one chain (seq), N chains (par) or N candidates (cis), var = diag + cov; bounds: by N and
-    /// claim, with L = 2 max |s| in 000 and 003 and L = max |s| in 001. Null is infinite, or too long to sum.
+    /// w, wstar, r, kl, chi2_pearson, chi2_neyman: weights pi/q, the largest weight, 1 - 1/wstar, and divergences of pi from
+    /// q; mu, sigma2: mean and variance of s under pi; imh: Metropolis, with tv = TV(K^n, pi), t = T_n(w), lambda_n =
+    /// lambda(w)^n and kn_s = K^n s for each n; reject counts a proposal of the atom itself as accepted; barker, cis:
+    /// reject_index is the probability that the retained index is kept, tv1 and tv2 are after one step and two, rb_ is the
+    /// weighted average, full_ the selected candidate, snis_ as many independent draws; avg_: mean under pi; estimators: for
+    /// each N, from pi (stationary) or from an atom (fixed), of one chain (seq), N chains (par) or N candidates (cis), var =
+    /// diag + cov; bounds: for each N and claim, with L = 2 max |s| in 000 and 003 and L = max |s| in 001. Null means
+    /// infinite, or too many terms to sum.
     ///
-    /// Exact in fractions up to 64 transitions and 2000 vectors of counts, in doubles beyond; 15 digits.
+    /// Exact in fractions up to 64 transitions and 2000 vectors of counts, in doubles beyond; printed with 15 digits.
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub instance: Option<PathBuf>,
-    /// Where the page is written; not with --claim, for it shows all.
+    /// Folder of the page; not with --claim, because the page shows all claims.
     #[arg(long, value_name = "DIR", default_value = "report")]
     pub report: PathBuf,
-    /// Claims tried at once; by default one per processor. Results do not depend on it.
+    /// Number of claims checked in parallel; by default one per processor. Results do not depend on it.
     #[arg(long, value_parser = threads())]
     pub threads: Option<usize>,
 }
 
-/// The names of all claims: an unknown one is answered with those near it.
+/// Parser of claim ids: the error for an unknown id names the closest ones.
 fn ids() -> PossibleValuesParser {
     PossibleValuesParser::new(claims::all().iter().map(|claim| claim.id).collect::<Vec<_>>())
 }
 
-/// Answers the question in a file. One that is not understood is told on the standard error, with exit code 2.
+/// Answers the question in a file. An invalid question is reported on the standard error stream, with exit code 2.
 fn work_out(path: &Path, out: &mut impl Write) -> Result<ExitCode, Error> {
     let answer = text::read(path)
         .and_then(|text| instance::answer(&text).map_err(|error| error.within(path.display().to_string())));
@@ -76,7 +78,7 @@ fn work_out(path: &Path, out: &mut impl Write) -> Result<ExitCode, Error> {
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            // Nothing is left to do when the standard error is gone too.
+            // Nothing can be done if the standard error stream is closed too.
             let _ = writeln!(std::io::stderr(), "mcsa-bench: {error}");
             Ok(ExitCode::from(2))
         }
@@ -84,10 +86,10 @@ fn work_out(path: &Path, out: &mut impl Write) -> Result<ExitCode, Error> {
 }
 
 impl Command {
-    /// Does it, telling `out`, with colours if that is a terminal.
+    /// Runs the command and prints to `out`, with colours if it is a terminal.
     ///
     /// # Errors
-    /// If `out` refuses, the threads cannot be started or the page cannot be written.
+    /// If `out` cannot be written, the threads cannot be started or the page cannot be written.
     pub fn run(&self, out: &mut impl Write, is_terminal: bool) -> Result<ExitCode, Error> {
         if let Some(path) = &self.instance {
             return work_out(path, out);
@@ -119,7 +121,7 @@ impl Command {
         Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Tries claims side by side; each has seeds of its own, and the order is kept.
+    /// Checks claims in parallel; each has its own seeds, and the order is kept.
     fn judge(&self, chosen: &[Claim]) -> Result<Vec<Judgement>, Error> {
         let threads = self.threads.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

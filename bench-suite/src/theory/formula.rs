@@ -1,11 +1,11 @@
-//! Formulas in plain text, set as HTML.
+//! Conversion of plain-text formulas to HTML.
 
-/// Escapes what HTML reads as its own.
+/// Escapes the special characters of HTML.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Words of formulas, and the signs that stand for them.
+/// Words in formulas, with the signs that replace them.
 const SIGNS: [(&str, &str); 13] = [
     ("<=", "\u{2264}"),
     (">=", "\u{2265}"),
@@ -22,11 +22,11 @@ const SIGNS: [(&str, &str); 13] = [
     ("inf", "\u{221e}"),
 ];
 
-/// Greek letters that are also ends of other words.
+/// Greek letters whose names are also endings of other words.
 const LETTERS: [(&str, &str); 5] =
     [("chi", "\u{3c7}"), ("mu", "\u{3bc}"), ("eta", "\u{3b7}"), ("eps", "\u{3b5}"), ("gamma", "\u{3b3}")];
 
-/// `x_i^2 <= sum_{j} y_j` with its sub- and superscripts and signs.
+/// Converts a formula such as `x_i^2 <= sum_{j} y_j`, with sub- and superscripts and signs.
 pub(super) fn typeset(formula: &str) -> String {
     let mut html = String::new();
     let mut rest = formula;
@@ -53,7 +53,7 @@ pub(super) fn typeset(formula: &str) -> String {
     html
 }
 
-/// What a `^` or `_` lifts, without its brackets, and what comes after it.
+/// Operand of a `^` or `_` without its brackets, and the remaining text.
 fn script(rest: &str) -> (&str, &str) {
     let pair = match rest.chars().next() {
         Some('(') => Some(('(', ')')),

@@ -1,8 +1,8 @@
-//! What became of the claims, for a terminal.
+//! Results of the claims for a terminal.
 
 use mcsa_theory::claims::{Examined, Judgement, Standing, Witness};
 
-/// A sign that the terminal shows in colour.
+/// A word in the colour of its standing, if colours are on.
 fn painted(text: &str, standing: Standing, colours: bool) -> String {
     let colour = match standing {
         Standing::Holds => 32,
@@ -13,7 +13,7 @@ fn painted(text: &str, standing: Standing, colours: bool) -> String {
     if colours { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.into() }
 }
 
-/// The worst ratio in five places, or the difference in an identity.
+/// Worst ratio with five digits, or the largest difference for an identity.
 pub(super) fn worst(examined: &Examined) -> String {
     let finding = &examined.finding;
     let identity = finding.worst.iter().chain(&finding.examples).any(|witness| witness.identity);
@@ -26,7 +26,7 @@ pub(super) fn worst(examined: &Examined) -> String {
     }
 }
 
-/// `lhs > rhs at ...`
+/// Text of a witness: `lhs > rhs at ...`
 pub(super) fn witnessed(witness: &Witness) -> String {
     let sign = match (witness.identity, witness.refutes) {
         (true, true) => "is not",
@@ -49,7 +49,7 @@ fn number(x: f64) -> String {
     }
 }
 
-/// A block for each claim, and a line that counts. In full also what is assumed, remarked, and how it was tried.
+/// A block for each claim, and a summary line. In full also assumptions, remarks, and details of the check.
 pub(super) fn listing(judgements: &[Judgement], colours: bool, in_full: bool) -> String {
     let mut text = format!("{:<19} {:<8} {:<13} {:<10} statement\n", "claim", "paper", "standing", "worst");
     for judgement in judgements {
@@ -95,7 +95,7 @@ fn told_in_full(judgement: &Judgement) -> String {
     lines.map(|(what, words)| format!("  {what:<26} {words}\n")).collect()
 }
 
-/// How many claims stand how.
+/// Number of claims with this standing.
 pub(super) fn count(judgements: &[Judgement], standing: Standing) -> usize {
     judgements.iter().filter(|judgement| judgement.standing() == standing).count()
 }

@@ -1,4 +1,4 @@
-//! What the papers claim, tried and shown: in a terminal, as JSON and as a page.
+//! Checks of the papers' claims on bias, variance and rates, shown in a terminal, as JSON and as a page.
 
 mod command;
 mod formula;

@@ -1,4 +1,4 @@
-//! What became of the claims, as a page that needs nothing else.
+//! Results of the claims as a self-contained HTML page.
 
 use mcsa_theory::claims::{Examined, Judgement, Paper, Standing};
 
@@ -24,7 +24,7 @@ fn badge(standing: Standing) -> String {
     format!("<span class=\"badge\">{word}</span>")
 }
 
-/// The page; light or dark as the reader's system is, and without scripts.
+/// The page, in light or dark colours as set in the reader's system, without scripts.
 pub(super) fn page(judgements: &[Judgement]) -> String {
     let mut papers: Vec<Paper> = judgements.iter().map(|judgement| judgement.paper).collect();
     papers.dedup();
@@ -45,7 +45,7 @@ pub(super) fn page(judgements: &[Judgement]) -> String {
     )
 }
 
-/// The numbers of claims, which also choose what is shown.
+/// Number of claims by standing; each also selects the claims that are shown.
 fn counts(judgements: &[Judgement]) -> String {
     let tile = |class: &str, word: &str, number: usize, checked: &str| {
         format!(
@@ -110,10 +110,11 @@ fn card(judgement: &Judgement) -> String {
     html + &details(judgement) + "</article>\n"
 }
 
-/// The width of a ratio of 1; the gauge ends at 2.
+/// Width of a ratio of 1; the gauge ends at 2.
 const ONE: f64 = 72.0;
 
-/// How far the left side reached, with a stroke where the right side is; nothing for identities.
+/// Gauge of the worst ratio of left to right side, with a mark at 1. For identities, the largest difference as text; empty
+/// if there is no worst case.
 fn gauge(examined: &Examined) -> String {
     let finding = &examined.finding;
     let Some(badness) = finding.worst_badness() else {
@@ -134,7 +135,7 @@ fn gauge(examined: &Examined) -> String {
     )
 }
 
-/// How it was tried.
+/// Details of the check.
 fn details(judgement: &Judgement) -> String {
     let mut text = String::new();
     let corrected = judgement.corrected.iter().map(|corrected| ("Instead", corrected));

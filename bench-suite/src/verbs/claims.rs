@@ -1,4 +1,4 @@
-//! The verb `claims`.
+//! The verb `claims`: prints the verdict on each claim from existing results.
 
 use std::io::Write;
 
@@ -8,9 +8,9 @@ use super::{Exit, Selection};
 use crate::claims::Verdict;
 use crate::report::{Card, Tally};
 
-/// Print what results say of each claim. Runs nothing: `figures` does.
+/// Print the verdict of the results on each claim. Runs no jobs: use `figures`.
 ///
-/// That a claim fails is a finding, not a failure of the program.
+/// A claim that fails is a finding, not a failure of the program.
 #[derive(Debug, Clone, Args)]
 pub struct Claims {
     #[command(flatten)]
@@ -18,7 +18,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Does it.
+    /// Runs the verb.
     ///
     /// # Errors
     /// If an experiment is unknown or results cannot be read.
@@ -45,7 +45,7 @@ impl Claims {
     }
 }
 
-/// Claims by verdict and cells by agreement, all together.
+/// Prints the total numbers of claims by verdict and of cells by agreement.
 pub(super) fn summary(cards: &[Card], out: &mut impl Write) -> Result<(), Exit> {
     let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
     let verdicts = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.name()));

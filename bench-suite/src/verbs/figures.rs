@@ -1,4 +1,4 @@
-//! The verb `figures`.
+//! The verb `figures`: runs jobs, draws figures, checks claims, and writes the report.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::report;
 use crate::runner::{Runner, span, tell};
 use crate::store::{Journal, Store, sweep};
 
-/// Run what has not been run, draw every figure, judge every claim, and write `report/index.html`.
+/// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.
 ///
-/// Results are kept under a name made of everything that determines them: what has been run is not run again, an interrupted
-/// run goes on where it stopped, and results of other code are run again.
+/// Results are stored under a name made of everything that determines them: jobs with a result are not run again, an
+/// interrupted run continues where it stopped, and results of other code are computed again.
 #[derive(Debug, Clone, Args)]
 pub struct Figures {
     #[command(flatten)]
     selection: Selection,
-    /// Jobs run at once; by default one per processor. Results do not depend on it.
+    /// Number of jobs run in parallel; by default one per processor. Results do not depend on it.
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = threads())]
     jobs: usize,
-    /// Run all jobs, those that have been run as well.
+    /// Run all jobs, including those with results.
     #[arg(long)]
     force: bool,
-    /// Run nothing: draw what is there. Results of other code are then shown as stale.
+    /// Run nothing: draw existing results. Results of other code are then shown as stale.
     #[arg(long, conflicts_with = "force")]
     no_run: bool,
     /// Only list the experiments, with the number of jobs in each preset.
@@ -41,15 +41,16 @@ pub struct Figures {
     list: bool,
 }
 
-/// How many failures are shown one by one.
+/// Number of failures that are shown individually.
 const SHOWN: usize = 20;
 
 impl Figures {
-    /// Does it.
+    /// Runs the verb.
     ///
     /// # Errors
-    /// If an experiment is unknown, `--out` cannot be written in, a job fails, or the disk refuses. Figures are drawn of what
-    /// succeeded all the same. Nothing is drawn if the program is asked to end before all jobs have run.
+    /// If an experiment is unknown, the folder of `--out` cannot be written, a job fails, or a file cannot be written.
+    /// Figures are drawn from successful jobs nevertheless. Nothing is drawn if the program is asked to end before all jobs
+    /// have run.
     pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         let entries = self.selection.entries()?;
         if self.list {
@@ -57,7 +58,7 @@ impl Figures {
         }
         self.selection.check_out()?;
         let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
-        // Before anything else can go wrong.
+        // Print failures before anything else can go wrong.
         for error in errors.iter().take(SHOWN) {
             writeln!(out, "failed: {error}")?;
         }
@@ -65,7 +66,7 @@ impl Figures {
             writeln!(out, "failed: {} jobs more", errors.len() - SHOWN)?;
         }
         if let Some(code) = interrupt.code() {
-            // Jobs that were run again need not be so once more.
+            // Jobs that were run again with `--force` need not be run once more.
             let command = command_line(&["--force"]);
             return Err(Exit::Interrupted { code, said: format!("interrupted; to go on: {command}") });
         }
@@ -126,7 +127,7 @@ impl Figures {
         }
         writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
         if jobs.iter().all(|job| store.result_path(job).is_file()) {
-            // Every task has a result now, which tells more of its time than a piece of it.
+            // Every task has a result now, which predicts its time better than a short version does.
             let _ = std::fs::remove_dir_all(self.selection.timing());
         }
         Ok(ran.errors)
@@ -139,15 +140,15 @@ impl Figures {
         }
     }
 
-    /// What the jobs will take, told: from results of any preset, and before the longest of all from a short piece of what has
-    /// none.
+    /// Estimates the time of the jobs and prints it: from results of any preset and, before runs of the preset `paper`, from
+    /// short versions of tasks that have no result.
     fn forecast(&self, entries: &[&Entry], jobs: &[&Job], interrupt: &Interrupt) -> Result<Forecast, Exit> {
         let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
         let mut kept = Vec::new();
         for entry in entries.iter() {
             let experiment = entry.experiment()?;
             for preset in PresetName::ALL {
-                // Two replicates tell enough of the time.
+                // Two replicates suffice to estimate the time.
                 let jobs = plan(&experiment, preset, &catalogue)?.jobs;
                 kept.extend(jobs.into_iter().filter(|job| job.replicate < 2));
             }
@@ -193,7 +194,7 @@ impl Figures {
     }
 }
 
-/// Whether a whole result of a job is there. A file that cannot be used is set aside, and the job counts as not run.
+/// Returns true if there is a complete result of a job. An unusable file is set aside, and the job counts as not run.
 fn is_kept(store: &Store, job: &Job) -> bool {
     let error = match store.fresh(job) {
         Ok(found) => return found.is_some(),

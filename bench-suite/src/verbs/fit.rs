@@ -1,4 +1,4 @@
-//! The verb `fit`: one model, one method, one file.
+//! The verb `fit`: a single fit of one model by one method.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,35 +20,36 @@ use crate::plan::Job;
 use crate::runner::{CHECKPOINT, tell};
 use crate::store::{Ended, Row, Store, check_folder, write_whole};
 
-/// Fit one model by one method and write what was found as JSON.
+/// Fit one model by one method and write the result as JSON.
 ///
 /// `--list-models` and `--list-methods` show names with their settings.
 ///
-/// In the JSON a number that is not finite is a word: "nan", "inf" or "-inf". A number of `health` that the method does not tell is
-/// left out. Exit codes: 0 done, 1 the fit ended early or something failed, 2 the arguments are impossible, 130 or 143 interrupted.
+/// In the JSON, numbers that are not finite are words: "nan", "inf" or "-inf". Numbers of `health` that the method does not
+/// provide are left out. Exit codes: 0 success, 1 the fit ended early or an operation failed, 2 the arguments are invalid,
+/// 130 or 143 interrupted.
 #[derive(Debug, Clone, Args)]
 pub struct FitModel {
-    /// The model.
+    /// Name of the model.
     #[arg(long, value_name = "NAME", required_unless_present_any = ["list_models", "list_methods"])]
     model: Option<String>,
-    /// The method.
+    /// Name of the method.
     #[arg(long, value_name = "NAME", default_value = "pmcsa")]
     method: String,
-    /// A setting, in words of TOML: `model.data=heart`, `method.chains=20`, `optimizer.kind=sgd`, `optimizer.rate=0.1`,
+    /// A setting in TOML syntax: `model.data=heart`, `method.chains=20`, `optimizer.kind=sgd`, `optimizer.rate=0.1`,
     /// `family.kind=full-rank`, `start.kind=jittered`, `steps=2000`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// The seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write; to the standard output by default.
+    /// File to write; by default the standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// A file for the checkpoint, written every 20 s and when the fit is interrupted: with the same arguments the fit then goes on
-    /// where it stopped. It is removed at the end. Without it an interrupted fit is lost.
+    /// File for the checkpoint, written every 20 s and when the fit is interrupted: with the same arguments the fit then
+    /// continues where it stopped. It is removed at the end. Without it an interrupted fit is lost.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Where imported data sets are; else MCSA_DATA names it, else `data`.
+    /// Folder of imported data sets; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// List the models with their settings.
@@ -60,11 +61,11 @@ pub struct FitModel {
 }
 
 impl FitModel {
-    /// Does it.
+    /// Runs the verb.
     ///
     /// # Errors
-    /// If a name or setting is unknown or impossible (usage), or data are absent, a checkpoint cannot be used, or the result cannot
-    /// be written.
+    /// If a name or setting is unknown or invalid (usage), or data are absent, a checkpoint cannot be used, or the result
+    /// cannot be written.
     pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         if self.list_models || self.list_methods {
             let rows = if self.list_models { Target::ALL.as_slice() } else { Method::ALL.as_slice() };
@@ -77,7 +78,7 @@ impl FitModel {
             return Ok(());
         }
         let fit = self.fit().map_err(Exit::Usage)?;
-        // Before hours of work, whose result would be lost.
+        // Check both folders first: otherwise the result of a long fit could be lost.
         for file in [&self.out, &self.checkpoint].into_iter().flatten() {
             check_folder(
                 file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")),
@@ -94,7 +95,7 @@ impl FitModel {
             None => out.write_all(text.as_bytes()).and_then(|()| out.flush())?,
         }
         if let Some(path) = &self.checkpoint {
-            // What is not there need not be removed.
+            // The file may not exist.
             let _ = std::fs::remove_file(path);
         }
         match ended.failure {
@@ -103,7 +104,7 @@ impl FitModel {
         }
     }
 
-    /// Runs the fit, from its checkpoint if there is one, and returns lambda besides.
+    /// Runs the fit, from its checkpoint if there is one; also returns lambda.
     fn climb(
         &self,
         fit: &Fit,
@@ -118,7 +119,7 @@ impl FitModel {
         let task = Task::Fit(fit.clone());
         let job = Job { experiment: SINGLE.into(), task, data, replicate: 0, seed: Seed::new(self.seed) };
         let (lambda, made) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-        // Nothing is written there: a fit without a file for its checkpoint keeps none.
+        // Nothing is written to this store: a fit without a checkpoint file has no checkpoint.
         let nowhere = Store::new(std::env::temp_dir());
         let running = Running {
             checkpoint: Due::Seconds(CHECKPOINT),
@@ -135,7 +136,7 @@ impl FitModel {
             warn: &|warning| tell(warning),
             ..Running::new(&nowhere, catalogue)
         };
-        // What goes wrong after the first step is a result, so that this is what cannot be started as it is set.
+        // A failure after the first step is a result, so an error here means that the settings are invalid.
         let done = job.task.run(&job, &running).map_err(Exit::Usage)?;
         let steps = made.load(Relaxed) / fit.method.effort();
         match (done, interrupt.code()) {
@@ -151,7 +152,7 @@ impl FitModel {
         }
     }
 
-    /// The defaults, changed by the settings.
+    /// The default settings, changed by those of `--set`.
     fn fit(&self) -> Result<Fit, Error> {
         let name = self.model.as_deref().unwrap_or_default();
         let mut parts = BTreeMap::from([
@@ -172,7 +173,7 @@ impl FitModel {
             let table = parts.get_mut(part).ok_or_else(|| {
                 unknown("a key is steps, model.*, method.*, optimizer.*, family.* or start.*")
             })?;
-            // A bare word is a text.
+            // A bare word is a string.
             let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
             let value = parsed.and_then(|mut table| table.remove("value"));
             let text = setting.split_once('=').map_or("", |(_, value)| value).trim();
@@ -184,7 +185,7 @@ impl FitModel {
         fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Error> {
             let read = |table: toml::Table| T::deserialize(toml::Value::Table(table));
             read(table.clone()).map_err(|error| {
-                // The message names no key: it is the one whose value could be another.
+                // The message of the error names no key: find the key for which another value would be accepted.
                 let others =
                     || [toml::Value::Integer(1), toml::Value::Float(0.5), toml::Value::String("x".into())];
                 let with = |key: &str, other| {
@@ -218,7 +219,7 @@ impl FitModel {
 
 type Listed = (&'static str, &'static str, &'static str);
 
-/// The settings a listing gives a name.
+/// Default settings of a name in a listing.
 fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error> {
     let unknown =
         || Error::invalid(format!("no {what} {name:?}; `fit --list-{what}s` shows those there are"));

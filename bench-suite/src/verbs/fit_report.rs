@@ -1,4 +1,4 @@
-//! The JSON that `fit` writes.
+//! JSON report of the verb `fit`.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +15,20 @@ use crate::store::{Ended, Row};
 struct Report<'a> {
     outcome: Option<Outgoing<'a>>,
     failure: Option<&'a str>,
-    /// Whether it is to be believed: numbers that are known.
+    /// Diagnostics of the fit, as far as they are known.
     health: BTreeMap<&'static str, Number>,
     fit: &'a Fit,
     seed: u64,
-    /// Each parameter on its own scale, under q.
+    /// Moments of each parameter on its own scale, under q.
     parameters: &'a [Parameter],
-    /// What was measured at the end: on held-out data, where there are any.
+    /// Metrics at the end: on held-out data, if there are any.
     measures: BTreeMap<&'a str, Number>,
     counts: &'a BTreeMap<String, u64>,
     seconds: f64,
     trace: &'a [Row],
 }
 
-/// How a fit ended. An [`Outcome`] keeps its numbers bit for bit; here they are to be read.
+/// Outcome of a fit in readable form. An [`Outcome`] itself stores its numbers bit for bit.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Outgoing<'a> {
@@ -55,10 +55,10 @@ pub(super) struct Parameter {
     sd: Number,
 }
 
-/// Draws from q behind the moments of constrained parameters.
+/// Number of draws from q for moments of constrained parameters.
 const DRAWS: usize = 4096;
 
-/// The text of the file.
+/// Text of the report.
 pub(super) fn report(
     fit: &Fit,
     seed: u64,

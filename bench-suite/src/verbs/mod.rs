@@ -1,6 +1,6 @@
-//! What the program can be asked to do, a file for each verb.
+//! Verbs of the program, one file each.
 //!
-//! A verb prints to the stream it is handed and returns an [`Exit`].
+//! A verb prints to a given stream and returns an [`Exit`].
 
 mod claims;
 mod figures;
@@ -16,23 +16,23 @@ pub use selection::Selection;
 use clap::builder::RangedU64ValueParser;
 use mcsa::Error;
 
-/// Reads a number of threads: at most 1024, 0 for one per processor.
+/// Parses a number of threads: at most 1024, 0 for one per processor.
 pub(crate) fn threads() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(0..=1024)
 }
 
-/// Why a verb ended without success.
+/// Reason why a verb ended without success.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Exit {
-    /// The command line asks for what there is not: code 2.
+    /// The arguments are invalid: code 2.
     Usage(Error),
-    /// Something failed: code 1.
+    /// An operation failed: code 1.
     Failed(Error),
     /// The program was asked to end.
     Interrupted {
         /// 130 after INT, 143 after TERM.
         code: u8,
-        /// What was kept, and how to go on.
+        /// Message on the saved state and the command to continue.
         said: String,
     },
 }

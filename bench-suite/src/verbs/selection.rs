@@ -1,4 +1,4 @@
-//! Which experiments, with which effort, kept where.
+//! Selection of experiments, preset and folders.
 
 use std::path::PathBuf;
 
@@ -15,24 +15,24 @@ use crate::registry::{Entry, REGISTRY};
 use crate::report::Card;
 use crate::store::{Store, check_folder, sweep};
 
-/// What `figures` and `claims` have in common.
+/// Arguments common to `figures` and `claims`.
 #[derive(Debug, Clone, Args)]
 pub struct Selection {
-    /// Only these experiments, by any of their names; all by default. `figures --list` shows them.
+    /// Only these experiments, by any of their names; by default all. `figures --list` shows them.
     pub ids: Vec<String>,
-    /// How much to run.
+    /// Amount of computation.
     #[arg(long, value_enum, default_value = "default")]
     pub preset: PresetName,
-    /// The folder that results/ and report/ are in.
+    /// Folder that contains results/ and report/.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
-    /// Where imported data sets are; else MCSA_DATA names it, else `data`.
+    /// Folder of imported data sets; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
 impl Selection {
-    /// The experiments chosen.
+    /// Selected experiments.
     ///
     /// # Errors
     /// If an id is unknown.
@@ -53,30 +53,30 @@ impl Selection {
         }
     }
 
-    /// Where results are.
+    /// Store of results.
     pub fn store(&self) -> Store {
         Store::new(self.out.join("results"))
     }
 
-    /// The data sets.
+    /// Catalogue of data sets.
     pub fn catalogue(&self) -> Catalogue {
         Catalogue::found(self.data.clone())
     }
 
-    /// Where the report goes.
+    /// Folder of the report.
     pub fn report(&self) -> PathBuf {
         self.out.join("report")
     }
 
-    /// Where pieces of jobs are timed before a long run.
+    /// Folder for short versions of jobs that are timed before a long run.
     pub fn timing(&self) -> PathBuf {
         self.out.join("timing")
     }
 
-    /// Makes sure that what is found can be written, before anything is run.
+    /// Checks that results and report can be written, before anything is run.
     ///
     /// # Errors
-    /// If a folder cannot be made or written in.
+    /// If a folder cannot be created or written.
     pub fn check_out(&self) -> Result<(), Error> {
         for folder in [self.out.join("results"), self.report()] {
             let advice = "make room on its disk, or name another folder with --out; nothing was run";
@@ -86,11 +86,11 @@ impl Selection {
         Ok(())
     }
 
-    /// What has been found of these experiments, drawn and judged. What cannot be used of it is said on the standard error
-    /// stream, and left out.
+    /// Results of the experiments, with drawn figures and checked claims. Unusable files are reported on the standard error
+    /// stream and left out.
     ///
     /// # Errors
-    /// If a plan is impossible or a figure cannot be drawn.
+    /// If an experiment cannot be planned or a figure cannot be drawn.
     pub fn cards(&self, entries: &[&Entry]) -> Result<Vec<Card>, Error> {
         let (store, catalogue) = (self.store(), self.catalogue());
         let card = |entry: &&Entry| {

@@ -1,4 +1,4 @@
-//! No bytes panic.
+//! Arbitrary bytes never cause a panic.
 
 use mcsa_bench_suite::data::{Catalogue, Table};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ proptest! {
     }
 }
 
-/// All the ways in which a file may come.
+/// All accepted layouts of a file.
 const FORMS: &str = "layouts = [{ what = \"p\", cells = 3, positive = \"e\" }, { what = \"t\", cells = 4, target = 0, \
     ignore = [2], skip = 2 }, { what = \"c\", cells = 2, blanks = true, counted = true }]";
 

@@ -1,8 +1,8 @@
-//! The user's own folder.
+//! The user's data folder.
 
 use mcsa_bench_suite::data::{Catalogue, State};
 
-/// With `MCSA_DATA` set, every set that its folder holds must load; without, the folder is empty and so is the claim.
+/// If `MCSA_DATA` is set, every data set in its folder must load; otherwise the folder is empty and the test is vacuous.
 #[test]
 fn whatever_the_folder_holds_can_be_loaded() {
     let folder = std::env::var_os("MCSA_DATA").map(Into::into);

@@ -1,4 +1,4 @@
-//! A user's file, from the form in which it is published to a set that loads.
+//! Import of a user's file from its published layout to a data set that loads.
 
 use std::fs;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The text of a set as a grid without header.
+/// The text of a data set as a grid without header.
 fn bare(data: &Dataset) -> String {
     let row = |row: usize| format!("{},{},{}\n", data.x[(row, 0)], data.x[(row, 1)], data.y[row]);
     (0..data.rows()).map(row).collect()

@@ -1,4 +1,4 @@
-//! What a file must hold to be loaded, and what happens when it does not.
+//! Requirements on data files, and errors if they are violated.
 
 mod bytes;
 mod folder;

@@ -1,4 +1,4 @@
-//! Every fault of a file is found, and the message says where.
+//! Detection of faults in files, with their positions in the message.
 
 use mcsa_bench_suite::data::{Entry, Table};
 
@@ -68,7 +68,8 @@ fn other_bytes_are_refused() {
     assert!(message.starts_with("small.csv: not the file that was verified"), "{message}");
 }
 
-/// Absolute values alone would let these pass. By hand: a 1/4 + 4/4 + 9/4 + 16/4 = 7.5, b 5/4 - 11/4 + 300/4 = 73.5.
+/// Sums of absolute values would not detect these changes. By hand: a 1/4 + 4/4 + 9/4 + 16/4 = 7.5, b 5/4 - 11/4 + 300/4 =
+/// 73.5.
 #[test]
 fn turned_signs_and_shuffled_rows_are_refused() {
     let right = labelled("sums = [10, 110.5, 1]\norder = [7.5, 73.5, 0.5]");

@@ -1,8 +1,8 @@
-//! Small sets of the tests' own.
+//! Small data sets for tests.
 
 use mcsa_bench_suite::data::Entry;
 
-/// The description of a set of two inputs and a label, four rows.
+/// Description of a data set with two inputs and a label, four rows.
 pub(crate) fn labelled(more: &str) -> Entry {
     entry(&format!(
         "kind = \"classification\"\ncolumns = [\"a\", \"b\", \"y\"]\ntarget = \"y\"\nlabels = [{{ code = 0, meaning = \
@@ -10,11 +10,11 @@ pub(crate) fn labelled(more: &str) -> Entry {
     ))
 }
 
-/// The description of a set, from its kind, columns and what else.
+/// Description of a data set from its kind, columns and further settings.
 pub(crate) fn entry(more: &str) -> Entry {
     let head = "name = \"small\"\nrows = 4\nsource = \"\"\ncitation = \"\"\nterms = \"\"\n";
     toml::from_str(&format!("{head}{more}")).expect("an entry")
 }
 
-/// A file of it.
+/// A file of the labelled data set.
 pub(crate) const SMALL: &str = "a,b,y\n1,5,0\n2,-5.5,1\n3,1e2,0\n4,0,0\n";

@@ -1,4 +1,4 @@
-//! What stands where, figure by figure.
+//! Positions of graphical elements.
 
 use crate::sheet::{Point, Sheet};
 use mcsa_bench_suite::draw::{
@@ -11,7 +11,7 @@ fn draw(panel: Panel) -> Drawing {
     Figure::new(vec![panel]).draw().expect("the figure can be drawn")
 }
 
-/// Where points of a log-log panel over 1..1e4 and 1e-4..1 must stand, from the frame alone.
+/// Expected positions of points of a log-log panel over 1..1e4 and 1e-4..1, computed from the frame alone.
 fn log_places(frame: [f64; 4], data: &[Point]) -> Vec<Point> {
     let [left, top, right, bottom] = frame;
     let place = |(x, y): &Point| {
@@ -185,14 +185,14 @@ fn a_hundred_thousand_points_are_a_small_picture() {
     assert!(draw(panel).svg.len() < 150_000);
 }
 
-/// The boxes of all texts on the page, measured by the engine that draws them.
+/// Bounding boxes of all texts on the page, measured by the engine that draws them.
 fn text_boxes(drawing: &Drawing) -> Vec<(String, usvg::Rect)> {
     fn gather(group: &usvg::Group, boxes: &mut Vec<(String, usvg::Rect)>) {
         for node in group.children() {
             match node {
                 usvg::Node::Text(text) => {
                     let words = text.chunks().iter().map(usvg::TextChunk::text).collect();
-                    // Without the space above and below the letters that line spacing already keeps.
+                    // Without the space above and below the letters, which line spacing already includes.
                     let ink = text.flattened().abs_bounding_box();
                     boxes.push((words, ink));
                 }
@@ -240,7 +240,7 @@ fn no_text_lies_on_another_or_off_the_page() {
         for (words, ink) in &boxes {
             assert!(ink.left() >= 0.0 && ink.right() <= page + 1.0, "{width} {columns}: {words} {ink:?}");
         }
-        // Boxes of turned names are larger than the names.
+        // Bounding boxes of rotated names are larger than the names.
         let is_name = |text: &str| names.iter().any(|name| name.contains(text));
         let pairs = collisions(&boxes);
         let wrong: Vec<_> = pairs.iter().filter(|(one, other)| !(is_name(one) && is_name(other))).collect();
@@ -256,7 +256,7 @@ fn texts_on_each_other_are_caught() {
     assert_eq!(collisions(&text_boxes(&drawing)), [("one".into(), "two".into())]);
 }
 
-/// The pairs of texts whose boxes overlap.
+/// Pairs of texts whose boxes overlap.
 fn collisions(boxes: &[(String, usvg::Rect)]) -> Vec<(String, String)> {
     let overlap = |a: &usvg::Rect, b: &usvg::Rect| {
         a.left() < b.right() && b.left() < a.right() && a.top() < b.bottom() && b.top() < a.bottom()

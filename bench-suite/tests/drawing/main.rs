@@ -1,4 +1,4 @@
-//! Law: what a figure shows is where its data say, and nothing that a program hands over breaks it.
+//! Law: figures show data at the correct positions, and no input breaks drawing.
 
 mod laws;
 mod properties;

@@ -1,10 +1,10 @@
-//! Law: every figure of every data is drawn, on the page, and its losses are counted.
+//! Law: a figure of any data is drawn within the page, and missing values are counted.
 
 use crate::sheet::Sheet;
 use mcsa_bench_suite::draw::{Axis, Figure, Layer, Panel, Reason, Style, Summary};
 use proptest::prelude::*;
 
-/// Ordinary numbers, and those that end programs.
+/// Ordinary numbers and extreme ones.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -10.0..10.0f64,
@@ -72,7 +72,7 @@ proptest! {
         let sheet = Sheet::of(&drawing);
         let (width, height) = sheet.size;
         for (x, y) in sheet.coordinates() {
-            // Markers at the frame reach a little over it.
+            // Markers at the frame extend a little beyond it.
             prop_assert!((-500.0..=width + 500.0).contains(&x) && (-500.0..=height + 500.0).contains(&y), "{x} {y}");
         }
         prop_assert_eq!(figure.draw(), Ok(drawing));

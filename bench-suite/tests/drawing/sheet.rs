@@ -1,4 +1,4 @@
-//! A drawn figure read back from its SVG, for the tests of drawing.
+//! Reader of drawn figures from their SVG, for tests of drawing.
 
 use mcsa_bench_suite::draw::Drawing;
 use resvg::usvg::roxmltree::{Document, Node};
@@ -6,10 +6,10 @@ use resvg::usvg::roxmltree::{Document, Node};
 /// A point in units of the picture.
 pub(crate) type Point = (f64, f64);
 
-/// What a reader of the picture finds in it.
+/// Graphical elements of a figure.
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
-    /// The size of the page in units.
+    /// Size of the page in units.
     pub(crate) size: Point,
     /// Every text, without its markup.
     pub(crate) texts: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads a drawing.
+    /// Parses a drawing.
     pub(crate) fn of(drawing: &Drawing) -> Self {
         let document = Document::parse(&drawing.svg).expect("a drawing is XML");
         let root = document.root_element();

@@ -1,9 +1,9 @@
-//! Which crate may know which: the arrows of ARCHITECTURE.md, as a table.
+//! Allowed dependencies between crates of the workspace: the arrows of ARCHITECTURE.md, as a table.
 
 use super::Finding;
 use super::manifest::{Entry, entries};
 
-/// Each of our packages, with those of ours it may depend on.
+/// Each package of the workspace with the packages of the workspace that it may depend on.
 const ARROWS: [(&str, &[&str]); 9] = [
     ("mcsa", &[]),
     ("mcsa-models", &["mcsa"]),
@@ -27,11 +27,11 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("xtask", &[]),
 ];
 
-/// The one crate that knows all; nothing may know it, not even for tests.
+/// The topmost crate. No other crate may depend on it, not even for tests.
 const TOP: &str = "mcsa-bench-suite";
 
-/// Tests may look sideways (a kernel is judged on a model, by the theory), hence dev-dependencies may
-/// name any of our crates but the topmost; `xtask` names none at all.
+/// Refuses dependencies that are not in the table. Dev-dependencies may name any crate but the topmost, because tests combine
+/// crates (a kernel is checked with a model and `theory`). `xtask` may name none.
 pub(super) fn point_down(path: &str, text: &str) -> Vec<Finding> {
     let entries = entries(text);
     let name = entries.iter().find(|entry| entry.key == "package.name");
@@ -60,7 +60,7 @@ pub(super) fn point_down(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The package of ours an entry depends on, and whether for tests alone.
+/// The workspace package that an entry depends on, and true if it is a dev-dependency.
 fn our_dependency(entry: &Entry<'_>) -> Option<(String, bool)> {
     let (table, rest) = entry.key.split_once("dependencies.")?;
     let key = rest.split('.').next()?;

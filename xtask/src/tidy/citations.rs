@@ -1,9 +1,9 @@
-//! Citation keys: `(pMCSA, Alg. 1)` in a comment names a paper of the README.
+//! Check of citation keys: the key in a comment such as `(pMCSA, Alg. 1)` must be in the README.
 
 use super::Finding;
 use super::code::Code;
 
-/// How the place in a paper begins. What stands before its comma is the key.
+/// Beginnings of a place in a paper. The word before the comma that precedes such a place is the key.
 const PLACES: [&str; 12] = [
     "Alg. ", "App. ", "Def. ", "eq. ", "Eq. ", "Fig. ", "Lemma ", "Prop. ", "Sec. ", "Tab. ", "Theorem ",
     "Thm. ",
@@ -33,7 +33,8 @@ pub(super) fn are_in_the_references(path: &str, text: &str, keys: &[String]) -> 
     findings
 }
 
-/// The keys a line cites. A word with two capitals is a key; `Alg. 1, eq. 3` and `Kim et al., Fig. 2` have none.
+/// The keys cited in a line. A key is a word with at least two capitals, so `Alg. 1, eq. 3` and `Kim et al., Fig. 2` have
+/// none.
 fn cited(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices(", ").filter_map(move |(comma, gap)| {
         let place = &line[comma + gap.len()..];

@@ -1,8 +1,8 @@
-//! Rust source taken apart: what is code, what is comment.
+//! Separation of Rust source into code and comments.
 
-/// Two copies of a source with the same lines and columns: in one only the code is left, in the other only
-/// the comments. What string and character literals contain is in neither, so a rule that looks for
-/// a word in code is not misled by a message or a fixture that mentions it.
+/// Two copies of a source with unchanged lines and columns: `code` has comments blanked out, `comments` has code blanked out.
+/// Contents of string and character literals are blanked in both, so that a rule that looks for a word in code does not find
+/// it in a message or a fixture.
 pub(super) struct Code {
     pub(super) code: String,
     pub(super) comments: String,
@@ -25,7 +25,7 @@ impl Code {
         Self { code: reader.code, comments: reader.comments }
     }
 
-    /// The code without the items under `#[cfg(test)]`.
+    /// The code without items under `#[cfg(test)]`.
     pub(super) fn outside_tests(&self) -> String {
         const MARK: &str = "#[cfg(test)]";
         let mut rest = self.code.as_str();
@@ -40,7 +40,7 @@ impl Code {
     }
 }
 
-/// Bytes up to and including the end of the first item: its `;`, or the brace that closes its first one.
+/// Length in bytes of the first item: up to and including its `;`, or the brace that closes its first block.
 fn item_length(code: &str) -> usize {
     let mut depth = 0;
     for (at, c) in code.char_indices() {
@@ -123,7 +123,7 @@ impl Reader {
         }
     }
 
-    /// A character literal, or the tick of a lifetime.
+    /// Reads a character literal, or the tick of a lifetime.
     fn quote(&mut self) {
         match (self.peek(1), self.peek(2)) {
             (Some('\\'), _) => {
@@ -138,7 +138,7 @@ impl Reader {
         }
     }
 
-    /// An identifier, with the raw string it may introduce: `r"..."`, `br#"..."#`.
+    /// Reads an identifier, with the raw string it may introduce: `r"..."`, `br#"..."#`.
     fn word(&mut self) {
         let start = self.at;
         while self.peek(0).is_some_and(|c| c.is_alphanumeric() || c == '_') {

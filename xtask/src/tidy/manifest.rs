@@ -1,16 +1,16 @@
-//! Rules for one crate's `Cargo.toml`, and the reader they share.
+//! Rules for the `Cargo.toml` of a crate, and the reader that they use.
 
 use super::Finding;
 
-/// One `key = value` of a manifest, its key written in full: `dependencies.mcsa.workspace`.
+/// One `key = value` of a manifest, with its full key: `dependencies.mcsa.workspace`.
 pub(super) struct Entry<'a> {
     pub(super) line: usize,
     pub(super) key: String,
     pub(super) value: &'a str,
 }
 
-/// The entries of the part of TOML that manifests use: tables, dotted keys, values on one line. A list that
-/// goes on below its first line gives no further entries.
+/// The entries of a manifest. Reads a subset of TOML: tables, dotted keys, values on one line. Of a list over several lines
+/// only the first line gives an entry.
 pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut table = String::new();
     let mut entries = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     entries
 }
 
-/// What is decided once, in the root manifest, is not decided again.
+/// Requires that a crate inherits the settings of the root manifest.
 pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
     const DECIDED: [(&str, &str); 6] = [
         ("lints", "`[lints]` with `workspace = true`"),
@@ -46,7 +46,7 @@ pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
     missing.map(|(_, write)| Finding::new(path, 1, "inherit", format!("say {write}"))).collect()
 }
 
-/// One way to build it: what a feature would switch is either worth having or not.
+/// Refuses feature flags.
 pub(super) fn has_no_features(path: &str, text: &str) -> Vec<Finding> {
     let features = entries(text).into_iter().filter(|entry| entry.key.starts_with("features."));
     let advice = "no feature flags of our own; decide";

@@ -1,8 +1,8 @@
-//! Names of files.
+//! Rule for names of files.
 
 use super::Finding;
 
-/// A file is called after the noun inside; these words say only that something is inside.
+/// Words refused in file names because they do not name the contents.
 const EMPTY: [&str; 6] = ["util", "utils", "helper", "helpers", "manager", "managers"];
 
 pub(super) fn say_what_is_inside(path: &str, _: &str) -> Vec<Finding> {

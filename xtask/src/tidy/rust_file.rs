@@ -1,9 +1,9 @@
-//! Rules for one `.rs` file.
+//! Rules for a single `.rs` file.
 
 use super::code::Code;
 use super::{Finding, has_word};
 
-/// A file is one noun, and a noun fits on few pages.
+/// Largest number of lines of a file.
 const MOST_LINES: usize = 400;
 
 /// Files that may be longer, each with the reason. Only generated tables qualify: below a `tests/data`

@@ -1,9 +1,9 @@
-//! Words that mean something only to the person who typed them.
+//! Rule against words that only the author can understand, such as paths of one machine.
 
 use super::Finding;
 
-/// What a reader elsewhere cannot follow, with what to write instead. Each word is put together from two
-/// halves, so that this file does not contain it.
+/// Each forbidden word with the advice to print. Every word is concatenated from two halves so that this file does not
+/// contain it.
 const INSIDE: [(&str, &str); 8] = [
     (concat!("../sha", "red"), PLACE),
     (concat!("shared/", "spec"), PLACE),
@@ -18,7 +18,7 @@ const PLACE: &str = "this folder is not part of the project; say the thing itsel
 const PATH: &str = "a path of one machine; write it relative to the root";
 const STORY: &str = "say what is true and why, not the story of the change";
 
-/// A match inside a longer word, path or address does not count.
+/// Finds the forbidden words. An occurrence inside a longer word, path or address does not count.
 pub(super) fn no_inside_words(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

@@ -1,9 +1,9 @@
-//! Independent cases, a lane of chance for each.
+//! Synthetic data of independent cases, each with its own random stream.
 
 use faer::Mat;
 use mcsa::{Address, Seed, Stream};
 
-/// How one case is drawn.
+/// Distribution of one case.
 pub(super) trait Case {
     /// The number of inputs.
     fn inputs(&self) -> usize;

@@ -1,4 +1,4 @@
-//! In the shape of CovType: measurements and two categories.
+//! Synthetic data of the shape of CovType: measurements and two categories.
 
 use mcsa::{Seed, Stream};
 
@@ -8,8 +8,8 @@ const MEASURED: usize = 10;
 const CATEGORIES: [usize; 2] = [4, 40];
 const INPUTS: usize = MEASURED + CATEGORIES[0] + CATEGORIES[1];
 
-/// Correlated normals, then two categories as zeros with a single one; category `k` has a probability proportional to
-/// `1/k` (Zipf). Logistic in all, and centred, so that about half of the labels are 1.
+/// Correlated normals, then two categories in one-hot coding; category `k` has a probability proportional to `1/k` (Zipf).
+/// The label is logistic in all inputs, and centred so that about half of the labels are 1.
 pub(super) struct Forest {
     weights: Vec<f64>,
     centre: f64,
@@ -51,7 +51,7 @@ fn total(count: usize) -> f64 {
     (1..=count).map(|k| 1.0 / k as f64).sum()
 }
 
-/// The category below whose cumulative probability `uniform` falls, counted from 0.
+/// Category whose interval of cumulative probability contains `uniform`, counted from 0.
 fn zipf(count: usize, uniform: f64) -> usize {
     let mut left = uniform * total(count);
     for k in 1..count {

@@ -1,7 +1,7 @@
-//! Stand-ins: numbers in the shape of a set that is not there.
+//! Synthetic stand-ins for data sets that are absent.
 //!
-//! They let code for a set run where the set is not, and say nothing about it: no figure of a stand-in is a figure
-//! of the set. Each row has a lane of its own, so that a row does not depend on how many there are.
+//! A stand-in has the shape of a data set, so that code can run without the data. Results on it say nothing about the data
+//! set itself. Each row has its own random stream, so that a row does not depend on the number of rows.
 
 mod cases;
 mod forest;
@@ -12,7 +12,7 @@ mod regression;
 use super::{DataError, Dataset, Entry, Origin, StandIn, Task};
 use mcsa::Seed;
 
-/// The stand-in of a set.
+/// The stand-in of a data set.
 pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result<Dataset, DataError> {
     let Some(kind) = entry.stand_in else {
         let problem = "there is no synthetic stand-in for this set";

@@ -1,10 +1,11 @@
-//! In the shape of SUSY, HIGGS and MiniBooNE.
+//! Synthetic data of the shape of SUSY, HIGGS and MiniBooNE.
 
 use mcsa::{Seed, Stream};
 
 use super::cases::{Case, correlated, dot, label, weights};
 
-/// Measured inputs that are correlated normals, inputs derived from pairs of these, and a label logistic in all.
+/// Measured inputs that are correlated normals, inputs derived from pairs of these, and a label that is logistic in all
+/// inputs.
 pub(super) struct Collisions {
     measured: usize,
     weights: Vec<f64>,
@@ -38,13 +39,13 @@ impl Case for Collisions {
     }
 }
 
-/// One row in so many has no measurement: 468 of 130064.
+/// One row in this number has no measurement: 468 of 130064.
 const MISSING_EVERY: usize = 278;
-/// What stands for a missing measurement.
+/// Code for a missing measurement.
 const MISSING: f64 = -999.0;
 
-/// Inputs with the heavy tails of Student's t with 3 degrees of freedom, some rows without measurement, and about
-/// 28 percent of labels 1.
+/// Inputs with the heavy tails of Student's t with 3 degrees of freedom, some rows without measurement, and about 28 percent
+/// of labels 1.
 pub(super) struct Flashes {
     weights: Vec<f64>,
 }
@@ -68,7 +69,7 @@ impl Case for Flashes {
             let [a, rest @ ..] = normals;
             *value = a / (dot(&rest, &rest) / 3.0).sqrt();
         }
-        // Bounded inputs to the logit: a tail must not decide a label by itself.
+        // Inputs to the logit are bounded, so that a single tail value does not decide a label.
         let logit: f64 = x.iter().zip(&self.weights).map(|(x, weight)| weight * x.tanh()).sum();
         if row.is_multiple_of(MISSING_EVERY) {
             x.fill(MISSING);

@@ -1,30 +1,30 @@
-//! In the shape of the WASP precipitation: a field on a grid.
+//! Synthetic data of the shape of the WASP precipitation: a field on a grid.
 
 use std::f64::consts::TAU;
 
 use faer::Mat;
 use mcsa::{Seed, Stream};
 
-/// Waves of which a field is made.
+/// Number of waves that a field is made of.
 const WAVES: usize = 1024;
 /// Length scale of the values, in degrees.
 const LENGTH: f64 = 8.0;
 /// Length scale of continents, in degrees.
 const LAND_LENGTH: f64 = 25.0;
-/// Standard deviation of the noise; the signal's is 1.
+/// Standard deviation of the noise; that of the signal is 1.
 const NOISE: f64 = 0.3;
 /// Latitudes of the grid: -59.5, -58.5, .. 74.5.
 const LATITUDES: usize = 135;
 const LONGITUDES: usize = 360;
 
-/// A sum of random waves that approaches a Gaussian process with the Matern-3/2 kernel as they become many (Rahimi &
-/// Recht 2007): frequencies have the kernel's spectral density, a bivariate t with 3 degrees of freedom.
+/// Sum of random waves, which approaches a Gaussian process with the Matern-3/2 kernel as their number grows (Rahimi & Recht
+/// 2007): frequencies have the kernel's spectral density, a bivariate t with 3 degrees of freedom.
 ///
 /// ```text
 /// k(r) = (1 + sqrt(3) r / l) exp(-sqrt(3) r / l)
 /// ```
 pub(super) struct Field {
-    /// Frequency by longitude, by latitude, and phase.
+    /// Frequency by longitude, frequency by latitude, and phase.
     waves: Vec<[f64; 3]>,
 }
 
@@ -45,7 +45,7 @@ impl Field {
         self.waves.iter().map(wave).sum::<f64>() * (2.0 / WAVES as f64).sqrt()
     }
 
-    /// The covariance of two places so far apart, given the waves.
+    /// Covariance of two places with this difference in longitude and latitude, given the waves.
     #[cfg(test)]
     pub(super) fn covariance(&self, [longitude, latitude]: [f64; 2]) -> f64 {
         let wave = |[a, b, _]: &[f64; 3]| (a * longitude + b * latitude).cos();
@@ -53,7 +53,7 @@ impl Field {
     }
 }
 
-/// The `rows` highest places of a random relief, in the order of the grid, with values of another field and noise.
+/// The `rows` highest places of a random relief, in the order of the grid, with values of a second field and noise.
 pub(super) fn draw(rows: usize, root: Seed) -> (Mat<f64>, Vec<f64>) {
     let relief = Field::new(LAND_LENGTH, &mut root.named("land").stream(0, 0));
     let values = Field::new(LENGTH, &mut root.named("values").stream(0, 0));

@@ -1,4 +1,4 @@
-//! In the shape of energy, sml, gas and pol.
+//! Synthetic data of the shape of energy, sml, gas and pol.
 
 use mcsa::{Seed, Stream};
 

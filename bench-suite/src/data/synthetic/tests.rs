@@ -60,7 +60,7 @@ fn missing_rows_are_as_many_as_upstream() {
 
 #[test]
 fn the_field_has_its_kernel() {
-    // A mean of 1024 cosines has a standard error below 0.023: 0.1 is more than 4 of these, at each of 4 distances.
+    // A mean of 1024 cosines has a standard error below 0.023: 0.1 is more than 4 standard errors, at each of 4 distances.
     let field = Field::new(8.0, &mut Seed::new(5).stream(0, 0));
     for distance in [0.0, 4.0, 8.0, 20.0] {
         let scaled = 3.0_f64.sqrt() * distance / 8.0;
