@@ -9,13 +9,10 @@ use std::sync::Arc;
 use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::evidence::Evidence;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
-use mcsa_bench_suite::forecast::Forecast;
-use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::kinds::{Due, Place, Running};
 use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::provenance::{Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;
-use mcsa_bench_suite::runner::Runner;
 use mcsa_bench_suite::store::{CODE, Ended, Journal, Kept, Row, Store, write_whole};
 
 const ID: &str = "mcsa-tab-cost";
@@ -349,26 +346,6 @@ fn a_full_disk_leaves_nothing() {
     }
     let run = Run::all(&store, "gaussian").0.remove(0);
     assert!(run.is_ended && run.finished.is_empty() && run.errors.len() == 1, "{run:?}");
-}
-
-/// No further job begins if results cannot be written.
-#[test]
-fn a_run_ends_when_its_results_are_lost() {
-    let (out, jobs) = (folder("lost"), jobs());
-    fs::create_dir_all(&out).expect("a folder");
-    fs::write(out.join(ID), "a file in place of a folder").expect("a file");
-    let (store, catalogue) = (Store::new(&out), Catalogue::new(None));
-    let (forecast, interrupt) = (Forecast::default(), Interrupt::default());
-    let jobs: Vec<_> = jobs.iter().take(3).collect();
-    let runner = Runner {
-        store: &store,
-        catalogue: &catalogue,
-        threads: 1,
-        forecast: &forecast,
-        interrupt: &interrupt,
-    };
-    let ran = runner.run(&jobs).expect("threads");
-    assert_eq!((ran.jobs, ran.errors.len()), (1, 1), "{:?}", ran.errors);
 }
 
 /// A killed run has recorded every result it stored; two runs that resume at once do the rest without conflict.

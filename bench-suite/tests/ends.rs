@@ -1,10 +1,19 @@
-//! End of the program after signals and closed pipes.
+//! End of the program after signals, closed pipes and lost results.
 #![cfg(unix)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+
+use mcsa_bench_suite::data::Catalogue;
+use mcsa_bench_suite::experiment::PresetName;
+use mcsa_bench_suite::forecast::Forecast;
+use mcsa_bench_suite::interrupt::Interrupt;
+use mcsa_bench_suite::plan::plan;
+use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::runner::Runner;
+use mcsa_bench_suite::store::Store;
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
@@ -139,4 +148,27 @@ fn a_reader_who_has_gone_is_no_failure() {
     drop(reader);
     let status = program(&["fit", "--model", "no-such-model"]).stderr(writer).status().expect("it starts");
     assert_eq!(status.code(), Some(2));
+}
+
+/// No further job begins if results cannot be written.
+#[test]
+fn a_run_ends_when_its_results_are_lost() {
+    const ID: &str = "mcsa-tab-cost";
+    let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
+    let experiment = entry.experiment().expect("it can be read");
+    let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
+    let out = folder("lost");
+    fs::write(out.join(ID), "a file in place of a folder").expect("a file");
+    let (store, catalogue) = (Store::new(&out), Catalogue::new(None));
+    let (forecast, interrupt) = (Forecast::default(), Interrupt::default());
+    let jobs: Vec<_> = jobs.iter().take(3).collect();
+    let runner = Runner {
+        store: &store,
+        catalogue: &catalogue,
+        threads: 1,
+        forecast: &forecast,
+        interrupt: &interrupt,
+    };
+    let ran = runner.run(&jobs).expect("threads");
+    assert_eq!((ran.jobs, ran.errors.len()), (1, 1), "{:?}", ran.errors);
 }

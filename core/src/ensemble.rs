@@ -82,7 +82,7 @@ impl Ensemble {
         self.log_p.len()
     }
 
-    /// Whether the ensemble has no chain.
+    /// True if the ensemble has no chain.
     pub fn is_empty(&self) -> bool {
         self.log_p.is_empty()
     }

@@ -87,7 +87,7 @@ impl Metric {
         self.parts
     }
 
-    /// Whether names and reductions are equal; the numbers of parts may differ.
+    /// True if names and reductions are equal; the numbers of parts may differ.
     pub fn is(self, other: Self) -> bool {
         self.reduction == other.reduction && self.name == other.name
     }

@@ -67,7 +67,7 @@ fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
-/// Whether every element of every window of `apply` equals its value computed alone.
+/// True if every element of every window of `apply` equals its value computed alone.
 fn neighbours_do_not_matter(apply: impl Fn(&mut [f64])) -> bool {
     let buffer = numbers(80);
     let alone: Vec<f64> = buffer
@@ -252,7 +252,7 @@ fn reductions_agree_with_compensated_sums() {
     }
 }
 
-/// Whether a reduction gives the same bits at eight alignments.
+/// True if a reduction gives the same bits at eight alignments.
 fn alignment_does_not_matter(reduce: impl Fn(&[f64]) -> f64) -> bool {
     (0..=150).all(|n| {
         let x = moderate(n, 1.0);

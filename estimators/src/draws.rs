@@ -158,7 +158,7 @@ impl Draws {
         self.log_weights.len()
     }
 
-    /// Whether there are no draws.
+    /// True if there are no draws.
     pub fn is_empty(&self) -> bool {
         self.log_weights.is_empty()
     }

@@ -117,7 +117,7 @@ impl Schedule {
         }
     }
 
-    /// Whether `sum gamma_t = inf` and `sum gamma_t^2 < inf`: `inverse`, and `power` with an exponent above 1/2.
+    /// True if `sum gamma_t = inf` and `sum gamma_t^2 < inf`: `inverse`, and `power` with an exponent above 1/2.
     pub fn is_robbins_monro(&self) -> bool {
         match self.0 {
             Shape::Inverse { .. } => true,

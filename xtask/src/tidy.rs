@@ -13,6 +13,7 @@ use crate::workspace::{self, TextFile};
 mod arrows;
 mod citations;
 mod code;
+mod headings;
 mod manifest;
 mod names;
 mod rust_file;
@@ -44,7 +45,8 @@ impl fmt::Display for Finding {
 type Rule = fn(path: &str, text: &str) -> Vec<Finding>;
 
 const ANY_TEXT: [Rule; 2] = [words::no_inside_words, names::say_what_is_inside];
-const RUST: [Rule; 5] = [
+const RUST: [Rule; 6] = [
+    headings::open_with_a_noun,
     rust_file::is_short,
     rust_file::silences_no_lint,
     rust_file::is_finished,

@@ -42,7 +42,7 @@ impl Backend {
         }
     }
 
-    /// Whether this machine has the instructions.
+    /// True if this machine has the instructions.
     #[inline]
     pub fn is_available(self) -> bool {
         match self {

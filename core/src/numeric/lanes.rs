@@ -113,7 +113,7 @@ pub(crate) trait Register: Lanes<F = Self::f64s> + Simd {
     /// `BLOCK` numbers held in registers.
     type Block: Pod + AsRef<[Self::f64s]> + AsMut<[Self::f64s]>;
 
-    /// Whether there are enough registers to process four at a time beside the constants; otherwise two are processed at a time.
+    /// True if there are enough registers to process four at a time beside the constants; otherwise two are processed at a time.
     const WIDE: bool;
 
     /// 32-bit numbers rotated left by `BY` bits, `REST = 32 - BY`.

@@ -28,7 +28,7 @@ const LINK: Link = Link::Softplus;
 struct Strips<'a> {
     numbers: &'a [f64],
     diagonal: &'a [f64],
-    /// Whether each strip in `numbers` is preceded by an entry of the diagonal, which is skipped.
+    /// True if each strip in `numbers` is preceded by an entry of the diagonal, which is skipped.
     led: bool,
 }
 

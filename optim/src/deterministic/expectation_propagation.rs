@@ -60,7 +60,7 @@ pub struct Propagated {
     pub log_evidence: f64,
     /// The number of passes over the data.
     pub sweeps: u64,
-    /// Whether the last pass changed the sites by no more than the tolerance.
+    /// True if the last pass changed the sites by no more than the tolerance.
     pub converged: bool,
 }
 

@@ -57,7 +57,7 @@ impl<'a> Memo<'a> {
         self.0.borrow().evaluations
     }
 
-    /// Whether the value was `+inf` at any point so far.
+    /// True if the value was `+inf` at any point so far.
     pub(crate) fn has_pole(&self) -> bool {
         self.0.borrow().has_pole
     }
