@@ -58,6 +58,9 @@ fn what_is_not_understood_has_code_2() {
         assert!([1, 2].contains(&code(&refused)), "{setting}");
         assert!(errors(&refused).contains("expected at most 13421772"), "{setting}: {}", errors(&refused));
     }
+    let large = ["fit", "--model", "standard-gaussian", "--set", "model.dim=1000000000000"];
+    assert_eq!(code(&large), 2);
+    assert!(errors(&large).contains("expected at most 11585"), "{}", errors(&large));
     let threads = ["figures", "--jobs", "99999999"];
     assert_eq!(code(&threads), 2);
     assert!(errors(&threads).contains("0..=1024"), "{}", errors(&threads));

@@ -17,6 +17,7 @@ mod reference;
 mod regression;
 mod rule;
 mod shape;
+mod size;
 mod target;
 mod title;
 mod volatility;

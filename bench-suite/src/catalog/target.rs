@@ -246,6 +246,7 @@ impl Target {
     /// # Errors
     /// If a setting is invalid or the data cannot be loaded.
     pub fn build(&self, catalogue: &Catalogue, seed: Seed) -> Result<Problem, Error> {
+        self.check_size()?;
         let mut fixed = FIXED.named(self.kind()).stream(0, 0);
         match self {
             Self::StandardGaussian { dim } => gaussian(Gaussian::standard(*dim)),
@@ -393,8 +394,7 @@ mod tests {
             let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
             let target: Target = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(target.kind(), name);
-            let problem = target.build(&catalogue, Seed::new(1)).unwrap();
-            assert!(problem.posterior.dim() > 0, "{name}");
+            assert!(target.build(&catalogue, Seed::new(1)).unwrap().posterior.dim() > 0, "{name}");
         }
     }
 }

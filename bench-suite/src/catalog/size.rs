@@ -1,0 +1,45 @@
+//! Limits on the sizes of synthetic targets.
+
+use mcsa::{Error, fits_in_memory};
+
+use super::Target;
+
+impl Target {
+    /// Refuses a size whose matrices do not fit in memory; the message names the largest that do.
+    pub(super) fn check_size(&self) -> Result<(), Error> {
+        match *self {
+            // Dense covariances.
+            Self::StandardGaussian { dim }
+            | Self::CorrelatedGaussian { dim, .. }
+            | Self::DiagonalGaussian { dim }
+            | Self::WishartGaussian { dim, .. } => match fits_in_memory("dim", dim, dim) {
+                Err(_) => Err(Error::invalid(format!(
+                    "dim is {dim}, expected at most {DENSE}: its covariance would take over 1 GiB"
+                ))),
+                fits => fits,
+            },
+            Self::Funnel { dim, .. } | Self::Modes { dim, .. } => fits_in_memory("dim", dim, 2),
+            Self::Moons { per_moon, .. } => fits_in_memory("per_moon", per_moon, 8),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Largest dimension of a dense covariance of at most 1 GiB.
+const DENSE: usize = 11_585;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_beyond_memory_are_refused_with_the_largest() {
+        let refused = |target: Target| target.check_size().unwrap_err().to_string();
+        let gaussian = |dim| Target::StandardGaussian { dim };
+        assert!(gaussian(DENSE).check_size().is_ok());
+        assert!(refused(gaussian(DENSE + 1)).contains("expected at most 11585"));
+        assert!(refused(Target::WishartGaussian { dim: usize::MAX, freedom: 9.0 }).contains("at most 11585"));
+        assert!(refused(Target::Funnel { dim: usize::MAX, scale: 1.0 }).contains("at most 67108864"));
+        assert!(refused(Target::Moons { per_moon: usize::MAX, noise: 1.0 }).starts_with("per_moon is"));
+    }
+}
