@@ -307,13 +307,17 @@ mod signals {
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Command, Stdio};
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::time::Duration;
 
     const FOLDER: &str = "MCSA_KINDS_FOLDER";
     const KIND: &str = "MCSA_KINDS_KIND";
 
-    /// Code of a child process, not a test: saves a checkpoint after every step, and reports each.
+    /// Code of a child process, not a test: saves a checkpoint after every step, reports each, and waits for a line of its
+    /// standard input before it goes on: `step`, or `free` to wait no more. After the last line it waits for a signal.
     #[test]
     #[ignore = "run by the tests of signals, in processes of its own"]
+    #[expect(clippy::disallowed_methods, reason = "waits for a signal")]
     fn child() {
         let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the parent says where"));
         let kind = std::env::var(KIND).expect("the parent says which");
@@ -327,8 +331,16 @@ mod signals {
             }
         };
         let (store, catalogue) = (Store::new(folder), Catalogue::new(None));
+        let is_free = AtomicBool::new(false);
         let progress = |_| {
             say("checkpoint");
+            let mut line = String::new();
+            if !is_free.load(Relaxed) && std::io::stdin().read_line(&mut line).unwrap() == 0 {
+                while interrupt.code().is_none() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            is_free.fetch_or(line.trim() == "free", Relaxed);
             interrupt.code().is_none()
         };
         let checkpoint = Due::Steps(1);
@@ -341,7 +353,8 @@ mod signals {
     fn spawn(kind: &str, folder: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "signals::child", "--ignored", "--nocapture", "--test-threads", "1"]);
-        command.env(FOLDER, folder).env(KIND, kind).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.env(FOLDER, folder).env(KIND, kind).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         (child, lines.map_while(Result::ok))
@@ -362,16 +375,21 @@ mod signals {
             let mut told = 0;
             for (signal, checkpoints, code) in ends {
                 let (mut child, mut lines) = spawn(kind, &parts);
+                let mut orders = child.stdin.take().unwrap();
+                orders.write_all("step\n".repeat(checkpoints - 1).as_bytes()).unwrap();
                 let said = |line: &String| line.contains("checkpoint");
                 // The reader lives until the end, because a child whose pipe breaks would end.
                 assert_eq!(lines.by_ref().filter(said).take(checkpoints).count(), checkpoints, "{kind}");
+                // The child waits here, however slow the machine is.
                 send(signal, &child);
+                drop(orders);
                 told += checkpoints + lines.filter(said).count();
                 let status = child.wait().unwrap();
                 assert_eq!(status.code(), code, "{kind}, {signal}: {status}");
                 assert_eq!(status.signal(), code.is_none().then_some(9), "{kind}, {signal}: {status}");
             }
             let (mut child, lines) = spawn(kind, &parts);
+            child.stdin.take().unwrap().write_all(b"free\n").unwrap();
             told += lines.filter(|line| line.contains("checkpoint")).count();
             assert!(child.wait().unwrap().success(), "{kind}");
             // At most 40 steps, the first call of each of five runs, and one repeated step after each kill.

@@ -5,7 +5,7 @@
 //! 1. By draws. [`judge`]`(1e-4).of(&kernel, &target)` starts chains at exact draws of a target from [`exact`] and tests that they
 //!    stay exact, independent draws. The number is the probability of a false alarm; each law that holds states the error that
 //!    it would have detected ([`Power`]). Options declare a kernel that is not reversible or whose chains interact: see
-//! [`Invariance`].
+//!    [`Invariance`].
 //! 2. Exactly, if the kernel's decisions go through the methods of the stream and its proposals come from the guide.
 //!    [`transition_matrix`] runs the unchanged code on a [`Finite`] target along every branch and adds up probabilities; the
 //!    resulting [`Transition`] is tested by exact laws, [`closed`] forms and a [`Spectrum`]. There are no false alarms.
