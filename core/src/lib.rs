@@ -4,7 +4,7 @@
 //! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * Targets: [`LogDensity`], [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`].
+//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`].
 //! * Models with parameters theta to be learned: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`].
 //! * Variational families: [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point per datum, and [`Pushforward`] for
 //!   distributions with samples and pathwise gradients, but no density at arbitrary points.
@@ -54,6 +54,7 @@ mod ensemble;
 mod error;
 mod estimator;
 mod family;
+mod from_fn;
 mod guide;
 mod kernel;
 pub mod law;
@@ -79,6 +80,7 @@ pub use ensemble::Ensemble;
 pub use error::{Error, all_finite, fits_in_memory, same_length};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
+pub use from_fn::{FromFn, from_fn};
 pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
