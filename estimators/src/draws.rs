@@ -296,6 +296,18 @@ mod tests {
         let resampled = draws.resampled(4_000, &mut Seed::new(1).stream(0, 0)).unwrap();
         let mean = resampled.row(0).iter().sum::<f64>() / 4_000.0;
         assert!(mean.abs() < 0.1, "{mean}");
+        // Each draw has its share of copies, up to one.
+        let weights = draws.weights();
+        for seed in 0..20 {
+            let resampled = draws.resampled(700, &mut Seed::new(seed).stream(0, 0)).unwrap();
+            let mut next = 0;
+            for (j, weight) in weights.iter().enumerate() {
+                let copies = (next..700).take_while(|&k| resampled[(0, k)] == draws.points[(0, j)]).count();
+                assert!((copies as f64 - 700.0 * weight).abs() < 1.0, "{copies} of {}", 700.0 * weight);
+                next += copies;
+            }
+            assert_eq!(next, 700);
+        }
         for j in [0, 4_999] {
             let z = draws.points[(0, j)];
             let expected = 5.0 - 0.5 * z * z - 0.5 * (2.0 * std::f64::consts::PI).ln();
