@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use crate::data::Catalogue;
 use crate::interrupt::Interrupt;
 use crate::kinds::{Running, Task};
+use crate::notice::tell;
 use crate::plan::Job;
-use crate::runner::{span, tell};
+use crate::runner::span;
 use crate::store::{Outcome, Store};
 
 /// Observed cost of jobs: seconds per unit of work, and seconds per recorded row.

@@ -8,7 +8,7 @@ use mcsa::Error;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::runner::tell;
+use crate::notice::tell;
 
 /// Record of whether the program was asked to end, and by which signal.
 ///

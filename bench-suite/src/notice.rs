@@ -1,7 +1,13 @@
-//! Warnings to the user during a run.
+//! Messages to the user during a run, on the standard error stream.
 
-/// Prints a warning to the standard error stream.
-#[expect(clippy::print_stderr, reason = "a program speaks to its user")]
+use std::io::Write;
+
+/// Prints a line to the standard error stream; failure to print is ignored.
+pub(crate) fn tell(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+/// Prints a warning.
 pub(crate) fn warn(message: &str) {
-    eprintln!("warning: {message}");
+    tell(&format!("warning: {message}"));
 }

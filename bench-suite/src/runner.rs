@@ -1,7 +1,6 @@
 //! Parallel execution of jobs.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use crate::data::Catalogue;
 use crate::forecast::Forecast;
 use crate::interrupt::Interrupt;
 use crate::kinds::{Due, Ending, Running, Task};
+use crate::notice::tell;
 use crate::plan::Job;
 use crate::store::{Store, check_folder};
 
@@ -164,11 +164,6 @@ impl Runner<'_> {
         let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(Ran { jobs: ended, threads, seconds: start.elapsed().as_secs_f64(), errors })
     }
-}
-
-/// Prints a line to the standard error stream; failure to print is ignored.
-pub(crate) fn tell(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 fn bar(jobs: usize) -> ProgressBar {

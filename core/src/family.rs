@@ -66,7 +66,7 @@ pub trait Family: Send + Sync {
 
     /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, added in the order of `j`.
     ///
-    /// Where `log q_lambda` is `-inf` the score does not exist, and the result may not be finite.
+    /// If `log q_lambda` is `-inf`, the score does not exist, and the result may not be finite.
     ///
     /// # Panics
     /// If the shapes differ.

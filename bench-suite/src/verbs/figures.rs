@@ -11,12 +11,12 @@ use super::{Exit, Selection, threads};
 use crate::experiment::PresetName;
 use crate::forecast::Forecast;
 use crate::interrupt::{Interrupt, command_line};
-use crate::notice::warn;
+use crate::notice::{tell, warn};
 use crate::plan::{Job, plan};
 use crate::provenance::{Provenance, Run};
 use crate::registry::Entry;
 use crate::report;
-use crate::runner::{Runner, span, tell};
+use crate::runner::{Runner, span};
 use crate::store::{Journal, Store, sweep};
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.

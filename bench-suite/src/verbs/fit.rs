@@ -16,8 +16,9 @@ use crate::catalog::{Approximation, Beginning, Method, Rule, Target};
 use crate::data::{Catalogue, DataError};
 use crate::interrupt::{Interrupt, command_line};
 use crate::kinds::{Due, Fit, Place, Running, SINGLE, Spacing, Task, Trace};
+use crate::notice::tell;
 use crate::plan::Job;
-use crate::runner::{CHECKPOINT, tell};
+use crate::runner::CHECKPOINT;
 use crate::store::{Ended, Row, Store, check_folder, write_whole};
 
 /// Fit one model by one method and write the result as JSON.
