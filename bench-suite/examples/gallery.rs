@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use mcsa_bench_suite::draw::{Anchor, Axis, Figure, Layer, Legend, Panel, Style, Summary};
+use mcsa_plot::{Anchor, Axis, Figure, Layer, Legend, Panel, Style, Summary};
 
 /// Reproducible numbers in (-1, 1) for pictures, from a linear congruential generator.
 struct Ripple(u64);

@@ -7,8 +7,8 @@
 use std::time::Instant;
 
 use faer::Mat;
-use mcsa::{Address, Cloud, Error, Kernel, LogDensity, Seed};
-use mcsa_bench_suite::data::{Catalogue, Dataset, Share, Split, Standardised};
+use mcsa_core::{Address, Cloud, Error, Kernel, LogDensity, Seed};
+use mcsa_data::{Catalogue, Dataset, Share, Split, Standardised};
 use mcsa_estimators::{Ascent, pmcsa};
 use mcsa_families::{Gaussian, MeanField};
 use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};

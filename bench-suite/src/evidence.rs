@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use rayon::prelude::*;
 
 use crate::catalog::{Method, Rule, Shape, Target};
-use crate::data::Catalogue;
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
 use crate::kinds::{Fit, ShapedFit, Task};
 use crate::plan::{Job, Plan, plan};
 use crate::quantile::quantile;
 use crate::store::{Others, Outcome, Store};
+use mcsa_data::Catalogue;
 
 /// Results of an experiment at a preset, all computed by one version of the code.
 #[derive(Debug, Clone, PartialEq)]

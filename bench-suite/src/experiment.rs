@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::{Error, Seed};
+use mcsa_core::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Beginning, Method};

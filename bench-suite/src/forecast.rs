@@ -5,13 +5,13 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::data::Catalogue;
 use crate::interrupt::Interrupt;
 use crate::kinds::{Running, Task};
 use crate::notice::tell;
 use crate::plan::Job;
 use crate::runner::span;
 use crate::store::{Outcome, Store};
+use mcsa_data::Catalogue;
 
 /// Observed cost of jobs: seconds per unit of work, and seconds per recorded row.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

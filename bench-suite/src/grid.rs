@@ -1,6 +1,6 @@
 //! Grids of settings: expansion of lists in a file to all combinations of their values.
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

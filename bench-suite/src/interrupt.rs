@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 

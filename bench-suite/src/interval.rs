@@ -1,6 +1,6 @@
 //! Bootstrap intervals of means over replicates.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use crate::quantile::quantile;
 

@@ -35,8 +35,6 @@
 pub mod as_published;
 pub mod catalog;
 pub mod claims;
-pub mod data;
-pub mod draw;
 pub mod evidence;
 pub mod experiment;
 pub mod figures;

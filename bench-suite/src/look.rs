@@ -1,7 +1,7 @@
 //! Names, colours and markers of methods and families in all figures.
 
 use crate::catalog::Method;
-use crate::draw::{Color, Dash, Marker, Style};
+use mcsa_plot::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
 /// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.

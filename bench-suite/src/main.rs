@@ -4,7 +4,6 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mcsa_bench_suite::data;
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::theory;
 use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel};
@@ -25,7 +24,7 @@ enum Verb {
     Figures(Figures),
     Claims(Claims),
     Fit(FitModel),
-    Data(data::Command),
+    Data(mcsa_data::Command),
     Theory(theory::Command),
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::{Error, Seed};
+use mcsa_core::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::data::Catalogue;
 use crate::experiment::{Experiment, PresetName};
 use crate::kinds::Task;
+use mcsa_data::Catalogue;
 
 /// Everything that determines one result. Two equal jobs have bit-identical rows, except for seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

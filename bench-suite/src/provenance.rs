@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};

@@ -1,6 +1,6 @@
 //! Published numbers, each with its citation.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 use crate::interval::Interval;
 

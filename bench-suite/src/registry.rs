@@ -1,7 +1,7 @@
 //! Registry of all experiments with their figures, tables and claims. To add one: its file in `experiments/`, its figures in
 //! `figures/`, its claims in `claims/`, and an entry here.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 use crate::claims::{self, Claim};
 use crate::evidence::Evidence;

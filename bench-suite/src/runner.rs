@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mcsa::Error;
+use mcsa_core::Error;
 
-use crate::data::Catalogue;
 use crate::forecast::Forecast;
 use crate::interrupt::Interrupt;
 use crate::kinds::{Due, Ending, Running, Task};
 use crate::notice::tell;
 use crate::plan::Job;
 use crate::store::{Store, check_folder};
+use mcsa_data::Catalogue;
 
 /// Seconds between checkpoints of a job: the most that a kill can lose.
 pub(crate) const CHECKPOINT: f64 = 20.0;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::Path;
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Largest size in bytes of a text; the limit stops reading of endless devices.
 const LONGEST: u64 = 1 << 24;

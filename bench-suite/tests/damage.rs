@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::evidence::Evidence;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Place, Running};
@@ -14,6 +13,7 @@ use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::provenance::{Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::{CODE, Ended, Journal, Kept, Row, Store, write_whole};
+use mcsa_data::Catalogue;
 
 const ID: &str = "mcsa-tab-cost";
 
@@ -234,8 +234,8 @@ fn a_manifest_loses_no_more_than_a_line() {
     let (runs, warnings) = Run::all(&store, ID);
     assert_eq!((runs.len(), runs[0].finished.len(), runs[0].is_ended), (1, 2, false));
     assert!(warnings.is_empty() && runs[0].finished[1].job == jobs[1].id());
-    let error = mcsa::Error::invalid("no space").within(format!("{ID}, a target, replicate 0"));
-    Run::end(&journal, ID, &[error, mcsa::Error::invalid("of another experiment")]);
+    let error = mcsa_core::Error::invalid("no space").within(format!("{ID}, a target, replicate 0"));
+    Run::end(&journal, ID, &[error, mcsa_core::Error::invalid("of another experiment")]);
     let run = Run::all(&store, ID).0.remove(0);
     assert!(run.is_ended && run.errors.len() == 1 && run.errors[0].contains("no space"));
     // A bad byte, a line cut short by a kill, and a second process in the same second.

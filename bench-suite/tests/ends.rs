@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::forecast::Forecast;
 use mcsa_bench_suite::interrupt::Interrupt;
@@ -14,6 +13,7 @@ use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::runner::Runner;
 use mcsa_bench_suite::store::Store;
+use mcsa_data::Catalogue;
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));

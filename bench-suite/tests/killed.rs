@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use mcsa::{Error, Seed};
-use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::kinds::{Due, Running, Task};
 use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
+use mcsa_core::{Error, Seed};
+use mcsa_data::Catalogue;
 use rayon::prelude::*;
 
 /// Variable with the folder for the results of a child process.

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use mcsa::Error;
-use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::kinds::{Due, Running, Task};
 use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
+use mcsa_core::Error;
+use mcsa_data::Catalogue;
 
 fn job() -> Job {
     let experiment = REGISTRY[0].experiment().unwrap();

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::Running;
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
+use mcsa_data::Catalogue;
 
 /// A two-dimensional standard Gaussian target and a mean-field Gaussian that begins at mean `shift`.
 fn experiment(shift: f64, method: &str) -> Experiment {

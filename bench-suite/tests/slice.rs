@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{
+use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
+use mcsa_core::{
     Cloud, Ensemble, Error, Estimator, ExactDraws, Family, Guide, Kernel, LogDensity, Metric, Seed, Stream,
 };
-use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
 use mcsa_estimators::{Ascent, Average, Fit, Outcome, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_kernels::{Imh, ImhState};

@@ -1,7 +1,7 @@
 //! Benchmarks of elementary functions and reductions, per slice, at typical lengths of a point and of a likelihood.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mcsa::numeric;
+use mcsa_core::numeric;
 use std::hint::black_box;
 
 type Elementwise = (&'static str, fn(&[f64], &mut [f64]));

@@ -2,7 +2,7 @@
 //! address.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mcsa::{Seed, Stream};
+use mcsa_core::{Seed, Stream};
 use std::hint::black_box;
 
 fn streams(criterion: &mut Criterion) {

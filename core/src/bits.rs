@@ -6,7 +6,7 @@
 //! ```
 //! #[derive(serde::Serialize, serde::Deserialize)]
 //! struct State {
-//!     #[serde(with = "mcsa::bits::vector")]
+//!     #[serde(with = "mcsa_core::bits::vector")]
 //!     moments: Vec<f64>,
 //! }
 //! let text = serde_json::to_string(&State { moments: vec![0.1, f64::INFINITY] }).unwrap();
@@ -42,7 +42,7 @@ fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<f64>, E> {
         .collect()
 }
 
-/// One float; for `#[serde(with = "mcsa::bits::scalar")]`.
+/// One float; for `#[serde(with = "mcsa_core::bits::scalar")]`.
 pub mod scalar {
     use super::*;
 
@@ -66,7 +66,7 @@ pub mod scalar {
     }
 }
 
-/// A vector of floats; for `#[serde(with = "mcsa::bits::vector")]`.
+/// A vector of floats; for `#[serde(with = "mcsa_core::bits::vector")]`.
 pub mod vector {
     use super::*;
 
@@ -87,7 +87,7 @@ pub mod vector {
     }
 }
 
-/// A matrix; for `#[serde(with = "mcsa::bits::matrix")]`.
+/// A matrix; for `#[serde(with = "mcsa_core::bits::matrix")]`.
 pub mod matrix {
     use super::*;
     use faer::Mat;

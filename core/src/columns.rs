@@ -6,7 +6,7 @@ use faer::{MatMut, MatRef};
 ///
 /// ```
 /// use faer::mat;
-/// use mcsa::Columns;
+/// use mcsa_core::Columns;
 /// let z = mat![[1.0, 3.0], [2.0, 4.0]];
 /// assert_eq!(z.as_ref().column(1), [3.0, 4.0]);
 /// ```
@@ -71,7 +71,7 @@ pub fn one(point: &[f64]) -> MatRef<'_, f64> {
 /// ```
 /// let mut memory = [0.0; 5];
 /// let mut work = &mut memory[..];
-/// let log_q = mcsa::borrow(&mut work, 2);
+/// let log_q = mcsa_core::borrow(&mut work, 2);
 /// assert_eq!((log_q.len(), work.len()), (2, 3));
 /// ```
 ///

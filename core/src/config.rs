@@ -3,7 +3,7 @@
 /// Name of a type without module paths, such as `ScoreClimb<Imh>`.
 ///
 /// ```
-/// assert_eq!(mcsa::type_name::<Option<mcsa::Seed>>(), "Option<Seed>");
+/// assert_eq!(mcsa_core::type_name::<Option<mcsa_core::Seed>>(), "Option<Seed>");
 /// ```
 pub fn type_name<T: ?Sized>() -> String {
     let (mut name, mut start) = (String::new(), 0);

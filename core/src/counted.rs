@@ -14,14 +14,14 @@ use crate::{
 /// Costs of estimators are compared in evaluations, never in seconds alone. Counting changes no computed value.
 ///
 /// ```
-/// use mcsa::{Counted, LogDensity};
+/// use mcsa_core::{Counted, LogDensity};
 /// struct Flat;
 /// impl LogDensity for Flat {
 ///     fn dim(&self) -> usize { 1 }
 ///     fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 { 0.0 }
 /// }
 /// let target = Counted::new(Flat);
-/// target.log_densities(mcsa::batch(&[0.0; 5], 1, 5), &mut [0.0; 5], &mut []);
+/// target.log_densities(mcsa_core::batch(&[0.0; 5], 1, 5), &mut [0.0; 5], &mut []);
 /// assert_eq!(target.counts().log_density, 5);
 /// ```
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl<T> Counted<T> {
     /// are not counted either.
     ///
     /// ```
-    /// use mcsa::{Counted, LogDensity};
+    /// use mcsa_core::{Counted, LogDensity};
     /// # struct Flat;
     /// # impl LogDensity for Flat {
     /// #     fn dim(&self) -> usize { 1 }

@@ -8,7 +8,7 @@ use std::fmt;
 /// a file being read). Inner loops do not check and return plain numbers.
 ///
 /// ```
-/// use mcsa::Error;
+/// use mcsa_core::Error;
 /// let error = Error::parameter("scale", -1.0, "positive and finite").within("MeanField");
 /// assert_eq!(error.to_string(), "MeanField: scale is -1, expected positive and finite");
 /// ```
@@ -144,7 +144,7 @@ const BUFFER: usize = 1 << 27;
 /// `Ok` if `count` columns of `each` numbers take at most 1 GiB, the largest buffer that a step may allocate.
 ///
 /// ```
-/// use mcsa::fits_in_memory;
+/// use mcsa_core::fits_in_memory;
 /// assert!(fits_in_memory("chains", 1_000_000, 100).is_ok());
 /// let error = fits_in_memory("chains", usize::MAX, 100).unwrap_err().to_string();
 /// assert!(error.ends_with("expected at most 1342177: more, of 100 numbers each, take over 1 GiB"), "{error}");

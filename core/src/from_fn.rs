@@ -8,7 +8,7 @@ use crate::{Gradient, LogDensity};
 /// [`LogDensity`] can also evaluate batches faster and use lent memory.
 ///
 /// ```
-/// use mcsa::{Gradient, LogDensity, from_fn};
+/// use mcsa_core::{Gradient, LogDensity, from_fn};
 /// let target = from_fn(2, |z| -0.5 * (z[0] * z[0] + z[1] * z[1]));
 /// assert_eq!(target.log_density(&[1.0, 2.0], &mut []), -2.5);
 ///

@@ -4,7 +4,7 @@
 //! `models` and `families` return these types; a suite of your own may do so too.
 //!
 //! ```
-//! use mcsa::law::{Verdict, near};
+//! use mcsa_core::law::{Verdict, near};
 //! fn doubling_is_addition(x: f64) -> Verdict {
 //!     near("doubling_is_addition", || format!("x = {x}"), 2.0 * x, x + x, 0.0)
 //! }
@@ -97,7 +97,7 @@ pub const DETECTED: f64 = ACCEPTED + 1.281_551_565_544_6;
 /// Statistical power of a law that holds: the size of an error that the test detects with a given probability.
 ///
 /// ```
-/// let power = mcsa::law::Power::new("draws_have_their_scale", "scale of draws", 0.01, "200000 draws");
+/// let power = mcsa_core::law::Power::new("draws_have_their_scale", "scale of draws", 0.01, "200000 draws");
 /// let said = "draws_have_their_scale: scale of draws: an error of 1.0e-2 would have been seen with probability 0.9 (200000 draws)";
 /// assert_eq!(power.to_string(), said);
 /// ```

@@ -16,7 +16,7 @@ pub enum Reduction {
 /// Metric: a name, a [`Reduction`], and the number of values that have already been combined into one.
 ///
 /// ```
-/// use mcsa::Metric;
+/// use mcsa_core::Metric;
 /// const CLIPPED: Metric = Metric::sum("clipped");
 /// assert!(CLIPPED.is(Metric::sum("clipped")) && !CLIPPED.is(Metric::mean("clipped")));
 /// ```
@@ -96,7 +96,7 @@ impl Metric {
 /// Types that report the metrics of one step: acceptance, effective sample size, counts of faults.
 ///
 /// ```
-/// use mcsa::{Metric, Record};
+/// use mcsa_core::{Metric, Record};
 /// struct Info { accepted: f64, clipped: u64 }
 /// impl Record for Info {
 ///     fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {

@@ -115,7 +115,7 @@ pub struct Branch<T> {
 /// `run` gets `lanes` streams that replay a [`Script`].
 ///
 /// ```
-/// let branches = mcsa::enumerate(1, 100, |lanes| lanes[0].accept(0.25_f64.ln())).unwrap();
+/// let branches = mcsa_core::enumerate(1, 100, |lanes| lanes[0].accept(0.25_f64.ln())).unwrap();
 /// assert_eq!(branches.len(), 2);
 /// assert!((branches[1].probability - 0.25).abs() < 1e-15);
 /// ```

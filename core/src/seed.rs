@@ -25,7 +25,7 @@ const CHILDREN: u64 = u64::MAX;
 /// have different keys; elsewhere in the tree of seeds, keys differ unless two of 256 bits collide.
 ///
 /// ```
-/// use mcsa::Seed;
+/// use mcsa_core::Seed;
 /// let replicate = Seed::new(1).child(7);
 /// assert_eq!(replicate.stream(0, 3).uniform(), replicate.stream(0, 3).uniform());
 /// assert_ne!(replicate.stream(0, 3).uniform(), replicate.stream(1, 3).uniform());

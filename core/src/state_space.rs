@@ -15,7 +15,7 @@ use crate::{Learnable, LogDensity, Stream};
 /// predecessors are not read and may be empty. At a time without observation, the density of the observation is 1.
 ///
 /// ```
-/// use mcsa::{LogDensity, StateSpace, Stream};
+/// use mcsa_core::{LogDensity, StateSpace, Stream};
 /// struct Walk(usize);
 /// impl LogDensity for Walk {
 ///     fn dim(&self) -> usize { self.0 }

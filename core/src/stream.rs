@@ -42,7 +42,7 @@ impl Stream {
     /// and faster.
     ///
     /// ```
-    /// use mcsa::{Seed, Stream};
+    /// use mcsa_core::{Seed, Stream};
     /// let mut lanes = Seed::new(1).streams(3, 0);
     /// Stream::go_to_step(&mut lanes, 9);
     /// assert_eq!(lanes[2].uniform(), Seed::new(1).stream(2, 9).uniform());
@@ -106,7 +106,7 @@ impl Stream {
     ///
     /// ```
     /// let thirds = [1.0 / 3.0, 2.0 / 3.0];
-    /// let branches = mcsa::enumerate(1, 9, |lanes| (3.0 * lanes[0].uniform_between(thirds)) as usize).unwrap();
+    /// let branches = mcsa_core::enumerate(1, 9, |lanes| (3.0 * lanes[0].uniform_between(thirds)) as usize).unwrap();
     /// assert_eq!(branches.iter().map(|b| b.outcome).collect::<Vec<_>>(), [0, 1, 2]);
     /// assert!(branches.iter().all(|b| (b.probability - 1.0 / 3.0).abs() < 1e-15));
     /// ```

@@ -13,7 +13,7 @@ use crate::columns::{Columns, ColumnsMut};
 /// `-inf` means outside the support; NaN is a fault of the model, which kernels reject and count.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// struct Standard(usize);
 /// impl LogDensity for Standard {
 ///     fn dim(&self) -> usize { self.0 }

@@ -1,7 +1,7 @@
 //! Tests of evaluation counters: counts are exact, and counting changes no value.
 
 use faer::{MatMut, MatRef, mat};
-use mcsa::{ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Seed, Stream};
+use mcsa_core::{ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Seed, Stream};
 
 struct Bowl;
 

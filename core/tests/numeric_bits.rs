@@ -1,7 +1,7 @@
 //! Tests of the vector functions without references: results do not depend on neighbours or alignment, special values are right,
 //! and reductions agree with compensated sums.
 
-use mcsa::numeric::{self, Backend, scalar};
+use mcsa_core::numeric::{self, Backend, scalar};
 
 type Elementwise =
     (&'static str, fn(Backend, &mut [f64]), fn(&mut [f64]), fn(&[f64], &mut [f64]), fn(f64) -> f64);

@@ -1,8 +1,8 @@
 //! Tests of batched reductions: results are bit-identical to those of single columns.
 
 use faer::Mat;
-use mcsa::Columns;
-use mcsa::numeric::Backend;
+use mcsa_core::Columns;
+use mcsa_core::numeric::Backend;
 
 fn backends() -> impl Iterator<Item = Backend> {
     Backend::ALL.into_iter().filter(|b| b.is_available())

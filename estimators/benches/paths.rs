@@ -3,7 +3,7 @@
 //! Throughput is in steps: one of conditional SMC, the scores in lambda and theta, and Adam.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mcsa::{Estimator, Seed};
+use mcsa_core::{Estimator, Seed};
 use mcsa_estimators::{Ascent, Joint, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_models::{FxVolatility, Theta};

@@ -5,7 +5,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Estimator, LogDensity, Seed};
+use mcsa_core::{Estimator, LogDensity, Seed};
 use mcsa_estimators::{
     Ascent, Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single, snis,
 };

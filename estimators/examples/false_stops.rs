@@ -18,7 +18,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use faer::Mat;
-use mcsa::{Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream, batch, batch_mut};
+use mcsa_core::{
+    Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream, batch, batch_mut,
+};
 use mcsa_estimators::{Accuracy, Ascent, Average, Outcome, ScoreClimb, Stationary, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, FullRank, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, LogisticRegression, SkewNormal, Student};

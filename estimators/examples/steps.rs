@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use faer::Mat;
-use mcsa::{Estimator, LogDensity, Seed};
+use mcsa_core::{Estimator, LogDensity, Seed};
 use mcsa_estimators::{Ascent, Controlled, Elbo, jsa, msc, msc_rb, pmcsa, single, snis};
 use mcsa_families::MeanField;
 use mcsa_kernels::Hmc;
@@ -22,7 +22,10 @@ fn target() -> HierarchicalLogistic {
         .expect("finite inputs, labels 0 and 1")
 }
 
-fn run<E: Estimator<HierarchicalLogistic, MeanField>>(estimator: E, steps: u64) -> Result<(), mcsa::Error> {
+fn run<E: Estimator<HierarchicalLogistic, MeanField>>(
+    estimator: E,
+    steps: u64,
+) -> Result<(), mcsa_core::Error> {
     let target = target();
     let family = MeanField::new(target.dim());
     let ascent = Ascent {

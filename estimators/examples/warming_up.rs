@@ -5,7 +5,7 @@
 //! reports do not distinguish the two fits; the printed shares of draws near the second mode do.
 #![expect(clippy::print_stdout, reason = "results for people")]
 
-use mcsa::{Error, Family, LogDensity, Seed, batch_mut};
+use mcsa_core::{Error, Family, LogDensity, Seed, batch_mut};
 use mcsa_estimators::{Ascent, pmcsa};
 use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Defence, Flow, Gauss, Layer, Mask, Tail};
 use mcsa_models::{Mixture, Tempered};

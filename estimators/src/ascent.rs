@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::{Error, Estimator, Optimizer, Seed, Stream, bits, fits_in_memory};
+use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, bits, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use crate::configs::{self, Configs};
@@ -157,13 +157,13 @@ where
     /// [`Stationary`](crate::Stationary) rule has observed is kept: the rule waits until the new part outweighs the old.
     ///
     /// ```
-    /// use mcsa::Seed;
+    /// use mcsa_core::Seed;
     /// use mcsa_estimators::{Ascent, pmcsa};
     /// use mcsa_families::MeanField;
     /// use mcsa_models::Gaussian;
     /// use mcsa_optim::Adam;
     /// let (target, family) = (Gaussian::standard(1), MeanField::new(1));
-    /// let with_rate = |rate| -> Result<_, mcsa::Error> {
+    /// let with_rate = |rate| -> Result<_, mcsa_core::Error> {
     ///     let (estimator, optimizer, seed) = (pmcsa(4), Adam::new(rate)?, Seed::new(1));
     ///     Ok(Ascent { target: &target, family: &family, estimator, optimizer, seed })
     /// };
@@ -173,7 +173,7 @@ where
     /// assert!(error.to_string().contains("made with another optimizer"));
     /// with_rate(0.01)?.adopt(&mut fit)?;
     /// with_rate(0.01)?.run(&mut fit, 10, &mut [])?;
-    /// # Ok::<(), mcsa::Error>(())
+    /// # Ok::<(), mcsa_core::Error>(())
     /// ```
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Configurations a fit belongs to, as text.
 
-use mcsa::{Error, checksum, type_name};
+use mcsa_core::{Error, checksum, type_name};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 /// Number of characters up to which a configuration is kept in full; a longer one is kept with its length and checksum.

@@ -1,6 +1,6 @@
 //! Control variates from the mean score of fresh draws.
 
-use mcsa::{Ensemble, Error, Estimator, Stream, all_finite, bits, borrow, same_length};
+use mcsa_core::{Ensemble, Error, Estimator, Stream, all_finite, bits, borrow, same_length};
 use serde::{Deserialize, Serialize};
 
 /// An estimator that can also return the mean score of its fresh draws of `q_lambda`, a control variate of known mean zero.

@@ -1,6 +1,6 @@
 //! Dimension check of target and family.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Returns an error if target and family have different dimensions.
 pub(crate) fn same_dimension(target: usize, family: usize) -> Result<(), Error> {

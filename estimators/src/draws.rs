@@ -1,8 +1,8 @@
 //! Weighted draws of a fitted q: an approximation of p by importance sampling, with its diagnostics.
 
 use faer::Mat;
-use mcsa::{Error, Estimator, Family, LogDensity, Optimizer, Stream, batch, batch_mut, fits_in_memory};
-use mcsa_theory::diagnostics::importance_sample_size;
+use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Stream, batch, batch_mut, fits_in_memory};
+use mcsa_diagnostics::importance_sample_size;
 
 use crate::tail_weight::TailShape;
 use crate::{Ascent, Fit, Judged, TailWeight};
@@ -19,7 +19,7 @@ use crate::{Ascent, Fit, Judged, TailWeight};
 /// A draw at which log p is NaN or `+inf`, or log q is NaN, has weight zero and is counted in [`non_finite`](Self::non_finite).
 ///
 /// ```
-/// use mcsa::Seed;
+/// use mcsa_core::Seed;
 /// use mcsa_estimators::{Ascent, pmcsa};
 /// use mcsa_families::MeanField;
 /// use mcsa_models::Gaussian;
@@ -33,7 +33,7 @@ use crate::{Ascent, Fit, Judged, TailWeight};
 /// let (mean, variance) = draws.moments();
 /// assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1);
 /// assert!(draws.sample_size > 2000.0);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draws {
@@ -241,7 +241,7 @@ impl Draws {
 mod tests {
     use super::*;
     use crate::{ScoreClimb, pmcsa};
-    use mcsa::Seed;
+    use mcsa_core::Seed;
     use mcsa_families::MeanField;
     use mcsa_kernels::Imh;
     use mcsa_models::Gaussian;

@@ -1,6 +1,8 @@
 //! Reparameterised gradient of the evidence lower bound (exclusive divergence KL(q || p)).
 
-use mcsa::{Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow};
+use mcsa_core::{
+    Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::dimension::same_dimension;

@@ -1,6 +1,6 @@
 //! Evidence lower bound of families with samples but no density at arbitrary points.
 
-use mcsa::{Error, Estimator, Gradient, Pushforward, Stream, batch, batch_mut, borrow};
+use mcsa_core::{Error, Estimator, Gradient, Pushforward, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
 use crate::ElboInfo;
@@ -20,28 +20,28 @@ use crate::noise::{self, check_draws};
 /// equals [`Elbo::closed`](crate::Elbo::closed).
 ///
 /// Such a flow cannot be a proposal distribution: a kernel needs `log q` at the state of its chain. Families with a density
-/// at arbitrary points implement [`Family`](mcsa::Family), which the inclusive divergence requires. The types separate the
+/// at arbitrary points implement [`Family`](mcsa_core::Family), which the inclusive divergence requires. The types separate the
 /// two:
 ///
 /// ```
-/// use mcsa::Estimator;
+/// use mcsa_core::Estimator;
 /// use mcsa_estimators::{FlowElbo, pmcsa};
 /// use mcsa_families::{Autoregressive, BlockNeural, Bnaf, Maf};
 /// use mcsa_models::Gaussian;
 /// fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
 /// fits(&FlowElbo::new(4), &Bnaf::new(2, &BlockNeural::default())?);
 /// fits(&pmcsa(4), &Maf::new(2, &Autoregressive::default())?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use mcsa::Estimator;
+/// # use mcsa_core::Estimator;
 /// # use mcsa_estimators::pmcsa;
 /// # use mcsa_families::{BlockNeural, Bnaf};
 /// # use mcsa_models::Gaussian;
 /// # fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
 /// fits(&pmcsa(4), &Bnaf::new(2, &BlockNeural::default())?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 ///
 /// Numerics: a draw at which a log density or a gradient is not finite contributes nothing and is counted.

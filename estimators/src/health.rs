@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use mcsa::{Error, Estimator, Family, LogDensity, Metric, Optimizer, Record, batch, batch_mut, bits};
-use mcsa_theory::bounds;
-use mcsa_theory::diagnostics::{LogEvidence, importance_sample_size};
+use mcsa_core::{Error, Estimator, Family, LogDensity, Metric, Optimizer, Record, batch, batch_mut, bits};
+use mcsa_diagnostics::{LogEvidence, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
 use crate::draws::add_log_weights;
@@ -85,7 +84,7 @@ pub struct Health {
     #[serde(with = "bits::scalar")]
     pub log_weight_bound: f64,
     /// Number of transitions of independent Metropolis-Hastings that halve the bias from the worst start, if w* is no
-    /// larger than seen: `ln 2 / -ln(1 - 1/w*)`, by the exact [rate](bounds::rate). A larger w* takes longer.
+    /// larger than seen: `ln 2 / -ln(1 - 1/w*)`, because the distance falls by `1 - 1/w*` per step. A larger w* takes longer.
     #[serde(with = "bits::scalar")]
     pub half_life: f64,
     /// Evidence lower bound `E_q[log w]`, with p not normalised.
@@ -238,7 +237,7 @@ where
 
 /// Number of transitions after which half of the bias is left, at the rate of `w_star`.
 fn half_life(w_star: f64) -> f64 {
-    let rate = bounds::rate(w_star);
+    let rate = 1.0 - 1.0 / w_star;
     // Near rate 1 the logarithm of the rate loses digits; ln_1p(-1/w*) does not.
     if rate < 0.9 {
         -std::f64::consts::LN_2 / rate.ln()

@@ -1,6 +1,6 @@
 //! Alternation of two estimators.
 
-use mcsa::{Ensemble, Error, Estimator, Metric, Record, Stream};
+use mcsa_core::{Ensemble, Error, Estimator, Metric, Record, Stream};
 use mcsa_kernels::Hmc;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Block means of the path of lambda, in bounded memory.
 
-use mcsa::{Error, bits, same_length};
+use mcsa_core::{Error, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::sight::LONGEST;

@@ -1,6 +1,6 @@
 //! Joint learning of model parameters theta and variational parameters lambda.
 
-use mcsa::{
+use mcsa_core::{
     BlockFamily, Cloud, Ensemble, Error, Estimator, Family, Given, Guard, Kernel, LearnableBlocks,
     LearnableDensity, LogDensity, Stream, batch, borrow, same_length,
 };
@@ -47,7 +47,7 @@ where
     K: for<'a> Kernel<Given<'a, M>, State = S, Info = I>,
     ScoreClimb<K, G>: for<'a> Estimator<Given<'a, M>, F, State = S, Info = I>,
     S: Cloud + Serialize + serde::de::DeserializeOwned + Send,
-    I: mcsa::Record + Default + Send,
+    I: mcsa_core::Record + Default + Send,
 {
     type State = S;
     type Info = I;

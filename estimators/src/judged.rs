@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::{Estimator, Optimizer};
+use mcsa_core::{Estimator, Optimizer};
 use serde::{Deserialize, Serialize};
 
 use crate::{Ascent, Fit};

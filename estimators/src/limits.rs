@@ -1,6 +1,6 @@
 //! Critical values for the blocks of converged iterates, by number of parameters and of blocks.
 
-use mcsa_theory::diagnostics::{batch_ratio_limit, simultaneous_quantile, split_r_hat_limit};
+use mcsa_diagnostics::{batch_ratio_limit, simultaneous_quantile, split_r_hat_limit};
 
 /// Simultaneous confidence level of the intervals of all parameters.
 const CONFIDENCE: f64 = 0.95;

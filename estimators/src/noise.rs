@@ -1,7 +1,7 @@
 //! Noise of reparameterised draws.
 
 use faer::MatMut;
-use mcsa::{Error, batch_mut, fits_in_memory};
+use mcsa_core::{Error, batch_mut, fits_in_memory};
 
 /// Returns an error if the number of draws is 0, odd for mirrored pairs, or too large for memory.
 pub(crate) fn check_draws(samples: usize, dim: usize, mirrored: bool) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::Record;
+use mcsa_core::Record;
 use serde::{Deserialize, Serialize};
 
 /// Read-only view of a fit after a step.

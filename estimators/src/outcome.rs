@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::bits;
+use mcsa_core::bits;
 use serde::{Deserialize, Serialize};
 
 use crate::Stop;

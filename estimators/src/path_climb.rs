@@ -1,7 +1,7 @@
 //! Markovian score climbing for paths of state space models.
 
 use faer::Mat;
-use mcsa::{
+use mcsa_core::{
     ChainFamily, Error, Estimator, Family, LearnableStateSpace, PathFamily, StateSpace, Stream, batch_mut,
     borrow, fits_in_memory, same_length,
 };

@@ -2,7 +2,7 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
-use mcsa::{At, ColumnsMut, Error, Family, Guide, borrow};
+use mcsa_core::{At, ColumnsMut, Error, Family, Guide, borrow};
 
 /// The guide at a fixed lambda, optionally with mirrored pairs of draws and with the mean score of all draws.
 ///
@@ -66,7 +66,7 @@ impl<F: Family + ?Sized> Guide for Proposals<'_, F> {
         self.guide.log_probs(z, log_q);
     }
 
-    fn sample_into(&mut self, lanes: &mut [mcsa::Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
+    fn sample_into(&mut self, lanes: &mut [mcsa_core::Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
         self.guide.sample_into(lanes, z.rb_mut(), log_q);
         if self.mirrored {
             let per_lane = z.ncols() / lanes.len();

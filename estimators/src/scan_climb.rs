@@ -1,7 +1,9 @@
 //! Score climbing with one chain per datum and minibatches of data.
 
 use faer::Mat;
-use mcsa::{BlockFamily, Blocks, BlocksAt, Columns, Error, Estimator, Stream, batch, borrow, same_length};
+use mcsa_core::{
+    BlockFamily, Blocks, BlocksAt, Columns, Error, Estimator, Stream, batch, borrow, same_length,
+};
 use mcsa_kernels::{RandomScan, RandomScanInfo, RandomScanState};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use faer::MatRef;
-use mcsa::{
+use mcsa_core::{
     Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow,
     fits_in_memory,
 };

@@ -1,6 +1,6 @@
 //! Importance-weighted and other weighted score estimators from fresh draws.
 
-use mcsa::{
+use mcsa_core::{
     Error, Estimator, Family, Guard, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
     fits_in_memory,
 };

@@ -1,6 +1,6 @@
 //! Drift, autocorrelation and accuracy of the last blocks of iterates.
 
-use mcsa_theory::diagnostics::{long_run_variance, split_r_hat};
+use mcsa_diagnostics::{long_run_variance, split_r_hat};
 
 use crate::iterates::{Iterates, ROOM};
 use crate::limits;
@@ -126,7 +126,7 @@ impl Iterates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     fn path(steps: u64, drift: f64, phi: f64) -> Iterates {
         let (mut iterates, mut stream, mut x) = (Iterates::new(2), Seed::new(1).stream(0, 0), 0.0);

@@ -1,6 +1,6 @@
 //! Stopping rule for the accuracy of the averaged iterate.
 
-use mcsa::{Error, Estimator, Family, Optimizer};
+use mcsa_core::{Error, Estimator, Family, Optimizer};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::Iterates;
@@ -26,12 +26,12 @@ use crate::{Ascent, Fit, Observer, Outcome};
 ///   smallest error;
 /// * reports drift if the halves of a window differ: the largest split R-hat of a parameter, or the root mean square of all
 ///   parameters', is above its limit. The limit of the largest grows with the number of parameters, and both fall with the
-///   number of blocks ([`split_r_hat_limit`](mcsa_theory::diagnostics::split_r_hat_limit)): independent blocks without
+///   number of blocks ([`split_r_hat_limit`](mcsa_diagnostics::split_r_hat_limit)): independent blocks without
 ///   drift pass them with probability 0.5 and 0.8 or more, whatever the number of parameters. Unlike these papers, which
 ///   compare the largest with 1.1;
 /// * reports memory if batches of four blocks vary more than independent blocks would: the ratio of long-run variances is 2
 ///   or more on average over parameters, or that of one parameter is above
-///   [`batch_ratio_limit`](mcsa_theory::diagnostics::batch_ratio_limit) at 0.95 for all parameters together;
+///   [`batch_ratio_limit`](mcsa_diagnostics::batch_ratio_limit) at 0.95 for all parameters together;
 /// * computes the standard error of the mean from batches of one, two and four blocks and uses the largest, because
 ///   directions come from Markov chains and are correlated. The variance from single blocks is multiplied by the mean ratio
 ///   over all parameters, which is more precise than the few batches of one parameter: so the t quantile has the degrees of

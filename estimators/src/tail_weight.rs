@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa_theory::diagnostics::Pareto;
+use mcsa_diagnostics::Pareto;
 use serde::{Deserialize, Serialize};
 
 /// Verdict on the tail of importance weights, from k-hat, its standard error and its growth with the number of draws.
@@ -95,7 +95,7 @@ impl TailShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     #[test]
     fn verdicts_by_hand() {

@@ -1,6 +1,6 @@
 //! Units of parameters, and the shift of their mean by noise (bend).
 
-use mcsa::{Address, Family, Seed, Stream, batch, batch_mut};
+use mcsa_core::{Address, Family, Seed, Stream, batch, batch_mut};
 
 use crate::iterates::Iterates;
 use crate::sight::Limits;

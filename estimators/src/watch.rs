@@ -1,6 +1,6 @@
 //! Running record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
 
-use mcsa::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, same_length};
+use mcsa_core::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Number of steps that a running mean remembers.

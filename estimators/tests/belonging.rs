@@ -1,7 +1,7 @@
 //! Checkpoints are refused under another target, family, estimator or optimiser, and the difference is named.
 
 use faer::Mat;
-use mcsa::{Cloud, Counted, Error, Estimator, Family, LogDensity, Optimizer, Seed};
+use mcsa_core::{Cloud, Counted, Error, Estimator, Family, LogDensity, Optimizer, Seed};
 use mcsa_estimators::{Ascent, Fit, Interleaved, ScoreClimb, jsa, msc, pmcsa, single, snis};
 use mcsa_families::{Defence, Link, MeanField, Tail};
 use mcsa_kernels::{Cycle, Hmc, Imh, ImhState, Repeat, Rwm};
@@ -50,7 +50,7 @@ fn other_data_are_refused() {
     let mut work = vec![0.0; estimator.work_len(&other, &family)];
     let (mut lanes, mut direction) = (Seed::new(1).streams(4, 0), [0.0; 4]);
     for step in 301..2_301 {
-        mcsa::Stream::go_to_step(&mut lanes, step);
+        mcsa_core::Stream::go_to_step(&mut lanes, step);
         let (params, direction) = (fit.params(), &mut direction);
         estimator
             .ascent_direction(&other, &family, params, &mut state, &mut lanes, direction, &mut work)

@@ -1,7 +1,7 @@
 //! Control variates and mirrored draws: exactly equal means, less noise.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Error, Estimator, Family, LogDensity, Stream, enumerate};
+use mcsa_core::{Error, Estimator, Family, LogDensity, Stream, enumerate};
 use mcsa_estimators::{Controllable, Controlled, ScoreWeights, Weighting, msc_rb, pmcsa, snis};
 use mcsa_families::{Atoms, MeanField};
 use mcsa_models::Gaussian;
@@ -106,7 +106,7 @@ fn close(a: [f64; 4], b: [f64; 4]) -> bool {
 
 fn at<E: Estimator<Finite, Even>>(estimator: &E) -> impl Fn() -> E::State {
     move || {
-        let mut lanes = mcsa::Seed::new(5).streams(estimator.lanes(), 0);
+        let mut lanes = mcsa_core::Seed::new(5).streams(estimator.lanes(), 0);
         estimator.init(&target(), &Even::new(), &LOGITS, &mut lanes).unwrap()
     }
 }
@@ -158,7 +158,7 @@ fn at_the_optimum_no_noise_is_left() {
     let estimator = Controlled::new(pmcsa(4));
     let params = family.at(&[0.0; 3], &[1.0; 3]).unwrap();
     let run = |params: &[f64]| {
-        let mut lanes = mcsa::Seed::new(2).streams(4, 0);
+        let mut lanes = mcsa_core::Seed::new(2).streams(4, 0);
         let mut state = estimator.init(&target, &family, params, &mut lanes).unwrap();
         let mut work = vec![0.0; estimator.work_len(&target, &family)];
         let mut direction = [0.0; 6];
@@ -178,7 +178,7 @@ fn at_the_optimum_no_noise_is_left() {
 fn impossible_settings_are_refused() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));
     let params = [0.0, 0.5];
-    let mut lanes = mcsa::Seed::new(1).streams(4, 0);
+    let mut lanes = mcsa_core::Seed::new(1).streams(4, 0);
     let told = |result: Result<(), Error>| result.unwrap_err().to_string();
     let odd = pmcsa(3).mirrored().init(&target, &family, &params, &mut lanes[..3]).map(drop);
     assert_eq!(told(odd), "ScoreClimb: lanes is 3, expected even, for mirrored pairs");
@@ -205,7 +205,7 @@ fn what_is_odd_cancels_in_mirrored_draws() {
         estimator: &E,
         (target, family, params): (&Gaussian, &MeanField, &[f64]),
     ) -> f64 {
-        let mut lanes = mcsa::Seed::new(6).streams(estimator.lanes(), 0);
+        let mut lanes = mcsa_core::Seed::new(6).streams(estimator.lanes(), 0);
         let mut state = estimator.init(target, family, params, &mut lanes).unwrap();
         let mut work = vec![f64::NAN; estimator.work_len(target, family)];
         let mut direction = [f64::NAN; 6];

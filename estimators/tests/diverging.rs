@@ -1,7 +1,7 @@
 //! Outcomes of diverging fits and of fits without finite densities; slow and badly scaled fits are no failures.
 
 use faer::Mat;
-use mcsa::{Error, Estimator, Gradient, LogDensity, Optimizer, Seed};
+use mcsa_core::{Error, Estimator, Gradient, LogDensity, Optimizer, Seed};
 use mcsa_estimators::{
     Ascent, Elbo, Interleaved, Outcome, Stationary, jsa, msc_rb, pmcsa, rws, single, snis,
 };

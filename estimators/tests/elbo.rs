@@ -1,7 +1,7 @@
 //! Reparameterised bound: the direction is the gradient of the averaged objective.
 
 use faer::mat;
-use mcsa::{Estimator, LogDensity, Reparameterised, Seed, batch, batch_mut};
+use mcsa_core::{Estimator, LogDensity, Reparameterised, Seed, batch, batch_mut};
 use mcsa_estimators::Elbo;
 use mcsa_families::{FullRank, MeanField};
 use mcsa_models::Gaussian;

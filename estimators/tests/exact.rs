@@ -1,7 +1,7 @@
 //! Exact expectations of estimators over atoms, computed along every branch: no sampling error, no false alarm.
 
 use faer::Mat;
-use mcsa::{Estimator, Family, LogDensity, Stream, enumerate};
+use mcsa_core::{Estimator, Family, LogDensity, Stream, enumerate};
 use mcsa_estimators::{Average, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, snis};
 use mcsa_families::{Atoms, Defence, Tail};
 use mcsa_kernels::{Acceptance, Cis, Imh, Repeat};
@@ -65,8 +65,8 @@ fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E
 /// Exact expectation when every chain starts independently with these probabilities.
 fn from_law<K, G>(estimator: &ScoreClimb<K, G>, law: [f64; 3]) -> [f64; 3]
 where
-    K: mcsa::Kernel<Finite>,
-    G: mcsa::Guard,
+    K: mcsa_core::Kernel<Finite>,
+    G: mcsa_core::Guard,
 {
     let chains = estimator.lanes;
     let mut total = [0.0; 3];

@@ -1,7 +1,9 @@
 //! Bound of families with samples only: the direction is its gradient, and without the log-determinant it is not.
 
 use faer::{MatMut, MatRef, mat};
-use mcsa::{Columns, ColumnsMut, Counted, Error, Estimator, Gradient, LogDensity, Pushforward, Seed, Stream};
+use mcsa_core::{
+    Columns, ColumnsMut, Counted, Error, Estimator, Gradient, LogDensity, Pushforward, Seed, Stream,
+};
 use mcsa_estimators::{Ascent, Elbo, FlowElbo};
 use mcsa_families::{Drawn, FullRank, MeanField};
 use mcsa_models::Gaussian;
@@ -167,7 +169,7 @@ fn the_mean_direction_is_the_gradient_of_the_bound() {
 /// The log density of an affine map has an equal total derivative at every draw, that of its entropy.
 #[test]
 fn on_affine_maps_it_is_the_closed_bound() {
-    fn check<F: mcsa::Reparameterised + Copy>(family: F, params: &[f64]) {
+    fn check<F: mcsa_core::Reparameterised + Copy>(family: F, params: &[f64]) {
         let target = Gaussian::new(vec![0.5, -1.0], mat![[1.5, 0.4], [0.4, 0.7]].as_ref()).unwrap();
         for (closed, flow) in
             [(Elbo::closed(4), FlowElbo::new(4)), (Elbo::closed(4).mirrored(), FlowElbo::new(4).mirrored())]

@@ -1,6 +1,6 @@
 //! Flows fitted to a curved ridge, in both divergences, are better than every Gaussian.
 
-use mcsa::{Estimator, ExactDraws, Family, Gradient, LogDensity, Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Estimator, ExactDraws, Family, Gradient, LogDensity, Pushforward, Seed, batch, batch_mut};
 use mcsa_estimators::{Ascent, FlowElbo, pmcsa};
 use mcsa_families::{Autoregressive, BlockNeural, Bnaf, Drawn, FullRank, Iaf, Maf, PlanarFlow, RadialFlow};
 use mcsa_models::Banana;

@@ -1,6 +1,6 @@
 //! Health reports: closed forms, and a fit unchanged by reports.
 
-use mcsa::{Record, Seed};
+use mcsa_core::{Record, Seed};
 use mcsa_estimators::{
     Ascent, Average, Elbo, Health, Judged, Outcome, ScoreClimb, Stationary, TailWeight, pmcsa,
 };
@@ -11,7 +11,7 @@ use mcsa_optim::{Adam, Averaged, Averaging, Clip, Clipped};
 /// Health after `steps` steps at a vanishing learning rate under a guide of this scale, for a standard normal times `e^2`.
 fn health(scale: f64, steps: u64, seed: u64) -> Health {
     struct Raised(Gaussian);
-    impl mcsa::LogDensity for Raised {
+    impl mcsa_core::LogDensity for Raised {
         fn dim(&self) -> usize {
             self.0.dim()
         }
@@ -156,7 +156,7 @@ struct Holed {
     faults: std::sync::atomic::AtomicU64,
 }
 
-impl mcsa::LogDensity for Holed {
+impl mcsa_core::LogDensity for Holed {
     fn dim(&self) -> usize {
         self.inner.dim()
     }

@@ -1,7 +1,7 @@
 //! Learning with one chain per datum, and joint learning of model parameters.
 
 use faer::{Mat, MatRef};
-use mcsa::{
+use mcsa_core::{
     BlockFamily, Blocks, Columns, Error, Estimator, Family, Given, Learnable, LearnableDensity, Seed, Stream,
     enumerate,
 };

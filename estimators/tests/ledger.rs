@@ -2,7 +2,7 @@
 //!
 //! A draw brings its own log density, so `log q` is evaluated once per draw and once per `log_prob`.
 
-use mcsa::{Counted, Counts, Estimator, Family, Gradient, Seed};
+use mcsa_core::{Counted, Counts, Estimator, Family, Gradient, Seed};
 use mcsa_estimators::{
     Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };
@@ -103,7 +103,7 @@ fn a_second_look_is_seen() {
         fn num_params(&self, _: &P, family: &F) -> usize {
             family.num_params()
         }
-        fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), mcsa::Error> {
+        fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), mcsa_core::Error> {
             family.check(params)
         }
         fn lanes(&self) -> usize {
@@ -117,11 +117,11 @@ fn a_second_look_is_seen() {
             target: &P,
             family: &F,
             params: &[f64],
-            lanes: &mut [mcsa::Stream],
-        ) -> Result<Self::State, mcsa::Error> {
+            lanes: &mut [mcsa_core::Stream],
+        ) -> Result<Self::State, mcsa_core::Error> {
             pmcsa(4).init(target, family, params, lanes)
         }
-        fn check(&self, _: &P, _: &F, _: &Self::State) -> Result<(), mcsa::Error> {
+        fn check(&self, _: &P, _: &F, _: &Self::State) -> Result<(), mcsa_core::Error> {
             Ok(())
         }
         fn ascent_direction(
@@ -130,10 +130,10 @@ fn a_second_look_is_seen() {
             family: &F,
             params: &[f64],
             state: &mut Self::State,
-            lanes: &mut [mcsa::Stream],
+            lanes: &mut [mcsa_core::Stream],
             direction: &mut [f64],
             work: &mut [f64],
-        ) -> Result<Self::Info, mcsa::Error> {
+        ) -> Result<Self::Info, mcsa_core::Error> {
             let info = pmcsa(4).ascent_direction(target, family, params, state, lanes, direction, work)?;
             target.log_densities(state.chains.positions.as_ref(), &mut [0.0; 4], work);
             Ok(info)

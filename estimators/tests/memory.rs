@@ -1,7 +1,7 @@
 //! Steps of every estimator allocate nothing: a run of many steps allocates as much as a run of few.
 
 use faer::Mat;
-use mcsa::{Estimator, Given, Optimizer, Seed};
+use mcsa_core::{Estimator, Given, Optimizer, Seed};
 use mcsa_estimators::{
     Ascent, Controlled, Elbo, FlowElbo, Joint, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa,
     rws, single, snis,
@@ -90,7 +90,7 @@ fn an_allocation_is_seen() {
     impl Optimizer for Copies {
         type State = ();
         fn init(&self, _: usize) {}
-        fn check(&self, _: usize, (): &()) -> Result<(), mcsa::Error> {
+        fn check(&self, _: usize, (): &()) -> Result<(), mcsa_core::Error> {
             Ok(())
         }
         fn ascend(&self, (): &mut (), params: &mut [f64], _: &[f64]) {

@@ -1,7 +1,7 @@
 //! A fit saved after any step and resumed is bit-identical to one that never stopped, with every wrapper of its estimator.
 
 use faer::Mat;
-use mcsa::{Estimator, Seed};
+use mcsa_core::{Estimator, Seed};
 use mcsa_estimators::{
     Ascent, Controlled, Fit, Interleaved, Joint, jsa, jsa_scan, msc_rb, pmcsa, rws, single, snis,
 };

@@ -1,6 +1,6 @@
 //! Stopping rule against known optima. Full tables: `cargo run --release -p mcsa-estimators --example false_stops`.
 
-use mcsa::{Estimator, Family, LogDensity, Seed};
+use mcsa_core::{Estimator, Family, LogDensity, Seed};
 use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Stationary, jsa, pmcsa};
 use mcsa_families::{Defence, FullRank, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, Student};

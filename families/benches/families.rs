@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Error, Family, Seed, Stream};
+use mcsa_core::{Error, Family, Seed, Stream};
 use mcsa_families::{
     Atoms, FullRank, Gaussian, GaussianMixture, LowRank, MeanField, MultivariateT, Start, StudentT,
 };

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Error, Family, Pushforward, Seed};
+use mcsa_core::{Error, Family, Pushforward, Seed};
 use mcsa_families::{Flow, FullRank, Gauss, Spline};
 
 const DIM: usize = 10;

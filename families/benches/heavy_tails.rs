@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{At, Family, Guide, Seed};
+use mcsa_core::{At, Family, Guide, Seed};
 use mcsa_families::{Defence, FullRank, GaussianMixture, MeanField, MultivariateT, StudentT, Tail};
 
 const COLUMNS: usize = 10;

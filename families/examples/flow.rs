@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "results for people")]
 
 use faer::Mat;
-use mcsa::{Error, ExactDraws, Family, LogDensity, Optimizer, Seed};
+use mcsa_core::{Error, ExactDraws, Family, LogDensity, Optimizer, Seed};
 use mcsa_families::{Fixed, Flow};
 use mcsa_models::Banana;
 use mcsa_optim::Adam;

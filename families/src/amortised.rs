@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, checksum, numeric};
+use mcsa_core::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, checksum, numeric};
 
 /// Amortised family: the parameters of each datum are a linear function of its features, with coefficients shared by all data.
 ///
@@ -15,12 +15,12 @@ use mcsa::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, chec
 /// family (a scale that underflows), its density is NaN or not finite, and kernels reject and count such proposals.
 ///
 /// ```
-/// use mcsa::BlockFamily;
+/// use mcsa_core::BlockFamily;
 /// use mcsa_families::{Amortised, MeanField};
 /// let features = faer::mat![[0.5, -1.0, 2.0]]; // one feature of three data
 /// let q = Amortised::new(MeanField::new(1), features)?;
 /// assert_eq!((q.num_blocks(), q.num_params()), (3, 4));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Amortised<F> {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Columns, Error, Family, Stream, all_finite};
+use mcsa_core::{Columns, Error, Family, Stream, all_finite};
 
 use crate::lanes::each_column;
 use crate::softmax::Softmax;
@@ -14,7 +14,7 @@ use crate::softmax::Softmax;
 /// q_lambda(a_k) = exp(lambda_k) / sum_l exp(lambda_l),     score_l(a_k) = 1[l = k] - q_lambda(a_l)
 /// ```
 /// Lambda has one logit per atom, in the order of the columns of `points`; adding a constant to all logits
-/// changes nothing. Draws go through [`Stream::choose`], so that [`mcsa::enumerate`] runs a kernel
+/// changes nothing. Draws go through [`Stream::choose`], so that [`mcsa_core::enumerate`] runs a kernel
 /// along every proposal and computes its transition matrix.
 ///
 /// A point equals an atom if all its coordinates have the same bits; so `0.0` and `-0.0` differ.
@@ -22,14 +22,14 @@ use crate::softmax::Softmax;
 /// In dimension zero there is one point, hence one atom.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::Atoms;
 /// let atoms = Atoms::on_line(3)?;
 /// let lambda = [0.0, 0.0, 2.0_f64.ln()];
 /// let mut work = vec![0.0; atoms.work_len(1)];
 /// assert!((atoms.log_prob(&lambda, &[2.0], &mut work) - 0.5_f64.ln()).abs() < 1e-15);
 /// assert_eq!(atoms.log_prob(&lambda, &[0.5], &mut work), f64::NEG_INFINITY);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Atoms {
@@ -191,7 +191,7 @@ impl Family for Atoms {
 mod tests {
     use super::*;
     use faer::mat;
-    use mcsa::enumerate;
+    use mcsa_core::enumerate;
     use proptest::prelude::*;
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
             let mut z = vec![0.0; columns];
             let mut log_q = vec![0.0; columns];
             let branches = enumerate(1, 1000, |lanes| {
-                atoms.sample_into(&params, lanes, mcsa::batch_mut(&mut z, 1, columns), &mut log_q, &mut []);
+                atoms.sample_into(&params, lanes, mcsa_core::batch_mut(&mut z, 1, columns), &mut log_q, &mut []);
                 (z.clone(), log_q.iter().sum::<f64>())
             }).unwrap();
             prop_assert_eq!(branches.len(), params.len().pow(columns as u32));

@@ -2,7 +2,7 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
-use mcsa::{Error, Guard, Guide, Stream, same_length};
+use mcsa_core::{Error, Guard, Guide, Stream, same_length};
 
 use crate::Tail;
 
@@ -12,16 +12,16 @@ use crate::Tail;
 /// allocates nothing.
 ///
 /// ```
-/// use mcsa::{At, Family, Guide, Seed};
+/// use mcsa_core::{At, Family, Guide, Seed};
 /// use mcsa_families::{Defence, MeanField, Tail};
 /// let (q, defence) = (MeanField::new(1), Defence::new(0.1, Tail::cauchy(1))?);
 /// let mut work = vec![0.0; q.work_len(4) + Defence::work_len(4)];
 /// let (for_q, for_defence) = work.split_at_mut(q.work_len(4));
 /// let mut guide = At::new(&q, &[0.0, 0.0], 4, for_q)?;
 /// let (mut z, mut log_q) = ([0.0; 4], [0.0; 4]);
-/// let batch = mcsa::batch_mut(&mut z, 1, 4);
+/// let batch = mcsa_core::batch_mut(&mut z, 1, 4);
 /// defence.around(&mut guide, 4, for_defence)?.sample_into(&mut Seed::new(1).streams(4, 0), batch, &mut log_q);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Defence {
@@ -101,13 +101,13 @@ impl Guard for Defence {
 /// either component remains NaN.
 ///
 /// ```
-/// use mcsa::Guide;
+/// use mcsa_core::Guide;
 /// use mcsa_families::{Defensive, Tail};
 /// let (mut narrow, wide) = (Tail::student(1, 30.0)?, Tail::cauchy(1));
 /// let (mut work, mut log_q) = ([0.0], [0.0]);
-/// Defensive::new(&mut narrow, wide, 0.5, 1, &mut work)?.log_probs(mcsa::one(&[1e6]), &mut log_q);
+/// Defensive::new(&mut narrow, wide, 0.5, 1, &mut work)?.log_probs(mcsa_core::one(&[1e6]), &mut log_q);
 /// assert!((log_q[0] - (0.5e-12 / std::f64::consts::PI).ln()).abs() < 1e-9);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub struct Defensive<'a, G: ?Sized, T> {
     guide: &'a mut G,
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::{Atoms, MeanField};
     use faer::mat;
-    use mcsa::{At, Family, Seed, enumerate};
+    use mcsa_core::{At, Family, Seed, enumerate};
     use proptest::prelude::*;
 
     #[test]
@@ -266,8 +266,8 @@ mod tests {
                 let tail = At::new(&right, &tail_logits, columns, &mut tail_memory).unwrap();
                 let mut guide = Defensive::new(&mut q, tail, share, columns, &mut work).unwrap();
                 let (mut z, mut log_q, mut told) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; columns]);
-                guide.sample_into(streams, mcsa::batch_mut(&mut z, 1, columns), &mut log_q);
-                guide.log_probs(mcsa::batch(&z, 1, columns), &mut told);
+                guide.sample_into(streams, mcsa_core::batch_mut(&mut z, 1, columns), &mut log_q);
+                guide.log_probs(mcsa_core::batch(&z, 1, columns), &mut told);
                 assert_eq!(log_q, told);
                 (z, log_q)
             }).unwrap();
@@ -297,12 +297,12 @@ mod tests {
             let mut guide = defence.around(&mut guide, columns, &mut work).unwrap();
             let (mut z, mut log_q) = (vec![0.0; dim * columns], vec![0.0; columns]);
             let mut streams = Seed::new(6).streams(lanes, 1);
-            guide.sample_into(&mut streams, mcsa::batch_mut(&mut z, dim, columns), &mut log_q);
+            guide.sample_into(&mut streams, mcsa_core::batch_mut(&mut z, dim, columns), &mut log_q);
             let mut alone = Seed::new(6).streams(lanes, 1);
             for j in 0..columns {
                 let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
                 let lane = &mut alone[j / per_lane..j / per_lane + 1];
-                guide.sample_into(lane, mcsa::batch_mut(&mut point, dim, 1), &mut log_alone);
+                guide.sample_into(lane, mcsa_core::batch_mut(&mut point, dim, 1), &mut log_alone);
                 prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
             }
         }
@@ -315,23 +315,31 @@ mod tests {
         let mut guide = At::new(&q, &params, 5, &mut memory).unwrap();
         let (mut plain, mut defended) = ([0.0; 5], [0.0; 5]);
         let (mut log_q, mut log_def) = ([0.0; 5], [0.0; 5]);
-        guide.sample_into(&mut Seed::new(9).streams(5, 0), mcsa::batch_mut(&mut plain, 1, 5), &mut log_q);
+        guide.sample_into(
+            &mut Seed::new(9).streams(5, 0),
+            mcsa_core::batch_mut(&mut plain, 1, 5),
+            &mut log_q,
+        );
         let none = Defence::new(0.0, Tail::cauchy(1)).unwrap();
         let mut same = none.around(&mut guide, 5, &mut work).unwrap();
-        same.sample_into(&mut Seed::new(9).streams(5, 0), mcsa::batch_mut(&mut defended, 1, 5), &mut log_def);
+        same.sample_into(
+            &mut Seed::new(9).streams(5, 0),
+            mcsa_core::batch_mut(&mut defended, 1, 5),
+            &mut log_def,
+        );
         assert_eq!((plain, log_q), (defended, log_def));
 
         // A Laplace target has tails heavier than the Gaussian, lighter than Cauchy's.
         let (far, share) = ([0.0, 3.0, -30.0, 300.0, 1e4], 0.1);
         let some = Defence::new(share, Tail::cauchy(1)).unwrap();
-        some.around(&mut guide, 5, &mut work).unwrap().log_probs(mcsa::batch(&far, 1, 5), &mut log_def);
+        some.around(&mut guide, 5, &mut work).unwrap().log_probs(mcsa_core::batch(&far, 1, 5), &mut log_def);
         let log_p = |z: f64| -z.abs() - 2.0_f64.ln();
         let log_tail = |z: f64| -(std::f64::consts::PI * (1.0 + z * z)).ln();
         let bound = 2.0_f64.ln(); // sup p/tail = pi sup (1 + z^2) e^-|z| / 2 < 2
         for (&z, &log_def) in far.iter().zip(&log_def) {
             assert!(log_p(z) - log_tail(z) < bound && log_p(z) - log_def <= bound - share.ln());
         }
-        guide.log_probs(mcsa::batch(&far, 1, 5), &mut log_q);
+        guide.log_probs(mcsa_core::batch(&far, 1, 5), &mut log_q);
         assert!(log_p(far[2]) - log_q[2] > bound - share.ln(), "the twin: undefended, the bound fails");
     }
 }

@@ -1,6 +1,6 @@
 //! Degrees of freedom of Student t families: fixed, or learned as part of lambda.
 
-use mcsa::{Error, all_finite, same_length};
+use mcsa_core::{Error, all_finite, same_length};
 
 use crate::Link;
 use crate::student::check_dof;
@@ -31,7 +31,7 @@ mod sealed {
 /// use mcsa_families::Fixed;
 /// assert_eq!(Fixed::new(4.0)?.value(), 4.0);
 /// assert!(Fixed::new(0.0).is_err());
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fixed(f64);
@@ -72,7 +72,7 @@ impl Dof for Fixed {
 /// use mcsa_families::{Dof, Learned};
 /// let dof = Learned::above(1.0)?;
 /// assert!((dof.dof(&[dof.param(5.0)?]) - 5.0).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Learned {

@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, Error, Pushforward, Reparameterised, Stream, batch, batch_mut, borrow, one};
+use mcsa_core::{Columns, Error, Pushforward, Reparameterised, Stream, batch, batch_mut, borrow, one};
 
 /// A [`Reparameterised`] family as a [`Pushforward`], so that it can be fitted to the exclusive divergence by the same code as a
 /// flow.
@@ -13,7 +13,7 @@ use mcsa::{Columns, Error, Pushforward, Reparameterised, Stream, batch, batch_mu
 /// The gradient has a path term and a score term; their sum is `-d/dlambda log |dt/deps|`. Each draw costs one slope and one score.
 ///
 /// ```
-/// use mcsa::Pushforward;
+/// use mcsa_core::Pushforward;
 /// use mcsa_families::{Drawn, MeanField};
 /// let q = Drawn(MeanField::new(2));
 /// assert_eq!((q.dim(), q.num_params()), (2, 4));

@@ -1,7 +1,9 @@
 //! Full-rank Gaussian family, parametrised by mean and Cholesky factor.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length,
+};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
@@ -27,12 +29,12 @@ use crate::{Link, standard};
 /// overflows, the log density is `-inf`. Dimension 0 is the point mass on the empty vector.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::FullRank;
 /// let q = FullRank::new(2);
 /// let params = q.at(&[0.0, 0.0], faer::mat![[1.0, 0.0], [0.5, 1.0]].as_ref())?;
 /// assert_eq!((params.len(), params[3]), (5, 0.5));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FullRank {
@@ -323,7 +325,7 @@ impl Reparameterised for FullRank {
         self.whiten(params, inverse, z, y);
         SolveTransposed { triangle, inverse, points: y }.run();
         for (j, y) in y.chunks_exact(dim).enumerate() {
-            mcsa::numeric::axpy(-weight, y, slopes.column_mut(j));
+            mcsa_core::numeric::axpy(-weight, y, slopes.column_mut(j));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Closed forms of the Gaussian families: moment matching, variances, moments, assembly of parameters.
 
 use faer::Mat;
-use mcsa::{Error, Family, same_length};
+use mcsa_core::{Error, Family, same_length};
 
 use crate::packed;
 use crate::{FullRank, Gaussian, Link, LowRank, MeanField, Normal};
@@ -118,7 +118,7 @@ impl Gaussian for LowRank {
     fn moments(&self, params: &[f64]) -> Result<Normal, Error> {
         self.check(params)?;
         let rho = &params[self.dim..2 * self.dim];
-        let factor = mcsa::batch(&params[2 * self.dim..], self.dim, self.rank);
+        let factor = mcsa_core::batch(&params[2 * self.dim..], self.dim, self.rank);
         let mut covariance = factor * factor.transpose();
         for (i, &rho) in rho.iter().enumerate() {
             covariance[(i, i)] += self.link.scale(rho).powi(2);

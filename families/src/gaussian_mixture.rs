@@ -1,7 +1,7 @@
 //! Mixture of diagonal Gaussians: `q(z) = sum_k w_k N(z; m_k, diag(sigma_k^2))`.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Columns, Error, Family, Stream, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Columns, Error, Family, Stream, all_finite, borrow, numeric, same_length};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
@@ -22,13 +22,13 @@ use crate::{Link, MeanField, Start, standard};
 /// swapped, so the divergence has many minima.
 ///
 /// The component is chosen through [`Stream::choose`]. Neither the draw nor the entropy is a known smooth
-/// function of lambda, so the mixture is not [`Reparameterised`](mcsa::Reparameterised).
+/// function of lambda, so the mixture is not [`Reparameterised`](mcsa_core::Reparameterised).
 ///
 /// Numerics: densities are summed in log space. A point so far out that every component underflows even in log
 /// space (`1e154` scales) has log density `-inf` and score zero.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::GaussianMixture;
 /// let q = GaussianMixture::new(1, 2)?;
 /// let (means, scales) = (faer::mat![[-3.0, 3.0]], faer::mat![[1.0, 0.5]]);
@@ -36,7 +36,7 @@ use crate::{Link, MeanField, Start, standard};
 /// let mut work = vec![0.0; q.work_len(1)];
 /// let log_ratio = q.log_prob(&params, &[3.0], &mut work) - q.log_prob(&params, &[-3.0], &mut work);
 /// assert!((log_ratio - 2.0_f64.ln()).abs() < 1e-6);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GaussianMixture {

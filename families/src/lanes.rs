@@ -1,7 +1,7 @@
 //! Assignment of columns to lanes when a batch is drawn.
 
 use faer::MatMut;
-use mcsa::{ColumnsMut, Stream};
+use mcsa_core::{ColumnsMut, Stream};
 
 /// Calls `draw(stream, j, column j)` for each column in order: with `c` columns and `l` lanes, lane `j` draws
 /// columns `j c/l .. (j+1) c/l`.

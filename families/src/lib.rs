@@ -20,14 +20,14 @@
 //! | [`Bnaf`] | `2 d` and those of the networks | no score: log q is known at its own draws alone | - |
 //!
 //! The flows of the last three rows are compositions of bijections ([`Composed`]) with a location and scale at the end. They are
-//! all [`Pushforward`](mcsa::Pushforward)s and can be fitted to the exclusive divergence KL(q || p), as can any reparameterised
-//! family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa::Family)
+//! all [`Pushforward`](mcsa_core::Pushforward)s and can be fitted to the exclusive divergence KL(q || p), as can any reparameterised
+//! family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa_core::Family)
 //! provides it, a type that is only a `Pushforward` does not, and using one there does not compile.
 //!
 //! [`Defence`] mixes a heavy-tailed [`Tail`] into the proposal of a kernel, so that importance weights are bounded. A family
-//! of [`Atoms`] lets [`mcsa::enumerate`] compute the transition matrix of a kernel.
+//! of [`Atoms`] lets [`mcsa_core::enumerate`] compute the transition matrix of a kernel.
 //!
-//! A [`Flow`] is also a [`Pushforward`](mcsa::Pushforward), starts exactly at a Gaussian or a t, and can be saved as text bit for
+//! A [`Flow`] is also a [`Pushforward`](mcsa_core::Pushforward), starts exactly at a Gaussian or a t, and can be saved as text bit for
 //! bit.
 //!
 //! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is

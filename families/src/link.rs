@@ -1,6 +1,6 @@
 //! Link functions: maps from an unconstrained number to a positive scale.
 
-use mcsa::{Error, numeric};
+use mcsa_core::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
 /// Link function from an unconstrained `rho` to a positive scale `sigma`.
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// let rho = Link::Softplus.inverse(1.0)?;
 /// assert!((Link::Softplus.scale(rho) - 1.0).abs() < 1e-15);
 /// assert!(Link::Exp.check(&[0.0, -800.0]).is_err());
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,7 +130,7 @@ impl Link {
     /// # Errors
     /// If the lengths differ, or [`inverse`](Link::inverse) refuses a scale; the error names its index.
     pub fn inverses_into(self, scales: &[f64], rho: &mut [f64]) -> Result<(), Error> {
-        mcsa::same_length("rho", scales.len(), rho.len())?;
+        mcsa_core::same_length("rho", scales.len(), rho.len())?;
         for (i, (rho, &scale)) in rho.iter_mut().zip(scales).enumerate() {
             *rho = self.inverse(scale).map_err(|error| error.within(format!("coordinate {i}")))?;
         }

@@ -1,7 +1,9 @@
 //! Low-rank plus diagonal Gaussian family (factor analysis): `N(m, diag(sigma^2) + B B^T)`.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length,
+};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
@@ -31,12 +33,12 @@ use crate::{Link, standard};
 /// the point mass on the empty vector; rank 0 is [`MeanField`](crate::MeanField).
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::LowRank;
 /// let q = LowRank::new(3, 1);
 /// let params = q.at(&[0.0; 3], &[1.0; 3], faer::mat![[1.0], [0.5], [0.0]].as_ref())?;
 /// assert_eq!((q.num_params(), params[6]), (9, 1.0));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LowRank {
@@ -110,7 +112,7 @@ impl LowRank {
             z[i] = mean[i] + scales[i] * eps[i];
         }
         for (k, &eta) in eta.iter().enumerate() {
-            mcsa::numeric::axpy(eta, &factor[k * self.dim..][..self.dim], z);
+            mcsa_core::numeric::axpy(eta, &factor[k * self.dim..][..self.dim], z);
         }
     }
 }
@@ -271,7 +273,7 @@ impl Reparameterised for LowRank {
                 d_rho[i] += cotangent[i] * (eps[i] * slope[i]);
             }
             for (k, &eta) in eta.iter().enumerate() {
-                mcsa::numeric::axpy(eta, cotangent, &mut d_factor[k * dim..(k + 1) * dim]);
+                mcsa_core::numeric::axpy(eta, cotangent, &mut d_factor[k * dim..(k + 1) * dim]);
             }
         }
     }

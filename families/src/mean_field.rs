@@ -2,7 +2,9 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length,
+};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
@@ -23,14 +25,14 @@ use crate::{Link, standard};
 /// the empty vector: log density 0, entropy 0.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::MeanField;
 /// let q = MeanField::new(2);
 /// let params = q.at(&[1.0, 2.0], &[1.0, 1.0])?;
 /// let mut work = vec![0.0; q.work_len(1)];
 /// let log_q = q.log_prob(&params, &[1.0, 2.0], &mut work);
 /// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeanField {

@@ -1,7 +1,7 @@
 //! Multivariate Student t family, parametrised by location and Cholesky factor of the scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
@@ -28,13 +28,13 @@ use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard}
 /// `r = 1e154` the square overflows and the log density is `-inf`, unlike that of [`StudentT`](crate::StudentT).
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::MultivariateT;
 /// let q = MultivariateT::fixed(2, 2.0)?;
 /// let params = q.at(&[0.0, 0.0], faer::mat![[1.0, 0.0], [0.0, 1.0]].as_ref())?;
 /// let log_q = q.log_prob(&params, &[0.0, 0.0], &mut vec![0.0; q.work_len(1)]);
 /// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MultivariateT<D> {
@@ -334,7 +334,7 @@ impl Reparameterised for MultivariateT<Fixed> {
         SolveTransposed { triangle, inverse, points: y }.run();
         for (j, (eps, y)) in eps.chunks_exact(dim).zip(y.chunks_exact(dim)).enumerate() {
             let pull = student.weight(dim, radius(eps));
-            mcsa::numeric::axpy(-weight * pull, y, slopes.column_mut(j));
+            mcsa_core::numeric::axpy(-weight * pull, y, slopes.column_mut(j));
         }
     }
 

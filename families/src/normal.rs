@@ -3,7 +3,7 @@
 use faer::linalg::solvers::LltError;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Mat, MatRef, Par, Side};
-use mcsa::{Error, Reparameterised, all_finite, numeric, same_length};
+use mcsa_core::{Error, Reparameterised, all_finite, numeric, same_length};
 
 /// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
 pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
@@ -16,7 +16,7 @@ pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 /// let q = MeanField::new(2);
 /// let best = q.moments(&q.moment_match(&target)?)?;
 /// assert!((kl_gaussian(&target, &best)? + 0.8_f64.ln()).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Normal {

@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa::{BlockFamily, Error, Family, Stream, same_length};
+use mcsa_core::{BlockFamily, Error, Family, Stream, same_length};
 
 /// Family with separate parameters for each datum, none shared: `q_lambda(z_i | x_i) = q_{lambda_i}(z_i)`.
 ///
@@ -10,7 +10,7 @@ use mcsa::{BlockFamily, Error, Family, Stream, same_length};
 /// data.
 ///
 /// ```
-/// use mcsa::BlockFamily;
+/// use mcsa_core::BlockFamily;
 /// use mcsa_families::{MeanField, PerDatum};
 /// let q = PerDatum { family: MeanField::new(2), data: 100 };
 /// assert_eq!((q.block_dim(), q.num_params()), (2, 400));

@@ -1,7 +1,7 @@
 //! Sums and scores of Gaussian families, bit-identical for every batch: the order of summation depends on the length alone.
 
 use faer::MatRef;
-use mcsa::{Columns, numeric};
+use mcsa_core::{Columns, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
 pub(crate) use numeric::{dot, sum_squares_scaled, sums_squares, sums_squares_scaled};

@@ -1,6 +1,6 @@
 //! Initial parameters of a fit.
 
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 
 use crate::{Gaussian, Link};
 
@@ -29,12 +29,12 @@ pub enum Rho {
 /// papers.
 ///
 /// ```
-/// use mcsa::Seed;
+/// use mcsa_core::Seed;
 /// use mcsa_families::{MeanField, Start};
 /// let q = MeanField::new(3);
 /// let params = Start::jittered().draw(&q, &mut Seed::new(1).stream(0, 0))?;
 /// assert!(params.iter().all(|x| x.abs() < 0.6));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Start {
@@ -119,7 +119,7 @@ fn spread(name: &'static str, value: f64) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::{FullRank, LowRank, MeanField};
-    use mcsa::{Family, Seed};
+    use mcsa_core::{Family, Seed};
 
     fn stream() -> Stream {
         Seed::new(3).stream(0, 0)

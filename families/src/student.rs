@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use mcsa::{Error, Stream, numeric};
+use mcsa_core::{Error, Stream, numeric};
 use rand_distr::{Distribution, Gamma};
 
 use crate::gamma_ratio::{excess, excess_slope};
@@ -117,7 +117,7 @@ fn log_1p_square(t: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::{Seed, enumerate};
+    use mcsa_core::{Seed, enumerate};
     use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
     use statrs::statistics::Distribution as _;
 

@@ -1,7 +1,7 @@
 //! Product of Student t distributions: a heavy-tailed mean-field family.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
 
 use crate::lanes::each_column;
 use crate::student::Student;
@@ -24,13 +24,13 @@ use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
 /// variance for `nu > 2`. In dimension 0 log density and entropy are 0.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::StudentT;
 /// let q = StudentT::fixed(1, 1.0)?; // Cauchy
 /// let params = q.at(&[0.0], &[1.0])?;
 /// let log_q = q.log_prob(&params, &[0.0], &mut vec![0.0; q.work_len(1)]);
 /// assert!((log_q + std::f64::consts::PI.ln()).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudentT<D> {

@@ -1,7 +1,7 @@
 //! Heavy-tailed component of a defensive mixture: a product of Student t distributions.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, Error, Guide, Stream, all_finite, same_length};
+use mcsa_core::{Columns, Error, Guide, Stream, all_finite, same_length};
 
 use crate::lanes::each_column;
 use crate::student::{Student, check_dof};
@@ -16,10 +16,10 @@ use crate::student::{Student, check_dof};
 /// heavier, coordinate by coordinate. The product of standard Cauchy distributions is the tail of pMCSA.
 ///
 /// ```
-/// use mcsa::Guide;
+/// use mcsa_core::Guide;
 /// use mcsa_families::Tail;
 /// let mut log_q = [0.0];
-/// Tail::cauchy(2).log_probs(mcsa::one(&[0.0, 0.0]), &mut log_q);
+/// Tail::cauchy(2).log_probs(mcsa_core::one(&[0.0, 0.0]), &mut log_q);
 /// assert!((log_q[0] + 2.0 * std::f64::consts::PI.ln()).abs() < 1e-14);
 /// ```
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ impl Guide for Tail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
     use proptest::prelude::*;
     use statrs::distribution::{Continuous, StudentsT};
 
@@ -137,14 +137,14 @@ mod tests {
             let mut tail = Tail::student(dim, 2.5).unwrap();
             let (mut z, mut log_q, mut told) = (vec![0.0; dim * columns], vec![0.0; columns], vec![0.0; columns]);
             let mut streams = Seed::new(3).streams(lanes, 1);
-            tail.sample_into(&mut streams, mcsa::batch_mut(&mut z, dim, columns), &mut log_q);
-            tail.log_probs(mcsa::batch(&z, dim, columns), &mut told);
+            tail.sample_into(&mut streams, mcsa_core::batch_mut(&mut z, dim, columns), &mut log_q);
+            tail.log_probs(mcsa_core::batch(&z, dim, columns), &mut told);
             prop_assert_eq!(&log_q, &told);
             let mut alone = Seed::new(3).streams(lanes, 1);
             for j in 0..columns {
                 let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
                 let lane = &mut alone[j / per..j / per + 1];
-                tail.sample_into(lane, mcsa::batch_mut(&mut point, dim, 1), &mut log_alone);
+                tail.sample_into(lane, mcsa_core::batch_mut(&mut point, dim, 1), &mut log_alone);
                 prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
             }
         }

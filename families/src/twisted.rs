@@ -1,8 +1,8 @@
 //! Twisted Markov chain family: Gaussian dynamics of a model, each step tilted by a learned Gaussian factor.
 
 use faer::{MatMut, MatRef};
-use mcsa::numeric::{exp, ln_1p};
-use mcsa::{
+use mcsa_core::numeric::{exp, ln_1p};
+use mcsa_core::{
     ChainFamily, Columns, Error, Family, GaussianDynamics, PathFamily, PathGuide, Stream, all_finite, borrow,
     same_length,
 };
@@ -13,13 +13,13 @@ use crate::normal::LN_SQRT_2PI;
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
 /// ```
-/// use mcsa::{Family, LearnableStateSpace, PathFamily};
+/// use mcsa_core::{Family, LearnableStateSpace, PathFamily};
 /// use mcsa_families::Twisted;
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;
 /// let model = series.at(&[0.9, 0.0, 0.0]);
 /// assert_eq!(Twisted.on(&model).num_params(), 4);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Twisted;

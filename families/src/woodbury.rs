@@ -1,6 +1,6 @@
 //! Inverse and determinant of a low-rank plus diagonal matrix by the Woodbury identity.
 
-use mcsa::{borrow, numeric};
+use mcsa_core::{borrow, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
 /// Factored `S = diag(sigma)(I + U U^T) diag(sigma)`, with the Cholesky factor of `C = I + U^T U`.

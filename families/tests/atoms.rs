@@ -1,7 +1,7 @@
 //! Conformance of [`Atoms`], and exact invariance of a kernel that is enumerated on it.
 
 use faer::{Mat, mat};
-use mcsa::{At, Columns, Family, Guide, Stream, enumerate};
+use mcsa_core::{At, Columns, Family, Guide, Stream, enumerate};
 use mcsa_families::Atoms;
 use mcsa_families::conformance::{self, Case};
 use proptest::prelude::*;
@@ -35,8 +35,8 @@ fn atoms_keep_the_laws() {
 /// One step of independent Metropolis-Hastings: propose, weigh, accept.
 fn imh(log_p: &[f64], guide: &mut dyn Guide, z: f64, lanes: &mut [Stream], power: f64) -> f64 {
     let (mut proposal, mut log_q) = ([0.0], [0.0; 2]);
-    guide.sample_into(lanes, mcsa::batch_mut(&mut proposal, 1, 1), &mut log_q[..1]);
-    guide.log_probs(mcsa::one(&[z]), &mut log_q[1..]);
+    guide.sample_into(lanes, mcsa_core::batch_mut(&mut proposal, 1, 1), &mut log_q[..1]);
+    guide.log_probs(mcsa_core::one(&[z]), &mut log_q[1..]);
     let log_w = |z: f64, log_q: f64| log_p[z as usize] - power * log_q;
     if lanes[0].accept(log_w(proposal[0], log_q[0]) - log_w(z, log_q[1])) { proposal[0] } else { z }
 }
@@ -66,7 +66,7 @@ proptest! {
         logits in (2..6_usize).prop_flat_map(|n| prop::collection::vec((-2.0..2.0_f64, -2.0..2.0_f64), n))
     ) {
         let (target, params): (Vec<f64>, Vec<f64>) = logits.into_iter().unzip();
-        let log_total = mcsa::numeric::log_sum_exp(&target);
+        let log_total = mcsa_core::numeric::log_sum_exp(&target);
         let log_p: Vec<f64> = target.iter().map(|logit| logit - log_total).collect();
         prop_assert!(invariance_gap(&log_p, &params, 1.0) < 1e-14);
     }

@@ -1,6 +1,6 @@
 //! Conformance of masked and inverse autoregressive flows, the order of dependence, and their duality.
 
-use mcsa::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_core::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{Autoregressive, Bijection, Iaf, Invertible, Maf, MeanField, suite};
 
@@ -33,7 +33,7 @@ fn moved(mut params: Vec<f64>) -> Vec<f64> {
     params
 }
 
-fn begin(dim: usize) -> (Vec<f64>, Vec<f64>, mcsa::Stream) {
+fn begin(dim: usize) -> (Vec<f64>, Vec<f64>, mcsa_core::Stream) {
     let mean = (0..dim).map(|i| 0.3 * i as f64 - 0.2).collect();
     let scales = (0..dim).map(|i| 0.7 + 0.2 * i as f64).collect();
     (mean, scales, Seed::new(2).stream(0, 0))
@@ -201,8 +201,8 @@ impl Pushforward for Peeks {
     fn num_params(&self) -> usize {
         2 * self.0.dim
     }
-    fn sample_noise_into(&self, lanes: &mut [mcsa::Stream], noise: faer::MatMut<'_, f64>) {
-        mcsa::Reparameterised::sample_noise_into(&self.0, lanes, noise);
+    fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
+        mcsa_core::Reparameterised::sample_noise_into(&self.0, lanes, noise);
     }
     fn push(
         &self,
@@ -212,7 +212,7 @@ impl Pushforward for Peeks {
         log_q: &mut [f64],
         _: &mut [f64],
     ) {
-        use mcsa::ColumnsMut;
+        use mcsa_core::ColumnsMut;
         for (j, log_q) in log_q.iter_mut().enumerate() {
             *log_q = 0.0;
             for (i, (z, eps)) in z.column_mut(j).iter_mut().zip(noise.column(j)).enumerate() {

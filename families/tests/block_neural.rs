@@ -1,7 +1,7 @@
 //! Conformance of block neural autoregressive flows, comparison with full matrices, triangular Jacobian, and start.
 
 use faer::Mat;
-use mcsa::{Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Pushforward, Seed, batch, batch_mut};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{Bijection, BlockNeural, Bnaf, suite};
 
@@ -245,7 +245,7 @@ fn a_forgotten_gate_is_caught() {
         fn work_len(&self, columns: usize) -> usize {
             self.0.work_len(columns)
         }
-        fn sample_noise_into(&self, lanes: &mut [mcsa::Stream], noise: faer::MatMut<'_, f64>) {
+        fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
             self.0.sample_noise_into(lanes, noise);
         }
         fn push(

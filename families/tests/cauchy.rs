@@ -1,7 +1,7 @@
 //! Conformance of a family defined outside the crate: a Cauchy with location and scale, which needs the sinh-sinh map.
 
 use faer::{MatMut, MatRef};
-use mcsa::{ColumnsMut, Error, Family, Stream};
+use mcsa_core::{ColumnsMut, Error, Family, Stream};
 use mcsa_families::conformance::{self, Case, Map};
 use mcsa_families::{Link, suite};
 
@@ -17,8 +17,8 @@ impl Family for Cauchy {
         2
     }
     fn check(&self, params: &[f64]) -> Result<(), Error> {
-        mcsa::same_length("params", 2, params.len())?;
-        mcsa::all_finite("params", params)?;
+        mcsa_core::same_length("params", 2, params.len())?;
+        mcsa_core::all_finite("params", params)?;
         LINK.check(&params[1..])
     }
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {

@@ -1,7 +1,7 @@
 //! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
-use mcsa::{Columns, Family, Reparameterised, Seed};
+use mcsa_core::{Columns, Family, Reparameterised, Seed};
 use mcsa_families::{FullRank, Gaussian, Link, LowRank, MeanField, Normal, kl_gaussian};
 
 fn log_prob(q: &impl Family, params: &[f64], z: &[f64]) -> f64 {
@@ -156,7 +156,7 @@ fn dimension_zero_is_a_point_mass() {
         q.sample_into(
             &params,
             &mut Seed::new(1).streams(3, 0),
-            mcsa::batch_mut(&mut [], 0, 3),
+            mcsa_core::batch_mut(&mut [], 0, 3),
             &mut log_q,
             &mut work,
         );

@@ -1,7 +1,7 @@
 //! Conformance of planar and radial flows, inverse, start, and faulty layers that must fail.
 
 use faer::Mat;
-use mcsa::{Error, Family, Pushforward, Seed, Stream, batch, batch_mut, one};
+use mcsa_core::{Error, Family, Pushforward, Seed, Stream, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{
     Bijection, Composed, Drawn, FullRank, Invertible, Link, MeanField, Planar, PlanarFlow, RadialFlow, suite,

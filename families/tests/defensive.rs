@@ -1,6 +1,6 @@
 //! Defensive mixtures allocate nothing, and work in dimension zero and in many dimensions.
 
-use mcsa::{At, Family, Guide, Seed};
+use mcsa_core::{At, Family, Guide, Seed};
 use mcsa_families::{Defence, MultivariateT, StudentT, Tail};
 
 #[test]
@@ -12,8 +12,8 @@ fn around_a_guide_nothing_is_allocated() {
     let mut step = || {
         let mut guide = At::new(&q, &params, 4, &mut work).unwrap();
         let mut guide = defence.around(&mut guide, 4, &mut memory).unwrap();
-        guide.sample_into(&mut lanes, mcsa::batch_mut(&mut z, 3, 4), &mut log_q);
-        guide.log_probs(mcsa::batch(&z, 3, 4), &mut log_q);
+        guide.sample_into(&mut lanes, mcsa_core::batch_mut(&mut z, 3, 4), &mut log_q);
+        guide.log_probs(mcsa_core::batch(&z, 3, 4), &mut log_q);
     };
     step();
     assert_eq!(allocation_counter::measure(|| (0..50).for_each(|_| step())).count_total, 0);
@@ -27,7 +27,11 @@ fn a_guide_seen_as_one_of_many_can_be_defended() {
     let guide: &mut dyn Guide = &mut at;
     let defence = Defence::new(0.5, Tail::student(2, 2.0).unwrap().at(&[1.0, 0.0], &[2.0, 3.0]).unwrap());
     let mut log_q = [0.0];
-    defence.unwrap().around(guide, 1, &mut memory).unwrap().log_probs(mcsa::one(&[0.0, 0.0]), &mut log_q);
+    defence
+        .unwrap()
+        .around(guide, 1, &mut memory)
+        .unwrap()
+        .log_probs(mcsa_core::one(&[0.0, 0.0]), &mut log_q);
     assert!(log_q[0].is_finite());
 }
 
@@ -40,8 +44,8 @@ fn no_dimension_and_five_thousand() {
         let mut guide = At::new(&q, &params, 6, &mut work).unwrap();
         let mut guide = defence.around(&mut guide, 6, &mut memory).unwrap();
         let (mut z, mut log_q, mut told) = (vec![0.0; 6 * dim], [0.0; 6], [0.0; 6]);
-        guide.sample_into(&mut Seed::new(5).streams(3, 0), mcsa::batch_mut(&mut z, dim, 6), &mut log_q);
-        guide.log_probs(mcsa::batch(&z, dim, 6), &mut told);
+        guide.sample_into(&mut Seed::new(5).streams(3, 0), mcsa_core::batch_mut(&mut z, dim, 6), &mut log_q);
+        guide.log_probs(mcsa_core::batch(&z, dim, 6), &mut told);
         for (log_q, told) in log_q.iter().zip(told) {
             assert!((log_q - told).abs() <= 1e-12 * (1.0 + told.abs()));
             assert!(dim > 0 || *log_q == 0.0, "{log_q}");

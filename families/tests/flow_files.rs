@@ -1,6 +1,6 @@
 //! Flows saved as text, and flows in a defensive mixture.
 
-use mcsa::{At, Family, Guide, Seed};
+use mcsa_core::{At, Family, Guide, Seed};
 use mcsa_families::{Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail};
 
 fn trained() -> (Flow, Vec<f64>) {
@@ -100,10 +100,10 @@ fn a_flow_can_be_defended() {
     let mut guide = At::new(&flow, &params, 6, &mut work).unwrap();
     let mut guide = defence.around(&mut guide, 6, &mut memory).unwrap();
     let (mut z, mut log_q, mut told) = ([0.0; 18], [0.0; 6], [0.0; 6]);
-    guide.sample_into(&mut Seed::new(3).streams(6, 0), mcsa::batch_mut(&mut z, 3, 6), &mut log_q);
-    guide.log_probs(mcsa::batch(&z, 3, 6), &mut told);
+    guide.sample_into(&mut Seed::new(3).streams(6, 0), mcsa_core::batch_mut(&mut z, 3, 6), &mut log_q);
+    guide.log_probs(mcsa_core::batch(&z, 3, 6), &mut told);
     let mut cauchy = [0.0; 6];
-    Tail::cauchy(3).log_probs(mcsa::batch(&z, 3, 6), &mut cauchy);
+    Tail::cauchy(3).log_probs(mcsa_core::batch(&z, 3, 6), &mut cauchy);
     for ((log_q, told), cauchy) in log_q.iter().zip(told).zip(cauchy) {
         assert!((log_q - told).abs() < 1e-10 && *log_q >= cauchy + 0.1_f64.ln());
     }

@@ -1,7 +1,7 @@
 //! Flows: exact inverses, log-determinants, start at the base, and finite numbers far away.
 
 use faer::{Mat, mat};
-use mcsa::{Columns, Family, Pushforward, Seed, Stream};
+use mcsa_core::{Columns, Family, Pushforward, Seed, Stream};
 use mcsa_families::{
     Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer, Learned, Mask,
     MeanField, MultivariateT, Permutation, Spline,

@@ -1,6 +1,6 @@
 //! Conformance of spline flows: densities have kinks at knots, and scores jump there.
 
-use mcsa::{Family, Seed};
+use mcsa_core::{Family, Seed};
 use mcsa_families::conformance::{Case, batch_equals_columns, score_is_gradient, scores_have_mean_zero};
 use mcsa_families::{Activation, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, Spline, suite};
 
@@ -74,8 +74,20 @@ fn unusual_splines_are_splines() {
         for k in 0..=40 {
             let eps = [bound * (0.05 * f64::from(k) - 1.0), 0.7, bound * (1.0 - 0.04 * f64::from(k))];
             let (mut z, mut back, mut log_det, mut again) = ([0.0; 3], [0.0; 3], [0.0], [0.0]);
-            flow.transport(&params, mcsa::one(&eps), mcsa::batch_mut(&mut z, 3, 1), &mut log_det, &mut work);
-            flow.invert(&params, mcsa::one(&z), mcsa::batch_mut(&mut back, 3, 1), &mut again, &mut work);
+            flow.transport(
+                &params,
+                mcsa_core::one(&eps),
+                mcsa_core::batch_mut(&mut z, 3, 1),
+                &mut log_det,
+                &mut work,
+            );
+            flow.invert(
+                &params,
+                mcsa_core::one(&z),
+                mcsa_core::batch_mut(&mut back, 3, 1),
+                &mut again,
+                &mut work,
+            );
             // A steep end of a spline loses as many digits as its slope has.
             let tolerance = 1e-10 * bound.max(1.0) * size;
             for (eps, back) in eps.iter().zip(back) {

@@ -5,7 +5,7 @@
 //! ```
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Family, Pushforward, Stream};
+use mcsa_core::{Columns, ColumnsMut, Family, Pushforward, Stream};
 use mcsa_families::conformance::{self as laws, Case, Verdict};
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,7 +22,7 @@ fn spline(mask: Mask, hidden: &[usize]) -> Layer {
 
 /// Case at parameters far from the start.
 fn case<B: Base>(flow: Flow<B>) -> Case<Flow<B>> {
-    let len = mcsa::Family::num_params(&flow);
+    let len = mcsa_core::Family::num_params(&flow);
     let params = (0..len).map(|k| 0.5 * (1.3 * k as f64 + 0.4).sin()).collect();
     Case::new(flow, params).with_draws(1 << 15)
 }

@@ -1,7 +1,7 @@
 //! Conformance of mixtures of Gaussians.
 
 use faer::{Mat, mat};
-use mcsa::{Family, Seed};
+use mcsa_core::{Family, Seed};
 use mcsa_families::conformance::Case;
 use mcsa_families::{GaussianMixture, Link, MeanField, Start, suite};
 
@@ -93,7 +93,7 @@ fn five_thousand_dimensions_work() {
     let mut stream = Seed::new(4).stream(0, 0);
     let params = q.scattered(&[0.0; 5000], &[1.0; 5000], &mut stream).unwrap();
     let (mut z, mut log_q, mut work) = (vec![0.0; 5000], [0.0], vec![0.0; q.work_len(1)]);
-    q.sample_into(&params, &mut [stream], mcsa::batch_mut(&mut z, 5000, 1), &mut log_q, &mut work);
+    q.sample_into(&params, &mut [stream], mcsa_core::batch_mut(&mut z, 5000, 1), &mut log_q, &mut work);
     let mut gradient = vec![0.0; q.num_params()];
     q.add_score(&params, &z, 1.0, &mut gradient, &mut work);
     assert!(log_q[0].is_finite() && gradient.iter().all(|g| g.is_finite()));

@@ -1,6 +1,6 @@
 //! Laws as property tests, at random lambdas and points; failures shrink towards dimension zero.
 
-use mcsa::{Columns, Family, Reparameterised, Seed};
+use mcsa_core::{Columns, Family, Reparameterised, Seed};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{FullRank, Link, LowRank, MeanField};
 use proptest::prelude::*;
@@ -44,10 +44,10 @@ fn noise_is_whitened<F: Reparameterised>(q: &F, params: &[f64], seed: u64) -> Re
     let dim = q.dim();
     let (mut eps, mut z) = (vec![0.0; dim], vec![0.0; dim]);
     let mut work = vec![f64::NAN; q.work_len(1)];
-    q.sample_noise_into(&mut [Seed::new(seed).stream(0, 0)], mcsa::batch_mut(&mut eps, dim, 1));
-    q.transport(params, mcsa::one(&eps), mcsa::batch_mut(&mut z, dim, 1), &mut work);
+    q.sample_noise_into(&mut [Seed::new(seed).stream(0, 0)], mcsa_core::batch_mut(&mut eps, dim, 1));
+    q.transport(params, mcsa_core::one(&eps), mcsa_core::batch_mut(&mut z, dim, 1), &mut work);
     let peak = q.log_prob(params, &params[..dim], &mut work);
-    let expected = peak - 0.5 * mcsa::one(&eps).column(0).iter().map(|x| x * x).sum::<f64>();
+    let expected = peak - 0.5 * mcsa_core::one(&eps).column(0).iter().map(|x| x * x).sum::<f64>();
     let found = q.log_prob(params, &z, &mut work);
     prop_assert!((found - expected).abs() <= 1e-9 * (1.0 + expected.abs()), "{found} {expected}");
     Ok(())

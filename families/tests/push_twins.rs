@@ -1,7 +1,7 @@
 //! Negative controls of the laws of pushforwards: `z = m + e^rho eps` with a fault, one for each law.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Pushforward, Stream};
+use mcsa_core::{Columns, ColumnsMut, Pushforward, Stream};
 use mcsa_families::conformance::{self as laws, Case, Verdict};
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! Conformance of heavy-tailed families and mixtures at random dimensions and lambdas.
 
-use mcsa::{Family, Seed};
+use mcsa_core::{Family, Seed};
 use mcsa_families::conformance::{self, Case, Failure, Map};
 use mcsa_families::{GaussianMixture, Link, MultivariateT, StudentT};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Detection of faults too small for the laws of a few thousand draws, and a correct family whose score has a kink.
 
 use faer::{MatMut, MatRef};
-use mcsa::{ColumnsMut, Error, Family, Pushforward, Reparameterised, Stream};
+use mcsa_core::{ColumnsMut, Error, Family, Pushforward, Reparameterised, Stream};
 use mcsa_families::conformance::{self as laws, Case, Map};
 use mcsa_families::{
     Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, suite,

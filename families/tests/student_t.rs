@@ -1,7 +1,7 @@
 //! Conformance of the Student t with independent coordinates.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Family, Seed, Stream};
+use mcsa_core::{Family, Seed, Stream};
 use mcsa_families::conformance::{self, Case, Map};
 use mcsa_families::{Fixed, Learned, Link, MeanField, Start, StudentT, suite};
 

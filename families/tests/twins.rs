@@ -1,7 +1,7 @@
 //! Negative controls of the laws: for each law a faulty mean-field Gaussian, which the law must detect.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, same_length};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, same_length};
 use mcsa_families::conformance::{self as laws, Case, Verdict};
 use mcsa_families::{Link, MeanField};
 

@@ -1,6 +1,6 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
-use mcsa::{ChainFamily, Family, LearnableStateSpace, PathGuide, Seed, StateSpace};
+use mcsa_core::{ChainFamily, Family, LearnableStateSpace, PathGuide, Seed, StateSpace};
 use mcsa_families::conformance::Case;
 use mcsa_families::{TwistedChain, suite};
 use mcsa_models::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};

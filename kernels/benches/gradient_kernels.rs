@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Address, Gradient, Kernel, LogDensity, Seed};
+use mcsa_core::{Address, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
 
 struct Standard(usize);

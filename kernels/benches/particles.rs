@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Address, ChainFamily, PathFamily, Seed, StateSpace};
+use mcsa_core::{Address, ChainFamily, PathFamily, Seed, StateSpace};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};

@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{
+use mcsa_core::{
     Address, At, BlockGuide, Blocks, Columns, ColumnsMut, Family, Guide, Kernel, LogDensity, Seed, Stream,
     batch_mut,
 };
@@ -58,7 +58,7 @@ struct Latent(usize);
 impl Latent {
     fn densities(z: MatRef<'_, f64>, out: &mut [f64]) {
         for (j, out) in out.iter_mut().enumerate() {
-            *out = -0.5 * mcsa::numeric::dot(z.column(j), z.column(j));
+            *out = -0.5 * mcsa_core::numeric::dot(z.column(j), z.column(j));
         }
     }
 }
@@ -131,7 +131,7 @@ fn guide_alone(c: &mut Criterion, dim: usize) {
                 }
                 let mut guide = At::new(&family, &params, chains, &mut memory).unwrap();
                 guide.sample_into(&mut lanes, batch_mut(&mut points, dim, chains), &mut log_q);
-                guide.log_probs(mcsa::batch(&points, dim, chains), &mut log_q);
+                guide.log_probs(mcsa_core::batch(&points, dim, chains), &mut log_q);
             });
         });
     }

@@ -9,7 +9,7 @@ mod dual_averaging;
 mod warm_up;
 mod window;
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 pub use self::diagonal_mass::DiagonalMass;
 pub use self::dual_averaging::{DualAveraging, StepSize};
@@ -23,7 +23,7 @@ use crate::Mass;
 /// use mcsa_kernels::{Hmc, Tunable};
 /// let hmc = Hmc::new(0.1, 8)?.tuned(0.2, None)?;
 /// assert_eq!((hmc.step_size(), hmc.steps()), (0.2, 8));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub trait Tunable: Sized {
     /// The step size, or the scale of a random walk.

@@ -1,7 +1,7 @@
 //! Conditional importance sampling kernel (i-SIR).
 
 use faer::{Mat, MatRef};
-use mcsa::{
+use mcsa_core::{
     Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, bits, borrow,
     fits_in_memory, same_length,
 };

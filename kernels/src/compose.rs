@@ -1,7 +1,7 @@
 //! Cycles and mixtures of two kernels.
 
 use faer::Mat;
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
+use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::Tally;

@@ -1,7 +1,7 @@
 //! Delayed acceptance with a surrogate density.
 
 use faer::Mat;
-use mcsa::{
+use mcsa_core::{
     Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch,
     batch_mut, borrow, type_name,
 };

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use faer::Mat;
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, borrow};
+use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, borrow};
 use serde::{Deserialize, Serialize};
 
 use crate::GaussianPrior;
@@ -25,7 +25,7 @@ use crate::GaussianPrior;
 /// Numerics: a point whose density is NaN or `+inf` is outside every slice and is counted.
 ///
 /// ```
-/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_core::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Elliptical, GaussianPrior, Unguided};
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let elliptical = Elliptical::new(GaussianPrior::standard(2));
@@ -33,7 +33,7 @@ use crate::GaussianPrior;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; elliptical.work_len(&target, 1)]);
 /// let info = elliptical.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert_eq!((info.evaluations, info.moved), (1, 1)); // prior and target agree: any point will do
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,6 +1,6 @@
 //! Gaussian prior, parameterised by a Cholesky factor.
 
-use mcsa::{Error, all_finite, same_length};
+use mcsa_core::{Error, all_finite, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Gaussian distribution with a mean and the lower Cholesky factor F of its covariance.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// let mut n = [0.0; 2];
 /// prior.whiten_into(&[3.0, 2.0], &mut n);
 /// assert_eq!(n, [1.0, 1.0]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

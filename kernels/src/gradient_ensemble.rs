@@ -1,7 +1,7 @@
 //! Chains with their gradients.
 
 use faer::Mat;
-use mcsa::{Cloud, Ensemble, Error, Gradient, bits, same_length};
+use mcsa_core::{Cloud, Ensemble, Error, Gradient, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 /// State of a gradient-based kernel: the chains, and the gradient of the log density at each of them.
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 /// kernels can continue where another stopped.
 ///
 /// ```
-/// use mcsa::{Cloud, Kernel};
+/// use mcsa_core::{Cloud, Kernel};
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let state = mcsa_kernels::Hmc::new(0.1, 8)?.init(&target, faer::Mat::zeros(2, 3))?;
 /// assert_eq!(state.chains().len(), 3);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GradientEnsemble {

@@ -3,7 +3,7 @@
 mod orbit;
 
 use faer::Mat;
-use mcsa::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
+use mcsa_core::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
 use self::orbit::Orbit;
@@ -38,14 +38,14 @@ pub enum Selection {
 /// bad states have weight `exp(-1000)`, which is zero in floating point.
 ///
 /// ```
-/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_core::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Hmc, Unguided};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.3, 8)?);
 /// let mut state = hmc.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; hmc.work_len(&target, 1)]);
 /// let info = hmc.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.acceptance > 0.9 && state.chains().positions[(0, 0)] != 0.0);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,7 +1,7 @@
 //! Independent Metropolis-Hastings kernel.
 
 use faer::{Mat, MatRef};
-use mcsa::{
+use mcsa_core::{
     Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, batch_mut,
     bits, borrow, fits_in_memory, same_length,
 };

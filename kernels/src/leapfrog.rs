@@ -1,6 +1,6 @@
 //! Leapfrog integrator.
 
-use mcsa::{Error, Gradient};
+use mcsa_core::{Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use crate::Mass;
@@ -25,7 +25,7 @@ pub(crate) const DIVERGENCE: f64 = 1000.0;
 /// let (mut z, mut p, mut gradient) = ([1.0], [0.0], [-1.0]);
 /// leapfrog.step(&target, 1.0, &mut z, &mut p, &mut gradient, &mut []);
 /// assert!((z[0] - 0.1_f64.cos()).abs() < 1e-5);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

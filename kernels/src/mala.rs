@@ -1,7 +1,7 @@
 //! Metropolis-adjusted Langevin kernel (MALA).
 
 use faer::Mat;
-use mcsa::{Error, Gradient, Guide, Kernel, Stream};
+use mcsa_core::{Error, Gradient, Guide, Kernel, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
@@ -20,14 +20,14 @@ use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
 /// Numerics: as [`Hmc`]. Every trajectory is a single leapfrog step, so a divergence is a rejection.
 ///
 /// ```
-/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_core::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Mala, Unguided};
 /// let (target, mala) = (mcsa_models::Gaussian::standard(2), Mala::new(0.5)?);
 /// let mut state = mala.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; mala.work_len(&target, 1)]);
 /// let info = mala.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.acceptance > 0.9);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

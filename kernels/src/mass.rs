@@ -1,6 +1,6 @@
 //! Diagonal mass matrices.
 
-use mcsa::{Error, Stream, same_length};
+use mcsa_core::{Error, Stream, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Diagonal mass matrix M of Hamiltonian dynamics; a larger mass slows its coordinate down.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// use mcsa_kernels::Mass;
 /// let mass = Mass::diagonal(vec![4.0, 1.0])?;
 /// assert_eq!(mass.kinetic(&[2.0, 1.0]), 0.5 * (4.0 / 4.0 + 1.0));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
@@ -119,7 +119,7 @@ impl From<Mass> for Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     #[test]
     fn the_unit_mass_is_a_diagonal_of_ones() {

@@ -3,7 +3,7 @@
 mod tree;
 
 use faer::Mat;
-use mcsa::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
+use mcsa_core::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
 use self::tree::{Edge, Tree, Walk, Weight, goes_on};
@@ -30,14 +30,14 @@ use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 /// support moves to the first state inside.
 ///
 /// ```
-/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_core::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Nuts, Unguided};
 /// let (target, nuts) = (mcsa_models::Gaussian::standard(2), Nuts::new(0.3)?);
 /// let mut state = nuts.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; nuts.work_len(&target, 1)]);
 /// let info = nuts.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.depth >= 2.0 && info.acceptance > 0.9);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,7 +1,7 @@
 //! Random-scan independent Metropolis-Hastings: one chain per datum, a minibatch of chains per step.
 
 use faer::{Mat, MatRef};
-use mcsa::{
+use mcsa_core::{
     BlockGuide, Blocks, Columns, Error, Metric, Record, Stream, all_finite, batch, batch_mut, bits, borrow,
     same_length,
 };

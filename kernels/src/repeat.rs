@@ -1,7 +1,9 @@
 //! Power `K^n` of a kernel: several transitions in one step.
 
 use faer::{Mat, MatRef};
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length};
+use mcsa_core::{
+    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Tally;

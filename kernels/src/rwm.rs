@@ -1,7 +1,7 @@
 //! Random walk Metropolis kernel.
 
 use faer::Mat;
-use mcsa::{
+use mcsa_core::{
     Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, all_finite, batch, borrow,
     same_length,
 };
@@ -23,14 +23,14 @@ use crate::{Accepts, Mass, Tunable};
 /// support accepts the first proposal inside.
 ///
 /// ```
-/// use mcsa::{Cloud, Kernel, Seed};
+/// use mcsa_core::{Cloud, Kernel, Seed};
 /// use mcsa_kernels::{Rwm, Unguided};
 /// let (target, rwm) = (mcsa_models::Gaussian::standard(2), Rwm::new(0.1)?);
 /// let mut state = rwm.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; rwm.work_len(&target, 1)]);
 /// let info = rwm.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert_eq!((info.moved, state.chains.log_p.len()), (1, 1));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,6 +1,6 @@
 //! Reduction of the metrics of several kernel steps to the metrics of one.
 
-use mcsa::{Metric, Record, Reduction};
+use mcsa_core::{Metric, Record, Reduction};
 
 use crate::weights::log_add;
 
@@ -17,7 +17,7 @@ const ROOM: usize = 24;
 /// [`Metric::UNTOLD`].
 ///
 /// ```
-/// use mcsa::Metric;
+/// use mcsa_core::Metric;
 /// use mcsa_kernels::{ImhInfo, Tally};
 /// let mut tally = Tally::default();
 /// tally.add(&ImhInfo { tried: 2, accepted: 1, non_finite: 1, ..ImhInfo::default() });

@@ -1,16 +1,16 @@
 //! A placeholder guide for kernels that need none.
 
 use faer::{MatMut, MatRef};
-use mcsa::{ColumnsMut, Guide, Stream};
+use mcsa_core::{ColumnsMut, Guide, Stream};
 
 /// Placeholder guide for kernels that do not propose from a guide, such as [`Rwm`](crate::Rwm).
 ///
 /// Its points and log densities are NaN, so that a kernel that does need a guide rejects every proposal and counts it.
 ///
 /// ```
-/// use mcsa::Guide;
+/// use mcsa_core::Guide;
 /// let mut log_q = [0.0];
-/// mcsa_kernels::Unguided { dim: 2 }.log_probs(mcsa::one(&[1.0, 2.0]), &mut log_q);
+/// mcsa_kernels::Unguided { dim: 2 }.log_probs(mcsa_core::one(&[1.0, 2.0]), &mut log_q);
 /// assert!(log_q[0].is_nan());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Importance weights of a step's candidates.
 
-use mcsa::Metric;
+use mcsa_core::Metric;
 
 /// Diagnostics of a set of weights: evenness and size.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -31,7 +31,7 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
             w => w - top,
         };
     }
-    mcsa::numeric::exp(weights);
+    mcsa_core::numeric::exp(weights);
     let total: f64 = weights.iter().sum();
     let (mut largest, mut squares) = (0.0_f64, 0.0);
     for w in weights.iter_mut() {

@@ -1,7 +1,7 @@
 //! Metrics of composed kernels: exact totals, maxima and means over the parts of a step.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Seed, Stream};
+use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Seed, Stream};
 use mcsa_kernels::{Cycle, Imh, Mixture, Repeat};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Edge cases of particle methods: extreme weights, models with NaN, memory, and pinned first values.
 
 use faer::Mat;
-use mcsa::{ChainFamily, LogDensity, PathFamily, Seed, StateSpace, Stream};
+use mcsa_core::{ChainFamily, LogDensity, PathFamily, Seed, StateSpace, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};

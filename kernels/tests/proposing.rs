@@ -1,7 +1,7 @@
 //! Kernels that propose from the guide: memory, checkpoints, faulty densities, pinned first values.
 
 use faer::Mat;
-use mcsa::{At, Cloud, Family, Kernel, LogDensity, Record, Seed};
+use mcsa_core::{At, Cloud, Family, Kernel, LogDensity, Record, Seed};
 use mcsa_families::{Link, MeanField};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_models::Gaussian;
@@ -194,7 +194,7 @@ fn vanished_weights_keep_the_retained_point() {
 #[test]
 fn impossible_configurations_are_refused() {
     let target = Gaussian::standard(DIM);
-    let refused = |result: Result<(), mcsa::Error>| result.unwrap_err().to_string();
+    let refused = |result: Result<(), mcsa_core::Error>| result.unwrap_err().to_string();
     let start = || Mat::zeros(DIM, CHAINS);
     assert_eq!(
         refused(Cis { candidates: 1 }.init(&target, start()).map(drop)),

@@ -1,7 +1,7 @@
 //! Random scan over data: ages, restarts, memory, checkpoints. Invariance of the target is computed exactly in `theory`.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{BlockGuide, Blocks, Columns, ColumnsMut, Record, Seed, Stream};
+use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Record, Seed, Stream};
 use mcsa_kernels::{RandomScan, RandomScanState, Restart};
 
 const DATA: usize = 5;

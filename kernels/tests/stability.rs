@@ -2,7 +2,7 @@
 //!
 //! They may be changed in a commit that says so.
 
-use mcsa::{Cloud, Gradient, Kernel, LogDensity, Seed};
+use mcsa_core::{Cloud, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
 
 /// `log p = -z_1^2/2 - (z_2 - z_1^2/2)^2/2`.

@@ -6,7 +6,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use faer::dyn_stack::MemStack;
 use faer::linalg::cholesky::llt::factor::cholesky_in_place;
 use faer::{Mat, Par};
-use mcsa::{Gradient, Seed};
+use mcsa_core::{Gradient, Seed};
 use mcsa_models::{
     GaussianProcessClassification, HierarchicalLogistic, NeuralRegression, ProbitRegression, ScalePrior,
 };
@@ -44,7 +44,9 @@ fn margins(criterion: &mut Criterion) {
     let margins = normals(691, 10, 1.0);
     criterion.bench_function("margins_691/10", |bench| {
         bench.iter(|| {
-            (0..10).map(|j| mcsa::numeric::sum_log_sigmoid(black_box(margins.col_as_slice(j)))).sum::<f64>()
+            (0..10)
+                .map(|j| mcsa_core::numeric::sum_log_sigmoid(black_box(margins.col_as_slice(j))))
+                .sum::<f64>()
         });
     });
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa::{Gradient, Seed};
+use mcsa_core::{Gradient, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, FxVolatility, Gaussian, Mixture, Radon, SkewNormal, StockVolatility,
     Student, Theta,

@@ -1,8 +1,8 @@
 //! Discrete target on finitely many points.
 
 use faer::{Mat, MatRef};
-use mcsa::numeric::log_sum_exp;
-use mcsa::{Columns, Error, ExactDraws, LogDensity, Stream, all_finite, same_length};
+use mcsa_core::numeric::log_sum_exp;
+use mcsa_core::{Columns, Error, ExactDraws, LogDensity, Stream, all_finite, same_length};
 
 use crate::GroundTruth;
 
@@ -12,16 +12,16 @@ use crate::GroundTruth;
 /// log p(a_k) = log_weights_k,   log p = -inf elsewhere,   log normaliser = log sum_k exp(log_weights_k)
 /// ```
 ///
-/// With a family on the same atoms, [`mcsa::enumerate`] computes a kernel's transition matrix. A point is an atom if all
+/// With a family on the same atoms, [`mcsa_core::enumerate`] computes a kernel's transition matrix. A point is an atom if all
 /// its coordinates are equal to those of the atom. The density is with respect to the counting measure: an integral over `R^d`
 /// does not give the normaliser.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let target = mcsa_models::Atoms::on_line(&[0.0, 2.0_f64.ln()])?;
 /// assert_eq!(target.log_density(&[1.0], &mut []), 2.0_f64.ln());
 /// assert_eq!(target.log_density(&[0.5], &mut []), f64::NEG_INFINITY);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Atoms {
@@ -119,7 +119,7 @@ impl GroundTruth for Atoms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::enumerate;
+    use mcsa_core::enumerate;
 
     #[test]
     fn moments_are_finite_sums() {

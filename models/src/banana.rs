@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use faer::{Mat, mat};
-use mcsa::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
@@ -16,10 +16,10 @@ use crate::support::{HALF_LOG_TAU, decided, finite, positive};
 /// ```
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let target = mcsa_models::Banana::new(1.0, 0.5)?;
 /// assert!((target.log_density(&[0.0, -0.5], &mut []) + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-15);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Banana {

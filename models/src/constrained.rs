@@ -1,6 +1,6 @@
 //! Models with constrained parameters and their transforms to `R^d`.
 
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 
 use crate::Transform;
 

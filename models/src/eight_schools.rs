@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcsa::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
 use crate::prior::half_cauchy;
 use crate::quadrature::{Axis, Map, log_integral};

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use faer::{Mat, MatRef, Side};
-use mcsa::numeric::{axpy, dot};
-use mcsa::{Columns, Error, Learnable, LearnableBlocks, all_finite, borrow};
+use mcsa_core::numeric::{axpy, dot};
+use mcsa_core::{Columns, Error, Learnable, LearnableBlocks, all_finite, borrow};
 
 use crate::support::HALF_LOG_TAU;
 
@@ -16,17 +16,17 @@ use crate::support::HALF_LOG_TAU;
 /// log p_theta(x) and its maximum over theta in closed form, from the eigenvalues of the sample covariance
 /// ```
 ///
-/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An [amortised](mcsa::BlockFamily) family
+/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An [amortised](mcsa_core::BlockFamily) family
 /// can therefore be exact, and the maximum likelihood of theta is known. Only `A A^T` is identified: A is free up to a rotation.
 ///
 /// ```
-/// use mcsa::LearnableBlocks;
+/// use mcsa_core::LearnableBlocks;
 /// let data = faer::mat![[1.0, -1.0, 0.5], [0.8, -1.1, 0.4]];
 /// let model = mcsa_models::FactorAnalysis::new(data, 1)?;
 /// assert_eq!((model.num_blocks(), model.block_dim()), (3, 1));
 /// let theta = [1.0, 1.0, 0.0, 0.0, -1.0];
 /// assert!(model.log_evidence(&theta)? <= model.largest_log_evidence()?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactorAnalysis {

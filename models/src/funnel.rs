@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use faer::Mat;
-use mcsa::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, positive};
@@ -19,7 +19,7 @@ use crate::support::{HALF_LOG_TAU, decided, positive};
 /// use mcsa_models::{Funnel, GroundTruth};
 /// let target = Funnel::new(10, 3.0)?;
 /// assert_eq!(target.covariance().map(|c| c[(9, 9)]), Some(4.5_f64.exp()));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Funnel {

@@ -30,8 +30,8 @@ pub fn log_predictive_density(log_odds: &[f64], labels: &[f64]) -> f64 {
     let signed = log_odds.iter().zip(labels).map(|(odds, label)| (2.0 * label - 1.0) * odds);
     let mut signed: Vec<f64> = signed.collect();
     let count = signed.len() as f64;
-    mcsa::numeric::log_sigmoid(&mut signed);
-    mcsa::numeric::sum(&signed) / count
+    mcsa_core::numeric::log_sigmoid(&mut signed);
+    mcsa_core::numeric::sum(&signed) / count
 }
 
 /// Root mean squared error. NaN without data.

@@ -3,7 +3,7 @@ use std::f64::consts::PI;
 
 use faer::linalg::solvers::{Llt, LltError, Solve};
 use faer::{Mat, MatRef, Side};
-use mcsa::{
+use mcsa_core::{
     Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, all_finite, borrow,
     numeric, same_length,
 };
@@ -25,14 +25,14 @@ use crate::support::{decided, positive};
 /// for any number of data, and no cancellation. `-inf`, with gradient 0, where the square overflows.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_models::LinearRegression;
 /// let target = LinearRegression::new(faer::mat![[1.0], [1.0]].as_ref(), &[1.0, 3.0], 1.0, 1.0)?;
 /// assert!((target.posterior_mean()[0] - 4.0 / 3.0).abs() < 1e-15);
 /// let mut work = vec![0.0; target.work_len(1)];
 /// let at_zero = target.log_density(&[0.0], &mut work);
 /// assert!((at_zero + 0.5 * 10.0 + 1.5 * (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct LinearRegression {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use faer::Mat;
-use mcsa::numeric::log_sum_exp;
-use mcsa::{
+use mcsa_core::numeric::log_sum_exp;
+use mcsa_core::{
     Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, borrow, same_length,
 };
 
@@ -24,7 +24,7 @@ use crate::{Gaussian, GroundTruth};
 /// use mcsa_models::{GroundTruth, Mixture};
 /// let target = Mixture::modes(2, 4.0, 0.3)?;
 /// assert!((target.mean().unwrap()[0] - 0.4 * -2.0).abs() < 1e-15);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Mixture {

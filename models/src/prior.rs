@@ -2,7 +2,7 @@
 
 use std::f64::consts::{LN_2, PI};
 
-use mcsa::numeric::scalar::{ln_1p_exp, sigmoid};
+use mcsa_core::numeric::scalar::{ln_1p_exp, sigmoid};
 
 /// Half-Cauchy prior: `log p(sigma) + z` and its slope in `z`, for `sigma = exp(z)` and this scale.
 ///

@@ -1,6 +1,6 @@
 //! Trapezoidal quadrature in one, two or three dimensions, with sinh transformations.
 
-use mcsa::numeric::log_sum_exp;
+use mcsa_core::numeric::log_sum_exp;
 
 /// Variable transformation of the trapezoidal rule: equal steps of `t`, `z = centre + width * map(t)`.
 ///

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::f64::consts::{FRAC_2_PI, LN_2};
 
 use faer::{Mat, MatMut, MatRef, mat};
-use mcsa::numeric::{log_ndtr, ndtr_hazard, scalar};
-use mcsa::{Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, borrow};
+use mcsa_core::numeric::{log_ndtr, ndtr_hazard, scalar};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, borrow,
+};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};

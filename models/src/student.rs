@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::Mat;
-use mcsa::numeric::{scalar::ln_gamma, sum_squares_scaled};
-use mcsa::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, same_length};
+use mcsa_core::numeric::{scalar::ln_gamma, sum_squares_scaled};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, same_length};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::GroundTruth;
@@ -24,7 +24,7 @@ use crate::support::{decided, positive};
 /// use mcsa_models::{GroundTruth, Student};
 /// let cauchy = Student::new(vec![0.0], vec![1.0], 1.0)?;
 /// assert_eq!(cauchy.mean(), None);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Student {

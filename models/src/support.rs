@@ -1,6 +1,6 @@
 //! Support of a density in floating point, argument checks, and the normal log density.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// `log(2 pi) / 2`.
 pub(crate) const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;

@@ -1,7 +1,7 @@
 //! Tempered target `p^power`.
 
 use faer::{MatMut, MatRef};
-use mcsa::{ColumnsMut, Error, Gradient, LogDensity};
+use mcsa_core::{ColumnsMut, Error, Gradient, LogDensity};
 
 /// Tempered target `p^power`, unnormalised: flatter than `p`, so that an optimisation from a distant start first covers all its
 /// mass.
@@ -11,13 +11,13 @@ use mcsa::{ColumnsMut, Error, Gradient, LogDensity};
 /// ```
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_models::{Gaussian, Tempered};
 /// let (wide, narrow) = (Gaussian::diagonal(vec![0.0], vec![2.0])?, Gaussian::standard(1));
 /// let flat = Tempered::new(&narrow, 0.25)?;
 /// let fall = |p: &dyn LogDensity| p.log_density(&[3.0], &mut [0.0; 8]) - p.log_density(&[0.0], &mut [0.0; 8]);
 /// assert!((fall(&flat) - fall(&wide)).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Tempered<'p, P: ?Sized> {

@@ -1,6 +1,6 @@
 //! Transforms from the real line to the range of a parameter.
 
-use mcsa::numeric::scalar;
+use mcsa_core::numeric::scalar;
 
 /// Transform of a parameter: a smooth increasing map `theta = b(z)` of the real line onto the parameter's range.
 ///

@@ -1,7 +1,7 @@
 //! Ground truth: normaliser and moments in closed form.
 
 use faer::Mat;
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 
 /// Target whose normaliser and first two moments are known in closed form.
 ///
@@ -13,7 +13,7 @@ use mcsa::LogDensity;
 /// let funnel = Funnel::new(3, 1.0)?;
 /// assert_eq!(funnel.log_normaliser(), 0.0);
 /// assert_eq!(funnel.covariance().map(|c| c[(1, 1)]), Some(0.5_f64.exp()));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub trait GroundTruth: LogDensity {
     /// `log int p(z) dz`: zero if the density is normalised.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use mcsa::Gradient;
+use mcsa_core::Gradient;
 use mcsa_models::conformance::{Case, gradient_equals};
 use mcsa_models::{
     Banana, Centring, EightSchools, Funnel, FxVolatility, Gaussian, Mixture, Radon, StockVolatility, Student,

@@ -4,7 +4,7 @@
 use std::f64::consts::{LN_2, TAU};
 
 use faer::Mat;
-use mcsa::{Curvature, Seed};
+use mcsa_core::{Curvature, Seed};
 use mcsa_models::conformance::{Case, gradient_equals};
 use mcsa_models::{HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior};
 use num_dual::{Dual2_64, Dual64, DualNum};

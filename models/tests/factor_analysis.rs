@@ -1,7 +1,7 @@
 //! Factor analysis: gradients, Fisher's identity, and the maximum of the evidence.
 
 use faer::{Mat, Side};
-use mcsa::{Columns, Learnable, LearnableBlocks, Seed};
+use mcsa_core::{Columns, Learnable, LearnableBlocks, Seed};
 use mcsa_models::FactorAnalysis;
 
 fn model(factors: usize) -> FactorAnalysis {

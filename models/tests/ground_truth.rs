@@ -1,8 +1,8 @@
 //! Conformance suite on the targets with ground truth.
 
 use faer::{Mat, mat};
-use mcsa::numeric::scalar::erfc;
-use mcsa::{ExactDraws, Seed};
+use mcsa_core::numeric::scalar::erfc;
+use mcsa_core::{ExactDraws, Seed};
 use mcsa_models::conformance::{Case, Map};
 use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, Mixture, SkewNormal, Student, suite};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -47,7 +47,7 @@ suite!(gaussian, gaussians(), meter, gradient curvature named draws truth);
 
 /// `P(U <= u)` by Simpson's rule on the density of the standard skew-normal, from twelve scales to the left.
 fn skew_normal_uniforms(target: &SkewNormal, z: &[f64], u: &mut [f64]) {
-    use mcsa::LogDensity;
+    use mcsa_core::LogDensity;
     let start = target.mean().expect("known")[0] - 12.0 * target.covariance().expect("known")[(0, 0)].sqrt();
     let n = 256;
     let h = (z[0] - start) / f64::from(n);

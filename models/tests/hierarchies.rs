@@ -1,6 +1,6 @@
 //! Conformance suite on the hierarchical models.
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 use mcsa_models::conformance::Case;
 use mcsa_models::{Centring, EightSchools, Radon, suite};
 
@@ -36,7 +36,7 @@ fn synthetic(counties: usize, rows: usize, stream: &mut Stream) -> Radon {
 }
 
 fn radons() -> Vec<Case<Radon>> {
-    let mut stream = mcsa::Seed::new(7).stream(0, 0);
+    let mut stream = mcsa_core::Seed::new(7).stream(0, 0);
     [(1, 4), (7, 30), (8, 20), (21, 30), (85, 919)]
         .map(|(counties, rows)| Case::new(synthetic(counties, rows, &mut stream)).with_spread(0.5))
         .into()

@@ -1,6 +1,6 @@
 //! Property tests at random parameters.
 
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 use mcsa_models::conformance::{Case, gradient_is_gradient, jacobians_are_slopes, transforms_invert};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Mixture, SkewNormal, Student, Transform};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Conformance suite on the regression models.
 
 use faer::Mat;
-use mcsa::Seed;
+use mcsa_core::Seed;
 use mcsa_models::conformance::Case;
 use mcsa_models::{
     GaussianProcessClassification, HierarchicalLogistic, LinearRegression, LogisticRegression,
@@ -79,7 +79,7 @@ fn neural() -> Vec<Case<NeuralRegression>> {
             let target =
                 NeuralRegression::new(features(n, d).as_ref(), &responses(n), hidden).expect("good data");
             let mut stream = Seed::new(4).stream(0, 0);
-            let centre = (0..mcsa::LogDensity::dim(&target)).map(|_| stream.normal()).collect();
+            let centre = (0..mcsa_core::LogDensity::dim(&target)).map(|_| stream.normal()).collect();
             Case::new(target).with_centre(centre).with_spread(1e-2)
         })
         .into()

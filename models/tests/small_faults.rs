@@ -1,6 +1,6 @@
 //! Faults in small regions: NaN in a hole of the density, a wrong gradient in the tails; and too small a `work_len`.
 
-use mcsa::{Gradient, LogDensity};
+use mcsa_core::{Gradient, LogDensity};
 use mcsa_models::conformance::{self as laws, Case};
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::numeric::scalar::erfc;
-use mcsa::{Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream};
+use mcsa_core::numeric::scalar::erfc;
+use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream};
 use mcsa_models::conformance::{self as laws, Case, Verdict};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Transform};
 

@@ -1,6 +1,6 @@
 //! Conformance suite on the volatility models.
 
-use mcsa::{Seed, Stream};
+use mcsa_core::{Seed, Stream};
 use mcsa_models::conformance::Case;
 use mcsa_models::{FirstState, FxVolatility, StockVolatility, Theta, suite};
 

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mcsa::Optimizer;
+use mcsa_core::Optimizer;
 use mcsa_optim::{
     AdaGrad, Adam, Averaged, Averaging, Clip, Clipped, Dog, Momentum, Nesterov, RmsProp, Schedule, Sgd,
 };

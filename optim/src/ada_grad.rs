@@ -1,6 +1,6 @@
 //! AdaGrad: steps divided by the root of the sum of squared directions.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, positive, remembered_squares};
@@ -15,13 +15,13 @@ use crate::{IntoSchedule, Schedule};
 /// the start, far from the optimum, make all later steps small.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// let ada = mcsa_optim::AdaGrad::new(1.0)?;
 /// let (mut state, mut params) = (ada.init(1), [0.0]);
 /// ada.ascend(&mut state, &mut params, &[3.0]); // 3 / 3
 /// ada.ascend(&mut state, &mut params, &[4.0]); // 4 / 5
 /// assert!((params[0] - 1.8).abs() < 1e-8);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

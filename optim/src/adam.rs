@@ -1,6 +1,6 @@
 //! Adam: adaptive moment estimation.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, fraction, positive, remembered, remembered_squares};
@@ -17,12 +17,12 @@ use crate::{IntoSchedule, Schedule};
 /// (Reddi, Kale & Kumar 2018).
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// let adam = mcsa_optim::Adam::new(0.1)?;
 /// let (mut state, mut params) = (adam.init(1), [0.0]);
 /// adam.ascend(&mut state, &mut params, &[3.0]);
 /// assert!((params[0] - 0.1).abs() < 1e-9); // the first step has the length of the rate
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,6 +1,6 @@
 //! Iterate averaging: Polyak-Ruppert, tail and polynomial averages of the path of lambda.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{not_negative, remembered};
@@ -11,7 +11,7 @@ use crate::domain::{not_negative, remembered};
 /// use mcsa_optim::Averaging;
 /// let tail: Averaging = toml::from_str("kind = 'tail'\nfrom = 5001").unwrap();
 /// assert_eq!(tail, Averaging::tail(5001)?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Weights", into = "Weights")]
@@ -92,7 +92,7 @@ impl From<Averaging> for Weights {
 /// Lambda is averaged in the unconstrained coordinates of the family: a mean of log scales is the logarithm of a geometric mean.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// use mcsa_optim::{Averaged, Averaging, Sgd};
 /// let averaged = Averaged { averaging: Averaging::all(), optimizer: Sgd::new(1.0)? };
 /// let (mut state, mut params) = (averaged.init(1), [0.0]);
@@ -100,7 +100,7 @@ impl From<Averaging> for Weights {
 /// averaged.ascend(&mut state, &mut params, &[1.0]); // at 1
 /// averaged.ascend(&mut state, &mut params, &[4.0]); // at 5
 /// assert_eq!(state.average(), Some(&[3.0][..]));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! Gradient clipping: directions of bounded length.
 
-use mcsa::{Error, Optimizer};
+use mcsa_core::{Error, Optimizer};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::positive;
@@ -11,7 +11,7 @@ use crate::domain::positive;
 /// use mcsa_optim::Clip;
 /// let clip: Clip = toml::from_str("kind = 'norm'\nat = 10").unwrap();
 /// assert_eq!(clip, Clip::norm(10.0)?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Bound", into = "Bound")]
@@ -101,14 +101,14 @@ impl From<Clip> for Bound {
 /// the clipped directions. A direction that holds NaN still holds NaN after clipping.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// use mcsa_optim::{Clip, Clipped, Sgd};
 /// let clipped = Clipped { clip: Clip::norm(1.0)?, optimizer: Sgd::new(1.0)? };
 /// let (mut state, mut params) = (clipped.init(2), [0.0, 0.0]);
 /// clipped.ascend(&mut state, &mut params, &[300.0, 400.0]);
 /// assert!((params[0] - 0.6).abs() < 1e-12 && (params[1] - 0.8).abs() < 1e-12);
 /// assert_eq!(state.times(), 1);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

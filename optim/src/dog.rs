@@ -1,6 +1,6 @@
 //! Distance over gradients (DoG): a stochastic gradient rule without a learning rate.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, not_negative, positive, remembered};
@@ -19,12 +19,12 @@ use crate::domain::{assert_lengths, not_negative, positive, remembered};
 /// As long as all directions are zero, lambda does not move.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// let dog = mcsa_optim::Dog::new(0.1)?;
 /// let (mut state, mut params) = (dog.init(2), [0.0, 0.0]);
 /// dog.ascend(&mut state, &mut params, &[30.0, 40.0]); // 0.1 / 50 * direction
 /// assert!((params[0] - 0.06).abs() < 1e-12 && (params[1] - 0.08).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

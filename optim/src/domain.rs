@@ -1,6 +1,6 @@
 //! Argument checks of constants and of saved state.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// `Ok` if `value` is positive and finite.
 pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), Error> {
@@ -28,8 +28,8 @@ pub(crate) fn fraction(name: &'static str, value: f64) -> Result<(), Error> {
 
 /// `Ok` if a vector of a saved state has length `num_params` and is finite.
 pub(crate) fn remembered(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
-    mcsa::same_length(what, num_params, values.len())?;
-    mcsa::all_finite(what, values)
+    mcsa_core::same_length(what, num_params, values.len())?;
+    mcsa_core::all_finite(what, values)
 }
 
 /// `Ok` if a vector of sums of squares has length `num_params`, is finite and has no negative value.

@@ -1,6 +1,6 @@
 //! Momentum: the heavy-ball method.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, fraction, remembered};
@@ -16,13 +16,13 @@ use crate::{IntoSchedule, Schedule};
 /// [`Sgd`](crate::Sgd).
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// let heavy = mcsa_optim::Momentum::with(0.1, 0.5)?;
 /// let (mut state, mut params) = (heavy.init(1), [0.0]);
 /// heavy.ascend(&mut state, &mut params, &[10.0]);
 /// heavy.ascend(&mut state, &mut params, &[0.0]); // it rolls on
 /// assert_eq!(params, [1.5]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,6 +1,6 @@
 //! Nesterov's accelerated momentum.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, fraction, remembered};
@@ -16,12 +16,12 @@ use crate::{IntoSchedule, Schedule};
 /// deterministic rule is lost, but the damping of oscillations remains.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// let nesterov = mcsa_optim::Nesterov::with(0.1, 0.5)?;
 /// let (mut state, mut params) = (nesterov.init(1), [0.0]);
 /// nesterov.ascend(&mut state, &mut params, &[10.0]);
 /// assert_eq!(params, [1.5]); // the step, and half of it ahead
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

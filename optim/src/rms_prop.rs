@@ -1,6 +1,6 @@
 //! RMSProp: steps divided by the root of a running mean of squared directions.
 
-use mcsa::{Error, Optimizer, bits};
+use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{assert_lengths, fraction, positive, remembered_squares};
@@ -15,12 +15,12 @@ use crate::{IntoSchedule, Schedule};
 /// [`Adam`](crate::Adam) has a bias correction.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// let rms = mcsa_optim::RmsProp::with(0.1, 0.75, 1e-12)?;
 /// let (mut state, mut params) = (rms.init(1), [0.0]);
 /// rms.ascend(&mut state, &mut params, &[1000.0]);
 /// assert!((params[0] - 0.2).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

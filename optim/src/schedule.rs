@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -31,7 +31,7 @@ use crate::domain::{not_negative, positive};
 /// assert_eq!(power.at(3), 1.0);
 /// let from_file: Schedule = toml::from_str("kind = 'power'\ngamma = 2\noffset = 1\nexponent = 0.5").unwrap();
 /// assert_eq!(from_file, power);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule(Shape);

@@ -1,6 +1,6 @@
 //! Stochastic gradient ascent.
 
-use mcsa::{Error, Optimizer};
+use mcsa_core::{Error, Optimizer};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::assert_lengths;
@@ -15,14 +15,14 @@ use crate::{IntoSchedule, Schedule};
 /// direction, so a rate that suits one scaling of lambda may be far too large or too small for another.
 ///
 /// ```
-/// use mcsa::Optimizer;
+/// use mcsa_core::Optimizer;
 /// use mcsa_optim::{Schedule, Sgd};
 /// let sgd = Sgd::new(Schedule::inverse(0.5)?)?;
 /// let (mut state, mut params) = (sgd.init(1), [0.0]);
 /// sgd.ascend(&mut state, &mut params, &[4.0]); // 0.5/1 * 4
 /// sgd.ascend(&mut state, &mut params, &[4.0]); // 0.5/2 * 4
 /// assert_eq!(params, [3.0]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +61,7 @@ impl Optimizer for Sgd {
     }
 
     fn check(&self, num_params: usize, state: &SgdState) -> Result<(), Error> {
-        mcsa::same_length("params", num_params, state.num_params).map_err(|error| error.within("Sgd"))
+        mcsa_core::same_length("params", num_params, state.num_params).map_err(|error| error.within("Sgd"))
     }
 
     fn ascend(&self, state: &mut SgdState, params: &mut [f64], direction: &[f64]) {

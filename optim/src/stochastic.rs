@@ -1,7 +1,7 @@
 //! Adapter that runs any optimiser of this crate as a solver of argmin.
 
 use argmin::core::{ArgminError, Error, Gradient, IterState, KV, Problem, Solver};
-use mcsa::Optimizer;
+use mcsa_core::Optimizer;
 use serde::{Deserialize, Serialize};
 
 /// Solver of argmin that runs an optimiser of this crate.
@@ -61,7 +61,7 @@ where
 
     fn init(&mut self, _: &mut Problem<P>, iterate: Iterate) -> Result<(Iterate, Option<KV>), Error> {
         let param = iterate.param.as_ref().ok_or(ArgminError::NotInitialized { text: NO_PARAM.into() })?;
-        mcsa::all_finite("param", param)?;
+        mcsa_core::all_finite("param", param)?;
         self.state = Some(self.optimizer.init(param.len()));
         Ok((iterate, None))
     }
@@ -75,8 +75,8 @@ where
         let state = self.state.as_mut().ok_or_else(not_begun)?;
         let mut param = iterate.take_param().ok_or_else(not_begun)?;
         let mut gradient = problem.gradient(&param)?;
-        mcsa::same_length("gradient", param.len(), gradient.len())?;
-        mcsa::all_finite("gradient", &gradient)?;
+        mcsa_core::same_length("gradient", param.len(), gradient.len())?;
+        mcsa_core::all_finite("gradient", &gradient)?;
         gradient.iter_mut().for_each(|g| *g = -*g);
         self.optimizer.ascend(state, &mut param, &gradient);
         gradient.iter_mut().for_each(|g| *g = -*g);

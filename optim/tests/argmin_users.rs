@@ -1,7 +1,7 @@
 //! Tests of the adapter to argmin.
 
 use argmin::core::{Error, Executor, Gradient, State};
-use mcsa::Optimizer;
+use mcsa_core::Optimizer;
 use mcsa_optim::{Adam, Averaged, Averaging, Clip, Clipped, Dog, Nesterov, Schedule, Sgd, Stochastic};
 
 /// Gradient of a cost that is not quadratic, so that the path is not trivial.

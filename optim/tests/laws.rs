@@ -1,7 +1,7 @@
 //! Laws of all optimisers: a restored run continues bit for bit, a step allocates nothing, a mirrored problem has a mirrored path,
 //! and a serialised config is read back.
 
-use mcsa::Optimizer;
+use mcsa_core::Optimizer;
 use mcsa_optim::{
     AdaGrad, Adam, Averaged, Averaging, Clip, Clipped, Dog, Momentum, Nesterov, RmsProp, Schedule, Sgd,
 };

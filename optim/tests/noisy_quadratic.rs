@@ -1,6 +1,6 @@
 //! Tests on a quadratic with noisy directions, for which the distribution of the last point is known.
 
-use mcsa::{Optimizer, Seed, Stream};
+use mcsa_core::{Optimizer, Seed, Stream};
 use mcsa_optim::{
     AdaGrad, Adam, Averaged, AveragedState, Averaging, Clip, Clipped, Dog, Momentum, Nesterov, RmsProp,
     Schedule, Sgd,

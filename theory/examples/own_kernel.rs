@@ -7,7 +7,7 @@ use mcsa_theory::{
     Finite, FiniteGuide, Step, exact::Banana, judge, transition_matrix, transition_matrix_along,
 };
 
-fn main() -> Result<(), mcsa::Error> {
+fn main() -> Result<(), mcsa_core::Error> {
     for divides in [true, false] {
         println!("{}", if divides { "--- right ---" } else { "--- forgets to divide ---" });
         let mine = Step::new(|chain, guide, stream| {
@@ -30,7 +30,7 @@ fn main() -> Result<(), mcsa::Error> {
 
         // A guide that changes between steps, as lambda does in an ascent: exposes a state that remembers an older guide.
         let mut moved = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
-        let guides: &mut [&mut dyn mcsa::Guide] = &mut [&mut guide, &mut moved];
+        let guides: &mut [&mut dyn mcsa_core::Guide] = &mut [&mut guide, &mut moved];
         let found = transition_matrix_along(&mine, &target, guides, target.atoms(), 2, 100_000)?;
         println!("{}\n", found.keeps_target());
     }

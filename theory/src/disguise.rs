@@ -1,12 +1,12 @@
 //! Equivalent forms of a target: with a shifted log density, or in affine coordinates.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream, same_length};
+use mcsa_core::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream, same_length};
 
 /// Target with a constant added to its log density; the distribution is unchanged.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_theory::{Shifted, exact::Banana};
 /// let (target, z) = (Banana::default(), [0.3, 0.1]);
 /// let shifted = Shifted { target: &target, constant: 8.0 };
@@ -103,7 +103,7 @@ impl Affine {
 /// Target in new coordinates: `log p(factor y + shift) + log |det factor|`.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_theory::{Affine, Moved, exact::Student};
 /// let map = Affine::new(faer::mat![[2.0]], vec![1.0]).unwrap();
 /// let (target, mut work) = (Student { dim: 1, freedom: 3 }, [0.0]);

@@ -1,7 +1,7 @@
 //! Groups of chains that advance together from exact draws.
 
 use faer::Mat;
-use mcsa::{Error, Guide, Kernel, Seed, Stream};
+use mcsa_core::{Error, Guide, Kernel, Seed, Stream};
 
 use crate::exact::ExactDraws;
 

@@ -6,7 +6,7 @@
 //! ```
 //! use mcsa_theory::exact::{ExactDraws, Gaussian};
 //! let mut z = [0.0; 3];
-//! Gaussian::standard(3).draw_into(&mut mcsa::Seed::new(1).stream(0, 0), &mut z);
+//! Gaussian::standard(3).draw_into(&mut mcsa_core::Seed::new(1).stream(0, 0), &mut z);
 //! assert!(z.iter().all(|x| x.abs() < 6.0));
 //! ```
 
@@ -16,7 +16,7 @@ mod gaussian;
 mod mixture;
 mod student;
 
-pub use mcsa::ExactDraws;
+pub use mcsa_core::ExactDraws;
 
 pub use banana::Banana;
 pub use funnel::Funnel;
@@ -36,7 +36,7 @@ fn log_normal(x: f64, log_scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::{Gradient, LogDensity, Seed, Stream};
+    use mcsa_core::{Gradient, LogDensity, Seed, Stream};
 
     /// Central differences at exact draws: an error of order `h^2`, that is 1e-8 relative to the third derivative.
     fn gradient_error<P: ExactDraws + Gradient>(target: &P) -> f64 {

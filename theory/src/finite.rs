@@ -1,7 +1,7 @@
 //! Targets and guides on finitely many points.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Guide, LogDensity, Stream, same_length};
+use mcsa_core::{Columns, ColumnsMut, Error, Guide, LogDensity, Stream, same_length};
 
 /// Target on finitely many points of `R^d`, given by a table of log densities.
 ///
@@ -11,7 +11,7 @@ use mcsa::{Columns, ColumnsMut, Error, Guide, LogDensity, Stream, same_length};
 /// A point is an atom if its coordinates are equal to those of the atom; there is no tolerance.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let target = mcsa_theory::Finite::on_line(&[1.0, 3.0]).unwrap();
 /// assert_eq!(target.probabilities(), [0.25, 0.75]);
 /// assert_eq!(target.log_density(&[0.5], &mut []), f64::NEG_INFINITY);
@@ -39,7 +39,7 @@ impl Finite {
         let finite = Self { atoms, log_density };
         for k in 0..finite.len() {
             let atom = finite.atoms.as_ref().column(k);
-            mcsa::all_finite("an atom", atom)?;
+            mcsa_core::all_finite("an atom", atom)?;
             if finite.index_of(atom) != Some(k) {
                 return Err(Error::invalid(format!("atom {k} is listed twice")));
             }
@@ -113,9 +113,9 @@ impl LogDensity for Finite {
 /// ```
 /// use mcsa_theory::{Finite, FiniteGuide};
 /// let mut guide = FiniteGuide::new(Finite::on_line(&[1.0, 1.0]).unwrap());
-/// let branches = mcsa::enumerate(1, 10, |lanes| {
+/// let branches = mcsa_core::enumerate(1, 10, |lanes| {
 ///     let (mut z, mut log_q) = ([0.0], [0.0]);
-///     mcsa::Guide::sample_into(&mut guide, lanes, mcsa::batch_mut(&mut z, 1, 1), &mut log_q);
+///     mcsa_core::Guide::sample_into(&mut guide, lanes, mcsa_core::batch_mut(&mut z, 1, 1), &mut log_q);
 ///     z[0]
 /// });
 /// assert_eq!(branches.unwrap().len(), 2);
@@ -177,10 +177,10 @@ mod tests {
     #[test]
     fn a_guide_knows_what_it_draws() {
         let mut guide = FiniteGuide::new(Finite::on_line(&[2.0, 0.0, 6.0]).unwrap());
-        let mut lanes = mcsa::Seed::new(1).streams(2, 1);
+        let mut lanes = mcsa_core::Seed::new(1).streams(2, 1);
         let (mut z, mut log_q, mut again) = ([0.0; 8], [0.0; 8], [0.0; 8]);
-        guide.sample_into(&mut lanes, mcsa::batch_mut(&mut z, 1, 8), &mut log_q);
-        guide.log_probs(mcsa::batch(&z, 1, 8), &mut again);
+        guide.sample_into(&mut lanes, mcsa_core::batch_mut(&mut z, 1, 8), &mut log_q);
+        guide.log_probs(mcsa_core::batch(&z, 1, 8), &mut again);
         assert_eq!(log_q, again);
         assert!(z.iter().all(|&x| x == 0.0 || x == 2.0));
     }

@@ -1,6 +1,6 @@
 //! Fixed points of score ascent with a Gaussian family, by quadrature.
 
-use mcsa::numeric::scalar::log_ndtr;
+use mcsa_core::numeric::scalar::log_ndtr;
 
 /// Skew-normal target at location 0 and scale 1, with density `2 phi(z) Phi(shape z)` (MSC, Sec. 5.1).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ mod cis;
 mod imh;
 mod moments;
 
-use mcsa::{Error, same_length};
+use mcsa_core::{Error, same_length};
 
 pub use cis::{Conditional, SelfNormalised};
 pub use moments::{Moments, Parts};
@@ -25,7 +25,7 @@ use crate::number::{Number, dot, total};
 /// let instance = Instance::new(&[r(1, 2), r(1, 2)], &[r(1, 4), r(3, 4)], &[r(1, 1), r(-1, 1)])?;
 /// assert_eq!(instance.largest_weight(), r(2, 1));
 /// assert_eq!(instance.imh().row(0), [r(3, 4), r(1, 4)]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instance<T> {

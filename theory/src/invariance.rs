@@ -5,7 +5,7 @@ mod chains;
 mod paths;
 mod ranks;
 
-use mcsa::{Guide, Kernel, Seed};
+use mcsa_core::{Guide, Kernel, Seed};
 
 use crate::exact::ExactDraws;
 use crate::{Report, Sequential, Spread, Verdict};

@@ -1,7 +1,7 @@
 //! Exact laws of a transition matrix: invariance, detailed balance, unbiased clouds, closed forms.
 
 use faer::Mat;
-use mcsa::Error;
+use mcsa_core::Error;
 
 use crate::{Report, Transition, Verdict};
 

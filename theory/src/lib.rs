@@ -20,7 +20,6 @@
 //!   powers, and the bias and variance of every estimator.
 //! * [`claims`] tests the papers' claims about bias, variance and rates; [`bounds`] contains their formulas as functions.
 //! * A [`Matrix`] tabulates which of these checks detects which mistake.
-//! * [`diagnostics`] of weights, chains and draws apply to an approximation whose exact answer is unknown.
 //!
 //! Every check returns a [`Verdict`] or a [`Report`], printed as one line per law.
 //!
@@ -31,7 +30,6 @@ pub mod claims;
 pub mod closed;
 pub mod curves;
 pub mod dais;
-pub mod diagnostics;
 mod disguise;
 mod draws;
 pub mod exact;

@@ -110,7 +110,7 @@ impl fmt::Display for Matrix {
 mod tests {
     use super::*;
     use crate::Verdict;
-    use mcsa::Error;
+    use mcsa_core::Error;
 
     #[test]
     fn a_table_shows_what_was_caught() {

@@ -1,6 +1,6 @@
 //! Sequential testing in stages with a fixed false-alarm probability.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 use crate::{Evidence, Verdict};
 
@@ -110,7 +110,7 @@ impl Sequential {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     fn uniforms(seed: u64, power: f64) -> Verdict {
         Sequential::at(0.05).run("law", 1, |stage, _| {

@@ -2,7 +2,7 @@
 
 use faer::linalg::solvers::EvdError;
 use faer::{Mat, Side};
-use mcsa::{Error, same_length};
+use mcsa_core::{Error, same_length};
 
 /// Spectrum and minorisation constants of a transition matrix with invariant distribution `target`.
 ///

@@ -1,7 +1,7 @@
 //! Default guide of the tests: independent normals around a target.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Guide, Seed, Stream};
+use mcsa_core::{Columns, ColumnsMut, Guide, Seed, Stream};
 
 use crate::exact::ExactDraws;
 
@@ -9,7 +9,7 @@ use crate::exact::ExactDraws;
 ///
 /// ```
 /// use mcsa_theory::{Spread, exact::Gaussian};
-/// let guide = Spread::around(&Gaussian::standard(2), mcsa::Seed::new(1), 1.5);
+/// let guide = Spread::around(&Gaussian::standard(2), mcsa_core::Seed::new(1), 1.5);
 /// assert!(guide.scale.iter().all(|s| (1.2..1.8).contains(s)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]

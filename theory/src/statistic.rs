@@ -1,7 +1,7 @@
 //! Test statistics of a point, and their normal scores.
 
 use faer::MatRef;
-use mcsa::{Columns, Guide, LogDensity, Stream};
+use mcsa_core::{Columns, Guide, LogDensity, Stream};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Statistics of a batch of points: coordinates, log p, log q, the log weight, and one random projection.

@@ -1,7 +1,7 @@
 //! Kernels written as closures.
 
 use faer::Mat;
-use mcsa::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 
 /// Kernel of one chain written as a closure, for tests of a prototype: it may allocate, and several
 /// chains are moved one after the other.
@@ -20,7 +20,7 @@ use mcsa::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 /// let mut guide = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
 /// let found = transition_matrix(&forgetful, &target, &mut guide, target.atoms(), 1, 1_000)?;
 /// assert!(found.keeps_target().fails());
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub struct Step<F>(F);
 

@@ -1,7 +1,7 @@
 //! Exact transition matrices of production kernels, by enumeration.
 
 use faer::{Mat, MatRef};
-use mcsa::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, Stream, same_length};
+use mcsa_core::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, Stream, same_length};
 
 use crate::finite::{normalised, position};
 
@@ -35,8 +35,8 @@ pub struct Transition {
 /// Exact transition matrix of a kernel: runs it along every branch of a scripted stream, from every joint state of `chains` chains
 /// on the columns of `atoms`.
 ///
-/// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa::Stream::accept)
-/// and [`Stream::choose`](mcsa::Stream::choose) and propose from a guide that does so too, such as
+/// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa_core::Stream::accept)
+/// and [`Stream::choose`](mcsa_core::Stream::choose) and propose from a guide that does so too, such as
 /// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. Auxiliary variables of a kernel are
 /// drawn at the start of each branch, by [`Kernel::start`].
 ///

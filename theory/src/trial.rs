@@ -1,7 +1,7 @@
 //! Metamorphic tests of kernels: pairs of runs that must agree.
 
 use faer::Mat;
-use mcsa::{Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream};
+use mcsa_core::{Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream};
 
 use crate::disguise::MovedGuide;
 use crate::{Affine, Moved, Shifted, Verdict};
@@ -16,7 +16,7 @@ use crate::{Affine, Moved, Shifted, Verdict};
 /// use mcsa_kernels::Imh;
 /// use mcsa_theory::{Spread, Trial, exact::Banana};
 /// let target = Banana::default();
-/// let mut guide = Spread::around(&target, mcsa::Seed::new(1), 1.5);
+/// let mut guide = Spread::around(&target, mcsa_core::Seed::new(1), 1.5);
 /// let report = mcsa_theory::Report::new("imh", vec![
 ///     Trial::new(&Imh::default(), &target).forgets_constants(&mut guide, 512.0),
 ///     Trial::new(&Imh::default(), &target).forgets_labels(&mut guide),

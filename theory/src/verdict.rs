@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Verdict on one law: its evidence, and whether it held. A value, never a panic.
 ///

@@ -4,7 +4,7 @@
 //! its reports.
 
 use faer::mat;
-use mcsa::{Kernel, Seed};
+use mcsa_core::{Kernel, Seed};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
 use mcsa_theory::exact::{Banana, ExactDraws, Funnel, Gaussian, Mixture, Student};
 use mcsa_theory::{Affine, Invariance, Report, Spread, Trial, judge};
@@ -121,7 +121,7 @@ fn a_checkpoint_that_forgets_is_caught() {
 #[test]
 fn the_wrong_target_is_caught() {
     struct Narrow(Gaussian);
-    impl mcsa::LogDensity for Narrow {
+    impl mcsa_core::LogDensity for Narrow {
         fn dim(&self) -> usize {
             self.0.dim()
         }
@@ -133,7 +133,7 @@ fn the_wrong_target_is_caught() {
         }
     }
     impl ExactDraws for Narrow {
-        fn draw_into(&self, stream: &mut mcsa::Stream, z: &mut [f64]) {
+        fn draw_into(&self, stream: &mut mcsa_core::Stream, z: &mut [f64]) {
             self.0.draw_into(stream, z);
         }
     }

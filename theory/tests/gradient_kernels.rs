@@ -3,7 +3,7 @@
 //! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it is for this file, split over
 //! its reports.
 
-use mcsa::{Error, Gradient, Kernel, Seed};
+use mcsa_core::{Error, Gradient, Kernel, Seed};
 use mcsa_kernels as kernels;
 use mcsa_kernels::{Cycle, Elliptical, GaussianPrior, Hmc, Imh, Leapfrog, Mala, Mass, Nuts, Repeat, Rwm};
 use mcsa_kernels::{Selection, Unguided};
@@ -111,7 +111,7 @@ fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) ->
 #[test]
 fn the_wrong_target_is_caught() {
     struct Narrow(Gaussian);
-    impl mcsa::LogDensity for Narrow {
+    impl mcsa_core::LogDensity for Narrow {
         fn dim(&self) -> usize {
             self.0.dim()
         }
@@ -128,7 +128,7 @@ fn the_wrong_target_is_caught() {
         }
     }
     impl ExactDraws for Narrow {
-        fn draw_into(&self, stream: &mut mcsa::Stream, z: &mut [f64]) {
+        fn draw_into(&self, stream: &mut mcsa_core::Stream, z: &mut [f64]) {
             self.0.draw_into(stream, z);
         }
     }

@@ -1,7 +1,7 @@
 //! Exact instances against production code: kernels and estimators are enumerated with a scripted stream.
 
 use faer::Mat;
-use mcsa::{Estimator, Stream, enumerate};
+use mcsa_core::{Estimator, Stream, enumerate};
 use mcsa_estimators::{ScoreClimb, jsa, msc, msc_rb, pmcsa, snis};
 use mcsa_families::Atoms;
 use mcsa_kernels::{Acceptance, Cis, Imh};
@@ -23,7 +23,7 @@ fn target(instance: &Instance<f64>) -> Finite {
     Finite::on_line(instance.pi()).unwrap()
 }
 
-fn enumerated<K: mcsa::Kernel<Finite>>(kernel: &K, instance: &Instance<f64>) -> Transition {
+fn enumerated<K: mcsa_core::Kernel<Finite>>(kernel: &K, instance: &Instance<f64>) -> Transition {
     let (target, mut guide) = (target(instance), FiniteGuide::new(Finite::on_line(instance.q()).unwrap()));
     transition_matrix(kernel, &target, &mut guide, target.atoms(), 1, LIMIT).unwrap()
 }
@@ -102,7 +102,7 @@ fn moments<E: Estimator<Finite, Atoms>>(
     (mean, branches.iter().map(|b| b.probability * (b.outcome - mean).powi(2)).sum())
 }
 
-fn from_atom<K: mcsa::Kernel<Finite>>(
+fn from_atom<K: mcsa_core::Kernel<Finite>>(
     estimator: &ScoreClimb<K>,
     instance: &Instance<f64>,
     atom: usize,

@@ -1,6 +1,6 @@
 //! Conditional SMC with the ancestor weight as printed in MSC, Alg. 4.
 
-use mcsa::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, StateSpace, Stream};
+use mcsa_core::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, StateSpace, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::{LinearGaussian, LinearGaussianSeries};
@@ -116,7 +116,7 @@ fn sweep<P: StateSpace, G: PathGuide>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     fn moments(scene: &TwoStates, ancestry: Ancestry, particles: usize) -> (f64, f64) {
         let states = scene.first_states(ancestry, particles, 200_000, &mut Seed::new(4).stream(0, 0));

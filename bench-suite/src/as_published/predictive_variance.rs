@@ -2,7 +2,7 @@
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
-use mcsa::{Error, same_length};
+use mcsa_core::{Error, same_length};
 
 /// Variances of new latent values as computed by the scripts of `pMCSA`; `cross` has a column for each.
 ///

@@ -1,6 +1,6 @@
 //! Variational families by name, and initial parameters of fits in them.
 
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 use mcsa_families::{FullRank, Gaussian, Link, LowRank, MeanField, Rho, Start};
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Metrics of a fitted approximation, such as divergence from the target.
 
-use mcsa::{Error, LogDensity, Stream, batch, batch_mut, numeric};
+use mcsa_core::{Error, LogDensity, Stream, batch, batch_mut, numeric};
+use mcsa_diagnostics::Pareto;
 use mcsa_families::{Gaussian, Normal, kl_gaussian};
 use mcsa_models as models;
-use mcsa_theory::diagnostics::Pareto;
 
 use super::Posterior;
 

@@ -1,7 +1,7 @@
 //! Synthetic targets.
 
 use faer::Mat;
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_models::{Gaussian, Mixture};
 
 use super::Target;

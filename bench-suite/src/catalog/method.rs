@@ -1,6 +1,6 @@
 //! Gradient estimators and other methods by name.
 
-use mcsa::{Counted, Error, Estimator};
+use mcsa_core::{Counted, Error, Estimator};
 use mcsa_estimators::{
     Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };

@@ -1,7 +1,7 @@
 //! Proposals drawn from the prior instead of q.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Guard, Guide, Stream, numeric};
+use mcsa_core::{Columns, ColumnsMut, Error, Guard, Guide, Stream, numeric};
 
 /// Replaces the guide by a standard normal at every lambda: the prior of the probit regression, as in the column "MSC
 /// (prior)" of (MSC, Tab. 1). Scores are still those of the family.
@@ -60,7 +60,7 @@ impl Guide for Prior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::{Family, Seed, batch, batch_mut};
+    use mcsa_core::{Family, Seed, batch, batch_mut};
     use mcsa_families::MeanField;
 
     /// Densities equal those of the family at mean 0 and scale 1, and each lane draws its own columns.

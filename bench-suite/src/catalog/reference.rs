@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use mcsa::{Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Seed, batch, batch_mut, numeric};
+use mcsa_core::{
+    Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Seed, batch, batch_mut, numeric,
+};
+use mcsa_diagnostics::standard_error;
 use mcsa_families::{MultivariateT, Normal};
 use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};
 use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, SkewNormal};
-use mcsa_theory::diagnostics::standard_error;
 
 use super::{Posterior, Target};
-use crate::data::Catalogue;
+use mcsa_data::Catalogue;
 
 /// Reference draws from a target with their densities and the normaliser.
 pub struct Reference {

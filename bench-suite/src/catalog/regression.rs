@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 use mcsa_families::Gaussian;
 use mcsa_models::{
     GaussianProcessClassification, Link, NeuralRegression, RobustGaussianProcess, accuracy,
@@ -13,7 +13,7 @@ use super::judge::tail_shape;
 use super::weights::{density, of_weights};
 use super::{Judge, Measures, Posterior};
 use crate::as_published::{kernel, predictive_variance};
-use crate::data::{Dataset, Scaling};
+use mcsa_data::{Dataset, Scaling};
 
 /// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`.
 pub(super) struct Labels<L> {

@@ -1,6 +1,6 @@
 //! Optimisers by name.
 
-use mcsa::{Error, Optimizer};
+use mcsa_core::{Error, Optimizer};
 use mcsa_optim::{
     AdaGrad, AdaGradState, Adam, AdamState, Dog, DogState, Momentum, MomentumState, Nesterov, NesterovState,
     RmsProp, RmsPropState, Sgd, SgdState,

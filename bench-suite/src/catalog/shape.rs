@@ -1,7 +1,7 @@
 //! Families by name, beyond those of `Approximation`; each can begin at a Gaussian with independent coordinates.
 
 use faer::Mat;
-use mcsa::{Error, Family, Pushforward, Reparameterised, Stream};
+use mcsa_core::{Error, Family, Pushforward, Reparameterised, Stream};
 use mcsa_families::{
     Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss, Layer, Mask,
     MeanField, MultivariateT, Spline,
@@ -153,7 +153,7 @@ mod tests {
             let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
             let shape: Shape = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(shape.kind(), name);
-            let mut stream = mcsa::Seed::new(1).stream(0, 0);
+            let mut stream = mcsa_core::Seed::new(1).stream(0, 0);
             let Shaped { family, params, .. } = shape.around(&[1.0, -2.0], &[0.5, 2.0], &mut stream).unwrap();
             assert_eq!(family.check(&params), Ok(()));
             let mut work = vec![0.0; family.work_len(1)];

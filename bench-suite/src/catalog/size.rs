@@ -1,6 +1,6 @@
 //! Limits on the sizes of synthetic targets.
 
-use mcsa::{Error, fits_in_memory};
+use mcsa_core::{Error, fits_in_memory};
 
 use super::Target;
 

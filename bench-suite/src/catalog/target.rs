@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa::{Error, Gradient, Named, Seed};
+use mcsa_core::{Error, Gradient, Named, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess,
@@ -15,7 +15,7 @@ use super::judge::{Divergence, Evidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::{First, Judge};
-use crate::data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
+use mcsa_data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
 
 /// A target by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

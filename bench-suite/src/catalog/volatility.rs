@@ -1,11 +1,11 @@
 //! Stochastic volatility of a currency.
 
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_models::{FirstState, FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
-use crate::data::Catalogue;
+use mcsa_data::Catalogue;
 
 /// Mean of the first state of a volatility model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

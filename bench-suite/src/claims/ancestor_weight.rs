@@ -1,6 +1,6 @@
 //! Claims on the ancestor weight of conditional SMC.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use super::{Claim, Finding};
 use crate::as_published::{Ancestry, TwoStates};

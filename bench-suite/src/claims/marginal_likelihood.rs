@@ -161,10 +161,10 @@ fn at_the_end(evidence: &Evidence, kinds: &[&str]) -> Finding {
 mod tests {
     use super::*;
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::data::Catalogue;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
     use crate::registry::REGISTRY;
+    use mcsa_data::Catalogue;
 
     #[test]
     fn the_reference_is_that_of_the_model() {

@@ -1,6 +1,6 @@
 //! Bootstrap intervals of claims' numbers.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use super::{Finding, Verdict};
 use crate::quantile::quantile;

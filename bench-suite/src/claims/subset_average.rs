@@ -1,6 +1,6 @@
 //! Claims on the distribution that minibatches lead to.
 
-use mcsa::{Seed, numeric};
+use mcsa_core::{Seed, numeric};
 
 use super::{Claim, Finding, greatest, least};
 

@@ -1,6 +1,6 @@
 //! Claims on kernels, classified by proposals and acceptance rule.
 
-use mcsa::{Error, Kernel};
+use mcsa_core::{Error, Kernel};
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use mcsa_theory::{Finite, FiniteGuide, Transition, transition_matrix};
 

@@ -1,11 +1,11 @@
 //! Conditional SMC with ancestor sampling: the first of two states under three ancestor rules (MSC, Alg. 4).
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use super::Plate;
 use crate::as_published::{Ancestry, TwoStates};
-use crate::draw::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
+use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 /// Exact density and histograms of long chains with two particles.
 pub fn ancestor_weight(_: &Evidence) -> Vec<Plate> {

@@ -5,9 +5,9 @@ use mcsa_theory::bounds::mcmc_se;
 use super::Plate;
 use crate::catalog::Method;
 use crate::claims::bias_bound::{CURVES, at};
-use crate::draw::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::Evidence;
 use crate::look;
+use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 /// All curves in one panel; the printed bound of Theorem 1 dotted.
 pub fn bias_bound(_: &Evidence) -> Vec<Plate> {

@@ -2,12 +2,12 @@
 
 use super::Plate;
 use super::curves::{EIGHTY, status};
-use crate::draw::{Axis, Figure, Layer, Panel, Style};
 use crate::evidence::Evidence;
 use crate::kinds::Task;
 use crate::look;
 use crate::published;
 use crate::quantile::quantile;
+use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
 const METHODS: [&str; 3] = ["pmcsa", "msc", "msc-rb"];
 
@@ -34,7 +34,7 @@ pub fn conditional_variance(evidence: &Evidence) -> Vec<Plate> {
             let [n, low, median, high] = columns;
             let readings = published::readings("CW, Fig. 7", &format!("{kind} {gap}"));
             let (x, y): (Vec<f64>, Vec<f64>) = readings.into_iter().unzip();
-            let ring = Style { marker: crate::draw::Marker::Ring, ..style }.sized(3.6);
+            let ring = Style { marker: mcsa_plot::Marker::Ring, ..style }.sized(3.6);
             panel = panel
                 .with(Layer::band(n.clone(), low, high).styled(style))
                 .with(Layer::line(n.clone(), median.clone()).named(look::name(kind)).styled(style))

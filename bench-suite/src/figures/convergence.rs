@@ -2,8 +2,8 @@
 
 use super::Plate;
 use super::curves::{by_method, provenance, with_medians};
-use crate::draw::{Axis, Figure, Panel};
 use crate::evidence::{Evidence, Series};
+use mcsa_plot::{Axis, Figure, Panel};
 
 /// One figure with the methods of the paper, one with all.
 pub fn convergence(evidence: &Evidence) -> Vec<Plate> {

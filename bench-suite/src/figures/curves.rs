@@ -1,9 +1,9 @@
 //! Traces with bands, for figures of metrics against steps.
 
-use crate::draw::{Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
 use crate::published;
+use mcsa_plot::{Layer, Marker, Panel, Style};
 
 /// Levels of the lower end, middle and upper end of a band of quantiles.
 pub(super) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];

@@ -3,9 +3,9 @@
 use super::Plate;
 use super::curves::{by_method, status};
 use crate::catalog::Target;
-use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::{Evidence, Series};
 use crate::look;
+use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 /// Methods, from top to bottom.
 const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc-rb", "elbo"];

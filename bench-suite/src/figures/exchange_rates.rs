@@ -4,9 +4,9 @@ use super::Plate;
 use super::curves::status;
 use crate::catalog::First;
 use crate::claims::exchange_rates::{data, differences};
-use crate::draw::{Axis, Color, Figure, Layer, Marker, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
 use crate::quantile::quantile;
+use mcsa_plot::{Axis, Color, Figure, Layer, Marker, PALETTE, Panel, Style};
 
 /// Differences for each currency: estimated by a common filter, and as published.
 pub fn exchange_rates(evidence: &Evidence) -> Vec<Plate> {

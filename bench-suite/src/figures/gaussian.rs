@@ -3,8 +3,8 @@
 use super::Plate;
 use super::curves::{by_method, provenance, with_medians};
 use crate::catalog::Target;
-use crate::draw::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::{Evidence, Series};
+use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 /// Exact inclusive divergence against steps, a panel for each correlation.
 pub fn gaussian(evidence: &Evidence) -> Vec<Plate> {

@@ -3,10 +3,10 @@
 use super::Plate;
 use super::curves::{provenance, with_medians};
 use crate::catalog::Method;
-use crate::draw::{Axis, Figure, Layer, Marker, Panel, Style};
 use crate::evidence::Evidence;
 use crate::look;
 use crate::published;
+use mcsa_plot::{Axis, Figure, Layer, Marker, Panel, Style};
 
 /// N in the papers.
 const BUDGETS: [usize; 5] = [8, 16, 32, 64, 128];

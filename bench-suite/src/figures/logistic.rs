@@ -5,9 +5,9 @@ use super::Plate;
 use super::curves::{
     by_method, provenance, provenance_of_means, status, with_means, with_medians, with_readings,
 };
-use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
 use crate::interval::bootstrap;
+use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 /// Medians of the traces for the methods of CW (CW, Fig. 2), and k-hat (CW, Fig. 3 and 5).
 pub fn logistic_speed(evidence: &Evidence) -> Vec<Plate> {

@@ -3,8 +3,8 @@
 use super::Plate;
 use super::curves::{by_method, provenance, with_medians, with_readings};
 use crate::claims::RADON;
-use crate::draw::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::Evidence;
+use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 /// Radon, with the exact evidence, the published reference, and values read off the published curves.
 pub fn radon(evidence: &Evidence) -> Vec<Plate> {

@@ -41,8 +41,8 @@ pub use step_size::step_size;
 pub use subset_average::subset_average;
 pub use variance_divergence::variance_divergence;
 
-use crate::draw::Figure;
 use crate::evidence::Evidence;
+use mcsa_plot::Figure;
 
 /// A figure with its file name.
 #[derive(Debug, Clone, PartialEq)]

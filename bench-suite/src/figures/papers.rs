@@ -4,8 +4,8 @@ use mcsa_theory::curves::{self, Chart, Curve};
 
 use super::Plate;
 use crate::claims::judged;
-use crate::draw::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
+use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 /// A figure for each chart, with the verdict of a search in its caption.
 pub fn papers(_: &Evidence) -> Vec<Plate> {

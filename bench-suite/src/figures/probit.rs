@@ -3,10 +3,10 @@
 use super::Plate;
 use super::curves::status;
 use crate::claims::probit::log_ratios;
-use crate::draw::{Axis, Figure, Layer, Panel, Style, Summary};
 use crate::evidence::Evidence;
 use crate::interval::bootstrap;
 use crate::look;
+use mcsa_plot::{Axis, Figure, Layer, Panel, Style, Summary};
 
 const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];

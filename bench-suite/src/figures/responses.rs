@@ -3,10 +3,10 @@
 use super::Plate;
 use super::curves::{FEWEST, provenance_of_means, status, with_means};
 use crate::catalog::{Beginning, PLACES};
-use crate::draw::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
 use crate::look;
+use mcsa_plot::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 
 /// Both metrics against iterations and against seconds, final values as a forest plot, and densities of the weights.
 pub fn neural_regression(evidence: &Evidence) -> Vec<Plate> {

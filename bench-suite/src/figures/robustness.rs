@@ -3,9 +3,9 @@
 use super::Plate;
 use super::curves::status;
 use crate::claims::robustness::{by_candidates, candidates, representatives};
-use crate::draw::{Axis, Figure, Layer, Panel, Style};
 use crate::evidence::Evidence;
 use crate::look;
+use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
 /// A row for each data set, a column for each of three coordinates.
 pub fn robustness(evidence: &Evidence) -> Vec<Plate> {

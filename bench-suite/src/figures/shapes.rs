@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use super::Plate;
 use super::curves::{EIGHTY, provenance, status};
 use crate::catalog::Target;
-use crate::data::Catalogue;
-use crate::draw::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
+use mcsa_data::Catalogue;
+use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 /// Divergence and acceptance against evaluations, and draws in two dimensions.
 pub fn shapes(evidence: &Evidence) -> Vec<Plate> {

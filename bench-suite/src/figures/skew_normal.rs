@@ -5,9 +5,9 @@ use mcsa_theory::fixed_point::SkewNormal;
 use super::Plate;
 use super::curves::{provenance, with_medians};
 use crate::claims::skew_normal::{MSC, POINTS, is_near, is_published, placed};
-use crate::draw::{Axis, Color, Dash, Figure, Layer, Panel, Style};
 use crate::evidence::{Evidence, Series};
 use crate::look;
+use mcsa_plot::{Axis, Color, Dash, Figure, Layer, Panel, Style};
 
 /// A reference point: name, mean and scale, and the method whose colour it has.
 type Place = (&'static str, (f64, f64), Option<&'static str>);

@@ -3,8 +3,8 @@
 use super::Plate;
 use super::curves::{by_method, status};
 use crate::claims::step_size::{STEPS, ends, rate};
-use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
+use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 /// Value drawn for a fit that diverged: above every axis.
 const FAR: f64 = 1e6;

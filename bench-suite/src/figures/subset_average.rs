@@ -2,8 +2,8 @@
 
 use super::Plate;
 use crate::claims::subset_average::{DRAWS, SIZES, SubsetAverage};
-use crate::draw::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use crate::evidence::Evidence;
+use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 /// A row for each size of minibatch, a column for each draw of ten data.
 pub fn subset_average(_: &Evidence) -> Vec<Plate> {

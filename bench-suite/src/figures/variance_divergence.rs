@@ -3,8 +3,8 @@
 use super::Plate;
 use super::curves::{by_method, status};
 use crate::claims::variance_divergence::{BUDGETS, by_divergence, points};
-use crate::draw::{Axis, Figure, Layer, Panel};
 use crate::evidence::Evidence;
+use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 /// Trace of the covariance above, published variance below, a column for each N.
 pub fn variance_divergence(evidence: &Evidence) -> Vec<Plate> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_theory::{Instance, Moments, Number, Parts, Rational, distance, dot};
 use serde::Serialize;
 

@@ -7,7 +7,7 @@
 //! let question = r#"{"pi": ["1/2", "1/2"], "q": [0.25, 0.75], "s": [1, -1], "n": [1, 2], "candidates": [2]}"#;
 //! let answer = mcsa_bench_suite::instance::answer(question)?;
 //! assert!(answer.contains(r#""wstar": 2.0"#));
-//! # Ok::<(), mcsa::Error>(())
+//! # Ok::<(), mcsa_core::Error>(())
 //! ```
 
 mod answer;

@@ -1,6 +1,6 @@
 //! Input of a finite problem, as JSON.
 
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_theory::{Instance, Rational, rational};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Auxiliary sets of chains beside a fit, from which the variance of its direction is estimated.
 
-use mcsa::{Address, Counted, Error, Estimator, Seed};
+use mcsa_core::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::Gaussian;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl<S> Auxiliary<S> {
 }
 
 /// Moves the lanes to one copy and step: no two copies share a lane.
-fn move_to(lanes: &mut [mcsa::Stream], set: u64, step: u64) {
+fn move_to(lanes: &mut [mcsa_core::Stream], set: u64, step: u64) {
     let first = set * lanes.len() as u64;
     lanes.iter_mut().zip(first..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
 }
@@ -90,7 +90,7 @@ fn move_to(lanes: &mut [mcsa::Stream], set: u64, step: u64) {
 mod tests {
     use super::*;
     use crate::catalog::Target;
-    use crate::data::Catalogue;
+    use mcsa_data::Catalogue;
     use mcsa_families::MeanField;
 
     /// With `q = p = N(0, I)` every proposal is accepted, so `g` averages `N` independent scores: `V = 3 d / N` in `(mean,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::{Error, bits};
+use mcsa_core::{Error, bits};
 use mcsa_families::Gaussian;
 use serde::{Deserialize, Serialize};
 

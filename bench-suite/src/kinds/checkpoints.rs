@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 

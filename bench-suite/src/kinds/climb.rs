@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use mcsa::{Error, Estimator};
+use mcsa_core::{Error, Estimator};
 use mcsa_estimators::{Ascent, Fit as State, Health, Observer, Stop, View};
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,12 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
         self.steps.iter().find(|&&step| step > made).map_or(u64::MAX, |step| step - made)
     }
 
-    fn record(&mut self, step: u64, params: &[f64], info: Option<&dyn mcsa::Record>) -> Result<(), Error> {
+    fn record(
+        &mut self,
+        step: u64,
+        params: &[f64],
+        info: Option<&dyn mcsa_core::Record>,
+    ) -> Result<(), Error> {
         let spent = self.spent();
         let start = now();
         let Scene { fit, job, problem, target, family, .. } = self.scene;

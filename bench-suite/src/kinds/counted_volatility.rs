@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use faer::MatRef;
-use mcsa::{Error, GaussianDynamics, Learnable, LearnableStateSpace, LogDensity, StateSpace, Stream};
+use mcsa_core::{Error, GaussianDynamics, Learnable, LearnableStateSpace, LogDensity, StateSpace, Stream};
 use mcsa_models::{FxStates, FxVolatility};
 
 /// [`FxVolatility`] with counters of evaluated states.

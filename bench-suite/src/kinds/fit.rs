@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::{Counted, Error};
+use mcsa_core::{Counted, Error};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoints::Checkpoints;

@@ -29,7 +29,7 @@ pub use variance::{Variance, Variances};
 
 use std::time::Instant;
 
-use mcsa::{Counts, Error, Seed};
+use mcsa_core::{Counts, Error, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Method, Target};

@@ -1,6 +1,8 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use mcsa::{ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace, Stream, bits};
+use mcsa_core::{
+    ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace, Stream, bits,
+};
 use mcsa_estimators::{Ascent, Fit as State, Joint, Outcome, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};

@@ -1,15 +1,15 @@
 //! Expectation propagation for probit regression, as a method to compare with.
 
 use faer::MatRef;
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_models::{Link, Probit};
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 
 use super::{Done, Fit, Running, average, now};
 use crate::catalog::of_labels;
-use crate::data::Dataset;
 use crate::plan::Job;
 use crate::store::{Ended, Row};
+use mcsa_data::Dataset;
 
 /// Runs sweeps over the rows of a probit regression. The result is one row of metrics with the number of sweeps as its step.
 /// Predictions use the full covariance, not its diagonal; the reported last lambda is the member of the family with the means
@@ -57,8 +57,8 @@ fn log_odds(data: &Dataset, mean: &[f64], covariance: MatRef<'_, f64>) -> Vec<f6
 mod tests {
     use super::*;
     use crate::catalog::Target;
-    use crate::data::Catalogue;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
+    use mcsa_data::Catalogue;
     use mcsa_models::log_odds_from_moments;
 
     /// With a diagonal covariance the prediction equals that of the library for independent weights.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::data::Catalogue;
 use crate::store::Store;
+use mcsa_data::Catalogue;
 
 /// Environment in which a job runs; it does not affect the result.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::{Address, Counted, Error, Estimator, Stream};
+use mcsa_core::{Address, Counted, Error, Estimator, Stream};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 

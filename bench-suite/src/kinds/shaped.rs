@@ -1,6 +1,6 @@
 //! Fits of families of any shape, started from one warm fit and evaluated with reference draws.
 
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_families::{Defence, Tail};
 use mcsa_models::Tempered;
 use serde::{Deserialize, Serialize};

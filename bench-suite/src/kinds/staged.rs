@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa::{Counted, Counts, Error, Estimator, Family, LogDensity, Pushforward};
+use mcsa_core::{Counted, Counts, Error, Estimator, Family, LogDensity, Pushforward};
+use mcsa_diagnostics::{Pareto, importance_sample_size};
 use mcsa_estimators::{Ascent, Fit as State, FlowElbo, Outcome, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, Gaussian, MeanField, Tail};
 use mcsa_models::Tempered;
 use mcsa_optim::Adam;
-use mcsa_theory::diagnostics::{Pareto, importance_sample_size};
 use serde::Serialize;
 use serde_json::Value;
 

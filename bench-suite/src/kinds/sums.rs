@@ -1,6 +1,6 @@
 //! Running means and squared deviations of directions, coordinate by coordinate (Welford).
 
-use mcsa::{Error, bits, same_length};
+use mcsa_core::{Error, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Count, mean and sum of squared deviations from the mean.

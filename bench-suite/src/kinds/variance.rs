@@ -1,6 +1,6 @@
 //! Variances of estimators at fixed lambda.
 
-use mcsa::{Address, Counted, Error, Estimator, Seed};
+use mcsa_core::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::comparison::{Agreement, Comparison, Tally, compare};
 use super::html::{Group, details, escape, grouped, number, table};
 use crate::claims::{Finding, Verdict};
-use crate::draw::Drawing;
 use crate::evidence::Evidence;
 use crate::experiment::PresetName;
 use crate::interval::Interval;
@@ -14,7 +13,8 @@ use crate::provenance::Run;
 use crate::registry::Entry;
 use crate::runner::span;
 use crate::tables::Sheet;
-use mcsa::Error;
+use mcsa_core::Error;
+use mcsa_plot::Drawing;
 
 /// An experiment with its figures, tables and findings, ready to be shown.
 pub struct Card {

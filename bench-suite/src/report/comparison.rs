@@ -1,6 +1,6 @@
 //! Comparison of our results with published tables.
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 use crate::evidence::{Evidence, Series};
 use crate::interval::{Interval, bootstrap};

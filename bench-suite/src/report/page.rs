@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 use super::base64::encode;
 use super::card::{Card, pill};

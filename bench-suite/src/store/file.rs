@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Error that names the failed operation and the file.
 pub(super) fn failed(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::Serialize;
 
 use super::file::failed;

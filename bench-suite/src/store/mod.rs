@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::notice::warn;

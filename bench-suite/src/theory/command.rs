@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use indicatif::{ProgressBar, ProgressStyle};
-use mcsa::Error;
+use mcsa_core::Error;
 use mcsa_theory::claims::{self, Claim, Effort, Judgement};
 use rayon::prelude::*;
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use clap::Args;
-use mcsa::Error;
+use mcsa_core::Error;
 use rayon::prelude::*;
 
 use super::{Exit, Selection, threads};

@@ -7,19 +7,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
-use mcsa::{Error, Seed};
+use mcsa_core::{Error, Seed};
 use serde::de::DeserializeOwned;
 
 use super::Exit;
 use super::fit_report::{parameters, report};
 use crate::catalog::{Approximation, Beginning, Method, Rule, Target};
-use crate::data::{Catalogue, DataError};
 use crate::interrupt::{Interrupt, command_line};
 use crate::kinds::{Due, Fit, Place, Running, SINGLE, Spacing, Task, Trace};
 use crate::notice::tell;
 use crate::plan::Job;
 use crate::runner::CHECKPOINT;
 use crate::store::{Ended, Row, Store, check_folder, write_whole};
+use mcsa_data::{Catalogue, DataError};
 
 /// Fit one model by one method and write the result as JSON.
 ///

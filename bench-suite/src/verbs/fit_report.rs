@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::{Error, Record, Seed, batch_mut};
+use mcsa_core::{Error, Record, Seed, batch_mut};
 use mcsa_estimators::{Health, Outcome};
 use serde::Serialize;
 

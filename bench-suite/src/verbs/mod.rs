@@ -14,7 +14,7 @@ pub use fit::FitModel;
 pub use selection::Selection;
 
 use clap::builder::RangedU64ValueParser;
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Parses a number of threads: at most 1024, 0 for one per processor.
 pub(crate) fn threads() -> RangedU64ValueParser<usize> {

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mcsa::Error;
+use mcsa_core::Error;
 
 use super::Exit;
-use crate::data::Catalogue;
 use crate::evidence::Evidence;
 use crate::experiment::PresetName;
 use crate::notice::warn;
@@ -14,6 +13,7 @@ use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};
 use crate::report::Card;
 use crate::store::{Store, check_folder, sweep};
+use mcsa_data::Catalogue;
 
 /// Arguments common to `figures` and `claims`.
 #[derive(Debug, Clone, Args)]

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use mcsa_bench_suite::data::Catalogue;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Ending, Place, Running, Task};
 use mcsa_bench_suite::plan::{Job, plan};
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::{Kept, Outcome, Store};
+use mcsa_data::Catalogue;
 
 /// Fits of shapes in two stages after a warm fit.
 const SHAPES: &str = "

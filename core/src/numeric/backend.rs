@@ -11,7 +11,7 @@ use pulp::{NullaryFnOnce, Scalar};
 /// falls back on the portable code.
 ///
 /// ```
-/// use mcsa::numeric::Backend;
+/// use mcsa_core::numeric::Backend;
 /// let mut x = [0.0, f64::NEG_INFINITY];
 /// Backend::Portable.exp(&mut x);
 /// assert_eq!(x, [1.0, 0.0]);

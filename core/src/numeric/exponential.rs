@@ -119,7 +119,7 @@ elementwise! {
     ///
     /// ```
     /// let mut x = [0.0, f64::NEG_INFINITY];
-    /// mcsa::numeric::exp(&mut x);
+    /// mcsa_core::numeric::exp(&mut x);
     /// assert_eq!(x, [1.0, 0.0]);
     /// ```
     exp, exp_into, Exp

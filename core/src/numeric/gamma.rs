@@ -184,7 +184,7 @@ fn digamma_of_one(x: f64) -> f64 {
 ///
 /// ```
 /// let mut x = [5.0];
-/// mcsa::numeric::ln_gamma(&mut x);
+/// mcsa_core::numeric::ln_gamma(&mut x);
 /// assert!((x[0] - 24.0_f64.ln()).abs() < 1e-15);
 /// ```
 pub fn ln_gamma(x: &mut [f64]) {

@@ -29,7 +29,7 @@ elementwise! {
     ///
     /// ```
     /// let mut x = [0.0, f64::NEG_INFINITY];
-    /// mcsa::numeric::tanh(&mut x);
+    /// mcsa_core::numeric::tanh(&mut x);
     /// assert_eq!(x, [0.0, -1.0]);
     /// ```
     tanh, tanh_into, Tanh

@@ -97,7 +97,7 @@ impl Kernel for Rest<'_> {
 /// `max(|top|, |result|)`.
 ///
 /// ```
-/// use mcsa::numeric::log_sum_exp;
+/// use mcsa_core::numeric::log_sum_exp;
 /// assert_eq!(log_sum_exp(&[]), f64::NEG_INFINITY);
 /// assert_eq!(log_sum_exp(&[1000.0, 1000.0]), 1000.0 + std::f64::consts::LN_2);
 /// ```

@@ -159,7 +159,7 @@ elementwise! {
     ///
     /// ```
     /// let mut x = [800.0, 1e-300];
-    /// mcsa::numeric::ln_expm1(&mut x);
+    /// mcsa_core::numeric::ln_expm1(&mut x);
     /// assert_eq!(x[0], 800.0);
     /// assert!((x[1] - 1e-300_f64.ln()).abs() < 1e-12);
     /// ```

@@ -193,7 +193,7 @@ impl Kernel for SumLogSigmoidWithSlopes<'_> {
 ///
 /// ```
 /// let x = [0.0; 4];
-/// assert!((mcsa::numeric::sum_log_sigmoid(&x) + 4.0 * std::f64::consts::LN_2).abs() < 1e-15);
+/// assert!((mcsa_core::numeric::sum_log_sigmoid(&x) + 4.0 * std::f64::consts::LN_2).abs() < 1e-15);
 /// ```
 #[inline]
 pub fn sum_log_sigmoid(x: &[f64]) -> f64 {
@@ -208,7 +208,7 @@ pub fn sum_log_sigmoid(x: &[f64]) -> f64 {
 ///
 /// ```
 /// let mut sums = [0.0; 2];
-/// mcsa::numeric::sums_log_sigmoid(&[0.0, 7.0, f64::INFINITY, 7.0], 2, 1, &mut sums);
+/// mcsa_core::numeric::sums_log_sigmoid(&[0.0, 7.0, f64::INFINITY, 7.0], 2, 1, &mut sums);
 /// assert_eq!(sums, [-std::f64::consts::LN_2, 0.0]);
 /// ```
 #[inline]
@@ -224,7 +224,7 @@ pub fn sums_log_sigmoid(x: &[f64], stride: usize, rows: usize, out: &mut [f64]) 
 ///
 /// ```
 /// let mut slopes = [0.0; 2];
-/// let sum = mcsa::numeric::sum_log_sigmoid_with_slopes(&[0.0, f64::INFINITY], &mut slopes);
+/// let sum = mcsa_core::numeric::sum_log_sigmoid_with_slopes(&[0.0, f64::INFINITY], &mut slopes);
 /// assert_eq!((sum, slopes), (-std::f64::consts::LN_2, [0.5, 0.0]));
 /// ```
 #[inline]

@@ -115,7 +115,7 @@ elementwise! {
     ///
     /// ```
     /// let mut z = [-40.0];
-    /// mcsa::numeric::log_ndtr(&mut z);
+    /// mcsa_core::numeric::log_ndtr(&mut z);
     /// assert!((z[0] + 804.608442).abs() < 1e-6);
     /// ```
     log_ndtr, log_ndtr_into, LogNdtr

@@ -208,7 +208,7 @@ pub fn sum(x: &[f64]) -> f64 {
 /// If the lengths differ.
 ///
 /// ```
-/// assert_eq!(mcsa::numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// assert_eq!(mcsa_core::numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
 /// ```
 #[inline]
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {

@@ -98,7 +98,7 @@ impl MapTwo for LogSigmoidWithSlope {
 ///
 /// ```
 /// let (mut x, mut slope) = ([0.0], [0.0]);
-/// mcsa::numeric::log_sigmoid_with_slope(&mut x, &mut slope);
+/// mcsa_core::numeric::log_sigmoid_with_slope(&mut x, &mut slope);
 /// assert_eq!((x, slope), ([-std::f64::consts::LN_2], [0.5]));
 /// ```
 #[inline]
@@ -135,7 +135,7 @@ elementwise! {
     ///
     /// ```
     /// let mut x = [0.0, -1000.0];
-    /// mcsa::numeric::log_sigmoid(&mut x);
+    /// mcsa_core::numeric::log_sigmoid(&mut x);
     /// assert_eq!(x, [-std::f64::consts::LN_2, -1000.0]);
     /// ```
     log_sigmoid, log_sigmoid_into, LogSigmoid

@@ -1,6 +1,6 @@
 //! Masked and inverse autoregressive flows (MAF, IAF).
 
-use mcsa::{Error, Stream, borrow, numeric};
+use mcsa_core::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::made::Made;
@@ -64,12 +64,12 @@ pub struct MaskedAffine<const INVERSE: bool> {
 /// steps, each for all points of the batch, with the arithmetic of one pass in all.
 ///
 /// ```
-/// use mcsa::{Family, Seed};
+/// use mcsa_core::{Family, Seed};
 /// use mcsa_families::{Autoregressive, Maf};
 /// let q = Maf::new(3, &Autoregressive { hidden: vec![8], ..Autoregressive::default() })?;
 /// let params = q.start(&[0.0; 3], &[1.0; 3], &mut Seed::new(1).stream(0, 0))?;
 /// assert!((q.log_prob(&params, &[0.0; 3], &mut vec![0.0; q.work_len(1)]) + 2.756_815_599_614_018).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub type Maf = Composed<MaskedAffine<false>>;
 
@@ -81,7 +81,7 @@ pub type Maf = Composed<MaskedAffine<false>>;
 /// s_i = B tanh(a_i / B)
 /// ```
 /// This is a [`Maf`] with the two directions exchanged: bounds and networks are equal, costs are exchanged. The evidence lower
-/// bound needs draws alone and is cheap. As a [`Family`](mcsa::Family) the density is exact too, but `log_probs` and `add_scores`
+/// bound needs draws alone and is cheap. As a [`Family`](mcsa_core::Family) the density is exact too, but `log_probs` and `add_scores`
 /// first compute the noise of each point in `d` sequential steps, with the arithmetic of one pass but a longer latency. Score
 /// climbing needs densities and scores at every state, so that a `Maf` is the better choice there.
 ///

@@ -1,6 +1,6 @@
 //! Traits of a layer of a flow: a bijection with its log-determinant and derivatives, and its inverse.
 
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 
 /// Bijection `y = f(x)`, a layer of a [`Composed`](super::Composed) flow, with log-determinant and derivatives.
 ///

@@ -1,6 +1,6 @@
 //! Block neural autoregressive flow (B-NAF).
 
-use mcsa::{Error, Stream, borrow, numeric};
+use mcsa_core::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Trace};
@@ -47,8 +47,8 @@ impl Default for BlockNeural {
 /// The product of positive blocks is computed in log space (log-sum-exp), so that no slope underflows; its derivatives
 /// are softmax weights.
 ///
-/// The inverse exists but has no formula: the flow is a [`Pushforward`](mcsa::Pushforward) alone, for the exclusive
-/// divergence. It is no [`Family`](mcsa::Family), and using it as the proposal of a kernel does not compile.
+/// The inverse exists but has no formula: the flow is a [`Pushforward`](mcsa_core::Pushforward) alone, for the exclusive
+/// divergence. It is no [`Family`](mcsa_core::Family), and using it as the proposal of a kernel does not compile.
 ///
 /// [`start`](Composed::start) makes the map nearly the identity: value 0 and slope 1 at 0, off by less than a tenth up to three
 /// scales away. `check` refuses a `ws`, or a `W` of a unit's own coordinate, beyond 100 in absolute value, and any `W` beyond
@@ -57,11 +57,11 @@ impl Default for BlockNeural {
 /// Parameters of a flow: for each layer `[W row by row; ws; b]`, and `p` if it has a gate.
 ///
 /// ```
-/// use mcsa::{Pushforward, Seed};
+/// use mcsa_core::{Pushforward, Seed};
 /// use mcsa_families::{BlockNeural, Bnaf};
 /// let q = Bnaf::new(2, &BlockNeural::default())?;
 /// assert_eq!(q.num_params(), 4 + (24 + 2 * 16) + (192 + 2 * 16) + (24 + 2 * 2));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub type Bnaf = Composed<BlockLayer>;
 

@@ -1,6 +1,6 @@
 //! Layer of a block neural autoregressive flow: a block triangular matrix with positive diagonal blocks.
 
-use mcsa::{Error, borrow, numeric};
+use mcsa_core::{Error, borrow, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
 use super::staircase::Staircase;

@@ -1,7 +1,7 @@
 //! Composition of bijections as a normalizing flow: draws, their density, and pathwise gradients.
 
 use faer::{MatMut, MatRef};
-use mcsa::{
+use mcsa_core::{
     Columns, ColumnsMut, Error, Pushforward, Stream, all_finite, borrow, numeric, same_length, type_name,
 };
 
@@ -21,18 +21,18 @@ use crate::{Link, standard};
 /// [`MeanField`](crate::MeanField) has at the same `[m; rho]`.
 ///
 /// With any [`Bijection`] it is a [`Pushforward`]. If all layers are [`Invertible`](super::Invertible) it is also a
-/// [`Family`](mcsa::Family): its density can be evaluated at a chain's state, so that it can be the proposal of inclusive training.
+/// [`Family`](mcsa_core::Family): its density can be evaluated at a chain's state, so that it can be the proposal of inclusive training.
 /// A backward sweep needs the input of every layer: `d (K + 1)` numbers of lent memory per point, in addition to the layers' own.
 ///
 /// ```
-/// use mcsa::{Family, Seed};
+/// use mcsa_core::{Family, Seed};
 /// use mcsa_families::{MeanField, PlanarFlow};
 /// let (q, gaussian) = (PlanarFlow::new(2, 4)?, MeanField::new(2));
 /// let params = q.start(&[1.0, 2.0], &[0.5, 3.0], &mut Seed::new(1).stream(0, 0))?;
 /// let mut work = vec![0.0; q.work_len(1)];
 /// let log_q = q.log_prob(&params, &[0.7, 0.1], &mut work);
 /// assert!((log_q - gaussian.log_prob(&params[..4], &[0.7, 0.1], &mut work)).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Composed<L> {

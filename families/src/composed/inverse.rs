@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, Error, Family, Pushforward, Stream, borrow, numeric};
+use mcsa_core::{Columns, Error, Family, Pushforward, Stream, borrow, numeric};
 
 use super::composition::Tape;
 use super::{Composed, Invertible};
@@ -34,7 +34,7 @@ impl<L: Invertible> Family for Composed<L> {
     }
 
     fn dim(&self) -> usize {
-        mcsa::Pushforward::dim(self)
+        mcsa_core::Pushforward::dim(self)
     }
 
     fn num_params(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mcsa::{Error, Stream, numeric};
+use mcsa_core::{Error, Stream, numeric};
 use pulp::Arch;
 
 use super::staircase::Staircase;

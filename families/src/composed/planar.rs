@@ -1,6 +1,6 @@
 //! Planar flow.
 
-use mcsa::{Error, Stream, numeric};
+use mcsa_core::{Error, Stream, numeric};
 
 use super::{Bijection, Composed, Invertible};
 use crate::Link;
@@ -36,10 +36,10 @@ pub struct Planar {
 /// Planar flow: a composition of planar layers, a teaching example for low dimensions.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::PlanarFlow;
 /// assert_eq!(PlanarFlow::new(2, 8)?.num_params(), 4 + 8 * 5);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub type PlanarFlow = Composed<Planar>;
 

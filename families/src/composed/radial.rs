@@ -1,6 +1,6 @@
 //! Radial flow.
 
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 
 use super::{Bijection, Composed, Invertible};
 use crate::Link;
@@ -26,10 +26,10 @@ pub struct Radial {
 /// Radial flow: a composition of radial layers, a teaching example for low dimensions.
 ///
 /// ```
-/// use mcsa::Family;
+/// use mcsa_core::Family;
 /// use mcsa_families::RadialFlow;
 /// assert_eq!(RadialFlow::new(2, 8)?.num_params(), 4 + 8 * 4);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub type RadialFlow = Composed<Radial>;
 

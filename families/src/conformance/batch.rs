@@ -1,11 +1,11 @@
 //! Laws of batching: every column of a batch has the bits that it has alone.
 
 use faer::Mat;
-use mcsa::{Columns, Family, Reparameterised};
+use mcsa_core::{Columns, Family, Reparameterised};
 
 use super::case::normals;
 use super::{Case, Verdict};
-use mcsa::law::same_bits;
+use mcsa_core::law::same_bits;
 
 const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 

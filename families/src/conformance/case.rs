@@ -1,8 +1,8 @@
 //! Test case: a family at fixed parameters, with the settings of the laws.
 
 use faer::{Mat, MatRef};
-use mcsa::law::LeftOut;
-use mcsa::{Columns, Error, Family, Seed, Stream};
+use mcsa_core::law::LeftOut;
+use mcsa_core::{Columns, Error, Family, Seed, Stream};
 
 use super::{LAWS, Map};
 
@@ -17,7 +17,7 @@ pub type Knots<F> = fn(&F, &[f64], &[f64], usize) -> Vec<f64>;
 /// let q = MeanField::new(1);
 /// let case = Case::new(q, q.at(&[0.0], &[2.0])?);
 /// assert_eq!(case.family.dim, 1);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Case<F> {

@@ -1,7 +1,7 @@
 //! Laws of derivatives, by comparison with extrapolated finite differences.
 
 use faer::Mat;
-use mcsa::{Columns, Family, Reparameterised, Stream};
+use mcsa_core::{Columns, Family, Reparameterised, Stream};
 
 use super::case::normals;
 use super::{Case, Failure, Verdict};

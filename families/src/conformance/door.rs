@@ -1,6 +1,6 @@
 //! Law of argument checks: invalid parameters are refused.
 
-use mcsa::Family;
+use mcsa_core::Family;
 
 use super::{Case, Failure, Verdict};
 

@@ -1,10 +1,10 @@
 //! Laws of draws: their densities, their lanes, their distribution, and reflections.
 
 use faer::{Mat, MatRef};
-use mcsa::{Columns, Family, Reparameterised};
+use mcsa_core::{Columns, Family, Reparameterised};
 
 use super::{Case, Verdict};
-use mcsa::law::{near, same_bits};
+use mcsa_core::law::{near, same_bits};
 
 /// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
 ///

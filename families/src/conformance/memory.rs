@@ -1,7 +1,7 @@
 //! Laws of memory: no allocation in a warm call.
 
 use faer::Mat;
-use mcsa::{Family, Reparameterised};
+use mcsa_core::{Family, Reparameterised};
 
 use super::{Case, Failure, Verdict};
 

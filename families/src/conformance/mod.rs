@@ -1,6 +1,6 @@
 //! Conformance suite: the laws of every family, as functions that return a verdict.
 //!
-//! To check a [`Family`](mcsa::Family) of your own, put it at some parameters into a [`Case`] and call
+//! To check a [`Family`](mcsa_core::Family) of your own, put it at some parameters into a [`Case`] and call
 //! [`check`], or let [`suite!`](crate::suite) write one test per law. A law that does not hold returns a [`Failure`] instead of
 //! panicking, so that a test can also demand that a wrong family fails.
 //!
@@ -9,7 +9,7 @@
 //! let q = MeanField::new(2);
 //! let case = conformance::Case::new(q, q.at(&[0.5, -1.0], &[1.0, 0.3])?);
 //! assert_eq!(conformance::check(&case), Ok(()));
-//! # Ok::<(), mcsa::Error>(())
+//! # Ok::<(), mcsa_core::Error>(())
 //! ```
 //!
 //! | law | method | tolerance |
@@ -26,11 +26,11 @@
 //! | [`bad_params_are_refused`] | length, NaN, infinities | - |
 //! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
 //!
-//! The further laws of a [`Reparameterised`](mcsa::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
+//! The further laws of a [`Reparameterised`](mcsa_core::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
 //! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`], [`transport_has_its_scale`],
 //! [`transport_batch_equals_columns`], [`transport_work_is_enough`] and [`transport_allocates_nothing`].
 //!
-//! The laws of a [`Pushforward`](mcsa::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
+//! The laws of a [`Pushforward`](mcsa_core::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
 //! [`push_batch_equals_columns`], [`push_work_is_enough`] and [`push_allocates_nothing`]; if it is a family too,
 //! [`push_knows_its_density`].
 //!
@@ -74,7 +74,7 @@ pub use draws::{
     draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
     reflection_keeps_the_density, transport_follows_the_density,
 };
-pub use mcsa::law::{Failure, Power, Report, Verdict};
+pub use mcsa_core::law::{Failure, Power, Report, Verdict};
 pub use memory::{Meter, allocates_nothing, transport_allocates_nothing};
 pub use moments::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
 pub use normaliser::density_is_normalised;

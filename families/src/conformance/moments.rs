@@ -1,9 +1,9 @@
 //! Laws of expectations, by quadrature in dimension one and two.
 
-use mcsa::{Family, Reparameterised};
+use mcsa_core::{Family, Reparameterised};
 
 use super::{Case, Verdict, draws, quadrature};
-use mcsa::law::near;
+use mcsa_core::law::near;
 
 const TOLERANCE: f64 = 1e-9;
 

@@ -1,8 +1,8 @@
 //! Law of the normalising constant, by bridge sampling against a reference density.
 
 use faer::{Mat, MatRef};
-use mcsa::law::{ACCEPTED, DETECTED, Power, near};
-use mcsa::{Columns, ColumnsMut, Family, Stream};
+use mcsa_core::law::{ACCEPTED, DETECTED, Power, near};
+use mcsa_core::{Columns, ColumnsMut, Family, Stream};
 
 use super::reference::Reference;
 use super::{Case, Failure};

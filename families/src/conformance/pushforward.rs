@@ -1,14 +1,14 @@
 //! Laws of pushforwards: gradients, densities, batches and memory.
 
 use faer::{Mat, MatRef};
-use mcsa::{Columns, Family, Pushforward};
+use mcsa_core::{Columns, Family, Pushforward};
 
 use super::case::normals;
 use super::differences::compare;
 use super::draws::mean;
 use super::memory::silent;
 use super::{Case, Failure, Meter, Verdict};
-use mcsa::law::{near, same_bits};
+use mcsa_core::law::{near, same_bits};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
 

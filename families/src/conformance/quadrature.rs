@@ -1,7 +1,7 @@
 //! Quadrature on the line and in the plane: the trapezoidal rule with a change of variables.
 
 use faer::Mat;
-use mcsa::Family;
+use mcsa_core::Family;
 
 use super::Case;
 

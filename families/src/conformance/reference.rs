@@ -2,8 +2,8 @@
 
 use faer::linalg::solvers::DenseSolveCore;
 use faer::{Mat, MatRef, Side};
-use mcsa::numeric::scalar::ln_gamma;
-use mcsa::{Columns, Family, Stream};
+use mcsa_core::numeric::scalar::ln_gamma;
+use mcsa_core::{Columns, Family, Stream};
 
 use super::Case;
 use super::case::spread;

@@ -1,8 +1,8 @@
 //! Laws of the scale of draws, by an importance identity that holds in any dimension.
 
 use faer::{Mat, MatMut};
-use mcsa::law::{ACCEPTED, DETECTED, Power, near};
-use mcsa::{Family, Reparameterised};
+use mcsa_core::law::{ACCEPTED, DETECTED, Power, near};
+use mcsa_core::{Family, Reparameterised};
 
 use super::{Case, Failure};
 

@@ -1,7 +1,7 @@
 //! Test suites: all laws of a family or a pushforward in one call, or as one test each.
 
-use mcsa::law::Report;
-use mcsa::{Family, Pushforward, Reparameterised};
+use mcsa_core::law::Report;
+use mcsa_core::{Family, Pushforward, Reparameterised};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Laws of lent memory: `work_len` numbers are enough for every method.
 
 use faer::Mat;
-use mcsa::law::memory_is_enough;
-use mcsa::{Family, Pushforward, Reparameterised};
+use mcsa_core::law::memory_is_enough;
+use mcsa_core::{Family, Pushforward, Reparameterised};
 
 use super::{Case, Verdict};
 

@@ -1,6 +1,6 @@
 //! Activation normalisation (ActNorm): location and scale of each coordinate.
 
-use mcsa::{Error, borrow};
+use mcsa_core::{Error, borrow};
 
 use super::layer::{At, Bijection, Direction, Sweep};
 use crate::{Link, standard};

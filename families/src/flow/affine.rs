@@ -1,6 +1,6 @@
 //! Affine coupling map: scale and shift of a coordinate.
 
-use mcsa::{Error, numeric};
+use mcsa_core::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::coupling::{Monotone, Theta};

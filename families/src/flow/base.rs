@@ -1,7 +1,7 @@
 //! Base distributions of a flow: standard Gaussian or multivariate Student t.
 
 use faer::MatMut;
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::lanes::each_column;
@@ -62,22 +62,22 @@ impl BaseConfig {
     }
 }
 
-/// Base distribution that does not depend on lambda, so that a flow on it is also a [`Pushforward`](mcsa::Pushforward).
+/// Base distribution that does not depend on lambda, so that a flow on it is also a [`Pushforward`](mcsa_core::Pushforward).
 ///
 /// With learned degrees of freedom the noise depends on lambda, and its gradient is not implemented; asking for it does not
 /// compile:
 ///
 /// ```compile_fail
 /// use mcsa_families::{Flow, Learned};
-/// fn exclusive(_: impl mcsa::Pushforward) {}
+/// fn exclusive(_: impl mcsa_core::Pushforward) {}
 /// exclusive(Flow::real_nvp(2, Learned::above(1.0)?, 4, &[16])?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 /// ```
 /// use mcsa_families::{Fixed, Flow};
-/// fn exclusive(_: impl mcsa::Pushforward) {}
+/// fn exclusive(_: impl mcsa_core::Pushforward) {}
 /// exclusive(Flow::real_nvp(2, Fixed::new(3.0)?, 4, &[16])?);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub trait FixedBase: Base {}
 
@@ -220,7 +220,7 @@ impl Noise {
         self.0.map_or(0.0, |student| student.log_peak_slope(dim))
     }
 
-    /// Draws every column; lanes as in [`mcsa::Family::sample_into`].
+    /// Draws every column; lanes as in [`mcsa_core::Family::sample_into`].
     pub(super) fn sample_into(self, lanes: &mut [Stream], eps: MatMut<'_, f64>) {
         each_column(lanes, eps, |lane, _, eps| {
             lane.normals_into(eps);

@@ -1,6 +1,6 @@
 //! Coupling layers of a flow.
 
-use mcsa::{Error, borrow};
+use mcsa_core::{Error, borrow};
 use serde::{Deserialize, Serialize};
 
 use super::affine::Affine;

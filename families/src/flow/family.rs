@@ -2,7 +2,7 @@
 
 use faer::reborrow::Reborrow;
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Stream};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Stream};
 
 use super::layer::Direction;
 use super::sweep::{BLOCK, Weights};

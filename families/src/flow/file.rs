@@ -1,6 +1,6 @@
 //! Flow and parameters as text (JSON), saved and loaded bit for bit.
 
-use mcsa::{Error, all_finite, same_length};
+use mcsa_core::{Error, all_finite, same_length};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -18,7 +18,7 @@ struct File {
     format: String,
     version: u64,
     flow: FlowConfig,
-    #[serde(with = "mcsa::bits::vector")]
+    #[serde(with = "mcsa_core::bits::vector")]
     params: Vec<f64>,
     /// SHA-256 of flow and parameters as they are written here.
     checksum: String,

@@ -1,6 +1,6 @@
 //! Layers of a flow: configuration, and bijections with log-determinants and derivatives.
 
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::act_norm::ActNorm;

@@ -1,7 +1,7 @@
 //! Linear layer of a flow: an invertible matrix by its LU factors, and a shift.
 
 use faer::MatRef;
-use mcsa::{Error, borrow};
+use mcsa_core::{Error, borrow};
 use pulp::Arch;
 
 use super::layer::{At, Bijection, Direction, Sweep};

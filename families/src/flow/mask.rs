@@ -1,6 +1,6 @@
 //! Masks of coupling layers, and permutations of coordinates.
 
-use mcsa::{Seed, Stream};
+use mcsa_core::{Seed, Stream};
 use serde::{Deserialize, Serialize};
 
 /// Set of coordinates that a coupling moves; the others stay and are the input of its network (Dinh et al. 2017, section 3.4).

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mcsa::Error;
+use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::layer::Part;
@@ -13,9 +13,9 @@ use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, 
 /// ```text
 /// z = f_K(.. f_1(eps) ..),   eps ~ base,   log q(z) = log r(eps) - sum_k ln |det df_k|
 /// ```
-/// Both directions cost the same, so that it is a [`Family`](mcsa::Family), whose scores are needed at points that it did not draw,
-/// and on a [`FixedBase`](super::FixedBase) also a [`Pushforward`](mcsa::Pushforward). It is not
-/// [`Reparameterised`](mcsa::Reparameterised): its entropy has no closed form. Scores are hand-written reverse sweeps.
+/// Both directions cost the same, so that it is a [`Family`](mcsa_core::Family), whose scores are needed at points that it did not draw,
+/// and on a [`FixedBase`](super::FixedBase) also a [`Pushforward`](mcsa_core::Pushforward). It is not
+/// [`Reparameterised`](mcsa_core::Reparameterised): its entropy has no closed form. Scores are hand-written reverse sweeps.
 ///
 /// Lambda is `[parameters of layer 1; ..; parameters of layer K; parameter of the base, if it is learned]`, see [`Layer`] and
 /// [`layout`](Flow::layout). At the parameters of [`start_at`](Flow::start_at) the flow is exactly a Gaussian, or a t.
@@ -27,13 +27,13 @@ use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, 
 /// network's products may overflow at parameters that no fit reaches; the log density is then `-inf` or NaN, which kernels reject.
 ///
 /// ```
-/// use mcsa::{Family, Seed};
+/// use mcsa_core::{Family, Seed};
 /// use mcsa_families::{Flow, Gauss};
 /// let q = Flow::real_nvp(2, Gauss, 4, &[16])?;
 /// let params = q.start_at(&[1.0, -1.0], &[0.5, 2.0], &mut Seed::new(1).stream(0, 0))?;
 /// let log_q = q.log_prob(&params, &[1.0, -1.0], &mut vec![0.0; q.work_len(1)]);
 /// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow<B = Gauss> {
@@ -167,8 +167,8 @@ impl<B: Base> Flow<B> {
 
     /// Refuses parameters of the wrong number, not finite, or not allowed in a layer or the base.
     pub(super) fn admit(&self, params: &[f64]) -> Result<(), Error> {
-        mcsa::same_length("params", self.num_params, params.len())?;
-        mcsa::all_finite("params", params)?;
+        mcsa_core::same_length("params", self.num_params, params.len())?;
+        mcsa_core::all_finite("params", params)?;
         for (k, placed) in self.parts.iter().enumerate() {
             let checked = placed.part.bijection().check(&params[placed.params.clone()]);
             checked.map_err(|error| error.within(format!("layer {k} of a flow")))?;

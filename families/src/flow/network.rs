@@ -1,6 +1,6 @@
 //! Feed-forward neural network of a coupling layer.
 
-use mcsa::{Error, Stream, borrow, numeric};
+use mcsa_core::{Error, Stream, borrow, numeric};
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
@@ -214,7 +214,7 @@ fn add_points(x: &[f64], sum: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     fn numbers(count: usize, phase: f64) -> Vec<f64> {
         (0..count).map(|k| 0.6 * (1.7 * k as f64 + phase).sin()).collect()

@@ -1,7 +1,7 @@
 //! Flow as a pushforward: draws with pathwise gradients, for the exclusive divergence.
 
 use faer::{MatMut, MatRef};
-use mcsa::{Error, Pushforward, Stream};
+use mcsa_core::{Error, Pushforward, Stream};
 
 use super::layer::Direction;
 use super::sweep::{BLOCK, Weights};

@@ -1,6 +1,6 @@
 //! Monotone rational-quadratic splines as coupling maps.
 
-use mcsa::{Error, numeric};
+use mcsa_core::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
 use super::coupling::{Monotone, Theta};

@@ -1,7 +1,7 @@
 //! Initial parameters of a flow.
 
 use faer::MatRef;
-use mcsa::{Columns, Error, Stream, all_finite, same_length};
+use mcsa_core::{Columns, Error, Stream, all_finite, same_length};
 
 use super::layer::{At, Part};
 use super::{Base, Flow};

@@ -1,7 +1,7 @@
 //! Evaluation of all layers, forward and backward, a block of points at a time.
 
 use faer::MatRef;
-use mcsa::{Columns, borrow};
+use mcsa_core::{Columns, borrow};
 
 use super::layer::{At, Direction, Sweep};
 use super::model::{Flow, Placed};

@@ -1,7 +1,7 @@
 //! Running marginal variances and the diagonal mass they imply.
 
 use faer::MatRef;
-use mcsa::{Columns, Error, bits, same_length};
+use mcsa_core::{Columns, Error, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::Mass;

@@ -1,6 +1,6 @@
 //! Dual averaging of the step size.
 
-use mcsa::{Error, bits};
+use mcsa_core::{Error, bits};
 use serde::{Deserialize, Serialize};
 
 /// Dual averaging (Hoffman & Gelman 2014, section 3.2): adapts the log step size until the mean acceptance probability
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 ///     averaging.learn(&mut step_size, acceptance);
 /// }
 /// assert!((step_size.average() - -(0.8_f64.ln())).abs() < 0.01); // where exp(-eps) = 0.8
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

@@ -1,6 +1,6 @@
 //! Warm-up loop of a kernel.
 
-use mcsa::{Address, Cloud, Error, Guide, Kernel, LogDensity, Seed};
+use mcsa_core::{Address, Cloud, Error, Guide, Kernel, LogDensity, Seed};
 
 use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 
@@ -11,7 +11,7 @@ use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 /// invariant; the chains visited during the warm-up are not draws of p.
 ///
 /// ```
-/// use mcsa::{Kernel, Seed};
+/// use mcsa_core::{Kernel, Seed};
 /// use mcsa_kernels::{DualAveraging, Hmc, Tunable, Unguided, WindowAdaptation, warm_up};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.01, 8)?);
 /// let guide = &mut Unguided { dim: 2 };
@@ -20,7 +20,7 @@ use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 /// let mut progress = plan.init(hmc.step_size(), 2);
 /// let hmc = warm_up(&hmc, &target, guide, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
 /// assert!(hmc.step_size() > 0.3);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Windowed warm-up schedule, as in Stan.
 
 use faer::MatRef;
-use mcsa::{Error, bits};
+use mcsa_core::{Error, bits};
 use serde::{Deserialize, Serialize};
 
 use super::{DiagonalMass, DualAveraging, StepSize};
@@ -26,7 +26,7 @@ use crate::Mass;
 /// let adaptation = WindowAdaptation::new(1000, DualAveraging::new(0.8)?);
 /// let windows: Vec<_> = adaptation.windows().collect();
 /// assert_eq!(windows, [75..100, 100..150, 150..250, 250..450, 450..950]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

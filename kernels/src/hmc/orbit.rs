@@ -1,6 +1,6 @@
 //! Leapfrog trajectories of all chains, advanced together.
 
-use mcsa::{Gradient, batch, batch_mut, borrow};
+use mcsa_core::{Gradient, batch, batch_mut, borrow};
 
 use crate::{GradientEnsemble, Leapfrog, leapfrog};
 

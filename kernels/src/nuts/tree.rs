@@ -1,6 +1,6 @@
 //! Balanced binary trees over a leapfrog trajectory.
 
-use mcsa::{Gradient, Stream, borrow};
+use mcsa_core::{Gradient, Stream, borrow};
 
 use crate::{Leapfrog, leapfrog};
 

@@ -1,6 +1,6 @@
 //! Guides of a state space model with filtering targets.
 
-use mcsa::{PathGuide, StateSpace, Stream};
+use mcsa_core::{PathGuide, StateSpace, Stream};
 
 /// Bootstrap filter (Gordon, Salmond & Smith 1993): proposes from the model's own transitions, with the observations so far
 /// as target.

@@ -1,7 +1,7 @@
 //! Conditional sequential Monte Carlo kernel.
 
 use faer::Mat;
-use mcsa::{Error, Metric, PathGuide, Record, StateSpace, Stream, fits_in_memory};
+use mcsa_core::{Error, Metric, PathGuide, Record, StateSpace, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
@@ -18,7 +18,7 @@ use super::{Lineage, PathKernel, Paths, Resampling};
 /// Invariant for the posterior of the path at every guide and any number of particles (Andrieu, Doucet & Holenstein 2010;
 /// MSC, Alg. 4). [`Lineage`] selects the past of the drawn path, and states where the paper's ancestor weight is wrong.
 ///
-/// Not a [`Kernel`](mcsa::Kernel), because it proposes state by state: it needs the model's transition and observation
+/// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
 /// densities and the guide's steps. Each chain is driven by its own stream.
 ///
 /// Numerics: a particle whose weight is NaN or infinite has weight zero and is counted. If all weights vanish, or that of

@@ -1,7 +1,7 @@
 //! Independent sequential Monte Carlo in every step, without a retained path.
 
 use faer::Mat;
-use mcsa::{Error, Metric, PathGuide, Record, StateSpace, Stream};
+use mcsa_core::{Error, Metric, PathGuide, Record, StateSpace, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::{PathKernel, Paths, Smc, Untwisted};

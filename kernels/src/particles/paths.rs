@@ -1,7 +1,9 @@
 //! Ensembles of paths, and kernels that move them.
 
 use faer::Mat;
-use mcsa::{Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length, type_name};
+use mcsa_core::{
+    Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length, type_name,
+};
 use serde::{Deserialize, Serialize};
 
 /// Ensemble of paths: one path per column, its states in order of time.
@@ -34,13 +36,13 @@ impl Paths {
 
 /// Markov kernel on paths of a state space model.
 ///
-/// Not a [`Kernel`](mcsa::Kernel), because it proposes state by state: it needs the model's transition and observation
+/// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
 /// densities and the guide's steps. Each path is driven by its own stream.
 pub trait PathKernel: Send + Sync {
     /// Metrics of one step.
     type Info: Record + Default + Send;
 
-    /// The configuration as text, as [`Kernel::config`](mcsa::Kernel::config).
+    /// The configuration as text, as [`Kernel::config`](mcsa_core::Kernel::config).
     fn config(&self) -> String {
         type_name::<Self>()
     }

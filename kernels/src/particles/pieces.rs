@@ -1,6 +1,6 @@
 //! Inverse-CDF lookup of particles by cumulated weights.
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 /// Cumulated weights: a line cut into pieces, one per particle and as long as the particle's weight.
 pub(super) struct Pieces<'w> {
@@ -135,7 +135,7 @@ pub(super) fn choose(stream: &mut Stream, weights: &mut [f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
     use proptest::prelude::*;
 
     fn some_weights() -> impl Strategy<Value = Vec<f64>> {

@@ -1,6 +1,6 @@
 //! Pivotal sampling: unbiased rounding of expected numbers, pair by pair.
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 /// Fractional part of an expected number of particles. Not `f64::fract`, which is a function call on older instruction sets.
 pub(super) fn fraction(number: f64) -> f64 {

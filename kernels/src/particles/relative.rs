@@ -51,7 +51,7 @@ pub(super) fn exponentiate_both(
     let (first, second) = weights.split_at_mut(log_weights.len());
     subtract(log_weights, top, first);
     subtract(log_ancestors, own, second);
-    mcsa::numeric::exp(weights);
+    mcsa_core::numeric::exp(weights);
     let (first, second) = weights.split_at_mut(log_weights.len());
     let (sum, ancestor) = (Sum::of(top, first), Sum::of(own, second));
     if sum.total.is_finite() && ancestor.total.is_finite() {
@@ -68,7 +68,7 @@ fn relative(log_weights: &[f64], weights: &mut [f64]) -> Option<Sum> {
         return None;
     }
     subtract(log_weights, top, weights);
-    mcsa::numeric::exp(weights);
+    mcsa_core::numeric::exp(weights);
     Some(Sum::of(top, weights))
 }
 

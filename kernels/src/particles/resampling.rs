@@ -1,6 +1,6 @@
 //! Resampling schemes.
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::Pieces;

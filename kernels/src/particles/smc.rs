@@ -1,6 +1,6 @@
 //! Sequential Monte Carlo without a retained path.
 
-use mcsa::{Error, PathGuide, StateSpace, Stream, fits_in_memory};
+use mcsa_core::{Error, PathGuide, StateSpace, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
@@ -17,7 +17,7 @@ use super::{Lineage, Resampling};
 /// bootstrap filter, with a twisted guide the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
-/// use mcsa::{LearnableStateSpace, Seed};
+/// use mcsa_core::{LearnableStateSpace, Seed};
 /// use mcsa_kernels::{Bootstrap, Resampling, Smc};
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.5, -0.2, 0.9])?;
@@ -26,7 +26,7 @@ use super::{Lineage, Resampling};
 /// let mut work = vec![0.0; smc.work_len(&model)];
 /// let found = smc.log_evidence(&model, &mut Bootstrap(&model), &mut Seed::new(1).stream(0, 0), &mut work);
 /// assert!((found - model.log_evidence()).abs() < 0.05);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]

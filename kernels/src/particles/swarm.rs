@@ -1,6 +1,6 @@
 //! One sequential Monte Carlo pass over all times, with or without a retained path.
 
-use mcsa::{Error, PathGuide, StateSpace, Stream, borrow};
+use mcsa_core::{Error, PathGuide, StateSpace, Stream, borrow};
 
 use super::pieces::choose;
 use super::relative::{Sum, exponentiate, exponentiate_both};

@@ -1,6 +1,6 @@
 //! Leapfrog integrator: reversible, volume-preserving, of second order. The twin is a step without its last half kick.
 
-use mcsa::Gradient;
+use mcsa_core::Gradient;
 use mcsa_kernels::{Leapfrog, Mass};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@
 //! their changes have expectation zero. Alarm at 5 standard errors: below 6e-7 for each of about 170 statistics, hence
 //! about 1e-4 in all, at fixed seeds.
 
-use mcsa::{Address, Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
+use mcsa_core::{Address, Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{
     Elliptical, GaussianPrior, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided,
 };

@@ -1,7 +1,7 @@
 //! Kernels under faulty densities, foreign states and batches of chains.
 
 use faer::Mat;
-use mcsa::{Cloud, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
+use mcsa_core::{Cloud, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
 
 use crate::targets::{Banana, Edge, Funnel, correlated};

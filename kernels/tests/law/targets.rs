@@ -1,7 +1,7 @@
 //! Targets with exact draws, and targets with a discontinuity.
 
 use faer::Mat;
-use mcsa::{Gradient, LogDensity, Seed};
+use mcsa_core::{Gradient, LogDensity, Seed};
 
 /// Banana: `z_1 ~ N(0, 1)`, `z_2 ~ N(z_1^2 / 2, 1)`.
 pub(crate) struct Banana;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use mcsa::{Cloud, Columns, Kernel, LogDensity, Seed};
+use mcsa_core::{Cloud, Columns, Kernel, LogDensity, Seed};
 use mcsa_kernels::{Elliptical, GaussianPrior, Mala, Mass, Rwm, Unguided};
 
 use crate::targets::Banana;
@@ -97,7 +97,7 @@ fn mala_is_the_textbook() {
         let (z, mut stream) = (place(j), Seed::new(15).stream(j, 0));
         let gradient_at = |z: [f64; 2]| {
             let mut gradient = [0.0; 2];
-            (mcsa::Gradient::gradient_into(&Banana, &z, &mut gradient, &mut []), gradient)
+            (mcsa_core::Gradient::gradient_into(&Banana, &z, &mut gradient, &mut []), gradient)
         };
         let centre = |z: [f64; 2], g: [f64; 2]| [0, 1].map(|i| z[i] + 0.5 * eps * eps / masses[i] * g[i]);
         let log_r = |to: [f64; 2], centre: [f64; 2]| -> f64 {

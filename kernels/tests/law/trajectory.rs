@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa::Gradient;
+use mcsa_core::Gradient;
 use mcsa_kernels::{Leapfrog, Nuts};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Twins: Hamiltonian kernels with a flaw, which the tests must detect.
 
 use faer::Mat;
-use mcsa::{Cloud, Columns, Error, Gradient, Guide, Kernel, Stream};
+use mcsa_core::{Cloud, Columns, Error, Gradient, Guide, Kernel, Stream};
 use mcsa_kernels::{GradientEnsemble, Leapfrog};
 
 /// Flaw of a twin.

@@ -1,7 +1,7 @@
 //! Warm-up: learnt step sizes and masses, and equality of one warm-up and two parts of it.
 
 use faer::Mat;
-use mcsa::{Cloud, Kernel, Seed};
+use mcsa_core::{Cloud, Kernel, Seed};
 use mcsa_kernels::{
     Accepts, Adaptation, DualAveraging, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Tunable,
     Unguided, WindowAdaptation, warm_up,

@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one,
+};
 
 use super::{Likelihood, Logistic, ScalePrior};
 use crate::design::GROUP;
@@ -23,14 +25,14 @@ use crate::{Constrained, Transform};
 /// and the gradient 0. The log density includes the normalising constants of all priors.
 ///
 /// ```
-/// use mcsa::{Gradient, LogDensity};
+/// use mcsa_core::{Gradient, LogDensity};
 /// use mcsa_models::{HierarchicalLogistic, ScalePrior};
 /// let x = faer::mat![[0.5], [-2.0], [1.0]];
 /// let target = HierarchicalLogistic::new(x.as_ref(), &[1.0, 0.0, 1.0], ScalePrior::HalfNormal)?;
 /// let (mut gradient, mut work) = ([0.0; 4], vec![0.0; target.work_len(1)]);
 /// target.gradient_into(&[0.0; 4], &mut gradient, &mut work);
 /// assert_eq!(gradient, [-1.0, -1.0, 1.75, 0.5]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct HierarchicalLogistic {
@@ -156,7 +158,7 @@ impl Gradient for HierarchicalLogistic {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut out = [0.0];
         let len = gradient.len();
-        self.gradients_into(one(z), &mut out, mcsa::batch_mut(gradient, len, 1), work);
+        self.gradients_into(one(z), &mut out, mcsa_core::batch_mut(gradient, len, 1), work);
         out[0]
     }
 

@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
 use faer::MatRef;
-use mcsa::{Columns, Error, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Columns, Error, all_finite, borrow, numeric, same_length};
 
 use super::Link;
 use crate::design::{GROUP, Panels, finite_matrix};

@@ -1,6 +1,6 @@
 use std::fmt::Debug;
 
-use mcsa::numeric;
+use mcsa_core::numeric;
 
 use crate::design::GROUP;
 

@@ -1,5 +1,5 @@
 use faer::MatRef;
-use mcsa::{Columns, numeric};
+use mcsa_core::{Columns, numeric};
 
 use super::Link;
 
@@ -66,7 +66,7 @@ mod tests {
     use super::super::{Logistic, Probit};
     use super::*;
     use faer::Mat;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     /// 20,000 draws: the standard error of a probability is at most 0.0036; 5 of them, and 0.01 for MacKay.
     #[test]

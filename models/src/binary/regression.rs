@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one,
+};
 
 use super::{Likelihood, Link, Logistic, Probit};
 use crate::support::{decided, positive};
@@ -19,14 +21,14 @@ use crate::support::{decided, positive};
 /// Log concave. `-inf`, with gradient 0, where `|z|^2` or a margin overflows.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_models::LogisticRegression;
 /// let x = faer::mat![[1.0, 0.5], [1.0, -2.0]];
 /// let target = LogisticRegression::new(x.as_ref(), &[1.0, 0.0], 1.0)?;
 /// let mut work = vec![0.0; target.work_len(1)];
 /// let expected = -(2.0 * std::f64::consts::PI).ln() - 2.0 * 2.0_f64.ln();
 /// assert!((target.log_density(&[0.0, 0.0], &mut work) - expected).abs() < 1e-14);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct BinaryRegression<L> {
@@ -90,7 +92,7 @@ impl<L: Link> Gradient for BinaryRegression<L> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut out = [0.0];
         let len = gradient.len();
-        self.gradients_into(one(z), &mut out, mcsa::batch_mut(gradient, len, 1), work);
+        self.gradients_into(one(z), &mut out, mcsa_core::batch_mut(gradient, len, 1), work);
         out[0]
     }
 

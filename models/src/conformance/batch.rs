@@ -1,10 +1,10 @@
 //! Batch laws: a column's result is bit-identical whatever the batch.
 
 use faer::Mat;
-use mcsa::{Columns, ColumnsMut, Gradient, LogDensity};
+use mcsa_core::{Columns, ColumnsMut, Gradient, LogDensity};
 
 use super::{Case, Verdict};
-use mcsa::law::same_bits;
+use mcsa_core::law::same_bits;
 
 /// Batch sizes, up to more than the width of vector registers and of blocks of them.
 const SIZES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];

@@ -1,8 +1,8 @@
 //! Test case of the conformance suite: a target and the points at which it is tested.
 
 use faer::{Mat, MatRef};
-use mcsa::law::LeftOut;
-use mcsa::{Error, LogDensity, Seed, Stream};
+use mcsa_core::law::LeftOut;
+use mcsa_core::{Error, LogDensity, Seed, Stream};
 
 use super::{LAWS, Map};
 

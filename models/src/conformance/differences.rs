@@ -1,10 +1,10 @@
 //! Derivative laws: gradients and Hessians against finite differences and against oracles.
 
-use mcsa::{Columns, Curvature, Gradient, LogDensity};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity};
 
 use super::slope::{directions, is_slope};
 use super::{Case, Verdict};
-use mcsa::law::near;
+use mcsa_core::law::near;
 
 const POINTS: usize = 4;
 

@@ -1,6 +1,6 @@
 //! Law of exact draws: Kolmogorov-Smirnov tests of their distribution.
 
-use mcsa::ExactDraws;
+use mcsa_core::ExactDraws;
 
 use super::{Case, Failure, Verdict};
 

@@ -1,6 +1,6 @@
 //! Law of far and infinite points: the log density is never NaN and never `+inf` there.
 
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 
 use super::{Case, Failure, Verdict};
 

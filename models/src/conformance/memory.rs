@@ -1,7 +1,7 @@
 //! Memory laws: no allocation after the first call.
 
 use faer::Mat;
-use mcsa::{Columns, Curvature, Gradient, LogDensity, Separable};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable};
 
 use super::{Case, Failure, Verdict};
 

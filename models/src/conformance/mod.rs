@@ -1,6 +1,6 @@
 //! Conformance suite for targets: tests of the properties (laws) that every model has to satisfy.
 //!
-//! A [`LogDensity`](mcsa::LogDensity) of your own is tested as the models of this crate are: put it into a [`Case`] and call
+//! A [`LogDensity`](mcsa_core::LogDensity) of your own is tested as the models of this crate are: put it into a [`Case`] and call
 //! [`check`], or let [`suite!`](crate::suite) write one test per law. A law returns [`Failure`] instead of panicking, so that a
 //! test can also demand that a wrong model fails.
 //!
@@ -58,7 +58,7 @@ pub use differences::{
 };
 pub use draws::draws_follow_the_law;
 pub use far::far_points_are_decided;
-pub use mcsa::law::{Failure, Power, Report, Verdict};
+pub use mcsa_core::law::{Failure, Power, Report, Verdict};
 pub use memory::{
     Meter, curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
     terms_allocate_nothing,

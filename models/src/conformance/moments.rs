@@ -3,7 +3,7 @@
 use super::{Case, Verdict};
 use crate::GroundTruth;
 use crate::quadrature::{Axis, each_node, log_integral};
-use mcsa::law::near;
+use mcsa_core::law::near;
 
 fn axes<P: GroundTruth>(case: &Case<P>) -> Vec<Axis> {
     let axis = |(&centre, &width)| Axis { map: case.map, centre, width };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use mcsa::{Columns, Named};
+use mcsa_core::{Columns, Named};
 
 use super::{Case, Failure, Verdict};
-use mcsa::law::same_bits;
+use mcsa_core::law::same_bits;
 
 /// `constrain` appends to the list, gives every parameter a distinct name and a finite value, and repeats the values bit by bit.
 ///

@@ -1,8 +1,8 @@
 //! Probe laws: a density evaluated at random points, on a grid, on the axes, and on rays into the tails.
 
 use faer::Mat;
-use mcsa::law::Power;
-use mcsa::{Columns, Gradient, LogDensity, Stream};
+use mcsa_core::law::Power;
+use mcsa_core::{Columns, Gradient, LogDensity, Stream};
 
 use super::slope::{Direction, slope};
 use super::{Case, Failure, Verdict};

@@ -1,6 +1,6 @@
 //! Directional derivatives by extrapolated finite differences.
 
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 
 use super::{Case, Failure, Verdict};
 

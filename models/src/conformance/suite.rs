@@ -1,7 +1,7 @@
 //! All laws of the suite in one call, or as one test each.
 
-use mcsa::law::Report;
-use mcsa::{Gradient, LogDensity};
+use mcsa_core::law::Report;
+use mcsa_core::{Gradient, LogDensity};
 
 use super::*;
 

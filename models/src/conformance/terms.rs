@@ -1,9 +1,9 @@
 //! Law of separable targets: prior and likelihood terms add up to the density.
 
-use mcsa::{Columns, Separable};
+use mcsa_core::{Columns, Separable};
 
 use super::{Case, Verdict};
-use mcsa::law::near;
+use mcsa_core::law::near;
 
 /// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods are sums over rows: they add over any split of the
 /// rows, an empty list gives zero, a row listed twice counts twice, and the order does not matter. Within 1e-10 of the sizes added.

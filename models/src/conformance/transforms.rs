@@ -1,11 +1,11 @@
 //! Laws of transforms to unconstrained space and their Jacobians.
 
-use mcsa::Columns;
+use mcsa_core::Columns;
 
 use super::slope::is_slope;
 use super::{Case, Failure, Verdict};
 use crate::Constrained;
-use mcsa::law::near;
+use mcsa_core::law::near;
 
 /// The coordinates tested: all, or at most 64 evenly spaced ones.
 fn coordinates(dim: usize) -> impl Iterator<Item = usize> {

@@ -1,8 +1,8 @@
 //! Laws of lent memory: `work_len` numbers are enough.
 
 use faer::Mat;
-use mcsa::law::memory_is_enough;
-use mcsa::{Columns, Curvature, Gradient, LogDensity, Separable};
+use mcsa_core::law::memory_is_enough;
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable};
 
 use super::{Case, Verdict};
 

@@ -1,5 +1,5 @@
 use faer::MatRef;
-use mcsa::{Error, all_finite};
+use mcsa_core::{Error, all_finite};
 
 use super::ROWS;
 

@@ -8,8 +8,8 @@ use std::f64::consts::PI;
 
 use faer::linalg::solvers::{Llt, LltError};
 use faer::{Mat, MatMut, MatRef, Side};
-use mcsa::numeric::{dot, sum_squares_scaled};
-use mcsa::{
+use mcsa_core::numeric::{dot, sum_squares_scaled};
+use mcsa_core::{
     Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite,
     borrow, same_length,
 };
@@ -30,7 +30,7 @@ use triangle::Triangle;
 /// A diagonal covariance costs `d` operations per point and no further memory; a full one `d^2 / 2`, with `L` read once per batch.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let target = mcsa_models::Gaussian::standard(2);
 /// assert!((target.log_density(&[0.0, 0.0], &mut [0.0; 2]) + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-15);
 /// ```

@@ -1,7 +1,7 @@
 //! Randomly drawn Gaussian targets for simulations.
 
 use faer::Mat;
-use mcsa::{Error, Stream};
+use mcsa_core::{Error, Stream};
 use rand_distr::{ChiSquared, Distribution};
 
 use super::Gaussian;
@@ -12,9 +12,9 @@ impl Gaussian {
     /// The target of the simulations of MCSE and CW, which call it isotropic.
     ///
     /// ```
-    /// let target = mcsa_models::Gaussian::random_diagonal(100, &mut mcsa::Seed::new(1).stream(0, 0))?;
+    /// let target = mcsa_models::Gaussian::random_diagonal(100, &mut mcsa_core::Seed::new(1).stream(0, 0))?;
     /// assert_eq!(target.mean_field_floor(), 0.0);
-    /// # Ok::<(), mcsa::Error>(())
+    /// # Ok::<(), mcsa_core::Error>(())
     /// ```
     ///
     /// # Errors
@@ -36,10 +36,10 @@ impl Gaussian {
     /// `freedom = d + nu`.
     ///
     /// ```
-    /// let target = mcsa_models::Gaussian::random_wishart(100, 600.0, &mut mcsa::Seed::new(1).stream(0, 0))?;
+    /// let target = mcsa_models::Gaussian::random_wishart(100, 600.0, &mut mcsa_core::Seed::new(1).stream(0, 0))?;
     /// // The divergence that no mean-field Gaussian gets below.
     /// assert!((3.5..5.5).contains(&target.mean_field_floor()));
-    /// # Ok::<(), mcsa::Error>(())
+    /// # Ok::<(), mcsa_core::Error>(())
     /// ```
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Gaussian {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     /// The mean of 4096 Wishart matrices is within 6 standard errors: `Var[S_ij] = freedom (V_ij^2 + V_ii V_jj)`.
     #[test]

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
@@ -24,14 +24,14 @@ use crate::{Link, Logistic};
 /// some 1e4 with long lengths and a small nugget), or `log a` or `log s` is above 300.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_models::GaussianProcessClassification;
 /// let x = faer::mat![[0.0], [1.0], [2.5]];
 /// let target = GaussianProcessClassification::new(x.as_ref(), &[1.0, 1.0, 0.0])?;
 /// assert_eq!(target.dim(), 2 + 1 + 3);
 /// let mut work = vec![0.0; target.work_len(1)];
 /// assert!(target.log_density(&[0.0, 0.0, 0.0, 0.5, 0.5, -0.5], &mut work).is_finite());
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct GaussianProcessClassification {

@@ -7,7 +7,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
-use mcsa::{Error, borrow, numeric};
+use mcsa_core::{Error, borrow, numeric};
 
 use super::matern::{Lengths, Shape, correlation, fill};
 use crate::design::{ROWS, finite_matrix};

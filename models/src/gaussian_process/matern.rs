@@ -9,7 +9,7 @@
 //! Inputs are divided by `l_k / sqrt 5` and stored in panels, rows along the registers. Distances are sums of squared
 //! differences, not differences of products: exact at 0, and never negative.
 
-use mcsa::numeric;
+use mcsa_core::numeric;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::design::ROWS;

@@ -1,5 +1,5 @@
 use faer::MatRef;
-use mcsa::{Columns, Error};
+use mcsa_core::{Columns, Error};
 
 use super::{Field, Scales};
 

@@ -2,8 +2,8 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa::numeric::scalar::{digamma, ln_gamma};
-use mcsa::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
+use mcsa_core::numeric::scalar::{digamma, ln_gamma};
+use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
@@ -26,14 +26,14 @@ use crate::support::decided;
 /// `a` is above 300, or one of `eps_y` or `nu` beyond +-300.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_models::RobustGaussianProcess;
 /// let x = faer::mat![[0.0], [1.0], [2.5]];
 /// let target = RobustGaussianProcess::new(x.as_ref(), &[0.3, 0.1, -2.0])?;
 /// assert_eq!(target.dim(), 4 + 1 + 3);
 /// let mut work = vec![0.0; target.work_len(1)];
 /// assert!(target.log_density(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.2, 0.1, -0.5], &mut work).is_finite());
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct RobustGaussianProcess {

@@ -1,7 +1,7 @@
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa::{Columns, numeric};
+use mcsa_core::{Columns, numeric};
 
 use super::NeuralRegression;
 
@@ -143,7 +143,7 @@ impl NeuralRegression {
 mod tests {
     use super::*;
     use faer::Mat;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     /// Against the integrals, by the trapezoid rule on 20,000 points.
     #[test]
@@ -171,7 +171,7 @@ mod tests {
     fn moments_and_draws_agree() {
         let x = faer::mat![[0.3, -1.0], [2.0, 0.5]];
         let target = NeuralRegression::new(x.as_ref(), &[0.0, 1.0], 4).unwrap();
-        let dim = mcsa::LogDensity::dim(&target);
+        let dim = mcsa_core::LogDensity::dim(&target);
         let mut stream = Seed::new(5).stream(0, 0);
         let mean: Vec<f64> = (0..dim).map(|_| 0.7 * stream.normal()).collect();
         let variance = vec![0.2_f64; dim];

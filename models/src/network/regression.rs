@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa::{
+use mcsa_core::{
     Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow, numeric,
     same_length,
 };
@@ -28,11 +28,11 @@ use crate::{Constrained, Transform};
 /// 709), an output or a square overflows.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// use mcsa_models::NeuralRegression;
 /// let target = NeuralRegression::new(faer::mat![[0.5], [-0.5]].as_ref(), &[1.0, -1.0], 50)?;
 /// assert_eq!(target.dim(), 50 * 2 + 51 + 2);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct NeuralRegression {

@@ -21,7 +21,7 @@ impl Radon {
     /// let model = Radon::new(2, vec![0, 0, 0, 1], vec![0.0, 0.0, 1.0, 0.0], vec![0.1, -0.2, 0.4, 0.3])?;
     /// let (log_evidence, change) = model.log_evidence(1e-6);
     /// assert!(log_evidence < 0.0 && change < 1e-6);
-    /// # Ok::<(), mcsa::Error>(())
+    /// # Ok::<(), mcsa_core::Error>(())
     /// ```
     pub fn log_evidence(&self, tolerance: f64) -> (f64, f64) {
         let all = |z: &[f64]| self.log_scales_density([z[0], z[1], z[2]], f64::NEG_INFINITY);
@@ -122,7 +122,7 @@ mod tests {
     use crate::Gaussian;
     use crate::prior::exponential;
     use faer::Mat;
-    use mcsa::LogDensity;
+    use mcsa_core::LogDensity;
 
     const ROWS: [(usize, f64, f64); 7] = [
         (0, 0.0, 1.1),
@@ -177,7 +177,7 @@ mod tests {
                 terms.extend(axis.iter().filter(|y| **y > -5.0).map(|&y| dense([a, b, y])));
             }
         }
-        let grid = mcsa::numeric::log_sum_exp(&terms) + 3.0 * step.ln();
+        let grid = mcsa_core::numeric::log_sum_exp(&terms) + 3.0 * step.ln();
         let (found, change) = model().log_evidence(1e-7);
         assert!((found - grid).abs() < 2e-3 && change < 1e-4, "{found} +- {change:e} against {grid}");
     }

@@ -5,7 +5,7 @@ mod evidence;
 
 use std::borrow::Cow;
 
-use mcsa::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
 use crate::prior::exponential;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
@@ -27,11 +27,11 @@ const RATE: f64 = 0.02;
 /// The log density is a sum over counties with five sufficient statistics each; the terms of [`Separable`] are those of houses.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let model = mcsa_models::Radon::new(2, vec![0, 0, 1], vec![0.0, 1.0, 0.0], vec![0.3, -0.1, 1.2])?;
 /// assert_eq!(model.dim(), 9);
 /// assert!(model.log_density(&[0.0; 9], &mut []) < 0.0);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Radon {

@@ -1,7 +1,7 @@
 //! Hidden Markov model with finitely many states.
 
 use faer::Mat;
-use mcsa::{Error, LogDensity, StateSpace, Stream};
+use mcsa_core::{Error, LogDensity, StateSpace, Stream};
 
 /// Hidden Markov model on states `0 .. K-1`, with exact evidence and smoothing by forward and backward recursions (Rabiner 1989):
 ///
@@ -11,14 +11,14 @@ use mcsa::{Error, LogDensity, StateSpace, Stream};
 /// ```
 ///
 /// A state is stored as a floating-point number; a path with a number that is no state has density 0. All random decisions of a
-/// particle method on this model are discrete, so [`enumerate`](mcsa::enumerate) can follow every branch.
+/// particle method on this model are discrete, so [`enumerate`](mcsa_core::enumerate) can follow every branch.
 ///
 /// ```
 /// use mcsa_models::HiddenMarkov;
 /// let sticky = HiddenMarkov::new(&[0.5, 0.5], &[&[0.9, 0.1], &[0.1, 0.9]], &[&[0.8, 0.2], &[0.3, 0.7]])?;
 /// let [late, early] = [sticky.smoothed(1)[0], sticky.smoothed(0)[0]];
 /// assert!(late < early && sticky.log_evidence() < 0.0);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct HiddenMarkov {
@@ -42,14 +42,14 @@ impl HiddenMarkov {
         if states == 0 || likelihood.is_empty() {
             return Err(refuse(Error::invalid("a hidden Markov chain needs a state and a time")));
         }
-        mcsa::same_length("rows of the transition", states, transition.len()).map_err(refuse)?;
+        mcsa_core::same_length("rows of the transition", states, transition.len()).map_err(refuse)?;
         for (row, is_law) in [(initial, true)]
             .into_iter()
             .chain(transition.iter().map(|row| (*row, true)))
             .chain(likelihood.iter().map(|row| (*row, false)))
         {
-            mcsa::same_length("a row", states, row.len()).map_err(refuse)?;
-            mcsa::all_finite("a row", row).map_err(refuse)?;
+            mcsa_core::same_length("a row", states, row.len()).map_err(refuse)?;
+            mcsa_core::all_finite("a row", row).map_err(refuse)?;
             if let Some(&value) = row.iter().find(|&&value| value < 0.0) {
                 return Err(refuse(Error::parameter("a probability", value, "not negative")));
             }
@@ -198,7 +198,7 @@ impl StateSpace for HiddenMarkov {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Columns;
+    use mcsa_core::Columns;
 
     fn chain() -> HiddenMarkov {
         let transition: [&[f64]; 3] = [&[0.7, 0.2, 0.1], &[0.0, 0.5, 0.5], &[0.3, 0.3, 0.4]];
@@ -230,7 +230,7 @@ mod tests {
         for (t, from, law) in
             [(0, 9.0, [0.2, 0.3, 0.5]), (1, 1.0, [0.0, 0.5, 0.5]), (3, 0.0, [0.7, 0.2, 0.1])]
         {
-            let branches = mcsa::enumerate(1, 9, |lanes| {
+            let branches = mcsa_core::enumerate(1, 9, |lanes| {
                 let mut z = [f64::NAN];
                 chain.draw_states_into(t, &[from], &mut lanes[0], &mut z);
                 z[0] as usize

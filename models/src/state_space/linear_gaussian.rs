@@ -1,7 +1,7 @@
 //! Linear-Gaussian state-space model in one dimension.
 
 use faer::MatRef;
-use mcsa::{
+use mcsa_core::{
     Columns, Error, GaussianDynamics, Learnable, LearnableStateSpace, LogDensity, StateSpace, Stream,
     all_finite,
 };
@@ -28,11 +28,11 @@ impl From<[f64; 3]> for LinearGaussianTheta {
 /// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters.
 ///
 /// ```
-/// use mcsa::LearnableStateSpace;
+/// use mcsa_core::LearnableStateSpace;
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -1.0, 0.4])?;
 /// assert!(series.at(&[0.9, 0.0, 0.0]).log_evidence() > series.at(&[0.9, 3.0, 3.0]).log_evidence());
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearGaussianSeries {

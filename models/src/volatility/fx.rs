@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use faer::MatRef;
-use mcsa::numeric::{dot, exp, sum};
-use mcsa::{
+use mcsa_core::numeric::{dot, exp, sum};
+use mcsa_core::{
     Columns, Curvature, Error, Gradient, Learnable, LearnableStateSpace, LogDensity, Named, Separable,
     Stream, all_finite, borrow,
 };
@@ -20,7 +20,7 @@ use crate::support::{HALF_LOG_TAU, decided};
 /// ```
 ///
 /// The target is the joint density of the path `z_0 .. z_T` and the returns; [`states`](Self::states) gives it as a
-/// [`StateSpace`](mcsa::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
+/// [`StateSpace`](mcsa_core::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
 /// [`LearnableStateSpace`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
 ///
 /// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
@@ -31,7 +31,7 @@ use crate::support::{HALF_LOG_TAU, decided};
 /// let model = FxVolatility::new(vec![0.01, -0.02], Theta::default())?;
 /// assert_eq!(model.num_states(), 3);
 /// assert_eq!(model.transition(5.0), (0.0, 1.0));
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct FxVolatility {
@@ -264,7 +264,7 @@ impl LearnableStateSpace for FxVolatility {
 mod tests {
     use super::*;
     use crate::support::log_normal;
-    use mcsa::{Seed, StateSpace};
+    use mcsa_core::{Seed, StateSpace};
 
     fn model(phi: f64) -> FxVolatility {
         let theta = Theta { mu: -0.5, atanh_phi: phi.atanh(), log_sigma: -1.0, log_beta: 0.3 };
@@ -298,7 +298,7 @@ mod tests {
             let (mut model, z) = (model(phi).with_first(first), [0.1, -0.4, 1.0, -2.0, 0.3]);
             let theta = <[f64; 4]>::from(model.theta());
             let mut gradient = [1.0; 4];
-            model.add_theta_gradients(&theta, mcsa::one(&z), &[2.0], &mut gradient);
+            model.add_theta_gradients(&theta, mcsa_core::one(&z), &[2.0], &mut gradient);
             for k in 0..4 {
                 let mut at = |t: f64| {
                     let mut moved = theta;
@@ -325,7 +325,7 @@ mod tests {
             model.simulate_into(&mut stream, &mut z, &mut returns);
             model = FxVolatility::new(returns, theta).unwrap();
             let mut gradient = [0.0; 4];
-            model.add_theta_gradients(&<[f64; 4]>::from(theta), mcsa::one(&z), &[1.0], &mut gradient);
+            model.add_theta_gradients(&<[f64; 4]>::from(theta), mcsa_core::one(&z), &[1.0], &mut gradient);
             for k in 0..4 {
                 sum[k] += gradient[k];
                 squares[k] += gradient[k] * gradient[k];

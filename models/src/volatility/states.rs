@@ -1,7 +1,7 @@
 //! State-space form of the volatility model: transitions, observations and their gradient in theta.
 
-use mcsa::numeric::exp;
-use mcsa::{GaussianDynamics, LogDensity, StateSpace, Stream};
+use mcsa_core::numeric::exp;
+use mcsa_core::{GaussianDynamics, LogDensity, StateSpace, Stream};
 
 use super::{FirstState, Theta};
 use crate::support::{HALF_LOG_TAU, decided};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::f64::consts::{LN_2, PI};
 
 use faer::{MatMut, MatRef};
-use mcsa::numeric::{dot, exp, scalar, sum};
-use mcsa::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
+use mcsa_core::numeric::{dot, exp, scalar, sum};
+use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
 
 use super::path::{LANES, Recursion};
 use crate::prior::{cauchy, half_cauchy};
@@ -29,10 +29,10 @@ const SIGMA_SCALE: f64 = 5.0;
 /// gradient; the recursions of four columns run side by side.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let model = mcsa_models::StockVolatility::new(vec![0.1, -0.4, 0.2])?;
 /// assert_eq!(model.dim(), 6);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct StockVolatility {

@@ -1,5 +1,5 @@
 use faer::Mat;
-use mcsa::{LogDensity, Named};
+use mcsa_core::{LogDensity, Named};
 use mcsa_models::{HierarchicalLogistic, LogisticRegression, ProbitRegression, ScalePrior};
 
 use crate::check;

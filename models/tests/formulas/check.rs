@@ -1,7 +1,7 @@
 //! Random data and points, and a law that is not in the conformance suite: no NaN in the gradient at far points.
 
 use faer::{Mat, MatRef};
-use mcsa::{Columns, Gradient, Seed};
+use mcsa_core::{Columns, Gradient, Seed};
 
 /// Normal points, `columns` of them.
 pub(crate) fn points(dim: usize, columns: usize, scale: f64) -> Mat<f64> {

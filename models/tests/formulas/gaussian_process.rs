@@ -1,4 +1,4 @@
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 use mcsa_models::{GaussianProcessClassification, RobustGaussianProcess};
 
 use crate::check;
@@ -72,7 +72,7 @@ fn moments_and_draws_agree() {
     let target = RobustGaussianProcess::new(x.as_ref(), &[0.0; 4]).unwrap();
     let mean = [-1.0, -1.0, 0.0, 1.0, 0.3, 0.1, 0.5, -1.0, 2.0, 0.0];
     let variance: [f64; 10] = std::array::from_fn(|i| if i < 6 { 0.0 } else { 0.4 });
-    let mut stream = mcsa::Seed::new(8).stream(0, 0);
+    let mut stream = mcsa_core::Seed::new(8).stream(0, 0);
     let draws = faer::Mat::from_fn(10, 4000, |i, _| mean[i] + variance[i].sqrt() * stream.normal());
     let exact = target.predict_from_moments(new.as_ref(), &mean, &variance).unwrap();
     let drawn = target.predict_from_draws(new.as_ref(), draws.as_ref()).unwrap();

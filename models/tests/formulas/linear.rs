@@ -1,5 +1,5 @@
 use faer::Mat;
-use mcsa::{ExactDraws, LogDensity, Seed, Separable};
+use mcsa_core::{ExactDraws, LogDensity, Seed, Separable};
 use mcsa_models::LinearRegression;
 
 use crate::check;

@@ -1,4 +1,4 @@
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 use mcsa_models::NeuralRegression;
 
 use crate::check;

@@ -1,8 +1,8 @@
 //! Expectation propagation for probit regression.
 
 use faer::{Mat, MatRef};
-use mcsa::numeric::scalar::{log_ndtr, ndtr_hazard};
-use mcsa::{Error, all_finite, same_length};
+use mcsa_core::numeric::scalar::{log_ndtr, ndtr_hazard};
+use mcsa_core::{Error, all_finite, same_length};
 
 use super::Gaussian;
 use crate::domain::positive;
@@ -27,14 +27,14 @@ use crate::domain::positive;
 ///
 /// The result is exact for one datum, and for data with orthogonal features. Probit terms are log concave, so variances stay
 /// positive and no damping is needed. A fixed point is not the minimum of a divergence, so there is no objective to ascend:
-/// expectation propagation is not an [`Optimizer`](mcsa::Optimizer) but returns a [`Gaussian`].
+/// expectation propagation is not an [`Optimizer`](mcsa_core::Optimizer) but returns a [`Gaussian`].
 ///
 /// ```
 /// use mcsa_optim::deterministic::ExpectationPropagation;
 /// let x = faer::mat![[1.0, 0.5], [1.0, -1.0], [1.0, 2.0]];
 /// let found = ExpectationPropagation::default().probit(x.as_ref(), &[1.0, 0.0, 1.0], 1.0)?;
 /// assert!(found.converged && found.gaussian.mean[1] > 0.0);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectationPropagation {

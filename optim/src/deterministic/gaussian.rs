@@ -2,7 +2,7 @@
 
 use faer::linalg::solvers::{Llt, LltError};
 use faer::{Mat, MatRef, Side};
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Gaussian with a mean and a covariance: a starting point for a fit.
 ///
@@ -11,7 +11,7 @@ use mcsa::Error;
 /// let gaussian = Gaussian { mean: vec![0.0; 2], covariance: faer::mat![[4.0, 2.0], [2.0, 2.0]] };
 /// assert_eq!(gaussian.scales(), [2.0, 2.0_f64.sqrt()]);
 /// assert_eq!(gaussian.factor()?, faer::mat![[2.0, 0.0], [1.0, 1.0]]);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gaussian {

@@ -1,7 +1,7 @@
 //! Exact minimiser of the inclusive divergence `KL(p || q_lambda)`, by quadrature.
 
 use faer::{Mat, MatRef};
-use mcsa::{Columns, Error, Family};
+use mcsa_core::{Columns, Error, Family};
 
 use super::{Lbfgs, Peak};
 
@@ -14,7 +14,7 @@ use super::{Lbfgs, Peak};
 /// let normal = Quadrature::on_grid(nodes.as_ref(), &log_p)?;
 /// assert!((normal.mean(|z| z[0]) - 1.0).abs() < 1e-12);
 /// assert!((normal.mean(|z| z[0] * z[0]) - 2.0).abs() < 1e-12);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quadrature {
@@ -29,12 +29,12 @@ impl Quadrature {
     /// If the numbers of nodes and weights differ, a node is not finite, a weight is negative or not finite, or all are zero.
     pub fn new(nodes: MatRef<'_, f64>, weights: &[f64]) -> Result<Self, Error> {
         let within = |error: Error| error.within("Quadrature");
-        mcsa::same_length("weights", nodes.ncols(), weights.len()).map_err(within)?;
+        mcsa_core::same_length("weights", nodes.ncols(), weights.len()).map_err(within)?;
         if let Some(weight) = weights.iter().find(|weight| !(**weight >= 0.0 && weight.is_finite())) {
             return Err(within(Error::parameter("weight", *weight, "at least 0 and finite")));
         }
         for j in 0..nodes.ncols() {
-            mcsa::all_finite("node", nodes.column(j)).map_err(within)?;
+            mcsa_core::all_finite("node", nodes.column(j)).map_err(within)?;
         }
         let total: f64 = weights.iter().sum();
         if !(total > 0.0 && total.is_finite()) {
@@ -90,7 +90,7 @@ impl Quadrature {
 /// let peak = inclusive_optimum(&Lbfgs::default(), &p, &q, &[0.0, 0.0])?.converged()?;
 /// assert!((peak.point[0] - 3.0).abs() < 1e-5);
 /// assert!((q.link.scale(peak.point[1]) - (14.0_f64 / 3.0).sqrt()).abs() < 1e-5);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub fn inclusive_optimum<F: Family + ?Sized>(
     lbfgs: &Lbfgs,
@@ -99,7 +99,7 @@ pub fn inclusive_optimum<F: Family + ?Sized>(
     start: &[f64],
 ) -> Result<Peak, Error> {
     let within = |error: Error| error.within("inclusive_optimum");
-    mcsa::same_length("nodes", family.dim(), p.dim()).map_err(within)?;
+    mcsa_core::same_length("nodes", family.dim(), p.dim()).map_err(within)?;
     family.check(start).map_err(within)?;
     let nodes = p.nodes.as_ref();
     let mut log_q = vec![0.0; p.weights.len()];

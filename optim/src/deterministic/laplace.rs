@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
-use mcsa::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable};
+use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable};
 
 use super::Gaussian;
 use super::gaussian::cholesky;
@@ -18,7 +18,7 @@ use super::gaussian::cholesky;
 /// Hessian belong to different functions.
 ///
 /// ```
-/// use mcsa::{Gradient, LogDensity};
+/// use mcsa_core::{Gradient, LogDensity};
 /// use mcsa_optim::deterministic::{Laplace, Lbfgs};
 /// struct Wide;
 /// impl LogDensity for Wide {
@@ -34,7 +34,7 @@ use super::gaussian::cholesky;
 /// let mode = Lbfgs::default().mode(&Wide, &[30.0])?.converged()?;
 /// let laplace = Laplace::by_differences(&Wide, &mode.point)?;
 /// assert!((laplace.gaussian.scales()[0] - 3.0).abs() < 1e-6);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Laplace {
@@ -89,8 +89,8 @@ impl Laplace {
     ) -> Result<Self, Error> {
         let within = |error: Error| error.within("Laplace");
         let dim = target.dim();
-        mcsa::same_length("mode", dim, mode.len()).map_err(within)?;
-        mcsa::all_finite("mode", mode).map_err(within)?;
+        mcsa_core::same_length("mode", dim, mode.len()).map_err(within)?;
+        mcsa_core::all_finite("mode", mode).map_err(within)?;
         let log_p = target.log_density(mode, &mut vec![0.0; target.work_len(1)]);
         if !log_p.is_finite() {
             return Err(within(Error::parameter("log density at the mode", log_p, "finite")));
@@ -98,13 +98,13 @@ impl Laplace {
         let mut hessian = Mat::zeros(dim, dim);
         for k in 0..dim {
             column_into(k, hessian.as_mut().column_mut(k));
-            mcsa::all_finite("Hessian column", hessian.as_ref().column(k)).map_err(within)?;
+            mcsa_core::all_finite("Hessian column", hessian.as_ref().column(k)).map_err(within)?;
         }
         let precision = Mat::from_fn(dim, dim, |i, j| -0.5 * (hessian[(i, j)] + hessian[(j, i)]));
         let llt = cholesky("minus the Hessian", precision.as_ref()).map_err(within)?;
         let mut gradient = vec![0.0; dim];
         target.gradient_into(mode, &mut gradient, &mut vec![0.0; target.work_len(1)]);
-        mcsa::all_finite("gradient", &gradient).map_err(within)?;
+        mcsa_core::all_finite("gradient", &gradient).map_err(within)?;
         let covariance = llt.inverse();
         let square: f64 = (0..dim)
             .map(|j| gradient[j] * (0..dim).map(|i| covariance[(i, j)] * gradient[i]).sum::<f64>())

@@ -2,7 +2,7 @@
 
 use argmin::core::{IterState, Problem, Solver, State};
 use argmin::solver::quasinewton::LBFGS;
-use mcsa::{Error, Gradient};
+use mcsa_core::{Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use super::bisection::Bisection;
@@ -24,7 +24,7 @@ use crate::domain::positive;
 /// };
 /// let peak = Lbfgs::default().maximise(rosenbrock, &[-1.2, 1.0])?.converged()?;
 /// assert!((peak.point[0] - 1.0).abs() < 1e-6 && peak.gradient_norm <= 1e-6);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]
@@ -113,7 +113,7 @@ impl Lbfgs {
     /// # Errors
     /// If the start has another dimension than the target, or lies where the density or its gradient is not finite.
     pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Peak, Error> {
-        mcsa::same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
+        mcsa_core::same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
         self.maximise(|z, gradient| target.gradient_into(z, gradient, &mut work), start)
     }
@@ -137,7 +137,7 @@ impl Lbfgs {
         start: &[f64],
         watch: &mut dyn FnMut(&[f64], &[f64]),
     ) -> Result<Peak, Error> {
-        mcsa::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
+        mcsa_core::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
         let memo = Memo::new(objective);
         let (cost, gradient) = memo.at(start);
         if !cost.is_finite() {

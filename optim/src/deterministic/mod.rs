@@ -9,7 +9,7 @@
 //! * [`log_weight_supremum`] is `log w* = sup_z (log p(z) - log q_lambda(z))`, on which the rates of independent
 //!   Metropolis-Hastings depend.
 //!
-//! L-BFGS and the Nelder-Mead simplex are argmin's; only this crate uses argmin. A failure is an [`Error`](mcsa::Error) or an
+//! L-BFGS and the Nelder-Mead simplex are argmin's; only this crate uses argmin. A failure is an [`Error`](mcsa_core::Error) or an
 //! [`Outcome`], never a panic; points at which the target is NaN are avoided. Only `Pathfinder` uses random numbers, from a stream
 //! that the caller passes in.
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use argmin::core::{CostFunction, IterState, Problem, Solver, State, TerminationStatus};
 use argmin::solver::neldermead::NelderMead as Simplex;
-use mcsa::Error;
+use mcsa_core::Error;
 
 /// Simplex method of Nelder & Mead (1965) for maximisation, by argmin: for functions of a few arguments with kinks or plateaus,
 /// such as the largest of several ratios.
@@ -18,7 +18,7 @@ use mcsa::Error;
 /// let kinked = |x: &[f64]| -(x[0] - 1.0).abs() - (x[1] + 2.0).abs();
 /// let top = NelderMead::default().maximise(kinked, &[0.0, 0.0])?;
 /// assert!(top.value > -1e-6 && (top.point[1] + 2.0).abs() < 1e-6);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NelderMead {
@@ -86,7 +86,7 @@ impl NelderMead {
     pub fn maximise(&self, mut objective: impl FnMut(&[f64]) -> f64, start: &[f64]) -> Result<Top, Error> {
         let within = |error: Error| error.within("NelderMead");
         let refused = |error: argmin::core::Error| within(Error::invalid(format!("argmin: {error}")));
-        mcsa::all_finite("start", start).map_err(within)?;
+        mcsa_core::all_finite("start", start).map_err(within)?;
         if start.is_empty() {
             return Err(within(Error::invalid("there is no coordinate to move")));
         }

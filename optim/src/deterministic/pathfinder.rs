@@ -1,7 +1,7 @@
 //! Pathfinder: the best Gaussian on the path of an optimiser to a mode.
 
 use faer::Mat;
-use mcsa::{Error, Gradient, Stream};
+use mcsa_core::{Error, Gradient, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::cholesky;
@@ -20,7 +20,7 @@ use super::{Gaussian, Lbfgs, Outcome, Peak};
 /// is a candidate too, so a start at the mode needs no special treatment.
 ///
 /// ```
-/// use mcsa::{Gradient, LogDensity, Seed};
+/// use mcsa_core::{Gradient, LogDensity, Seed};
 /// use mcsa_optim::deterministic::Pathfinder;
 /// struct Narrow;
 /// impl LogDensity for Narrow {
@@ -36,7 +36,7 @@ use super::{Gaussian, Lbfgs, Outcome, Peak};
 /// let found = Pathfinder::default().run(&Narrow, &[5.0], &mut Seed::new(1).stream(0, 0))?;
 /// let found = found.trusted()?; // an error if there is a warning
 /// assert!((found.gaussian.mean[0] - 1.0).abs() < 1e-6 && (found.gaussian.scales()[0] - 0.1).abs() < 1e-6);
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -140,7 +140,7 @@ impl Pathfinder {
             }
         }
         let dim = target.dim();
-        mcsa::same_length("start", dim, start.len()).map_err(within)?;
+        mcsa_core::same_length("start", dim, start.len()).map_err(within)?;
         let mut path: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
         let mut work = vec![0.0; target.work_len(1)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);

@@ -1,6 +1,6 @@
 //! Check of the signs of a gradient against finite differences.
 
-use mcsa::{Error, Gradient};
+use mcsa_core::{Error, Gradient};
 
 /// Widths of the differences, relative to the coordinate or to 1.
 const WIDTHS: [f64; 3] = [1e-3, 1e-5, 1e-7];

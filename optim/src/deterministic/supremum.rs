@@ -1,7 +1,7 @@
 //! Supremum of the importance weight, `log w* = sup_z (log p(z) - log q_lambda(z))`.
 
 use faer::{Mat, MatRef};
-use mcsa::{Columns, ColumnsMut, Error, Family, Gradient};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Gradient};
 
 use super::laplace::difference_width;
 use super::{Lbfgs, Outcome};
@@ -43,7 +43,7 @@ pub struct Supremum {
 /// let starts = faer::mat![[-3.0, 2.0]];
 /// let highest = log_weight_supremum(&Lbfgs::default(), &p, &q, &q.at(&[0.0], &[2.0])?, starts.as_ref())?;
 /// assert!((highest.value - 2.0_f64.ln()).abs() < 1e-9 && highest.agreeing == 2); // scales 1 and 2
-/// # Ok::<(), mcsa::Error>(())
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub fn log_weight_supremum<P, F>(
     lbfgs: &Lbfgs,
@@ -58,8 +58,8 @@ where
 {
     let within = |error: Error| error.within("log_weight_supremum");
     let dim = target.dim();
-    mcsa::same_length("family's points", dim, family.dim()).map_err(within)?;
-    mcsa::same_length("starts", dim, starts.nrows()).map_err(within)?;
+    mcsa_core::same_length("family's points", dim, family.dim()).map_err(within)?;
+    mcsa_core::same_length("starts", dim, starts.nrows()).map_err(within)?;
     family.check(params).map_err(within)?;
     let columns = 2 * dim + 1;
     let mut batch = Mat::zeros(dim, columns);

@@ -1,5 +1,5 @@
 use faer::Mat;
-use mcsa::{Error, Seed};
+use mcsa_core::{Error, Seed};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Pathfinder, Warning};
 
 use super::{Density, gaussian, log_gamma};

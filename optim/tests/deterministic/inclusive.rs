@@ -1,6 +1,6 @@
 use faer::Mat;
-use mcsa::Family;
-use mcsa::numeric::scalar::log_ndtr;
+use mcsa_core::Family;
+use mcsa_core::numeric::scalar::log_ndtr;
 use mcsa_families::{FullRank, MeanField};
 use mcsa_optim::deterministic::{Lbfgs, Quadrature, inclusive_optimum};
 

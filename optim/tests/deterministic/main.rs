@@ -6,7 +6,7 @@ mod lbfgs;
 mod propagation;
 mod supremum;
 
-use mcsa::{Gradient, LogDensity};
+use mcsa_core::{Gradient, LogDensity};
 
 /// Target made of a function that returns the log density and writes the gradient.
 struct Density<F>(usize, F);

@@ -1,7 +1,7 @@
 //! Tests of expectation propagation against quadrature in two dimensions.
 
 use faer::{Mat, MatRef, mat};
-use mcsa::LogDensity;
+use mcsa_core::LogDensity;
 use mcsa_models::ProbitRegression;
 use mcsa_optim::deterministic::{ExpectationPropagation, Gaussian, Laplace, Lbfgs, Propagated};
 
@@ -116,7 +116,7 @@ fn by_definition(x: MatRef<'_, f64>, labels: &[f64]) -> Gaussian {
             let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
             for i in -2000..=2000 {
                 let f = m + 0.005 * f64::from(i) * v.sqrt();
-                let log_term = mcsa::numeric::scalar::log_ndtr((2.0 * labels[k] - 1.0) * f);
+                let log_term = mcsa_core::numeric::scalar::log_ndtr((2.0 * labels[k] - 1.0) * f);
                 let p = (log_term - 0.5 * (f - m) * (f - m) / v).exp();
                 (mass, first, second) = (mass + p, first + p * f, second + p * f * f);
             }

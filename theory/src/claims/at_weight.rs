@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 use super::atoms::short;
 use super::{Atoms, Case, Setting};

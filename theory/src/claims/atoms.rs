@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 use super::Case;
 use crate::{Instance, dot};
@@ -247,7 +247,7 @@ impl fmt::Display for Atoms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::Seed;
+    use mcsa_core::Seed;
 
     #[test]
     fn coordinates_lead_back() {

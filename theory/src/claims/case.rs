@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 /// A problem for which both sides of a claim can be computed: drawn at random, moved by a search, and printed.
 ///

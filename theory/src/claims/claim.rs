@@ -1,6 +1,6 @@
 //! Claims of the papers, with their place, assumptions and corrections.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 use serde::Serialize;
 
 use super::finding::{Finding, Standing};

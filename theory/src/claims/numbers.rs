@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 use super::Case;
 use super::atoms::{short, tuple};
@@ -50,7 +50,7 @@ impl Domain {
 ///     let x = case.number("x");
 ///     Some(Sides::at_most(1.0, x - x.ln()))
 /// }).into();
-/// assert_eq!(logarithm.examine(Effort::BRIEF, mcsa::Seed::new(1)).standing, Standing::Tight);
+/// assert_eq!(logarithm.examine(Effort::BRIEF, mcsa_core::Seed::new(1)).standing, Standing::Tight);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
@@ -144,7 +144,7 @@ mod tests {
         let (unit, real) = (Domain::Between(0.0, 1.0), Domain::Real);
         let setting =
             &Numbers::settings(&[("a", unit, 2), ("x", Domain::Positive, 1), ("y", real, 1)], &[3])[0];
-        let case = Numbers::draw(setting, &mut mcsa::Seed::new(2).stream(0, 0));
+        let case = Numbers::draw(setting, &mut mcsa_core::Seed::new(2).stream(0, 0));
         let again = case.at(&case.coordinates());
         assert!(case.values.iter().zip(&again.values).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)));
         assert!(case.at(&[f64::NAN, 1e300, 1e300, -1e300]).values.iter().all(|x| x.is_finite()));

@@ -1,6 +1,6 @@
 //! Search for the worst case: random cases, then Nelder-Mead.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 use mcsa_optim::deterministic::NelderMead;
 
 use super::finding::{Finding, Witness};

@@ -1,6 +1,6 @@
 //! Statements that can be tested and refuted.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use super::finding::{Finding, Standing};
 use super::search::{Effort, search};
@@ -51,7 +51,7 @@ impl Statement {
 /// let smaller = |case: &Atoms| Some(Sides::at_most(1.0, case.w_star()));
 /// let bound = Bound::new("1 <= w*", Setting::atoms(&[2, 3]), smaller).twin_times(0.9);
 /// let statement: Statement = bound.into();
-/// let seed = mcsa::Seed::new(1);
+/// let seed = mcsa_core::Seed::new(1);
 /// assert_eq!(statement.examine(Effort::BRIEF, seed).standing, Standing::Tight);
 /// assert!(statement.twin().unwrap().examine(Effort::BRIEF, seed).search_refutes());
 /// ```

@@ -1,6 +1,6 @@
 //! Charts of the claims of CW, MCMC-SE and SL-DAIS.
 
-use mcsa::Seed;
+use mcsa_core::Seed;
 
 use super::{Chart, Curve, counts, doublings};
 use crate::bounds::cw;

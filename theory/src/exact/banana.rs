@@ -1,6 +1,6 @@
 //! Banana-shaped target: a bent normal distribution.
 
-use mcsa::{Gradient, LogDensity, Stream};
+use mcsa_core::{Gradient, LogDensity, Stream};
 
 use super::{ExactDraws, log_normal};
 
@@ -12,7 +12,7 @@ use super::{ExactDraws, log_normal};
 ///
 /// ```
 /// let target = mcsa_theory::exact::Banana { width: 1.0, bend: 0.5 };
-/// assert_eq!(mcsa::LogDensity::dim(&target), 2);
+/// assert_eq!(mcsa_core::LogDensity::dim(&target), 2);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Banana {

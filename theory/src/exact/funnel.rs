@@ -1,6 +1,6 @@
 //! Neal's funnel.
 
-use mcsa::{Gradient, LogDensity, Stream};
+use mcsa_core::{Gradient, LogDensity, Stream};
 
 use super::{ExactDraws, log_normal};
 
@@ -8,7 +8,7 @@ use super::{ExactDraws, log_normal};
 ///
 /// ```
 /// let target = mcsa_theory::exact::Funnel { dim: 3, scale: 1.0 };
-/// assert_eq!(mcsa::LogDensity::dim(&target), 3);
+/// assert_eq!(mcsa_core::LogDensity::dim(&target), 3);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Funnel {

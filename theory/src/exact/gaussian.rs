@@ -1,14 +1,14 @@
 //! Normal distribution with full covariance.
 
 use faer::Mat;
-use mcsa::{Error, Gradient, LogDensity, Stream, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Stream, same_length};
 
 use super::{ExactDraws, HALF_LOG_TAU};
 
 /// Normal distribution, `z = mean + L eps` with `eps` standard and `L` lower triangular.
 ///
 /// ```
-/// use mcsa::LogDensity;
+/// use mcsa_core::LogDensity;
 /// let target = mcsa_theory::exact::Gaussian::standard(2);
 /// let constant = (2.0 * std::f64::consts::PI).ln();
 /// assert!((target.log_density(&[0.0, 0.0], &mut [0.0; 2]) + constant).abs() < 1e-15);

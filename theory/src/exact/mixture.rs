@@ -1,6 +1,6 @@
 //! Mixture of two normals with separate modes.
 
-use mcsa::{Gradient, LogDensity, Stream};
+use mcsa_core::{Gradient, LogDensity, Stream};
 
 use super::{ExactDraws, log_normal};
 
@@ -12,7 +12,7 @@ use super::{ExactDraws, log_normal};
 ///
 /// ```
 /// let target = mcsa_theory::exact::Mixture { dim: 1, distance: 4.0, share: 0.5 };
-/// assert_eq!(mcsa::LogDensity::dim(&target), 1);
+/// assert_eq!(mcsa_core::LogDensity::dim(&target), 1);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mixture {

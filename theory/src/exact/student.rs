@@ -1,6 +1,6 @@
 //! Student t distribution with heavy tails.
 
-use mcsa::{Gradient, LogDensity, Stream};
+use mcsa_core::{Gradient, LogDensity, Stream};
 use statrs::function::gamma::ln_gamma;
 
 use super::ExactDraws;
@@ -13,7 +13,7 @@ use super::ExactDraws;
 ///
 /// ```
 /// let target = mcsa_theory::exact::Student { dim: 1, freedom: 3 };
-/// assert_eq!(mcsa::LogDensity::dim(&target), 1);
+/// assert_eq!(mcsa_core::LogDensity::dim(&target), 1);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Student {

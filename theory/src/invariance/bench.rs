@@ -1,6 +1,6 @@
 //! The laws of invariance, tested on one kernel.
 
-use mcsa::{Error, Guide, Kernel, Seed};
+use mcsa_core::{Error, Guide, Kernel, Seed};
 
 use super::paths::{Paths, Plan};
 use super::{Invariance, chains, ranks};

@@ -1,6 +1,6 @@
 //! Paths from exact draws, and tests of the means of their statistics.
 
-use mcsa::{Cloud, Columns, Error, Kernel, Seed};
+use mcsa_core::{Cloud, Columns, Error, Kernel, Seed};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::draws::Walk;
@@ -166,7 +166,7 @@ impl Paths {
             let mut lanes = seed.child(1).streams(chains, 0);
             let mut state = walk.start(before.clone(), &mut lanes)?;
             for step in 1..=plan.steps {
-                mcsa::Stream::go_to_step(&mut lanes, step as u64);
+                mcsa_core::Stream::go_to_step(&mut lanes, step as u64);
                 walk.step(&mut state, &mut lanes, step - 1);
                 let positions = state.chains().positions.as_ref();
                 if step == 1 || plan.is_look(step) {

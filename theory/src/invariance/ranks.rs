@@ -1,6 +1,6 @@
 //! Ranks of exact draws within the paths through them.
 
-use mcsa::{Cloud, Error, Kernel, Seed, Stream};
+use mcsa_core::{Cloud, Error, Kernel, Seed, Stream};
 
 use crate::draws::Walk;
 use crate::exact::ExactDraws;

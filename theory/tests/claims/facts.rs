@@ -1,7 +1,7 @@
 //! Two facts on independent Metropolis-Hastings behind nearly all counterexamples.
 
 use faer::Mat;
-use mcsa::Seed;
+use mcsa_core::Seed;
 use mcsa_theory::Spectrum;
 use mcsa_theory::claims::{Atoms, Case, Setting};
 

@@ -1,7 +1,7 @@
 //! Transition matrices used by the claims, against those of the production kernels and the closed forms.
 
 use faer::Mat;
-use mcsa::{Kernel, Seed};
+use mcsa_core::{Kernel, Seed};
 use mcsa_kernels::{Cis, Imh};
 use mcsa_theory::claims::{Atoms, Case, Setting};
 use mcsa_theory::{Finite, FiniteGuide, Instance, Square, closed, transition_matrix};

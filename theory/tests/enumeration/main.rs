@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "the census tells how close to zero the errors are")]
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa::{BlockGuide, Blocks, Columns, ColumnsMut, Error, Kernel, Stream};
+use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Error, Kernel, Stream};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
 use mcsa_theory::{Evidence, Finite, FiniteGuide, Spectrum, Transition, Verdict, closed, transition_matrix};
 use mcsa_theory::{decay, total_variation, transition_matrix_along};
@@ -228,7 +228,7 @@ impl Blocks for Tables {
     }
     fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
         for (k, row) in rows.iter().enumerate() {
-            out[k] = mcsa::LogDensity::log_density(&self.0[*row], z.column(k), &mut []);
+            out[k] = mcsa_core::LogDensity::log_density(&self.0[*row], z.column(k), &mut []);
         }
     }
 }
@@ -241,7 +241,7 @@ impl BlockGuide for TableGuides {
     }
     fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
         for (k, row) in rows.iter().enumerate() {
-            mcsa::Guide::log_probs(&mut self.0[*row], mcsa::one(z.column(k)), &mut log_q[k..=k]);
+            mcsa_core::Guide::log_probs(&mut self.0[*row], mcsa_core::one(z.column(k)), &mut log_q[k..=k]);
         }
     }
     fn sample_blocks_into(
@@ -252,8 +252,8 @@ impl BlockGuide for TableGuides {
         log_q: &mut [f64],
     ) {
         for (k, row) in rows.iter().enumerate() {
-            let column = mcsa::batch_mut(z.column_mut(k), 1, 1);
-            mcsa::Guide::sample_into(&mut self.0[*row], &mut lanes[k..=k], column, &mut log_q[k..=k]);
+            let column = mcsa_core::batch_mut(z.column_mut(k), 1, 1);
+            mcsa_core::Guide::sample_into(&mut self.0[*row], &mut lanes[k..=k], column, &mut log_q[k..=k]);
         }
     }
 }
@@ -328,7 +328,7 @@ fn what_cannot_be_enumerated_is_refused() {
 /// Size of the rounding errors `|pi K - pi|`, over 400 problems at fixed weights and 9 kernels.
 #[test]
 fn the_census_of_errors() {
-    let mut stream = mcsa::Seed::new(5).stream(0, 0);
+    let mut stream = mcsa_core::Seed::new(5).stream(0, 0);
     let (mut worst, mut instances, mut branches) = (0.0_f64, 0, 0);
     for k in 0..400 {
         let n = 2 + k % 3;

@@ -1,7 +1,7 @@
 //! Mutants of conditional importance sampling with three candidates.
 
 use faer::Mat;
-use mcsa::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 
 use crate::memory::{Memory, common};
 

@@ -1,7 +1,7 @@
 //! Mutants of delayed acceptance and random scan.
 
 use faer::Mat;
-use mcsa::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 
 use crate::memory::{Memory, common};
 

@@ -1,7 +1,7 @@
 //! Mutants of gradient-based kernels and random walks. They need no guide.
 
 use faer::Mat;
-use mcsa::{Error, Gradient, Guide, Kernel, LogDensity, Stream};
+use mcsa_core::{Error, Gradient, Guide, Kernel, LogDensity, Stream};
 
 use crate::memory::{Memory, common};
 

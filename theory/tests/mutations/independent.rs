@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use faer::Mat;
-use mcsa::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 
 use crate::memory::{Memory, common};
 

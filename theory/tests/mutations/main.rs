@@ -14,7 +14,7 @@ mod power;
 mod subtle;
 
 use faer::Mat;
-use mcsa::{Error, Kernel, Seed};
+use mcsa_core::{Error, Kernel, Seed};
 use mcsa_kernels as kernels;
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_theory::exact::{Banana, Gaussian};

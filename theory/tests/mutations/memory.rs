@@ -1,7 +1,7 @@
 //! State shared by all kernels of this suite.
 
 use faer::{Mat, MatRef};
-use mcsa::{Cloud, Ensemble, Error, LogDensity, bits};
+use mcsa_core::{Cloud, Ensemble, Error, LogDensity, bits};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

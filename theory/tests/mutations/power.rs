@@ -1,6 +1,6 @@
 //! Power of the invariance tests with default settings, against the power they state.
 
-use mcsa::{Kernel, Seed};
+use mcsa_core::{Kernel, Seed};
 use mcsa_kernels::{Cis, DelayedAcceptance, Elliptical, GaussianPrior, Hmc, Imh, Mala, Nuts, Rwm};
 use mcsa_theory::exact::Gaussian;
 use mcsa_theory::{Invariance, Matrix, Report, judge};

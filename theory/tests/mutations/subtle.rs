@@ -1,7 +1,7 @@
 //! Slightly wrong kernels, kernels wrong only as an ensemble, and a correct one on an extended space.
 
 use faer::Mat;
-use mcsa::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{Memory, common};
@@ -145,7 +145,7 @@ const NOISE: [f64; 2] = [0.4, 1.6];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Estimates {
     chains: Ensemble,
-    #[serde(with = "mcsa::bits::vector")]
+    #[serde(with = "mcsa_core::bits::vector")]
     log_w: Vec<f64>,
 }
 

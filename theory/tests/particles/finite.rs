@@ -1,7 +1,7 @@
 //! Hidden Markov models on which particle methods are enumerated.
 
 use faer::Mat;
-use mcsa::{Columns, LogDensity, PathGuide, StateSpace, Stream, enumerate};
+use mcsa_core::{Columns, LogDensity, PathGuide, StateSpace, Stream, enumerate};
 use mcsa_kernels::{ConditionalSmc, PathKernel, Smc};
 use mcsa_models::HiddenMarkov;
 use mcsa_theory::Transition;

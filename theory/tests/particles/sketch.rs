@@ -1,6 +1,6 @@
 //! Reference implementation of conditional SMC, slow and simple, with one optional mistake.
 
-use mcsa::{PathGuide, StateSpace, Stream};
+use mcsa_core::{PathGuide, StateSpace, Stream};
 use mcsa_kernels::Resampling;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,22 +4,41 @@ use super::Finding;
 use super::manifest::{Entry, entries};
 
 /// Each package of the workspace with the packages of the workspace that it may depend on.
-const ARROWS: [(&str, &[&str]); 9] = [
-    ("mcsa", &[]),
-    ("mcsa-models", &["mcsa"]),
-    ("mcsa-families", &["mcsa"]),
-    ("mcsa-kernels", &["mcsa"]),
-    ("mcsa-optim", &["mcsa"]),
-    ("mcsa-estimators", &["mcsa", "mcsa-kernels", "mcsa-theory"]),
-    ("mcsa-theory", &["mcsa", "mcsa-optim"]),
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("mcsa-core", &[]),
+    ("mcsa-diagnostics", &["mcsa-core"]),
+    ("mcsa-models", &["mcsa-core"]),
+    ("mcsa-families", &["mcsa-core"]),
+    ("mcsa-kernels", &["mcsa-core"]),
+    ("mcsa-optim", &["mcsa-core"]),
+    ("mcsa-estimators", &["mcsa-core", "mcsa-diagnostics", "mcsa-kernels"]),
+    ("mcsa-theory", &["mcsa-core", "mcsa-optim"]),
     (
-        TOP,
+        "mcsa",
         &[
-            "mcsa",
+            "mcsa-core",
+            "mcsa-diagnostics",
             "mcsa-models",
             "mcsa-families",
             "mcsa-kernels",
             "mcsa-optim",
+            "mcsa-estimators",
+            "mcsa-theory",
+        ],
+    ),
+    ("mcsa-data", &["mcsa-core"]),
+    ("mcsa-plot", &[]),
+    (
+        TOP,
+        &[
+            "mcsa-core",
+            "mcsa-data",
+            "mcsa-diagnostics",
+            "mcsa-models",
+            "mcsa-families",
+            "mcsa-kernels",
+            "mcsa-optim",
+            "mcsa-plot",
             "mcsa-estimators",
             "mcsa-theory",
         ],
@@ -82,25 +101,29 @@ mod tests {
     #[test]
     fn arrows_point_down() {
         for (package, dependency) in [
-            ("mcsa-kernels", "mcsa"),
+            ("mcsa-kernels", "mcsa-core"),
             ("mcsa-estimators", "mcsa-kernels"),
             ("mcsa-theory", "mcsa-optim"),
-            ("mcsa-estimators", "mcsa-theory"),
+            ("mcsa-estimators", "mcsa-diagnostics"),
+            ("mcsa", "mcsa-theory"),
             ("mcsa-bench-suite", "mcsa-theory"),
-            ("mcsa", "faer"),
+            ("mcsa-core", "faer"),
         ] {
             let line = format!("[dependencies]\n{dependency} = {{ workspace = true }}");
             assert_eq!(breaches(package, &line), 0, "{package} -> {dependency}");
         }
         for (package, dependency) in [
-            ("mcsa", "mcsa-kernels"),
+            ("mcsa-core", "mcsa-kernels"),
+            ("mcsa-core", "mcsa"),
+            ("mcsa-estimators", "mcsa-theory"),
+            ("mcsa-plot", "mcsa-core"),
             ("mcsa-kernels", "mcsa-families"),
             ("mcsa-estimators", "mcsa-models"),
             ("mcsa-theory", "mcsa-kernels"),
             ("mcsa-theory", "mcsa-estimators"),
             ("mcsa-theory", "mcsa-bench-suite"),
-            ("xtask", "mcsa"),
-            ("mcsa-newcomer", "mcsa"),
+            ("xtask", "mcsa-core"),
+            ("mcsa-newcomer", "mcsa-core"),
         ] {
             let line = format!("[dependencies]\n{dependency}.workspace = true");
             assert_eq!(breaches(package, &line), 1, "{package} -> {dependency}");
@@ -125,6 +148,6 @@ mod tests {
         let dev = |dependency: &str| format!("[dev-dependencies]\n{dependency}.workspace = true");
         assert_eq!(breaches("mcsa-kernels", &dev("mcsa-theory")), 0);
         assert_eq!(breaches("mcsa-kernels", &dev("mcsa-bench-suite")), 1);
-        assert_eq!(breaches("xtask", &dev("mcsa")), 1);
+        assert_eq!(breaches("xtask", &dev("mcsa-core")), 1);
     }
 }

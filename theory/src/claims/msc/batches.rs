@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa::Stream;
+use mcsa_core::Stream;
 
 use crate::claims::Case;
 use crate::claims::atoms::{softmax, tuple};

@@ -1,0 +1,246 @@
+//! Catalogue of all data sets, by name.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use mcsa_core::Seed;
+
+use super::{
+    Absent, DataError, Dataset, Entry, Kind, Origin, Radon, Schools, Series, Table, Task, carried, synthetic,
+};
+
+/// All data sets by name: those that are part of the program, and those in one folder.
+///
+/// ```
+/// use mcsa_data::Catalogue;
+/// let catalogue = Catalogue::new(None);
+/// assert_eq!(catalogue.load("boston")?.rows(), 506);
+/// let absent = catalogue.load("sml").unwrap_err();
+/// assert!(absent.is_absent() && absent.to_string().contains("cargo xtask data import sml FILE"));
+/// # Ok::<(), mcsa_data::DataError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+    folder: Option<PathBuf>,
+}
+
+/// Availability of a data set.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// Part of the program.
+    Carried,
+    /// A file in the folder.
+    Imported(PathBuf),
+    /// Absent: the user has to obtain it.
+    Absent,
+}
+
+impl Catalogue {
+    /// Catalogue of carried data sets and of those in `folder`, each as `<name>.csv`. The folder need not exist.
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Self { entries: Entry::all(), folder }
+    }
+
+    /// Catalogue of the program: uses `folder` if given, else the one that `MCSA_DATA` names, else `data` below the current
+    /// directory.
+    pub fn found(folder: Option<PathBuf>) -> Self {
+        let named = || std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty()).map(PathBuf::from);
+        Self::new(Some(folder.or_else(named).unwrap_or_else(|| PathBuf::from("data"))))
+    }
+
+    /// Descriptions of all data sets.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Folder of imported files.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Description of one data set.
+    ///
+    /// # Errors
+    /// If there is none of this name; the message suggests the closest name.
+    pub fn entry(&self, name: &str) -> Result<&Entry, DataError> {
+        self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
+            let known = self.entries.iter().map(|entry| entry.name.as_str());
+            DataError::Unknown { name: name.into(), meant: closest(name, known).map(String::from) }
+        })
+    }
+
+    /// Availability of a data set; looks for its file without reading it.
+    pub fn state(&self, entry: &Entry) -> State {
+        if entry.is_carried() {
+            return State::Carried;
+        }
+        match self.place(entry).filter(|path| path.is_file()) {
+            Some(path) => State::Imported(path),
+            None => State::Absent,
+        }
+    }
+
+    /// Loads a data set of inputs and a target.
+    ///
+    /// # Errors
+    /// If there is no data set of this name, it is absent, its file does not have the required contents, or it has another
+    /// shape.
+    pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
+        let entry = self.entry(name)?;
+        Task::of(entry)?;
+        let (table, _, origin) = self.table(entry)?;
+        Dataset::of(entry, &table, origin)
+    }
+
+    /// Loads the radon measurements by county: `radon_mn`.
+    ///
+    /// # Errors
+    /// If the file does not have the required contents.
+    pub fn radon(&self) -> Result<Radon, DataError> {
+        let entry = self.of_kind("radon_mn", Kind::Hierarchical)?;
+        let (table, file, _) = self.table(entry)?;
+        Radon::of(entry, &table, &file)
+    }
+
+    /// Loads time series.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn series(&self, name: &str) -> Result<Series, DataError> {
+        let entry = self.of_kind(name, Kind::Series)?;
+        let (table, file, origin) = self.table(entry)?;
+        Series::of(entry, &table, &file, origin)
+    }
+
+    /// Loads the eight schools.
+    ///
+    /// # Errors
+    /// If the file does not have the required contents.
+    pub fn schools(&self) -> Result<Schools, DataError> {
+        let (table, ..) = self.table(self.of_kind("eight_schools", Kind::Schools)?)?;
+        Ok(Schools::of(&table))
+    }
+
+    /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic in its origin. With `rows` it has
+    /// only that many rows; except for `wasp_precipitation_2010`, these equal the first rows of the full stand-in.
+    ///
+    /// # Errors
+    /// If there is no data set of this name or no stand-in for it, or it cannot have that many rows.
+    pub fn stand_in(&self, name: &str, rows: Option<usize>, seed: Seed) -> Result<Dataset, DataError> {
+        synthetic::stand_in(self.entry(name)?, rows, seed)
+    }
+
+    /// Loads a data set of any kind, to check that this is possible.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn check(&self, name: &str) -> Result<(), DataError> {
+        match self.entry(name)?.kind {
+            Kind::Classification | Kind::Regression => self.load(name).map(drop),
+            Kind::Hierarchical => self.radon().map(drop),
+            Kind::Series => self.series(name).map(drop),
+            Kind::Schools => self.schools().map(drop),
+        }
+    }
+
+    fn of_kind(&self, name: &str, kind: Kind) -> Result<&Entry, DataError> {
+        match self.entry(name)? {
+            entry if entry.kind == kind => Ok(entry),
+            entry => Err(DataError::Shape { name: name.into(), kind: entry.kind }),
+        }
+    }
+
+    /// SHA-256 of the file of a data set.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn digest(&self, name: &str) -> Result<String, DataError> {
+        Ok(self.table(self.entry(name)?)?.0.sha256)
+    }
+
+    pub(super) fn place(&self, entry: &Entry) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(entry.file()))
+    }
+
+    /// Table of a data set, name of its file in messages, and its origin.
+    fn table(&self, entry: &Entry) -> Result<(Table, String, Origin), DataError> {
+        if let Some(bytes) = carried::file(&entry.name) {
+            let file = entry.file();
+            let table = Table::read(entry, &file, bytes)?;
+            let origin = Origin::Carried { sha256: table.sha256.clone() };
+            return Ok((table, file, origin));
+        }
+        let State::Imported(path) = self.state(entry) else {
+            return Err(DataError::Absent(Absent {
+                name: entry.name.clone(),
+                obtain: entry.obtain.clone(),
+                place: self.place(entry),
+                stand_in: entry.stand_in.is_some(),
+            }));
+        };
+        let file = path.display().to_string();
+        let opened = File::open(&path);
+        let opened = opened.map_err(|error| DataError::file(&file, format!("cannot be opened: {error}")))?;
+        let table = Table::read(entry, &file, BufReader::new(opened))?;
+        let origin = Origin::Imported { path, sha256: table.sha256.clone() };
+        Ok((table, file, origin))
+    }
+}
+
+/// Name that shares the most pairs of letters with `name` (Dice's coefficient, at least a third).
+fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let pairs = |name: &str| -> Vec<[char; 2]> {
+        let letters: Vec<char> = name.to_lowercase().chars().collect();
+        letters.windows(2).map(|pair| [pair[0], pair[1]]).collect()
+    };
+    let typed = pairs(name);
+    let likeness = |other: &str| {
+        let other = pairs(other);
+        let shared = typed.iter().filter(|pair| other.contains(pair)).count();
+        2.0 * shared as f64 / (typed.len() + other.len()).max(1) as f64
+    };
+    let rated = known.map(|other| (likeness(other), other));
+    let best = rated.filter(|(likeness, _)| *likeness >= 1.0 / 3.0).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, other)| other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_carried_set_is_what_was_verified() {
+        let catalogue = Catalogue::new(None);
+        for entry in catalogue.entries().iter().filter(|entry| entry.is_carried()) {
+            catalogue.check(&entry.name).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    #[test]
+    fn every_other_set_is_absent_and_says_what_to_do() {
+        let catalogue = Catalogue::new(Some(PathBuf::from("no-such-folder")));
+        for entry in catalogue.entries().iter().filter(|entry| !entry.is_carried()) {
+            let error = catalogue.check(&entry.name).unwrap_err();
+            assert!(error.is_absent(), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("no-such-folder") && text.contains("Get it: "), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_closest_name() {
+        let text = Catalogue::new(None).load("pimma").unwrap_err().to_string();
+        assert_eq!(text, "no data set \"pimma\"; did you mean \"pima\"? `cargo xtask data` lists them");
+        let text = Catalogue::new(None).load("zzz").unwrap_err().to_string();
+        assert_eq!(text, "no data set \"zzz\"; `cargo xtask data` lists them");
+    }
+
+    #[test]
+    fn another_shape_names_its_method() {
+        let text = Catalogue::new(None).load("radon_mn").unwrap_err().to_string();
+        assert!(text.ends_with("load it with `Catalogue::radon`"), "{text}");
+        assert!(Catalogue::new(None).series("pima").is_err());
+    }
+}

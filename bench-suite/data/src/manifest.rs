@@ -1,0 +1,219 @@
+//! Manifest of the data sets: shape, source, terms and checksums.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// One data set, as described in `data/manifest.toml`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Entry {
+    /// Name, which is also the name of its file without `.csv`.
+    pub name: String,
+    /// Kind, which determines the method that loads it.
+    pub kind: Kind,
+    /// Number of rows without the header.
+    pub rows: usize,
+    /// The header.
+    pub columns: Vec<String>,
+    /// Column to predict, always the last.
+    pub target: Option<String>,
+    /// Columns that hold words.
+    #[serde(default)]
+    pub text: Vec<String>,
+    /// Codes of the target; empty if it is measured.
+    #[serde(default)]
+    pub labels: Vec<Label>,
+    /// Columns that are known to be constant.
+    #[serde(default)]
+    pub constant: Vec<String>,
+    /// Columns that are known to have empty cells, with the value these are read as.
+    #[serde(default)]
+    pub fill: BTreeMap<String, f64>,
+    /// SHA-256 of the file, for carried data sets.
+    pub sha256: Option<String>,
+    /// Publisher of the file.
+    pub source: String,
+    /// Work to cite.
+    pub citation: String,
+    /// Copyright and licence.
+    pub terms: String,
+    /// Note for the user.
+    #[serde(default)]
+    pub note: String,
+    /// Instructions to obtain it.
+    #[serde(default)]
+    pub obtain: String,
+    /// Synthetic stand-in.
+    pub stand_in: Option<StandIn>,
+    /// Sum of the absolute values of each numeric column.
+    #[serde(default)]
+    pub sums: Vec<f64>,
+    /// Sum of value times row number, from 1, divided by the number of rows, for each numeric column: changed signs or
+    /// another order of rows change it.
+    #[serde(default)]
+    pub order: Vec<f64>,
+    /// Other accepted layouts of a user's file.
+    #[serde(default)]
+    pub layouts: Vec<Layout>,
+}
+
+/// Kind of a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Inputs and a label: [`Dataset`](super::Dataset).
+    Classification,
+    /// Inputs and a measured target: [`Dataset`](super::Dataset).
+    Regression,
+    /// Measurements by county: [`Radon`](super::Radon).
+    Hierarchical,
+    /// Time series: [`Series`](super::Series).
+    Series,
+    /// Effects with standard errors: [`Schools`](super::Schools).
+    Schools,
+}
+
+/// A code of the target.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Label {
+    /// Number in the file.
+    pub code: f64,
+    /// Meaning of the code.
+    pub meaning: String,
+    /// Number of rows with this code, if known.
+    pub count: Option<usize>,
+}
+
+/// A layout of a user's file: `cells` values on each line, without a header.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Description of the layout.
+    pub what: String,
+    /// Number of values per line.
+    pub cells: usize,
+    /// Number of lines before the first row.
+    #[serde(default)]
+    pub skip: usize,
+    /// True if values are separated by blanks instead of commas.
+    #[serde(default)]
+    pub blanks: bool,
+    /// Indices of values that are not read, from 0.
+    #[serde(default)]
+    pub ignore: Vec<usize>,
+    /// Index of the target, from 0; by default the last value.
+    pub target: Option<usize>,
+    /// Word for label 1; any other word is label 0.
+    pub positive: Option<String>,
+    /// True if lines carry no label: the first line gives the number of rows with label 1, which come first, and the number
+    /// with label 0.
+    #[serde(default)]
+    pub counted: bool,
+}
+
+/// Distribution of a synthetic stand-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StandIn {
+    /// Normal inputs, target a smooth function of them with noise.
+    SmoothRegression,
+    /// 8 correlated inputs and 10 functions of them, logistic label.
+    Susy,
+    /// 21 correlated inputs and 7 functions of them, logistic label.
+    Higgs,
+    /// Heavy-tailed inputs, and rows of -999.
+    Miniboone,
+    /// 10 measured inputs and two categories, logistic label.
+    Covtype,
+    /// A Gaussian process on a grid.
+    Precipitation,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    dataset: Vec<Entry>,
+}
+
+impl Entry {
+    /// All data sets, in the order of the manifest.
+    pub(super) fn all() -> Vec<Self> {
+        let manifest: Manifest = toml::from_str(include_str!("../manifest.toml"))
+            .expect("the manifest is part of the program, and a test reads it");
+        manifest.dataset
+    }
+
+    /// Returns true if the file is part of the program.
+    pub fn is_carried(&self) -> bool {
+        self.sha256.is_some()
+    }
+
+    /// Number of numeric columns to predict from.
+    pub fn inputs(&self) -> usize {
+        self.columns.len() - self.text.len() - usize::from(self.target.is_some())
+    }
+
+    pub(super) fn is_text(&self, column: &str) -> bool {
+        self.text.iter().any(|text| text == column)
+    }
+
+    /// Name of the file.
+    pub fn file(&self) -> String {
+        format!("{}.csv", self.name)
+    }
+}
+
+impl Kind {
+    /// Name of the catalogue's method that loads this kind.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Self::Classification | Self::Regression => "load",
+            Self::Hierarchical => "radon",
+            Self::Series => "series",
+            Self::Schools => "schools",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Classification => "classification",
+            Self::Regression => "regression",
+            Self::Hierarchical => "hierarchical",
+            Self::Series => "series",
+            Self::Schools => "schools",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_agrees_with_itself() {
+        let entries = Entry::all();
+        for (k, entry) in entries.iter().enumerate() {
+            let name = &entry.name;
+            assert!(entries[..k].iter().all(|other| other.name != *name), "{name} twice");
+            assert!(entry.target.is_none() || entry.target.as_ref() == entry.columns.last(), "{name}");
+            let named = entry.text.iter().chain(&entry.constant).chain(entry.fill.keys());
+            assert!(named.into_iter().all(|column| entry.columns.contains(column)), "{name}");
+            let counts: Vec<usize> = entry.labels.iter().filter_map(|label| label.count).collect();
+            assert!(counts.is_empty() || counts.iter().sum::<usize>() == entry.rows, "{name}");
+            let numeric = entry.columns.len() - entry.text.len();
+            assert!(entry.sums.is_empty() || entry.sums.len() == numeric, "{name}");
+            assert!(entry.order.is_empty() || entry.order.len() == numeric, "{name}");
+            assert!(entry.is_carried() == entry.obtain.is_empty(), "{name}: where does a user get it?");
+            assert!(entry.labels.is_empty() == (entry.kind != Kind::Classification), "{name}");
+            for layout in &entry.layouts {
+                let read = layout.cells - layout.ignore.len() + usize::from(layout.counted);
+                assert_eq!(read, entry.columns.len(), "{name}: {}", layout.what);
+            }
+        }
+    }
+}

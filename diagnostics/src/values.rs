@@ -1,0 +1,21 @@
+//! Checks and moments of plain values, shared by the diagnostics.
+
+/// The largest log weight, if the weights are valid: none is NaN or `+inf`, and not all are `-inf`.
+pub(crate) fn largest(log_weights: &[f64]) -> Option<f64> {
+    let sound = log_weights.iter().all(|w| !w.is_nan() && *w != f64::INFINITY);
+    let top = log_weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
+    (sound && top > f64::NEG_INFINITY).then_some(top)
+}
+
+/// Mean and variance (denominator `n - 1`), in two passes.
+pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let square = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+    (mean, square / (n - 1.0))
+}
+
+/// True if all values are equal. Tested on the values, because rounding gives equal values a small variance.
+pub(crate) fn is_constant(values: &[f64]) -> bool {
+    values.iter().all(|x| *x == values[0])
+}
