@@ -1,7 +1,9 @@
 //! Weighted draws of a fitted q: an approximation of p by importance sampling, with its diagnostics.
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Stream, batch, batch_mut, fits_in_memory};
+use mcsa_core::{
+    Error, Estimator, Family, LogDensity, Optimizer, Stream, batch, batch_mut, fits_in_memory, numeric,
+};
 use mcsa_diagnostics::importance_sample_size;
 
 use crate::tail_weight::TailShape;
@@ -93,34 +95,8 @@ where
     }
 
     fn draw(&self, judged: Judged, params: &[f64], lane: Stream, count: usize) -> Result<Draws, Error> {
-        let (dim, params) = (self.family.dim(), &params[..self.family.num_params()]);
-        fits_in_memory("draws", count, dim).map_err(|error| error.within("Ascent"))?;
-        let mut work = vec![0.0; self.family.work_len(BATCH).max(self.target.work_len(BATCH))];
-        let (mut points, mut log_p, mut log_q) = (vec![0.0; dim * count], vec![0.0; count], vec![0.0; count]);
-        let mut lane = [lane];
-        for first in (0..count).step_by(BATCH) {
-            let last = count.min(first + BATCH);
-            let (places, columns) = (&mut points[dim * first..dim * last], last - first);
-            let (log_p, log_q) = (&mut log_p[first..last], &mut log_q[first..last]);
-            self.family.sample_into(params, &mut lane, batch_mut(places, dim, columns), log_q, &mut work);
-            self.target.log_densities(batch(places, dim, columns), log_p, &mut work);
-        }
-        let mut log_w = Vec::with_capacity(count);
-        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
-        let (shape, smoothed) = TailShape::smoothed(&log_w);
-        Ok(Draws {
-            points: Mat::from_fn(dim, count, |i, j| points[dim * j + i]),
-            log_p,
-            log_q,
-            log_weights: normalised(smoothed),
-            judged,
-            shape: shape.shape,
-            shape_error: shape.error,
-            shape_threshold: shape.threshold,
-            sample_size: importance_sample_size(&log_w),
-            non_finite,
-            tail: shape.verdict(),
-        })
+        let draws = Draws::of(self.target, self.family, &params[..self.family.num_params()], lane, count);
+        Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
     }
 }
 
@@ -148,6 +124,58 @@ fn normalised(mut log_weights: Vec<f64>) -> Vec<f64> {
 }
 
 impl Draws {
+    /// Weighted draws of a family at `params` from one random stream, without a fit.
+    ///
+    /// # Errors
+    /// If the family refuses `params`, or `count` draws do not fit in memory.
+    pub fn of<P, F>(target: &P, family: &F, params: &[f64], lane: Stream, count: usize) -> Result<Self, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+    {
+        family.check(params)?;
+        let dim = family.dim();
+        fits_in_memory("draws", count, dim)?;
+        let mut work = vec![0.0; family.work_len(BATCH).max(target.work_len(BATCH))];
+        let (mut points, mut log_p, mut log_q) = (vec![0.0; dim * count], vec![0.0; count], vec![0.0; count]);
+        let mut lane = [lane];
+        for first in (0..count).step_by(BATCH) {
+            let last = count.min(first + BATCH);
+            let (places, columns) = (&mut points[dim * first..dim * last], last - first);
+            let (log_p, log_q) = (&mut log_p[first..last], &mut log_q[first..last]);
+            family.sample_into(params, &mut lane, batch_mut(places, dim, columns), log_q, &mut work);
+            target.log_densities(batch(places, dim, columns), log_p, &mut work);
+        }
+        let mut log_w = Vec::with_capacity(count);
+        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
+        let (shape, smoothed) = TailShape::smoothed(&log_w);
+        Ok(Self {
+            points: Mat::from_fn(dim, count, |i, j| points[dim * j + i]),
+            log_p,
+            log_q,
+            log_weights: normalised(smoothed),
+            judged: Judged::Given,
+            shape: shape.shape,
+            shape_error: shape.error,
+            shape_threshold: shape.threshold,
+            sample_size: importance_sample_size(&log_w),
+            non_finite,
+            tail: shape.verdict(),
+        })
+    }
+
+    /// `log p - log q` of each draw, `-inf` where p or q is not a density: the logarithms of the weights before smoothing.
+    pub fn log_ratios(&self) -> Vec<f64> {
+        let mut log_w = Vec::with_capacity(self.len());
+        add_log_weights(&self.log_p, &self.log_q, &mut log_w);
+        log_w
+    }
+
+    /// Estimate of `log Z`, the log of the integral of p: the log of the mean weight before smoothing.
+    pub fn log_evidence(&self) -> f64 {
+        numeric::log_sum_exp(&self.log_ratios()) - (self.len() as f64).ln()
+    }
+
     /// Verdict on the tail of the weights: whether averages over these draws are reliable.
     pub fn tail_weight(&self) -> TailWeight {
         self.tail
@@ -308,6 +336,8 @@ mod tests {
             }
             assert_eq!(next, 700);
         }
+        // The integral of p is e^5; the error of the mean weight is a hundredth.
+        assert!((draws.log_evidence() - 5.0).abs() < 0.05, "{}", draws.log_evidence());
         for j in [0, 4_999] {
             let z = draws.points[(0, j)];
             let expected = 5.0 - 0.5 * z * z - 0.5 * (2.0 * std::f64::consts::PI).ln();
