@@ -8,10 +8,11 @@ use rayon::prelude::*;
 use crate::catalog::{Method, Rule, Shape, Target};
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
-use crate::kinds::{Fit, ShapedFit, Task};
-use crate::plan::{Job, Plan, plan};
+use crate::metric::Vector;
+use crate::plan::{Plan, plan};
 use crate::quantile::quantile;
 use crate::store::{Others, Outcome, Store};
+use crate::task::{Fit, Job, Task};
 use mcsa_data::Catalogue;
 
 /// Results of an experiment at a preset, all computed by one version of the code.
@@ -81,7 +82,7 @@ impl Evidence {
         }
         let (count, is_stale) = (stale.len(), outcomes.is_empty() && !stale.is_empty());
         if let Some(code) = most_of(&stale, &others).filter(|_| is_stale) {
-            for found in stale.par_iter().map(|job| store.kept_by(code, job)).collect::<Vec<_>>() {
+            for found in stale.par_iter().map(|job| store.by_code(code, job)).collect::<Vec<_>>() {
                 match found {
                     Ok(outcome) => outcomes.extend(outcome),
                     Err(error) => bad.push(error.to_string()),
@@ -126,19 +127,25 @@ impl Evidence {
         preset: PresetName,
         rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
     ) -> Self {
+        let rows = |task: &Task, replicate, step| (rows(task, replicate, step), Vec::new());
+        Self::with_vectors(experiment, preset, rows)
+    }
+
+    /// Synthetic results, with vectors.
+    #[cfg(test)]
+    pub(crate) fn with_vectors(
+        experiment: Experiment,
+        preset: PresetName,
+        rows: impl Fn(&Task, u64, u64) -> (Vec<(&'static str, f64)>, Vec<(Vector, Vec<f64>)>),
+    ) -> Self {
         use crate::store::{Ended, Row};
         let jobs = plan(&experiment, preset, &Catalogue::new(None)).unwrap().jobs;
-        let outcome = |job: crate::plan::Job| {
-            let steps = match &job.task {
-                Task::Fit(fit) => fit.trace.steps(fit.steps),
-                Task::Variance(variance) => vec![variance.transitions],
-                Task::Scatter(scatter) => (1..=scatter.lambdas).collect(),
-                Task::Shaped(fit) => fit.trace.steps(fit.steps),
-                Task::Path(path) => vec![path.steps],
+        let outcome = |job: Job| {
+            let row = |step| {
+                let (values, vectors) = rows(&job.task, job.replicate, step);
+                Row { vectors: vectors.into_iter().collect(), ..Row::new(step, values) }
             };
-            let values =
-                |step| rows(&job.task, job.replicate, step).into_iter().map(|(k, v)| (k.to_owned(), v));
-            let rows = steps.into_iter().map(|step| Row { step, values: values(step).collect() }).collect();
+            let rows = job.task.recorded().into_iter().map(row).collect();
             Outcome { job, rows, ended: Ended::default() }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
@@ -183,23 +190,17 @@ impl Series<'_> {
 
     /// Settings of the fit, if the task is one.
     pub fn fit(&self) -> Option<&Fit> {
-        match self.task {
-            Task::Fit(fit) => Some(fit),
-            Task::Variance(_) | Task::Scatter(_) | Task::Path(_) | Task::Shaped(_) => None,
-        }
+        self.task.fit()
     }
 
-    /// Settings of the fit, if the task is one of a family of any shape.
-    pub fn shaped(&self) -> Option<&ShapedFit> {
-        match self.task {
-            Task::Shaped(fit) => Some(fit),
-            _ => None,
-        }
-    }
-
-    /// Family of a fit of a family of any shape.
+    /// Family of the fit, if the task is one.
     pub fn shape(&self) -> Option<&Shape> {
-        self.shaped().map(|fit| &fit.family)
+        self.fit().map(|fit| &fit.family)
+    }
+
+    /// Returns true if the task is a fit with this schedule that begins with this mean in every coordinate.
+    pub fn is_from(&self, mean: f64, schedule: &str) -> bool {
+        self.fit().and_then(Fit::begun).is_some_and(|(name, at, _)| name == schedule && at == mean)
     }
 
     /// Returns true if the method has this kind and budget.
@@ -230,6 +231,17 @@ impl Series<'_> {
     pub fn last(&self, name: &str) -> Vec<f64> {
         let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
         whole.filter_map(|outcome| outcome.rows.last()?.values.get(name).copied()).collect()
+    }
+
+    /// A vector of the last row, for every replicate that recorded it and did not end early.
+    pub fn last_vectors(&self, vector: Vector) -> Vec<&[f64]> {
+        let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
+        whole.filter_map(|outcome| Some(outcome.rows.last()?.vectors.get(&vector)?.as_slice())).collect()
+    }
+
+    /// Entry `k` of a vector of the last row, for every replicate that recorded it and did not end early.
+    pub fn last_entries(&self, vector: Vector, k: usize) -> Vec<f64> {
+        self.last_vectors(vector).iter().filter_map(|entries| entries.get(k).copied()).collect()
     }
 
     /// Recorded steps, and quantiles of a metric over replicates at each of them.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use mcsa_core::{Error, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Beginning, Method};
-use crate::kinds::{Fits, PathFits, Scatters, Shapes, Task, Variances};
+pub use crate::task::Preset;
+use crate::task::{Fits, Scatters, Section, Task, Variances};
 
-/// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`, `[scatter]`,
-/// `[paths]` or `[shapes]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the
-/// results are computed when they are drawn.
+/// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]` or
+/// `[scatter]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
+/// computed when they are drawn.
 ///
 /// A list as the setting of a target, method or optimiser expands to one entry for each of its values:
 /// `{ kind = "pmcsa", chains = [4, 16] }` are two methods.
@@ -42,10 +42,6 @@ pub struct Experiment {
     pub variances: Option<Variances>,
     /// Variances and biases of estimators at many parameters.
     pub scatter: Option<Scatters>,
-    /// Fits of families of any shape.
-    pub shapes: Option<Shapes>,
-    /// Fits of families of paths.
-    pub paths: Option<PathFits>,
     /// Formulas, or quantities that are measured when they are drawn.
     pub exhibit: Option<Exhibit>,
 }
@@ -91,33 +87,6 @@ impl PresetName {
     }
 }
 
-/// Amount of computation.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Preset {
-    /// Independent repetitions of each job.
-    pub replicates: u64,
-    /// Steps of a fit; transitions behind a variance; parameters of a scatter.
-    pub steps: u64,
-    /// Only targets with these labels.
-    pub targets: Option<Vec<String>>,
-    /// Only methods of these kinds.
-    pub methods: Option<Vec<String>>,
-    /// Only methods with these budgets.
-    pub budgets: Option<Vec<usize>>,
-    /// Fewer replicates for some kinds of methods, `hmc = 5`, or for one on one target, `"hmc on pima" = 0`.
-    #[serde(default)]
-    pub fewer: BTreeMap<String, u64>,
-    /// Further points from which fits begin; each gives its own fits.
-    #[serde(default)]
-    pub also_from: Vec<Beginning>,
-    /// Use only every n-th optimiser of the file, beginning with the first.
-    pub stride: Option<usize>,
-    /// Number of auxiliary sets of chains beside each fit, from which the variance of its direction is measured; 0 if absent.
-    #[serde(default)]
-    pub auxiliary: u64,
-}
-
 impl Experiment {
     /// Parses the text of an experiment file.
     ///
@@ -141,14 +110,28 @@ impl Experiment {
         self.exhibit.is_some()
     }
 
+    /// The sections that define jobs.
+    fn sections(&self) -> Vec<&dyn Section> {
+        fn found<S: Section>(section: &Option<S>) -> Option<&dyn Section> {
+            section.as_ref().map(|section| section as &dyn Section)
+        }
+        let all = [found(&self.fits), found(&self.variances), found(&self.scatter)];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Tasks of a preset, each to be replicated.
+    ///
+    /// # Errors
+    /// If a setting is unknown or invalid.
+    pub fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let tasks = self.sections().into_iter().map(|section| section.tasks(preset));
+        Ok(tasks.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
     fn check(&self) -> Result<(), Error> {
+        let sections = self.sections();
         if self.is_exhibit() {
-            let is_alone = self.fits.is_none()
-                && self.variances.is_none()
-                && self.scatter.is_none()
-                && self.shapes.is_none()
-                && self.paths.is_none()
-                && self.presets.is_empty();
+            let is_alone = sections.is_empty() && self.presets.is_empty();
             let reason = "an [exhibit] has no jobs, hence no section of another kind and no [preset]";
             return if is_alone { Ok(()) } else { Err(Error::invalid(reason)) };
         }
@@ -159,14 +142,10 @@ impl Experiment {
                 return Err(Error::invalid(format!("preset.{name}: replicates and steps are at least 1")));
             }
         }
-        match (&self.fits, &self.variances, &self.scatter, &self.paths, &self.shapes) {
-            (Some(fits), None, None, None, None) => fits.check()?,
-            (None, Some(variances), None, None, None) => variances.check()?,
-            (None, None, Some(scatter), None, None) => scatter.check()?,
-            (None, None, None, Some(paths), None) => paths.check()?,
-            (None, None, None, None, Some(shapes)) => shapes.check()?,
+        match sections[..] {
+            [section] => section.check()?,
             _ => {
-                let reason = "exactly one of [fits], [variances], [scatter], [paths], [shapes] and [exhibit] is needed";
+                let reason = "exactly one of [fits], [variances], [scatter] and [exhibit] is needed";
                 return Err(Error::invalid(reason));
             }
         }
@@ -176,7 +155,7 @@ impl Experiment {
     /// Refuses a preset that names a target or method which is not in the experiment: such a preset would silently run fewer
     /// jobs.
     fn check_names(&self, name: PresetName, preset: &Preset) -> Result<(), Error> {
-        let all = Task::all(self, &Preset { targets: None, methods: None, budgets: None, ..preset.clone() })?;
+        let all = self.tasks(&Preset { targets: None, methods: None, budgets: None, ..preset.clone() })?;
         let named = |names: &Option<Vec<String>>, key: &str, is_it: &dyn Fn(&Task, &str) -> bool| {
             let unknown = |label: &&String| !all.iter().any(|task| is_it(task, label));
             match names.iter().flatten().find(unknown) {
@@ -191,7 +170,7 @@ impl Experiment {
         let budgets = preset.budgets.as_ref().map(|all| all.iter().map(usize::to_string).collect());
         named(&budgets, "budgets", &|task, label| task.method().budget().to_string() == label)?;
         let fewer = Some(preset.fewer.keys().cloned().collect());
-        named(&fewer, "fewer", &|task, label| names(task).iter().any(|name| name == label))
+        named(&fewer, "fewer", &|task, label| Preset::keys_of(task).iter().any(|name| name == label))
     }
 
     /// Settings of a preset.
@@ -207,29 +186,6 @@ impl Experiment {
     /// Root seed of all randomness of the experiment.
     pub fn seed(&self) -> Seed {
         Seed::new(self.seed).named(&self.id)
-    }
-}
-
-/// Keys of a task in `fewer`: method and target, or method alone.
-fn names(task: &Task) -> [String; 2] {
-    let kind = task.method().kind();
-    [format!("{kind} on {}", task.target().label()), kind.to_owned()]
-}
-
-impl Preset {
-    /// Number of replicates of a task.
-    pub(crate) fn replicates_of(&self, task: &Task) -> u64 {
-        let fewer = names(task).iter().find_map(|name| self.fewer.get(name)).copied();
-        fewer.map_or(self.replicates, |fewer| fewer.min(self.replicates))
-    }
-
-    /// Returns true if the preset includes this target and this method.
-    pub(crate) fn admits(&self, target: &str, method: &Method) -> bool {
-        let among = |names: &Option<Vec<String>>, name: &str| {
-            names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
-        };
-        let has_budget = self.budgets.as_ref().is_none_or(|budgets| budgets.contains(&method.budget()));
-        among(&self.targets, target) && among(&self.methods, method.kind()) && has_budget
     }
 }
 

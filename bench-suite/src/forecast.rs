@@ -6,11 +6,10 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::interrupt::Interrupt;
-use crate::kinds::{Running, Task};
+use crate::kinds::Running;
 use crate::notice::tell;
-use crate::plan::Job;
-use crate::runner::span;
 use crate::store::{Outcome, Store};
+use crate::task::{Job, Task};
 use mcsa_data::Catalogue;
 
 /// Observed cost of jobs: seconds per unit of work, and seconds per recorded row.
@@ -33,7 +32,7 @@ impl Cost {
     fn of(&self, task: &Task) -> f64 {
         let per = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
         per(self.seconds, self.work) * task.work() as f64
-            + per(self.measuring, self.rows) * task.rows() as f64
+            + per(self.measuring, self.rows) * task.recorded().len() as f64
     }
 }
 
@@ -71,7 +70,7 @@ fn key(task: &Task) -> String {
 impl Forecast {
     /// Estimates from results that the store holds for these jobs and this code. Fits that ended early and unusable files are
     /// ignored.
-    pub fn of_kept(store: &Store, jobs: &[Job]) -> Self {
+    pub fn of_stored(store: &Store, jobs: &[Job]) -> Self {
         let mut forecast = Self::default();
         let found: Vec<Outcome> = jobs.par_iter().filter_map(|job| store.fresh(job).ok()?).collect();
         found.iter().for_each(|outcome| forecast.learn(outcome));
@@ -165,6 +164,15 @@ fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt)
     None
 }
 
+/// A duration in words.
+pub fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
 impl Estimate {
     /// The estimate in words, for a number of threads.
     pub fn told(&self, threads: usize) -> String {
@@ -215,7 +223,7 @@ mod tests {
         for outcome in &outcomes {
             let (unit, row) = price(&outcome.job.task);
             let long = outcome.job.task.of_length(40_000);
-            let expected = unit * long.work() as f64 + row * long.rows() as f64;
+            let expected = unit * long.work() as f64 + row * long.recorded().len() as f64;
             assert!((forecast.seconds(&long).unwrap() / expected - 1.0).abs() < 1e-12);
         }
         let jobs: Vec<&Job> = outcomes.iter().map(|outcome| &outcome.job).collect();

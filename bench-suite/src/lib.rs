@@ -1,8 +1,8 @@
 //! Experiments of the papers: definition, execution, figures, and checks of published claims.
 //!
 //! An experiment is data. A file of `experiments/` ([`experiment`], with lists that expand to grids: [`grid`]) becomes a
-//! [`plan`] of jobs. The [`catalog`] maps the names in a job to types, its [`kinds`] define how it is run, and the [`runner`]
-//! runs many jobs in parallel. Rows of results go to the [`store`] and are read back as [`evidence`], from which alone
+//! [`plan`] of jobs, each a [`task`] with a seed. The [`catalog`] maps the names in a task to types, [`kinds`] runs it, and the
+//! [`runner`] runs many jobs in parallel. Rows of [`metric`]s go to the [`store`] and are read back as [`evidence`], from which alone
 //! [`figures`], [`claims`] and the [`report`] are made. The report also shows the numbers that were [`published`].
 //!
 //! The name of a job is a hash of everything that determines its result, data included, so that a job with a result is not
@@ -25,7 +25,7 @@
 //! place of presets and jobs, and the other steps do not change. [`tables`] are made like figures.
 //!
 //! `cargo xtask figures <id>` runs the experiment; resuming, table, CSV, report and summary need no further code. A new kind
-//! of job, which is neither a fit nor a variance, is a file in [`kinds`] and an arm in `Task`; a new model, method or
+//! of job, which is neither a fit nor a variance, is a file in [`task`], one in [`kinds`] and an arm in `Task`; a new model, method or
 //! optimiser is an entry in the [`catalog`].
 //!
 //! The papers' claims on bias, variance and rates are checked by [`theory`].
@@ -45,6 +45,7 @@ pub mod interrupt;
 pub mod interval;
 pub mod kinds;
 pub mod look;
+pub mod metric;
 mod notice;
 mod number;
 pub mod plan;
@@ -57,6 +58,7 @@ pub mod report;
 pub mod runner;
 pub mod store;
 pub mod tables;
+pub mod task;
 mod text;
 pub mod theory;
 pub mod verbs;

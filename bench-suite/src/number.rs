@@ -1,7 +1,5 @@
 //! Numbers in JSON. Infinities and NaN, which JSON lacks, are written as the words `"nan"`, `"inf"` and `"-inf"`.
 
-use std::collections::BTreeMap;
-
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -41,22 +39,6 @@ impl<'de> Deserialize<'de> for Number {
             }
         }
     }
-}
-
-/// Writes a map of numbers; for `#[serde(with = "number")]`.
-pub(crate) fn serialize<S: Serializer>(
-    map: &BTreeMap<String, f64>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(map.iter().map(|(name, value)| (name, Number(*value))))
-}
-
-/// Reads such a map.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, f64>, D::Error> {
-    let map = BTreeMap::<String, Number>::deserialize(deserializer)?;
-    Ok(map.into_iter().map(|(name, Number(value))| (name, value)).collect())
 }
 
 #[cfg(test)]

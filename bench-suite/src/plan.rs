@@ -2,49 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use mcsa_core::{Error, Seed};
-use serde::{Deserialize, Serialize};
+use mcsa_core::Error;
 
 use crate::experiment::{Experiment, PresetName};
-use crate::kinds::Task;
+pub use crate::task::Job;
+use crate::task::Task;
 use mcsa_data::Catalogue;
-
-/// Everything that determines one result. Two equal jobs have bit-identical rows, except for seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Job {
-    /// Name of the experiment.
-    pub experiment: String,
-    /// The task.
-    pub task: Task,
-    /// SHA-256 of the data, if there are any.
-    pub data: Option<String>,
-    /// Number of the replicate, from 0.
-    pub replicate: u64,
-    /// Seed of the job's randomness.
-    pub seed: Seed,
-}
-
-impl Job {
-    /// Name of the job: a hash of its canonical text, 32 hexadecimal digits.
-    pub fn id(&self) -> String {
-        // A struct of numbers and strings can always be serialised.
-        let text = serde_json::to_string(self).unwrap_or_default();
-        format!("{:032x}", fnv(text.as_bytes()))
-    }
-
-    /// Description of the job: experiment, target, method, replicate.
-    pub fn title(&self) -> String {
-        format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate)
-    }
-}
-
-/// 128-bit FNV-1a hash (Fowler, Noll & Vo): for names; not cryptographic.
-fn fnv(bytes: &[u8]) -> u128 {
-    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, &byte| {
-        (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
-    })
-}
 
 /// Jobs of an experiment at a preset.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +31,7 @@ pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) 
     }
     let effort = experiment.preset(preset)?;
     let (mut digests, mut absent) = (BTreeMap::new(), BTreeMap::new());
-    let tasks = Task::all(experiment, effort)?;
+    let tasks = experiment.tasks(effort)?;
     for name in tasks.iter().filter_map(|task| task.target().data()) {
         if digests.contains_key(name) || absent.contains_key(name) {
             continue;
@@ -131,12 +94,5 @@ mod tests {
         };
         assert_eq!([count("pmcsa", "pima"), count("jsa", "pima")], [4, 0]);
         assert_eq!(count("jsa", "german_credit_numeric"), 3);
-    }
-
-    /// Published test vectors of FNV-1a, 128 bits.
-    #[test]
-    fn the_hash_is_fnv() {
-        assert_eq!(fnv(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
-        assert_eq!(fnv(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
     }
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcsa_core::Error;
 
-use crate::forecast::Forecast;
+use crate::forecast::{Forecast, span};
 use crate::interrupt::Interrupt;
-use crate::kinds::{Due, Ending, Running, Task};
+use crate::kinds::{Due, Ending, Running};
 use crate::notice::tell;
-use crate::plan::Job;
 use crate::store::{Store, check_folder};
+use crate::task::{Job, Task};
 use mcsa_data::Catalogue;
 
 /// Seconds between checkpoints of a job: the most that a kill can lose.
@@ -133,7 +133,7 @@ impl Runner<'_> {
             {
                 let since = now();
                 match job.run(&running) {
-                    Ok(Ending::Kept) => {}
+                    Ok(Ending::Stored) => {}
                     Ok(Ending::Interrupted) => break,
                     Err(error) => {
                         if check_folder(&self.store.folder(&job.experiment)).is_err() {
@@ -173,15 +173,6 @@ fn bar(jobs: usize) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
-}
-
-/// A duration in words.
-pub fn span(seconds: f64) -> String {
-    match seconds {
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use mcsa_bench_suite::evidence::Evidence;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Place, Running};
-use mcsa_bench_suite::plan::{Job, plan};
+use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::{Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;
-use mcsa_bench_suite::store::{CODE, Ended, Journal, Kept, Row, Store, write_whole};
+use mcsa_bench_suite::store::{CODE, Ended, Journal, Row, Store, write_whole};
+use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
 const ID: &str = "mcsa-tab-cost";
@@ -34,7 +35,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn rows(count: u64) -> Vec<Row> {
-    (0..count).map(|step| Row { step, values: [("x".to_owned(), 0.5 * step as f64)].into() }).collect()
+    (0..count).map(|step| Row::new(step, [("kl", 0.5 * step as f64)])).collect()
 }
 
 fn names(folder: &Path) -> BTreeSet<String> {
@@ -52,7 +53,7 @@ fn no_damaged_result_is_used() {
     let (folder, jobs) = (folder("results"), jobs());
     let store = Store::new(&folder);
     for job in &jobs[..3] {
-        store.keep(job, &rows(5), &Ended::default()).expect("a place");
+        store.save(job, &rows(5), &Ended::default()).expect("a place");
     }
     let path = store.result_path(&jobs[0]);
     let whole = fs::read_to_string(&path).expect("a text");
@@ -62,7 +63,7 @@ fn no_damaged_result_is_used() {
     let others = fs::read_to_string(store.result_path(&jobs[1])).expect("a text");
     let other_lines: Vec<&str> = others.lines().collect();
     let foreign = Store::of_code(&folder, "0123456789abcdef");
-    foreign.keep(&jobs[0], &rows(5), &Ended::default()).expect("a place");
+    foreign.save(&jobs[0], &rows(5), &Ended::default()).expect("a place");
     let stale = fs::read_to_string(foreign.result_path(&jobs[0])).expect("a text");
     let damages = [
         ("a row deleted", joined(&[&lines[..2], &lines[3..]].concat()), "checksum"),
@@ -84,7 +85,7 @@ fn no_damaged_result_is_used() {
     let refused = |what: &str, bytes: &[u8], reason: &str| {
         fs::write(&path, bytes).expect("a file");
         assert!(!store.holds(&jobs[0]), "{what}");
-        let error = store.kept(&jobs[0]).expect_err(what).to_string();
+        let error = store.fresh(&jobs[0]).expect_err(what).to_string();
         assert!(error.contains(&jobs[0].id()) && error.contains(reason), "{what}: {error}");
         let evidence = gathered(&store);
         assert_eq!((evidence.outcomes.len(), evidence.missing), (2, jobs.len() - 2), "{what}");
@@ -108,7 +109,7 @@ fn a_bad_file_is_set_aside() {
         write_whole(&store.result_path(&jobs[0]), text.as_bytes()).expect("a place");
         let aside = store.set_aside(&jobs[0]).expect("renamed");
         assert_eq!(fs::read_to_string(aside).expect("a text"), text);
-        assert_eq!(store.kept(&jobs[0]).expect("nothing"), Kept::Missing);
+        assert_eq!(store.fresh(&jobs[0]).expect("nothing"), None);
     }
     assert_eq!(names(&folder.join(ID)).len(), 2);
 }
@@ -120,16 +121,16 @@ fn versions_do_not_mix() {
     let (folder, jobs) = (folder("versions"), jobs());
     let [ours, older, other] =
         [CODE, "0123456789abcdef", "fedcba9876543210"].map(|code| Store::of_code(&folder, code));
-    older.keep(&jobs[0], &rows(1), &Ended::default()).expect("a place");
+    older.save(&jobs[0], &rows(1), &Ended::default()).expect("a place");
     for job in &jobs[..2] {
-        other.keep(job, &rows(2), &Ended::default()).expect("a place");
+        other.save(job, &rows(2), &Ended::default()).expect("a place");
     }
-    older.keep(&jobs[5], &rows(1), &Ended::default()).expect("a place");
-    older.keep(&jobs[6], &rows(1), &Ended::default()).expect("a place");
+    older.save(&jobs[5], &rows(1), &Ended::default()).expect("a place");
+    older.save(&jobs[6], &rows(1), &Ended::default()).expect("a place");
     let evidence = gathered(&ours);
     assert!(evidence.is_stale && evidence.stale == 4 && evidence.missing == jobs.len() - 4);
     assert_eq!(evidence.outcomes.iter().map(|outcome| outcome.rows.len()).collect::<Vec<_>>(), [1, 1, 1]);
-    ours.keep(&jobs[0], &rows(3), &Ended::default()).expect("a place");
+    ours.save(&jobs[0], &rows(3), &Ended::default()).expect("a place");
     let evidence = gathered(&ours);
     assert!(!evidence.is_stale && evidence.stale == 3);
     assert_eq!(evidence.outcomes.iter().map(|outcome| outcome.rows.len()).collect::<Vec<_>>(), [3]);
@@ -171,7 +172,7 @@ fn a_job_outlives_its_checkpoint() {
     let path = store.result_path(&job);
     fs::remove_file(&path).expect("it was there");
     fs::create_dir_all(path.join("x")).expect("a folder");
-    let error = store.keep(&job, &rows(1), &Ended::default()).expect_err("no place").to_string();
+    let error = store.save(&job, &rows(1), &Ended::default()).expect_err("no place").to_string();
     assert!(error.contains("replicate 0") && error.contains(&job.id()), "{error}");
     assert_eq!(names(&folder.join(ID)), left, "no temporary file is left");
 }
@@ -181,7 +182,7 @@ fn a_job_outlives_its_checkpoint() {
 fn what_killed_writers_left_is_swept() {
     let (folder, job) = (folder("swept"), jobs().remove(0));
     let store = Store::new(&folder);
-    store.keep(&job, &rows(1), &Ended::default()).expect("a place");
+    store.save(&job, &rows(1), &Ended::default()).expect("a place");
     let results = folder.join(ID);
     // A process that has ended.
     let gone = Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).arg("--version").output().expect("it ran");
@@ -202,7 +203,7 @@ fn what_killed_writers_left_is_swept() {
     let file = fs::File::options().append(true).open(results.join(&old)).expect("a file");
     file.set_modified(time - std::time::Duration::from_secs(7200)).expect("a time");
     // The next process that stores a result there.
-    Store::new(&folder).keep(&job, &rows(1), &Ended::default()).expect("a place");
+    Store::new(&folder).save(&job, &rows(1), &Ended::default()).expect("a place");
     let left = names(&results);
     assert!(left.contains(&used) && left.contains(&elsewhere), "{left:?}");
     if cfg!(target_os = "linux") {
@@ -228,7 +229,7 @@ fn a_manifest_loses_no_more_than_a_line() {
     };
     assert_eq!(own().len(), 1);
     for job in &jobs[..2] {
-        store.keep(job, &rows(1), &Ended::default()).expect("a place");
+        store.save(job, &rows(1), &Ended::default()).expect("a place");
     }
     // The state after a kill at this point.
     let (runs, warnings) = Run::all(&store, ID);
@@ -271,8 +272,8 @@ fn a_bad_file_costs_its_own_job() {
     let store = Store::new(out.join("results"));
     for job in &jobs {
         let values = [("p_evaluations", 1e5), ("p_gradients", 0.0), ("seconds", 1.0)];
-        let row = Row { step: 10_000, values: values.map(|(name, value)| (name.to_owned(), value)).into() };
-        store.keep(job, &[row], &Ended::default()).expect("a place");
+        let row = Row::new(10_000, values);
+        store.save(job, &[row], &Ended::default()).expect("a place");
     }
     let whole = |job: &Job| fs::read(store.result_path(job)).expect("a file");
     let [first, second] = [whole(&jobs[0]), whole(&jobs[1])];
@@ -326,7 +327,7 @@ fn a_full_disk_leaves_nothing() {
     let experiment = entry.experiment().expect("it can be read");
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
     let store = Store::new(out.join("results"));
-    jobs[1..].iter().for_each(|job| store.keep(job, &rows(1), &Ended::default()).expect("a place"));
+    jobs[1..].iter().for_each(|job| store.save(job, &rows(1), &Ended::default()).expect("a place"));
     // No file may be larger than 4 KiB: the initial write test passes, a complete result does not.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
     let mut command = Command::new("sh");
@@ -355,7 +356,7 @@ fn killed_runs_are_told_and_gone_on_with() {
     let (out, jobs) = (folder("killed"), jobs());
     let store = Store::new(out.join("results"));
     let left = 12;
-    jobs[left..].iter().for_each(|job| store.keep(job, &rows(1), &Ended::default()).expect("a place"));
+    jobs[left..].iter().for_each(|job| store.save(job, &rows(1), &Ended::default()).expect("a place"));
     let start = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
         command.args(["figures", ID, "--preset", "quick", "--jobs", "1", "--out"]).arg(&out);

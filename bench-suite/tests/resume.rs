@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mcsa_bench_suite::experiment::PresetName;
-use mcsa_bench_suite::kinds::{Due, Running, Task};
-use mcsa_bench_suite::plan::{Job, plan};
+use mcsa_bench_suite::kinds::{Due, Running};
+use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::registry::REGISTRY;
-use mcsa_bench_suite::store::{Kept, Outcome, Store};
+use mcsa_bench_suite::store::{Outcome, Store};
+use mcsa_bench_suite::task::{Job, Task};
 use mcsa_core::Error;
 use mcsa_data::Catalogue;
 
@@ -24,10 +25,7 @@ fn job() -> Job {
 const STEPS: u64 = 200;
 
 fn fresh(store: &Store, job: &Job) -> Outcome {
-    match store.kept(job).unwrap() {
-        Kept::Fresh(outcome) => outcome,
-        other => panic!("{other:?}"),
-    }
+    store.fresh(job).unwrap().expect("a result")
 }
 
 /// A result without its seconds, the only part that may differ.
@@ -116,14 +114,15 @@ fn other_code_is_stale() {
     let job = job();
     let folder = folder("stale");
     let (ours, theirs) = (Store::new(&folder), Store::of_code(&folder, "0123456789abcdef"));
-    assert_eq!(ours.kept(&job).unwrap(), Kept::Missing);
+    assert_eq!(ours.fresh(&job).unwrap(), None);
     let first = AtomicU64::new(1);
     run(&job, &theirs, 37, &|_| first.swap(0, Relaxed) == 1).unwrap();
     assert!(ours.checkpoint::<serde_json::Value>(&job).unwrap().is_none());
     assert!(theirs.checkpoint::<serde_json::Value>(&job).unwrap().is_some());
     run(&job, &theirs, 1_000, &|_| true).unwrap();
     assert!(theirs.holds(&job) && !ours.holds(&job));
-    assert!(matches!(ours.kept(&job).unwrap(), Kept::Stale(code, _) if code == "0123456789abcdef"));
+    assert_eq!(ours.others(&job.experiment).of(&job).collect::<Vec<_>>(), ["0123456789abcdef"]);
+    assert!(ours.by_code("0123456789abcdef", &job).unwrap().is_some());
     run(&job, &ours, 1_000, &|_| true).unwrap();
     assert!(ours.holds(&job));
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::Running;
+use mcsa_bench_suite::metric::Vector;
 use mcsa_bench_suite::plan::plan;
-use mcsa_bench_suite::store::{Kept, Outcome, Store};
+use mcsa_bench_suite::store::{Outcome, Store};
 use mcsa_data::Catalogue;
 
 /// A two-dimensional standard Gaussian target and a mean-field Gaussian that begins at mean `shift`.
@@ -18,12 +19,12 @@ fn text(shift: f64, method: &str) -> String {
     let presets = ["quick", "default", "paper"].map(preset).concat();
     format!(
         "id = 'known'\ntitle = 'Known'\nreproduces = []\nseed = 3\n{presets}\
-         [shapes]\nstarts = [{{ mean = {shift:?}, scale = 1.0, steps = 0 }}]\n\
-         trace = {{ points = 1, spacing = 'even' }}\n\
-         optimizer = {{ kind = 'sgd', rate = 1e-9 }}\n\
-         [[shapes.schedule]]\nname = 'plain'\nstages = [{{ part = 1.0, defence = 0.0, power = 1.0 }}]\n\
-         [[shapes.target]]\nkind = 'standard-gaussian'\ndim = 2\n\
-         [[shapes.family]]\nkind = 'mean-field'\n[[shapes.method]]\n{method}\n"
+         [fits]\nstart = {{ kind = 'warm', mean = {shift:?}, scale = 1.0, steps = 0 }}\n\
+         trace = {{ points = 1, spacing = 'even' }}\nmetrics = 'reference'\n\
+         [[fits.optimizer]]\nkind = 'sgd'\nrate = 1e-9\n\
+         [[fits.schedule]]\nname = 'plain'\nstages = [{{ part = 1.0, defence = 0.0, power = 1.0 }}]\n\
+         [[fits.target]]\nkind = 'standard-gaussian'\ndim = 2\n\
+         [[fits.family]]\nkind = 'mean-field'\n[[fits.method]]\n{method}\n"
     )
 }
 
@@ -31,12 +32,9 @@ fn outcome(folder: &str, experiment: &Experiment) -> Outcome {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shaped").join(folder);
     let (store, catalogue) = (Store::new(&folder), Catalogue::new(None));
     let plan = plan(experiment, PresetName::Quick, &catalogue).expect("a plan");
-    store.forget(&plan.jobs[0]);
+    store.remove(&plan.jobs[0]);
     plan.jobs[0].run(&Running::new(&store, &catalogue)).expect("it runs");
-    match store.kept(&plan.jobs[0]).expect("it can be read") {
-        Kept::Fresh(outcome) => outcome,
-        other => panic!("{other:?}"),
-    }
+    store.fresh(&plan.jobs[0]).expect("it can be read").expect("a result")
 }
 
 /// `KL(N(0, I) || N(s, I)) = s^2` in two dimensions, and `log p/q = (|z - s|^2 - |z|^2) / 2` has standard deviation `s sqrt
@@ -55,7 +53,8 @@ fn the_divergence_is_that_from_the_target() {
         assert_eq!(first.values["log_weight_bound"] > 1.0, shift > 0.0);
         // Ten chains of the warm fit are evaluated at their start, four at their start and once per step.
         assert_eq!(last.values["p_evaluations"], 10.0 + 4.0 * 21.0);
-        assert_eq!(last.values.contains_key("x_399"), !first.values.contains_key("x_399"));
+        assert_eq!(last.vectors[&Vector::DrawsX].len(), 400);
+        assert!(last.vectors.contains_key(&Vector::DrawsY) && first.vectors.is_empty());
     }
 }
 
@@ -108,5 +107,12 @@ fn an_impossible_schedule_is_named() {
     let error = refused("kind = \"pmcsa\"", "kind = \"msc\"");
     assert!(error.contains("unknown field `chains`"), "{error}");
     let error = refused("on = [\"banana\"", "on = [\"bananna\"");
-    assert!(error.contains("bananna") && error.contains("shapes.target"), "{error}");
+    assert!(error.contains("bananna") && error.contains("fits.target"), "{error}");
+    // Settings that do not fit together.
+    let error = refused("metrics = \"reference\"", "metrics = \"target\"");
+    assert!(error.contains("student-t needs metrics"), "{error}");
+    let error = refused("kind = \"warm\", mean = 0.0, scale = 1.5, steps = 2000", "kind = \"jittered\"");
+    assert!(error.contains("student-t begins at"), "{error}");
+    let error = refused("kind = \"pmcsa\"\nchains = 64", "kind = \"snis\"\nsamples = 64");
+    assert!(error.contains("method snis is not among"), "{error}");
 }

@@ -198,6 +198,11 @@ impl Method {
         evaluations as u64 + 4
     }
 
+    /// Returns true if families that are not Gaussian, and schedules, can be fitted by the method.
+    pub fn fits_any_family(&self) -> bool {
+        matches!(self, Self::Pmcsa { .. } | Self::Jsa { .. } | Self::MscRb { .. } | Self::Elbo { .. })
+    }
+
     /// Builds the estimator and passes it to `visitor`.
     ///
     /// # Errors
@@ -210,9 +215,11 @@ impl Method {
             Self::MscRb { fresh } => visitor.with(msc_rb(fresh + 1)),
             Self::MscPrior { fresh } => visitor.with(msc_rb(fresh + 1).guarded(FromPrior)),
             Self::Ep { .. } => Err(Error::invalid(
-                "expectation propagation has no direction: it is for [fits] of probit regression",
+                "expectation propagation has no direction: it is for fits of probit regression",
             )),
-            Self::Smc { .. } => Err(Error::invalid("a filter draws paths: it is for [paths]")),
+            Self::Smc { .. } => {
+                Err(Error::invalid("a filter draws paths: it is for fits of the family twisted"))
+            }
             Self::Snis { samples } => visitor.with(snis(samples)),
             Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),
             Self::Stl { samples } => visitor.with(Elbo::path(samples)),

@@ -5,11 +5,10 @@
 //! | target | [`target`](Target) | a variant, an arm of `build`, a line of `Target::ALL` |
 //! | method | [`method`](Method) | a variant, an arm of `meet`, a line of `Method::ALL`, a line in `look.rs` |
 //! | optimiser | [`Rule`] | a variant, an arm of each verb |
-//! | family | [`Approximation`] | a variant, an arm of `build` |
-//! | family of any shape | [`Shape`] | a variant, an arm of `around` |
+//! | family | [`Shape`] | a variant, an arm of `build`, a line of `Shape::ALL` |
+//! | initial parameters | [`Start`] | a variant, an arm of `draw` |
 
-mod approximation;
-mod judge;
+mod evaluator;
 mod made_up;
 mod method;
 mod prior;
@@ -18,19 +17,19 @@ mod regression;
 mod rule;
 mod shape;
 mod size;
+mod start;
 mod target;
 mod title;
 mod volatility;
 mod weights;
 
-pub use approximation::{Approximation, Beginning};
-pub use judge::{Judge, Measures};
+pub use evaluator::{Evaluator, Measures};
 pub use made_up::correlated_gaussian;
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
 pub use reference::Reference;
 pub(crate) use regression::of_labels;
 pub use rule::{Rule, RuleState};
 pub use shape::{Shape, Shaped};
+pub use start::Start;
 pub use target::{Posterior, Problem, Target};
 pub use volatility::First;
-pub(crate) use weights::PLACES;

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use mcsa_core::{
-    Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Seed, batch, batch_mut, numeric,
-};
+use mcsa_core::{Address, Cloud, Error, ExactDraws, Kernel, LogDensity, Seed};
 use mcsa_diagnostics::standard_error;
+use mcsa_estimators::Draws;
 use mcsa_families::{MultivariateT, Normal};
 use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};
 use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, SkewNormal};
@@ -104,7 +103,6 @@ fn densities(target: &(impl LogDensity + ?Sized), points: &Mat<f64>) -> Vec<f64>
 /// `log Z` by importance sampling from a Student t with five degrees of freedom and the moments of the draws.
 fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64, Error> {
     const FRESH: usize = 20_000;
-    const AT_ONCE: usize = 500;
     let (dim, draws) = (points.nrows(), points.ncols() as f64);
     let mean: Vec<f64> = (0..dim).map(|i| points.row(i).iter().sum::<f64>() / draws).collect();
     let centred = Mat::from_fn(dim, points.ncols(), |i, j| points[(i, j)] - mean[i]);
@@ -113,17 +111,7 @@ fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64
     let normal = Normal::new(mean, covariance.as_ref())?;
     let family = MultivariateT::fixed(dim, 5.0)?;
     let params = family.at(normal.mean(), normal.factor())?;
-    let mut stream = seed.stream(0, 0);
-    let mut log_w = Vec::with_capacity(FRESH);
-    let mut work = vec![0.0; family.work_len(AT_ONCE).max(target.work_len(AT_ONCE))];
-    let (mut z, mut log_p, mut log_q) = (vec![0.0; dim * AT_ONCE], vec![0.0; AT_ONCE], vec![0.0; AT_ONCE]);
-    for _ in 0..FRESH / AT_ONCE {
-        let lane = std::slice::from_mut(&mut stream);
-        family.sample_into(&params, lane, batch_mut(&mut z, dim, AT_ONCE), &mut log_q, &mut work);
-        target.log_densities(batch(&z, dim, AT_ONCE), &mut log_p, &mut work);
-        log_w.extend(log_p.iter().zip(&log_q).map(|(p, q)| p - q));
-    }
-    Ok(numeric::log_sum_exp(&log_w) - (FRESH as f64).ln())
+    Ok(Draws::of(target, &family, &params, seed.stream(0, 0), FRESH)?.log_evidence())
 }
 
 impl Target {
@@ -143,9 +131,9 @@ impl Target {
             Self::Funnel { dim, scale } => Ok(Reference::exact(&Funnel::new(*dim, *scale)?, draws, None)),
             Self::Moons { .. } | Self::Modes { .. } => {
                 let target = Arc::new(self.mixture()?);
-                let (judge, half) = (target.clone(), target.components().len() / 2);
-                let length = judge.work_len(1);
-                let region = move |z: &[f64]| judge.nearest(z, &mut vec![0.0; length]) >= half;
+                let (inner, half) = (target.clone(), target.components().len() / 2);
+                let length = inner.work_len(1);
+                let region = move |z: &[f64]| inner.nearest(z, &mut vec![0.0; length]) >= half;
                 Ok(Reference::exact(&*target, draws, Some(Arc::new(region))))
             }
             Self::EightSchools => {
@@ -157,7 +145,7 @@ impl Target {
             }
             _ => {
                 let reason = format!(
-                    "there are no reference draws of {}, so no fit of it is judged by them",
+                    "there are no reference draws of {}, so no fit of it is measured by them",
                     self.kind()
                 );
                 Err(Error::invalid(reason))

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use mcsa_core::{Error, Stream};
+use mcsa_estimators::Draws;
 use mcsa_families::Gaussian;
 use mcsa_models::{
     GaussianProcessClassification, Link, NeuralRegression, RobustGaussianProcess, accuracy,
     log_odds_from_moments, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
 
-use super::judge::tail_shape;
-use super::weights::{density, of_weights};
-use super::{Judge, Measures, Posterior};
+use super::weights::{PLACES, density, of_weights};
+use super::{Evaluator, Measures, Posterior};
 use crate::as_published::{kernel, predictive_variance};
+use crate::metric::Vector;
 use mcsa_data::{Dataset, Scaling};
+
+/// Draws for k-hat, as many as in CW.
+const DRAWS: usize = 128;
 
 /// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`.
 pub(super) struct Labels<L> {
@@ -25,7 +29,7 @@ pub(super) struct Labels<L> {
     pub(super) link: std::marker::PhantomData<L>,
 }
 
-impl<L: Link> Judge for Labels<L> {
+impl<L: Link> Evaluator for Labels<L> {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let odds = |data: &Dataset| {
@@ -39,7 +43,7 @@ impl<L: Link> Judge for Labels<L> {
             odds
         };
         let mut measures = of_labels(&odds(&self.test), &self.test, &odds(&self.train), &self.train);
-        measures.push(("k_hat", tail_shape(&*self.target, family, params, stream)));
+        measures.push(("k_hat", Draws::of(&*self.target, family, params, stream, DRAWS)?.shape));
         Ok(measures)
     }
 }
@@ -60,7 +64,7 @@ pub(super) struct ProcessLabels {
     pub(super) test: Dataset,
 }
 
-impl Judge for ProcessLabels {
+impl Evaluator for ProcessLabels {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let mut odds = vec![0.0; self.test.rows()];
@@ -83,7 +87,7 @@ pub(super) struct Responses {
     pub(super) scaling: Scaling,
 }
 
-impl Judge for Responses {
+impl Evaluator for Responses {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let (mut means, mut spreads) = (vec![0.0; self.test.rows()], vec![0.0; self.test.rows()]);
@@ -94,8 +98,9 @@ impl Judge for Responses {
         Ok(measures)
     }
 
-    fn measure_last(&self, family: &dyn Gaussian, params: &[f64]) -> Result<Measures, Error> {
-        Ok(density(&family.mean(params)[FIRST_WEIGHT..]))
+    fn vectors(&self, family: &dyn Gaussian, params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
+        let density = density(&family.mean(params)[FIRST_WEIGHT..]);
+        vec![(Vector::Weight, PLACES.to_vec()), (Vector::WeightDensity, density)]
     }
 }
 
@@ -113,7 +118,7 @@ pub(super) struct ProcessResponses {
     pub(super) scaling: Scaling,
 }
 
-impl Judge for ProcessResponses {
+impl Evaluator for ProcessResponses {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let moments = self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances)?;

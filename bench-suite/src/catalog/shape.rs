@@ -1,21 +1,30 @@
-//! Families by name, beyond those of `Approximation`; each can begin at a Gaussian with independent coordinates.
+//! Variational families by name; each can begin at a Gaussian with independent coordinates.
 
 use faer::Mat;
 use mcsa_core::{Error, Family, Pushforward, Reparameterised, Stream};
 use mcsa_families::{
-    Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss, Layer, Mask,
-    MeanField, MultivariateT, Spline,
+    Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss, Gaussian,
+    Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
 
-/// A family by name, with its settings. Each can begin at given means and standard deviations.
+/// A variational family by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Shape {
-    /// Gaussian with independent coordinates.
-    MeanField,
+    /// Gaussian with independent coordinates, the family of the papers.
+    MeanField {
+        /// Map from parameters to scales.
+        #[serde(default = "softplus")]
+        link: Link,
+    },
     /// Gaussian with a dense covariance factor.
     FullRank,
+    /// Gaussian with a covariance that is diagonal plus low rank.
+    LowRank {
+        /// Rank of the low-rank part.
+        rank: usize,
+    },
     /// Student t with a dense factor.
     StudentT {
         /// Degrees of freedom.
@@ -41,23 +50,44 @@ pub enum Shape {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         freedom: Option<f64>,
     },
+    /// Markov chain with Gaussian steps, twisted in each state (MSC): a family of paths, for metrics of filters.
+    Twisted,
 }
 
-/// A family with its initial parameters.
+fn softplus() -> Link {
+    Link::Softplus
+}
+
+/// A family in some dimension.
 pub struct Shaped {
     /// The family, with densities at arbitrary points.
     pub family: Box<dyn Family>,
     /// The family as a pushforward of its base distribution.
     pub pushforward: Box<dyn Pushforward>,
-    /// Initial parameters.
-    pub params: Vec<f64>,
+    start: Box<Start>,
+}
+
+/// Parameters at given means and standard deviations.
+type Start = dyn Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error>;
+
+impl Shaped {
+    /// Parameters that give the family these means and standard deviations and independent coordinates. `stream` initialises
+    /// hidden weights of networks, which do not change the initial distribution, and a low-rank factor, which is small and not
+    /// zero, because zero is a saddle point.
+    ///
+    /// # Errors
+    /// If a number is invalid.
+    pub fn around(&self, mean: &[f64], deviations: &[f64], stream: &mut Stream) -> Result<Vec<f64>, Error> {
+        (self.start)(mean, deviations, stream)
+    }
 }
 
 impl Shape {
-    /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 5] = [
+    /// Every name with its settings and a description, but for the family of paths.
+    pub const ALL: [(&'static str, &'static str, &'static str); 6] = [
         ("mean-field", "", "independent Gaussians"),
         ("full-rank", "", "a Gaussian"),
+        ("low-rank", "rank = 1", "a Gaussian with a diagonal plus low-rank covariance"),
         ("student-t", "freedom = 5.0", "a Student t"),
         ("affine-flow", "couplings = 4, width = 16", "affine couplings and a matrix"),
         ("spline-flow", "couplings = 2, width = 16, freedom = 5.0", "spline couplings and a matrix"),
@@ -66,50 +96,76 @@ impl Shape {
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::MeanField => "mean-field",
+            Self::MeanField { .. } => "mean-field",
             Self::FullRank => "full-rank",
+            Self::LowRank { .. } => "low-rank",
             Self::StudentT { .. } => "student-t",
             Self::AffineFlow { .. } => "affine-flow",
             Self::SplineFlow { .. } => "spline-flow",
+            Self::Twisted => "twisted",
         }
     }
 
-    /// The family, with parameters that give it these means and standard deviations and independent coordinates. `stream`
-    /// initialises hidden weights of networks, which do not change the initial distribution.
+    /// The family in `dim` dimensions, if it is Gaussian.
+    pub fn gaussian(&self, dim: usize) -> Option<Box<dyn Gaussian>> {
+        match *self {
+            Self::MeanField { link } => Some(Box::new(MeanField::new(dim).with_link(link))),
+            Self::FullRank => Some(Box::new(FullRank::new(dim))),
+            Self::LowRank { rank } => Some(Box::new(LowRank::new(dim, rank))),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the family is Gaussian.
+    pub fn is_gaussian(&self) -> bool {
+        matches!(self, Self::MeanField { .. } | Self::FullRank | Self::LowRank { .. })
+    }
+
+    /// The family in `dim` dimensions.
     ///
     /// # Errors
-    /// If a setting or a number is invalid.
-    pub fn around(&self, mean: &[f64], deviations: &[f64], stream: &mut Stream) -> Result<Shaped, Error> {
-        let dim = mean.len();
-        let diagonal = || Mat::from_fn(dim, dim, |i, j| if i == j { deviations[i] } else { 0.0 });
+    /// If a setting is invalid.
+    pub fn build(&self, dim: usize) -> Result<Shaped, Error> {
+        let diagonal = |d: &[f64]| Mat::from_fn(d.len(), d.len(), |i, j| if i == j { d[i] } else { 0.0 });
         match *self {
-            Self::MeanField => {
-                let family = MeanField::new(dim);
-                Ok(closed(family, family.at(mean, deviations)?))
+            Self::MeanField { link } => {
+                let family = MeanField::new(dim).with_link(link);
+                Ok(closed(family, move |mean, deviations, _| family.at(mean, deviations)))
             }
             Self::FullRank => {
                 let family = FullRank::new(dim);
-                Ok(closed(family, family.at(mean, diagonal().as_ref())?))
+                Ok(closed(family, move |mean, d, _| family.at(mean, diagonal(d).as_ref())))
+            }
+            Self::LowRank { rank } => {
+                let family = LowRank::new(dim, rank);
+                Ok(closed(family, move |mean, d, stream| {
+                    let factor = Mat::from_fn(dim, rank, |i, _| 0.1 * d[i] * stream.normal());
+                    family.at(mean, d, factor.as_ref())
+                }))
             }
             Self::StudentT { freedom } => {
                 let family = MultivariateT::fixed(dim, freedom)?;
-                Ok(closed(family, family.at(mean, diagonal().as_ref())?))
+                Ok(closed(family, move |mean, d, _| family.at(mean, diagonal(d).as_ref())))
             }
             Self::AffineFlow { couplings, width, freedom } => {
-                let map = CouplingMap::Affine(Affine::default());
-                flow(map, couplings, width, freedom, mean, deviations, stream)
+                flow(CouplingMap::Affine(Affine::default()), couplings, width, freedom, dim)
             }
             Self::SplineFlow { couplings, width, freedom } => {
-                let map = CouplingMap::Spline(Spline::default());
-                flow(map, couplings, width, freedom, mean, deviations, stream)
+                flow(CouplingMap::Spline(Spline::default()), couplings, width, freedom, dim)
+            }
+            Self::Twisted => {
+                Err(Error::invalid("twisted is a family of paths, which only metrics of filters measure"))
             }
         }
     }
 }
 
 /// A family that has an entropy in closed form.
-fn closed(family: impl Reparameterised + Copy + 'static, params: Vec<f64>) -> Shaped {
-    Shaped { family: Box::new(family), pushforward: Box::new(Drawn(family)), params }
+fn closed(
+    family: impl Reparameterised + Copy + 'static,
+    start: impl Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + 'static,
+) -> Shaped {
+    Shaped { family: Box::new(family), pushforward: Box::new(Drawn(family)), start: Box::new(start) }
 }
 
 fn flow(
@@ -117,30 +173,23 @@ fn flow(
     couplings: usize,
     width: usize,
     freedom: Option<f64>,
-    mean: &[f64],
-    deviations: &[f64],
-    stream: &mut Stream,
+    dim: usize,
 ) -> Result<Shaped, Error> {
     let coupling =
         |mask| Layer::Coupling(Coupling { mask, hidden: vec![width], activation: Activation::Tanh, map });
-    let masks = Mask::alternating(mean.len()).take(couplings);
+    let masks = Mask::alternating(dim).take(couplings);
     let layers: Vec<Layer> = masks.map(coupling).chain([Layer::Linear]).collect();
     match freedom {
-        None => placed(Flow::new(mean.len(), Gauss, layers)?, mean, deviations, stream),
-        Some(freedom) => {
-            placed(Flow::new(mean.len(), Fixed::new(freedom)?, layers)?, mean, deviations, stream)
-        }
+        None => Ok(of_flow(Flow::new(dim, Gauss, layers)?)),
+        Some(freedom) => Ok(of_flow(Flow::new(dim, Fixed::new(freedom)?, layers)?)),
     }
 }
 
-fn placed<B: FixedBase + 'static>(
-    flow: Flow<B>,
-    mean: &[f64],
-    deviations: &[f64],
-    stream: &mut Stream,
-) -> Result<Shaped, Error> {
-    let params = flow.start_at(mean, deviations, stream)?;
-    Ok(Shaped { family: Box::new(flow.clone()), pushforward: Box::new(flow), params })
+fn of_flow<B: FixedBase + 'static>(flow: Flow<B>) -> Shaped {
+    let (family, pushforward) = (Box::new(flow.clone()), Box::new(flow.clone()));
+    let start =
+        move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);
+    Shaped { family, pushforward, start: Box::new(start) }
 }
 
 #[cfg(test)]
@@ -154,13 +203,17 @@ mod tests {
             let shape: Shape = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(shape.kind(), name);
             let mut stream = mcsa_core::Seed::new(1).stream(0, 0);
-            let Shaped { family, params, .. } = shape.around(&[1.0, -2.0], &[0.5, 2.0], &mut stream).unwrap();
+            let shaped = shape.build(2).unwrap();
+            let params = shaped.around(&[1.0, -2.0], &[0.5, 2.0], &mut stream).unwrap();
+            let family = shaped.family;
             assert_eq!(family.check(&params), Ok(()));
             let mut work = vec![0.0; family.work_len(1)];
             let mut at = |z: [f64; 2]| family.log_prob(&params, &z, &mut work);
             let top = at([1.0, -2.0]);
             assert!(top > at([1.1, -2.0]) && top > at([1.0, -1.9]), "{name}");
-            assert!((at([1.5, -2.0]) - at([1.0, 0.0])).abs() < 1e-9, "{name}");
+            let is_diagonal = name != "low-rank";
+            assert!(!is_diagonal || (at([1.5, -2.0]) - at([1.0, 0.0])).abs() < 1e-9, "{name}");
+            assert_eq!(shape.gaussian(2).is_some(), shape.is_gaussian(), "{name}");
         }
     }
 }

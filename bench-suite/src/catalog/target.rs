@@ -11,10 +11,10 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::judge::{Divergence, Evidence, Moments};
+use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
-use super::{First, Judge};
+use super::{Evaluator, First};
 use mcsa_data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
 
 /// A target by name, with its settings.
@@ -86,8 +86,8 @@ pub enum Target {
         /// Name of the time series.
         data: String,
     },
-    /// Stochastic volatility of the monthly returns of one currency. The path is fitted; jobs of kind `paths` also learn
-    /// theta (MSC).
+    /// Stochastic volatility of the monthly returns of one currency. The path is fitted; fits of the family `twisted` also
+    /// learn theta (MSC).
     FxVolatility {
         /// Data set with the exchange rates.
         data: String,
@@ -157,7 +157,7 @@ pub struct Problem {
     /// The target.
     pub posterior: Arc<dyn Posterior>,
     /// Evaluator of fits.
-    pub judge: Box<dyn Judge>,
+    pub evaluator: Box<dyn Evaluator>,
 }
 
 /// Seed of random targets, which are drawn once.
@@ -257,19 +257,19 @@ impl Target {
             Self::WishartGaussian { dim, freedom } => {
                 gaussian(Gaussian::random_wishart(*dim, *freedom, &mut fixed)?)
             }
-            Self::SkewNormal => Ok(judged(SkewNormal::msc(), Moments)),
-            Self::Banana { width, bend } => Ok(judged(Banana::new(*width, *bend)?, Moments)),
-            Self::Funnel { dim, scale } => Ok(judged(Funnel::new(*dim, *scale)?, Moments)),
-            Self::Moons { .. } | Self::Modes { .. } => Ok(judged(self.mixture()?, Moments)),
-            Self::EightSchools => Ok(judged(EightSchools::non_centred(), Moments)),
+            Self::SkewNormal => Ok(evaluated(SkewNormal::msc(), Moments)),
+            Self::Banana { width, bend } => Ok(evaluated(Banana::new(*width, *bend)?, Moments)),
+            Self::Funnel { dim, scale } => Ok(evaluated(Funnel::new(*dim, *scale)?, Moments)),
+            Self::Moons { .. } | Self::Modes { .. } => Ok(evaluated(self.mixture()?, Moments)),
+            Self::EightSchools => Ok(evaluated(EightSchools::non_centred(), Moments)),
             Self::Radon => {
                 let data = catalogue.radon()?;
                 let counties = data.counties.len();
-                Ok(weighed(Radon::new(counties, data.county, data.floor, data.log_radon)?))
+                Ok(by_evidence(Radon::new(counties, data.county, data.floor, data.log_radon)?))
             }
             Self::StockVolatility { data } => {
                 let levels = catalogue.series(data)?.levels;
-                Ok(weighed(StockVolatility::new(levels.col_as_slice(0).to_vec())?))
+                Ok(by_evidence(StockVolatility::new(levels.col_as_slice(0).to_vec())?))
             }
             Self::HierarchicalLogistic { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
@@ -283,34 +283,33 @@ impl Target {
                 let model = LogisticRegression::new(train.x.as_ref(), &train.y, *prior_scale)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
-            Self::FxVolatility { .. } => Ok(judged(self.volatility(catalogue)?, Moments)),
+            Self::FxVolatility { .. } => Ok(evaluated(self.volatility(catalogue)?, Moments)),
             Self::Probit { .. } => {
                 let (train, test) = self.probit_rows(catalogue, seed)?;
                 let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
                 Ok(match test {
                     Some(test) => labelled::<Probit>(model, train, test, 0),
-                    None => judged(model, Moments),
+                    None => evaluated(model, Moments),
                 })
             }
             Self::GpClassification { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
                 let model = Arc::new(GaussianProcessClassification::new(train.x.as_ref(), &train.y)?);
-                Ok(Problem { posterior: model.clone(), judge: Box::new(ProcessLabels { model, test }) })
+                Ok(Problem { posterior: model.clone(), evaluator: Box::new(ProcessLabels { model, test }) })
             }
             Self::NeuralRegression { data, hidden } => {
                 let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
                 let scaling = target.ok_or_else(|| no_responses(data))?;
                 let model = Arc::new(NeuralRegression::new(train.x.as_ref(), &train.y, *hidden)?);
-                Ok(Problem { posterior: model.clone(), judge: Box::new(Responses { model, test, scaling }) })
+                let evaluator = Box::new(Responses { model: model.clone(), test, scaling });
+                Ok(Problem { posterior: model, evaluator })
             }
             Self::RobustGp { data } => {
                 let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
                 let scaling = target.ok_or_else(|| no_responses(data))?;
                 let model = Arc::new(RobustGaussianProcess::new(train.x.as_ref(), &train.y)?);
-                Ok(Problem {
-                    posterior: model.clone(),
-                    judge: Box::new(ProcessResponses { model, train, test, scaling }),
-                })
+                let evaluator = Box::new(ProcessResponses { model: model.clone(), train, test, scaling });
+                Ok(Problem { posterior: model, evaluator })
             }
         }
     }
@@ -335,8 +334,8 @@ impl Target {
     }
 }
 
-fn judged(posterior: impl Posterior + 'static, judge: impl Judge + 'static) -> Problem {
-    Problem { posterior: Arc::new(posterior), judge: Box::new(judge) }
+fn evaluated(posterior: impl Posterior + 'static, evaluator: impl Evaluator + 'static) -> Problem {
+    Problem { posterior: Arc::new(posterior), evaluator: Box::new(evaluator) }
 }
 
 /// Problem with labels whose regression weights begin at coordinate `first`.
@@ -347,18 +346,18 @@ fn labelled<L: Link + 'static>(
     first: usize,
 ) -> Problem {
     let posterior: Arc<dyn Posterior> = Arc::new(posterior);
-    let judge = Labels::<L> { target: posterior.clone(), train, test, first, link: PhantomData };
-    Problem { judge: Box::new(judge), posterior }
+    let evaluator = Labels::<L> { target: posterior.clone(), train, test, first, link: PhantomData };
+    Problem { evaluator: Box::new(evaluator), posterior }
 }
 
 fn gaussian(target: Gaussian) -> Result<Problem, Error> {
-    let judge = Divergence::new(&target)?;
-    Ok(judged(target, judge))
+    let evaluator = Divergence::new(&target)?;
+    Ok(evaluated(target, evaluator))
 }
 
-fn weighed(posterior: impl Posterior + 'static) -> Problem {
+fn by_evidence(posterior: impl Posterior + 'static) -> Problem {
     let posterior: Arc<dyn Posterior> = Arc::new(posterior);
-    Problem { judge: Box::new(Evidence { target: posterior.clone() }), posterior }
+    Problem { evaluator: Box::new(LogEvidence { target: posterior.clone() }), posterior }
 }
 
 fn scaled(catalogue: &Catalogue, name: &str, seed: Seed) -> Result<Standardised, DataError> {

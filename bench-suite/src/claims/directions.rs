@@ -59,7 +59,7 @@ fn numbers(evidence: &Evidence, dim: usize, kind: &str, start: f64, schedule: &s
     let series = evidence.find(|series| {
         matches!(series.target(), Target::Modes { dim: d, .. } if *d == dim)
             && series.method().kind() == kind
-            && series.shaped().is_some_and(|fit| fit.start.mean == start && fit.schedule.name == schedule)
+            && series.is_from(start, schedule)
     });
     series.map(|series| series.last(name)).unwrap_or_default()
 }
@@ -113,8 +113,9 @@ mod tests {
     fn verdicts(preset: PresetName, share: impl Fn(&str, f64, &str) -> f64, k_hat: f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("flow-directions")).unwrap();
         let rows = |task: &Task, _: u64, _: u64| {
-            let Task::Shaped(fit) = task else { unreachable!("the file has nothing else") };
-            let share = share(fit.method.kind(), fit.start.mean, &fit.schedule.name);
+            let Task::Fit(fit) = task else { unreachable!("the file has nothing else") };
+            let (schedule, mean, _) = fit.begun().expect("every fit has a schedule");
+            let share = share(fit.method.kind(), mean, schedule);
             vec![("share", share), ("k_hat", k_hat)]
         };
         let evidence = Evidence::synthetic(entry.experiment().unwrap(), preset, rows);

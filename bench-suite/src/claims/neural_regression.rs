@@ -105,20 +105,20 @@ mod tests {
     use crate::claims::Verdict;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
-    use crate::plan::Job;
     use crate::registry::REGISTRY;
     use crate::store::{Ended, Outcome, Row};
+    use crate::task::Job;
 
     /// Includes absent data sets: these rows are synthetic and need no data.
     fn verdicts(value: impl Fn(&str, &str, &str) -> f64) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-bnn")).unwrap();
         let experiment = entry.experiment().unwrap();
         let mut evidence = Evidence::synthetic(experiment.clone(), PresetName::Quick, |_, _, _| Vec::new());
-        let tasks = Task::all(&experiment, experiment.preset(PresetName::Paper).unwrap()).unwrap();
+        let tasks = experiment.tasks(experiment.preset(PresetName::Paper).unwrap()).unwrap();
         let outcome = |(task, replicate): (&Task, u64)| {
             let (set, kind) = (task.target().label(), task.method().kind());
             let names = ["lpd", "weights_below_0.1", "weights_deviation"];
-            let values = names.map(|name| (name.to_owned(), value(set, kind, name)));
+            let values = names.map(|name| (name, value(set, kind, name)));
             let job = Job {
                 experiment: experiment.id.clone(),
                 task: task.clone(),
@@ -126,7 +126,7 @@ mod tests {
                 replicate,
                 seed: experiment.seed(),
             };
-            Outcome { job, rows: vec![Row { step: 0, values: values.into() }], ended: Ended::default() }
+            Outcome { job, rows: vec![Row::new(0, values)], ended: Ended::default() }
         };
         let all = tasks.iter().flat_map(|task| (0..4).map(move |replicate| (task, replicate)));
         evidence.outcomes = all.map(outcome).collect();

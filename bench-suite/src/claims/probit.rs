@@ -3,6 +3,7 @@
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding};
 use crate::evidence::{Evidence, Series};
+use crate::metric::Vector;
 use crate::quantile::quantile;
 
 const TABLE: &str = "MSC, Tab. 1";
@@ -103,7 +104,7 @@ fn prior_is_worse(evidence: &Evidence, set: &str, by: f64) -> Finding {
 pub(crate) fn log_ratios(evidence: &Evidence, set: &str, kinds: [&str; 2]) -> Option<Columns> {
     let both = [of(evidence, set, kinds[0])?, of(evidence, set, kinds[1])?];
     let column = |k: usize| {
-        let [ours, theirs] = [0, 1].map(|i| both[i].last(&format!("log_scale[{k}]")));
+        let [ours, theirs] = [0, 1].map(|i| both[i].last_entries(Vector::LogScales, k));
         let is_paired = !ours.is_empty() && ours.len() == theirs.len();
         is_paired.then(|| ours.iter().zip(theirs).map(|(a, b)| a - b).collect::<Vec<f64>>())
     };
@@ -175,14 +176,10 @@ mod tests {
             let (set, kind) = (task.target().label(), task.method().kind());
             let noise = 0.0005 * (replicate % 3) as f64;
             let scale = log_scale(set, kind);
-            vec![
-                ("error", error(set, kind) + noise),
-                ("log_scale[0]", scale),
-                ("log_scale[1]", scale + noise),
-                ("log_scale[2]", 2.0 * scale),
-            ]
+            let log_scales = vec![scale, scale + noise, 2.0 * scale];
+            (vec![("error", error(set, kind) + noise)], vec![(Vector::LogScales, log_scales)])
         };
-        let evidence = Evidence::synthetic(entry.experiment().unwrap(), preset, rows);
+        let evidence = Evidence::with_vectors(entry.experiment().unwrap(), preset, rows);
         probit().iter().map(|claim| claim.find(&evidence).verdict).collect()
     }
 

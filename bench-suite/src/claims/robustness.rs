@@ -3,6 +3,7 @@
 use super::resampling::{Columns, mean};
 use super::{Claim, Finding, greatest, least};
 use crate::evidence::{Evidence, Series};
+use crate::metric::Vector;
 
 const CITATION: &str = "MSC, Fig. 2";
 /// Smallest number of steps after which a fit counts as converged.
@@ -48,10 +49,10 @@ pub(crate) fn by_candidates<'a>(evidence: &'a Evidence, set: &str, kind: &str) -
 /// scale.
 pub(crate) fn representatives(evidence: &Evidence, set: &str) -> Option<[(usize, f64, f64); 3]> {
     let exact = evidence.find(|series| series.target().label() == set && series.method().kind() == "ep")?;
-    let value = |name: String| exact.last(&name).first().copied();
-    let coordinate =
-        |k: usize| Some((k, value(format!("mean[{k}]"))?, value(format!("log_scale[{k}]"))?.exp()));
-    let mut all: Vec<(usize, f64, f64)> = (0..).map_while(coordinate).collect();
+    let first = |vector| exact.last_vectors(vector).first().map(|values| values.to_vec());
+    let (means, log_scales) = (first(Vector::Means)?, first(Vector::LogScales)?);
+    let coordinates = means.iter().zip(&log_scales).enumerate();
+    let mut all: Vec<(usize, f64, f64)> = coordinates.map(|(k, (mean, log))| (k, *mean, log.exp())).collect();
     if all.len() < 3 {
         return None;
     }
@@ -66,7 +67,7 @@ fn fitted(evidence: &Evidence, set: &str, kind: &str) -> Option<[(Columns, f64, 
     if series.len() < 3 || !series.iter().all(is_long) {
         return None;
     }
-    let columns = |k: usize| series.iter().map(|s| s.last(&format!("mean[{k}]"))).collect::<Columns>();
+    let columns = |k: usize| series.iter().map(|s| s.last_entries(Vector::Means, k)).collect::<Columns>();
     Some(representatives(evidence, set)?.map(|(k, mean, scale)| (columns(k), mean, scale)))
 }
 
@@ -140,16 +141,10 @@ mod tests {
             let (kind, size) = (task.method().kind(), task.method().budget());
             let noise = if kind == "ep" { 0.0 } else { 1e-4 * (replicate % 3) as f64 };
             let value = mean(kind, size) + noise;
-            vec![
-                ("mean[0]", value),
-                ("mean[1]", value),
-                ("mean[2]", value),
-                ("log_scale[0]", 0.0),
-                ("log_scale[1]", 0.1),
-                ("log_scale[2]", 0.2),
-            ]
+            let vectors = vec![(Vector::Means, vec![value; 3]), (Vector::LogScales, vec![0.0, 0.1, 0.2])];
+            (Vec::new(), vectors)
         };
-        let evidence = Evidence::synthetic(entry.experiment().unwrap(), preset, rows);
+        let evidence = Evidence::with_vectors(entry.experiment().unwrap(), preset, rows);
         robustness().iter().map(|claim| claim.find(&evidence).verdict).collect()
     }
 

@@ -163,7 +163,7 @@ mod tests {
     fn verdicts(preset: PresetName, said: Said) -> Vec<Verdict> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("flow-families")).unwrap();
         let rows = |task: &Task, _: u64, step: u64| {
-            let Task::Shaped(fit) = task else { unreachable!("the file has nothing else") };
+            let Task::Fit(fit) = task else { unreachable!("the file has nothing else") };
             let is_flow = FLOWS.contains(&fit.family.kind());
             let target = fit.target.label();
             let [kl, acceptance, bound] = said(is_flow, target, step as f64 / fit.steps as f64);

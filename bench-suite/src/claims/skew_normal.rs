@@ -4,7 +4,7 @@ use mcsa_theory::fixed_point::{Rest, SkewNormal};
 
 use super::resampling::mean;
 use super::{Claim, Finding};
-use crate::catalog::{Beginning, Rule};
+use crate::catalog::{Rule, Start};
 use crate::evidence::{Evidence, Series};
 
 const CITATION: &str = "MSC, Fig. 1";
@@ -105,7 +105,7 @@ pub(crate) fn placed(rest: Rest) -> (f64, f64) {
 
 /// Returns true if a fit begins near the optimum.
 pub(crate) fn is_near(series: &Series<'_>) -> bool {
-    matches!(series.fit().map(|fit| fit.start), Some(Beginning::Placed { mean, .. }) if mean > 0.0)
+    matches!(series.fit().map(|fit| fit.start), Some(Start::Placed { mean, .. }) if mean > 0.0)
 }
 
 /// Returns true if the step sizes are the published ones, `0.5 / k`, under which a fit never becomes independent of its

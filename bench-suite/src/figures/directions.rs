@@ -18,9 +18,7 @@ pub fn directions(evidence: &Evidence) -> Vec<Plate> {
             for schedule in ["defended", "tempered"] {
                 let here = |series: &Series<'_>| {
                     matches!(series.target(), Target::Modes { dim: d, .. } if *d == dim)
-                        && series
-                            .shaped()
-                            .is_some_and(|fit| fit.start.mean == mean && fit.schedule.name == schedule)
+                        && series.is_from(mean, schedule)
                 };
                 let title = format!("*d* = {dim}, {start}, {schedule}");
                 panels.push(panel(evidence, title, &here));

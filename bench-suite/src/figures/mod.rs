@@ -69,6 +69,7 @@ impl Plate {
 mod tests {
     use crate::evidence::Evidence;
     use crate::experiment::PresetName;
+    use crate::metric::Vector;
     use crate::registry::REGISTRY;
 
     /// Figures can be drawn from any results: complete, absent, or infinite.
@@ -94,23 +95,19 @@ mod tests {
             "p_evaluations",
             "p_gradients",
             "share",
-            "x_000",
-            "y_000",
             "error",
-            "mean[0]",
-            "mean[1]",
-            "mean[2]",
-            "log_scale[0]",
-            "log_scale[1]",
-            "log_scale[2]",
             "log_z_as_published",
         ];
-        let names: Vec<&str> =
-            names.into_iter().chain(crate::catalog::PLACES.iter().map(|(name, _)| name.as_str())).collect();
+        use Vector::{DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity};
+        let vectors = [DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
-                let rows = |_: &_, _, _| names.iter().map(|name| (*name, value)).collect();
-                let mut evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
+                let rows = |_: &_, _, _| {
+                    let vectors = vectors.map(|vector| (vector, vec![value; 3]));
+                    (names.map(|name| (name, value)).into(), vectors.into())
+                };
+                let mut evidence =
+                    Evidence::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
                 for plate in (entry.figures)(&evidence) {
                     assert!(plate.figure.draw().is_ok(), "{} {}", entry.file, plate.name);
                 }

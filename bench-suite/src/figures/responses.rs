@@ -2,10 +2,11 @@
 
 use super::Plate;
 use super::curves::{FEWEST, provenance_of_means, status, with_means};
-use crate::catalog::{Beginning, PLACES};
+use crate::catalog::Start;
 use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
 use crate::look;
+use crate::metric::Vector;
 use mcsa_plot::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 
 /// Both metrics against iterations and against seconds, final values as a forest plot, and densities of the weights.
@@ -66,7 +67,7 @@ fn of_set<'e>(evidence: &'e Evidence, set: &str) -> Vec<Series<'e>> {
 fn look_with_start(evidence: &Evidence, series: &Series<'_>) -> (String, Style) {
     let (name, style) = look(series);
     match series.fit().map(|fit| fit.start) {
-        Some(Beginning::FixedRho { rho }) if !is_main(evidence, series) => {
+        Some(Start::FixedRho { rho }) if !is_main(evidence, series) => {
             (format!("{name}, from *σ* = {:.2}", rho.exp().ln_1p()), Style { marker: Marker::Ring, ..style })
         }
         _ => (name, style),
@@ -211,19 +212,20 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
 fn pruning(evidence: &Evidence) -> Figure {
     let sets = sets(evidence);
     let panels = sets.iter().map(|set| {
-        let shown: Vec<&(String, f64)> = PLACES.iter().filter(|(_, place)| place.abs() <= 1.5).collect();
-        let edge = shown.last().map_or(1.5, |(_, place)| *place);
-        let x = Axis::linear("Mean of a weight under *q*").spanning(-edge, edge);
-        let (mut bands, mut lines, mut highest) = (Vec::new(), Vec::new(), f64::MIN_POSITIVE);
+        let (mut edge, mut bands, mut lines, mut highest) = (1.5, Vec::new(), Vec::new(), f64::MIN_POSITIVE);
         for series in evidence.of_target(set) {
             if !matches!(series.method().kind(), "pmcsa" | "stl") {
                 continue;
             }
             let (name, style) = look(&series);
             let (mut places, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
-            for (name, place) in &shown {
-                let Some(interval) = bootstrap(&series.last(name), 0.8) else { continue };
+            let grids = series.last_vectors(Vector::Weight);
+            let grid = grids.first().copied().unwrap_or_default().iter().enumerate();
+            for (k, place) in grid.filter(|(_, place)| place.abs() <= 1.5) {
+                let densities = series.last_entries(Vector::WeightDensity, k);
+                let Some(interval) = bootstrap(&densities, 0.8) else { continue };
                 places.push(*place);
+                edge = *place;
                 let values = [interval.low, interval.value, interval.high];
                 columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
             }
@@ -234,6 +236,7 @@ fn pruning(evidence: &Evidence) -> Figure {
             }
             lines.push(Layer::line(places, middle).named(name).styled(style));
         }
+        let x = Axis::linear("Mean of a weight under *q*").spanning(-edge, edge);
         let panel = Panel::new(x, Axis::linear("Density").spanning(0.0, 1.05 * highest)).titled(set.clone());
         bands.into_iter().chain(lines).fold(panel, Panel::with)
     });

@@ -5,6 +5,7 @@ use super::curves::status;
 use crate::claims::robustness::{by_candidates, candidates, representatives};
 use crate::evidence::Evidence;
 use crate::look;
+use crate::metric::Vector;
 use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
 /// A row for each data set, a column for each of three coordinates.
@@ -21,7 +22,7 @@ pub fn robustness(evidence: &Evidence) -> Vec<Plate> {
                 let (mut columns, mut style) = ([const { Vec::new() }; 4], Style::series(0));
                 for series in by_candidates(evidence, set, kind) {
                     style = look::style(series.method());
-                    let values = series.last(&format!("mean[{k}]"));
+                    let values = series.last_entries(Vector::Means, k);
                     let count = values.len() as f64;
                     let mean = values.iter().sum::<f64>() / count;
                     let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();

@@ -1,7 +1,5 @@
 //! Comparison of families of different shape: divergence, acceptance, and draws in two dimensions.
 
-use std::collections::BTreeMap;
-
 use mcsa_core::Seed;
 
 use super::Plate;
@@ -9,6 +7,7 @@ use super::curves::{EIGHTY, provenance, status};
 use crate::catalog::Target;
 use crate::evidence::{Evidence, Series};
 use crate::look;
+use crate::metric::Vector;
 use mcsa_data::Catalogue;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
@@ -77,10 +76,10 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
         let mut per_row = Vec::new();
         for series in evidence.of_target(label) {
             let Some(row) = series.outcomes.first().and_then(|outcome| outcome.rows.last()) else { continue };
-            let (x, y) = (seen(&row.values, "x_"), seen(&row.values, "y_"));
-            if x.is_empty() {
+            let (Some(x), Some(y)) = (row.vectors.get(&Vector::DrawsX), row.vectors.get(&Vector::DrawsY))
+            else {
                 continue;
-            }
+            };
             let (name, style) = look(&series);
             let is_first = per_row.is_empty();
             let ordinate = if is_first { format!("{label}, *z*_{{2}}") } else { String::new() };
@@ -95,7 +94,7 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
                 panel.y = panel.y.spanning(low.1, high.1);
             }
             let dots = Style { marker: Marker::Circle, opacity: 0.75, ..style };
-            per_row.push(panel.with(Layer::points(x, y).styled(dots.sized(1.4))));
+            per_row.push(panel.with(Layer::points(x.clone(), y.clone()).styled(dots.sized(1.4))));
         }
         rows.extend(Some(per_row).filter(|row| !row.is_empty()));
     }
@@ -109,10 +108,6 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
     let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(evidence))).shaped(1.0);
     figure.columns = columns;
     figure
-}
-
-fn seen(values: &BTreeMap<String, f64>, prefix: &str) -> Vec<f64> {
-    values.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, value)| *value).collect()
 }
 
 /// Plot range with room for tails, and draws.

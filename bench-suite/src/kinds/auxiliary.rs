@@ -1,10 +1,8 @@
 //! Auxiliary sets of chains beside a fit, from which the variance of its direction is estimated.
 
-use mcsa_core::{Address, Counted, Error, Estimator, Seed};
-use mcsa_families::Gaussian;
+use mcsa_core::{Address, Error, Estimator, Seed};
+use mcsa_estimators::Ascent;
 use serde::{Deserialize, Serialize};
-
-use crate::catalog::{Beginning, CountedFamily, CountedTarget, Posterior};
 
 /// States of one estimator in `R` independent copies that use the lambda of a fit and do not affect the fit.
 ///
@@ -12,7 +10,7 @@ use crate::catalog::{Beginning, CountedFamily, CountedTarget, Posterior};
 /// V = 1/(R - 1) sum_r || g_r - mean g ||^2,   over all of lambda
 /// ```
 /// Each copy begins at `N(0, I)`, not at `q`, and makes one transition each time `V` is computed (pMCSA, gradient variance
-/// figure): its chains lag behind those of the fit. Each copy has its own streams and its own counts of evaluations.
+/// figure): its chains lag behind those of the fit. Each copy has its own streams.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Auxiliary<S> {
     seed: Seed,
@@ -20,56 +18,49 @@ pub(super) struct Auxiliary<S> {
 }
 
 impl<S> Auxiliary<S> {
-    /// Starts `sets` copies at step 0, each with its own lanes.
-    pub(super) fn start<'a, E>(
+    /// Starts `sets` copies at step 0, each with its own lanes, from `standard`, the parameters of `N(0, I)`.
+    pub(super) fn start<P, F, E, O>(
         sets: u64,
-        estimator: &E,
-        target: &'a dyn Posterior,
-        family: &'a dyn Gaussian,
+        ascent: &Ascent<'_, P, F, E, O>,
         seed: Seed,
+        standard: &[f64],
     ) -> Result<Self, Error>
     where
-        E: Estimator<CountedTarget<'a>, CountedFamily<'a>, State = S>,
+        P: ?Sized,
+        F: ?Sized,
+        E: Estimator<P, F, State = S>,
     {
-        let standard = Beginning::Standard.draw(family, &mut seed.named("standard").stream(0, 0))?;
-        let (target, family) = (Counted::new(target), Counted::new(family));
+        let Ascent { target, family, estimator, .. } = ascent;
         let mut lanes = seed.streams(estimator.lanes(), 0);
         let mut first = |set| {
             move_to(&mut lanes, set, 0);
-            estimator.init(&target, &family, &standard, &mut lanes)
+            estimator.init(target, family, standard, &mut lanes)
         };
         let sets = (0..sets).map(&mut first).collect::<Result<_, _>>()?;
         Ok(Self { seed, sets })
     }
 
     /// Variance of the direction at `params`, after one transition of each copy; `step` is the step of the fit.
-    pub(super) fn variance<'a, E>(
+    pub(super) fn variance<P, F, E, O>(
         &mut self,
-        estimator: &E,
-        target: &'a dyn Posterior,
-        family: &'a dyn Gaussian,
+        ascent: &Ascent<'_, P, F, E, O>,
         params: &[f64],
         step: u64,
     ) -> Result<f64, Error>
     where
-        E: Estimator<CountedTarget<'a>, CountedFamily<'a>, State = S>,
+        P: ?Sized,
+        F: ?Sized,
+        E: Estimator<P, F, State = S>,
     {
-        let (target, family) = (Counted::new(target), Counted::new(family));
+        let Ascent { target, family, estimator, .. } = ascent;
         let mut lanes = self.seed.streams(estimator.lanes(), 0);
-        let mut work = vec![0.0; estimator.work_len(&target, &family)];
+        let mut work = vec![0.0; estimator.work_len(target, family)];
         let (mut direction, mut mean) = (vec![0.0; params.len()], vec![0.0; params.len()]);
         let mut square = 0.0;
         for (set, count) in self.sets.iter_mut().zip(1_u64..) {
             move_to(&mut lanes, count - 1, step + 1);
-            estimator.ascent_direction(
-                &target,
-                &family,
-                params,
-                set,
-                &mut lanes,
-                &mut direction,
-                &mut work,
-            )?;
+            let (lanes, out) = (&mut lanes, &mut direction);
+            estimator.ascent_direction(target, family, params, set, lanes, out, &mut work)?;
             for (mean, g) in mean.iter_mut().zip(&direction) {
                 let off = g - *mean;
                 *mean += off / count as f64;
@@ -100,13 +91,15 @@ mod tests {
     fn it_is_the_variance_of_independent_scores_where_all_is_accepted() {
         let problem = Target::StandardGaussian { dim: 2 }.build(&Catalogue::new(None), Seed::new(1)).unwrap();
         let family = MeanField::new(2).with_link(mcsa_families::Link::Exp);
+        let at_target = family.at(&[0.0; 2], &[1.0; 2]).unwrap();
         let variance = |chains: usize, params: &[f64]| {
+            let (target, seed) = (&*problem.posterior, Seed::new(3));
             let estimator = mcsa_estimators::pmcsa(chains);
-            let mut all =
-                Auxiliary::start(4000, &estimator, &*problem.posterior, &family, Seed::new(3)).unwrap();
-            all.variance(&estimator, &*problem.posterior, &family, params, 0).unwrap()
+            let ascent = Ascent { target, family: &family, estimator, optimizer: (), seed };
+            let mut all = Auxiliary::start(4000, &ascent, seed, &at_target).unwrap();
+            all.variance(&ascent, params, 0).unwrap()
         };
-        let params = family.at(&[0.0; 2], &[1.0; 2]).unwrap();
+        let params = at_target.clone();
         for chains in [1, 10] {
             let expected = 6.0 / chains as f64;
             let found = variance(chains, &params);

@@ -1,10 +1,10 @@
 //! Average of the last iterates of a fit.
 
-use std::collections::BTreeMap;
-
 use mcsa_core::{Error, bits};
 use mcsa_families::Gaussian;
 use serde::{Deserialize, Serialize};
+
+use crate::metric::Vector;
 
 /// Means and variances of `q`, averaged over iterates:
 ///
@@ -46,9 +46,9 @@ impl Average {
         params(family, &self.mean, &scales)
     }
 
-    /// Records `mean[k]` and `log_scale[k]` of each coordinate.
-    pub(super) fn record(&self, values: &mut BTreeMap<String, f64>) {
-        record(&self.mean, &self.variance, values);
+    /// Means and log scales.
+    pub(super) fn vectors(&self) -> [(Vector, Vec<f64>); 2] {
+        vectors(&self.mean, &self.variance)
     }
 }
 
@@ -59,12 +59,10 @@ pub(super) fn params(family: &dyn Gaussian, mean: &[f64], scales: &[f64]) -> Res
     family.assemble(mean, &rho, &mut || 0.0)
 }
 
-/// Records `mean[k]` and `log_scale[k]` of each coordinate.
-pub(super) fn record(mean: &[f64], variance: &[f64], values: &mut BTreeMap<String, f64>) {
-    for (k, (mean, variance)) in mean.iter().zip(variance).enumerate() {
-        values.insert(format!("mean[{k}]"), *mean);
-        values.insert(format!("log_scale[{k}]"), 0.5 * variance.ln());
-    }
+/// Means and log scales of a family with these moments.
+pub(super) fn vectors(mean: &[f64], variance: &[f64]) -> [(Vector, Vec<f64>); 2] {
+    let log_scales = variance.iter().map(|variance| 0.5 * variance.ln()).collect();
+    [(Vector::Means, mean.to_vec()), (Vector::LogScales, log_scales)]
 }
 
 #[cfg(test)]
@@ -81,9 +79,8 @@ mod tests {
         average.add(&family, &[2.0, 3.0_f64.ln()]).unwrap();
         let params = average.params(&family).unwrap();
         assert!((params[0] - 1.5).abs() < 1e-15 && (params[1] - 0.5 * 5.0_f64.ln()).abs() < 1e-15);
-        let mut values = BTreeMap::new();
-        average.record(&mut values);
-        assert_eq!(values.len(), 2);
-        assert!((values["log_scale[0]"] - params[1]).abs() < 1e-15);
+        let [means, log_scales] = average.vectors();
+        assert_eq!(means, (Vector::Means, vec![params[0]]));
+        assert!((log_scales.1[0] - params[1]).abs() < 1e-15);
     }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{Due, Place, Running, now};
-use crate::plan::Job;
 use crate::store::{CODE, write_whole};
+use crate::task::Job;
 
 /// Writes the checkpoints of one job and asks whether its run is to continue.
 ///
@@ -115,7 +115,7 @@ impl<'s> Checkpoints<'s> {
 
     fn keep<T: Serialize>(&mut self, state: &T) {
         let kept = match self.running.place {
-            Place::BesideResults => self.running.store.keep_checkpoint(self.job, state),
+            Place::BesideResults => self.running.store.save_checkpoint(self.job, state),
             Place::File(path) => write(path, self.job, state),
             Place::Nowhere => Ok(()),
         };
@@ -132,14 +132,14 @@ impl<'s> Checkpoints<'s> {
 
 /// Contents of a checkpoint in a file of its own: fingerprint of the code, job, and state.
 #[derive(Serialize, Deserialize)]
-struct Kept<J, T> {
+struct Saved<J, T> {
     code: String,
     job: J,
     state: T,
 }
 
 fn write<T: Serialize>(path: &Path, job: &Job, state: &T) -> Result<(), Error> {
-    let text = serde_json::to_string(&Kept { code: CODE.to_owned(), job, state });
+    let text = serde_json::to_string(&Saved { code: CODE.to_owned(), job, state });
     let text = text.map_err(|error| Error::invalid(format!("cannot write {}: {error}", path.display())))?;
     write_whole(path, text.as_bytes())
 }
@@ -152,16 +152,16 @@ fn read<T: DeserializeOwned>(path: &Path, job: &Job) -> Result<Option<T>, Error>
     let anew = "delete the file to begin anew";
     let malformed =
         |error: serde_json::Error| Error::invalid(format!("it is no whole checkpoint ({error}); {anew}"));
-    let kept: Kept<Value, Value> = serde_json::from_str(&text).map_err(malformed)?;
-    if kept.code != CODE {
+    let saved: Saved<Value, Value> = serde_json::from_str(&text).map_err(malformed)?;
+    if saved.code != CODE {
         return Err(Error::invalid(format!("it is a checkpoint of another version of this program; {anew}")));
     }
     let asked = serde_json::to_value(job).map_err(malformed)?;
-    if let Some(difference) = difference("", &kept.job, &asked) {
+    if let Some(difference) = difference("", &saved.job, &asked) {
         let other = "give the arguments of that fit or another file";
         return Err(Error::invalid(format!("it is a checkpoint of another fit: {difference}; {other}")));
     }
-    serde_json::from_value(kept.state).map(Some).map_err(malformed)
+    serde_json::from_value(saved.state).map(Some).map_err(malformed)
 }
 
 /// The first difference between two JSON values.

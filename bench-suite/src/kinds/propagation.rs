@@ -5,10 +5,10 @@ use mcsa_core::Error;
 use mcsa_models::{Link, Probit};
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 
-use super::{Done, Fit, Running, average, now};
+use super::{Done, Running, average, now};
 use crate::catalog::of_labels;
-use crate::plan::Job;
 use crate::store::{Ended, Row};
+use crate::task::{Fit, Job};
 use mcsa_data::Dataset;
 
 /// Runs sweeps over the rows of a probit regression. The result is one row of metrics with the number of sweeps as its step.
@@ -23,17 +23,17 @@ pub(super) fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'
     let Propagated { gaussian, log_evidence, sweeps, .. } =
         propagation.probit(train.x.as_ref(), &train.y, 1.0)?;
     let seconds = since.elapsed().as_secs_f64();
-    let mut row = Row { step: sweeps, values: [("log_z".to_owned(), log_evidence)].into() };
+    let mut row = Row::new(sweeps, [("log_z", log_evidence)]);
     if let Some(test) = test {
         let odds = |data: &Dataset| log_odds(data, &gaussian.mean, gaussian.covariance.as_ref());
-        let measures = of_labels(&odds(&test), &test, &odds(&train), &train);
-        row.values.extend(measures.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        row.values.extend(of_labels(&odds(&test), &test, &odds(&train), &train));
     }
     let scales = gaussian.scales();
-    let family = fit.family.build(scales.len());
+    let family =
+        fit.family.gaussian(scales.len()).ok_or_else(|| Error::invalid("ep fits a Gaussian family"))?;
     (running.last)(&average::params(&*family, &gaussian.mean, &scales)?);
     let variances: Vec<f64> = scales.iter().map(|scale| scale * scale).collect();
-    average::record(&gaussian.mean, &variances, &mut row.values);
+    row.vectors.extend(average::vectors(&gaussian.mean, &variances));
     let terms = sweeps * train.rows() as u64;
     let counts = [("terms_matched".to_owned(), terms)].into();
     Ok((vec![row], Ended { counts, seconds, ..Ended::default() }))

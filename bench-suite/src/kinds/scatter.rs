@@ -1,92 +1,15 @@
 //! Variances and biases of estimators at many random parameters.
 
-use std::collections::BTreeMap;
-
 use mcsa_core::{Address, Counted, Error, Estimator, Stream};
 use mcsa_families::MeanField;
-use serde::{Deserialize, Serialize};
 
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::sums::Sums;
-use super::{Done, Running, aside, totals};
-use crate::catalog::{CountedFamily, CountedTarget, Method, Problem, Target, WithEstimator};
-use crate::experiment::Preset;
-use crate::grid::{Entry, expand};
-use crate::plan::Job;
-use crate::store::{Ended, Row};
-
-/// The section `[scatter]`: every method at one set of random parameters.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Scatters {
-    /// Settings shared by all methods.
-    pub setting: Setting,
-    /// Methods to compare.
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
-}
-
-/// Settings of target, guides and chains.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Setting {
-    /// Dimension of the target, a standard normal.
-    pub dim: usize,
-    /// Standard deviation of `q`.
-    pub scale: f64,
-    /// Scale of the multivariate t from which means of `q` are drawn.
-    pub spread: f64,
-    /// Degrees of freedom of that t.
-    pub freedom: usize,
-    /// Number of estimates at each parameter, each from its own chains.
-    pub chains: u64,
-    /// Number of steps at a parameter; only the estimate of the last step is used.
-    pub length: u64,
-    /// Standard deviation of the chains' starting points around a point drawn from a standard normal.
-    pub start: f64,
-}
-
-/// Variance and bias of one method's direction at `lambdas` random parameters, one row for each.
-///
-/// ```text
-/// p = N(0, I),   q = N(mu, scale^2 I),   mu ~ t;   g_c: the means' part of the direction from chains c
-/// variance = sum_i Var_c(g_ci),   bias = |mean_c g_c - E_p s|
-/// ```
-/// As published, `pooled_variance` is the variance over all entries of all directions, so that it includes the differences
-/// between the means of different coordinates; `pooled_bias` is the mean of all errors, in which errors of different
-/// coordinates cancel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scatter {
-    /// Target: a standard normal.
-    pub target: Target,
-    /// Settings shared by all methods.
-    pub setting: Setting,
-    /// Estimator of the direction.
-    pub method: Method,
-    /// Number of parameters.
-    pub lambdas: u64,
-}
-
-impl Scatters {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let Setting { dim, freedom, chains, length, .. } = self.setting;
-        if dim == 0 || freedom == 0 || chains < 2 || length == 0 {
-            return Err(Error::invalid("scatter: dim, freedom and length are at least 1, chains at least 2"));
-        }
-        expand::<Method>("scatter.method", &self.methods).map(drop)
-    }
-
-    pub(crate) fn tasks(&self, preset: &Preset) -> Result<Vec<Scatter>, Error> {
-        let target = Target::StandardGaussian { dim: self.setting.dim };
-        let methods =
-            expand::<Method>("scatter.method", &self.methods)?.into_iter().map(|placed| placed.value);
-        let task =
-            |method| Scatter { target: target.clone(), setting: self.setting, method, lambdas: preset.steps };
-        Ok(methods.filter(|method| preset.admits(target.label(), method)).map(task).collect())
-    }
-}
+use super::{Done, Running, totals};
+use crate::catalog::{CountedFamily, CountedTarget, Problem, WithEstimator};
+use crate::store::Row;
+use crate::task::{Job, Scatter, Setting};
 
 impl Scatter {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
@@ -98,23 +21,13 @@ impl Scatter {
         let (problem, target, family, built) = (&problem, &target, &family, &built);
         self.method.meet(Scene { scatter: self, job, checkpoints, problem, target, family, built })
     }
-
-    pub(super) fn work(&self) -> u64 {
-        self.lambdas * self.setting.chains * self.work_of_chain()
-    }
-
-    fn work_of_chain(&self) -> u64 {
-        self.setting.length * self.method.effort()
-    }
 }
 
-impl Setting {
-    /// Draws a mean of `q`.
-    fn mean(&self, stream: &mut Stream) -> Vec<f64> {
-        let square: f64 = (0..self.freedom).map(|_| stream.normal().powi(2)).sum();
-        let scale = self.spread / (square / self.freedom as f64).sqrt();
-        (0..self.dim).map(|_| scale * stream.normal()).collect()
-    }
+/// Draws a mean of `q`.
+fn mean_of(setting: &Setting, stream: &mut Stream) -> Vec<f64> {
+    let square: f64 = (0..setting.freedom).map(|_| stream.normal().powi(2)).sum();
+    let scale = setting.spread / (square / setting.freedom as f64).sqrt();
+    (0..setting.dim).map(|_| scale * stream.normal()).collect()
 }
 
 struct Scene<'s, 'a> {
@@ -141,7 +54,7 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
         let (mut rows, mut sums, before): (Vec<Row>, Sums, _) = checkpoints.last()?.unwrap_or_else(start);
         sums.check(setting.dim).map_err(|error| checkpoints.named(error))?;
         let meter = Meter::after(before);
-        let spent = || meter.spent(totals(target.counts(), family.counts()));
+        let spent = || meter.spent(totals(target.counts(), &[family.counts()]));
         let work_of_chain = scatter.work_of_chain();
         let mut left =
             (lambdas * setting.chains).saturating_sub(rows.len() as u64 * setting.chains + sums.count);
@@ -149,9 +62,9 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
         let mut direction = vec![0.0; 2 * setting.dim];
         let mut work = vec![0.0; estimator.work_len(target, family)];
         for lambda in rows.len() as u64 + 1..=*lambdas {
-            let mean = setting.mean(&mut aside(job.seed, "lambda").stream(0, lambda));
+            let mean = mean_of(setting, &mut job.seed.named("lambda").stream(0, lambda));
             let params = built.at(&mean, &vec![setting.scale; setting.dim])?;
-            let seed = aside(job.seed, "chains").child(lambda);
+            let seed = job.seed.named("chains").child(lambda);
             while sums.count < setting.chains {
                 let made = checkpoints.stretch(left).min(setting.chains - sums.count);
                 for chain in sums.count..sums.count + made {
@@ -175,16 +88,12 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
             }
             // E_p s = (E_p z - mu) / scale^2.
             let expected: Vec<f64> = mean.iter().map(|m| -m / setting.scale.powi(2)).collect();
-            let stream = aside(job.seed, "measure").stream(0, lambda);
-            let measures = problem.judge.measure(built, &params, stream)?;
-            let mut values: BTreeMap<String, f64> =
-                measures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            values.extend(spread(&sums, &expected).map(|(name, value)| (name.to_owned(), value)));
-            rows.push(Row { step: lambda, values });
+            let stream = job.seed.named("measure").stream(0, lambda);
+            let measures = problem.evaluator.measure(built, &params, stream)?;
+            rows.push(Row::new(lambda, measures.into_iter().chain(spread(&sums, &expected))));
             sums = Sums::new(setting.dim);
         }
-        let Spent { counts, seconds, .. } = spent();
-        Ok(Some((rows, Ended { counts, seconds, ..Ended::default() })))
+        Ok(Some((rows, spent().ended())))
     }
 }
 

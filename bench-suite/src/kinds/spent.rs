@@ -1,21 +1,29 @@
 //! Evaluations and seconds of a job, over all of its runs.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::now;
+use super::{Tally, now};
+use crate::store::Ended;
 
 /// Cost of a job so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Spent {
     /// Evaluations by name, without those for metrics.
-    pub(super) counts: BTreeMap<String, u64>,
+    pub(super) counts: Tally,
     /// Seconds without those for metrics.
     pub(super) seconds: f64,
     /// Seconds for metrics.
     pub(super) measuring: f64,
+}
+
+impl Spent {
+    /// The end of a job of this cost.
+    pub(super) fn ended(self) -> Ended {
+        let Self { counts, seconds, measuring } = self;
+        Ended { counts, seconds, measuring, ..Ended::default() }
+    }
 }
 
 /// Meter of the cost of a job in this run, added to that of its earlier runs.
@@ -23,21 +31,32 @@ pub(super) struct Meter {
     before: Spent,
     since: Instant,
     aside: f64,
+    uncounted: Tally,
 }
 
 impl Meter {
     /// Continues from the cost of earlier runs.
     pub(super) fn after(before: Spent) -> Self {
-        Self { before, since: now(), aside: 0.0 }
+        Self { before, since: now(), aside: 0.0, uncounted: Tally::new() }
     }
 
-    /// Counts the time since `start` as spent on metrics.
-    pub(super) fn set_aside(&mut self, start: Instant) {
+    /// Runs `look`, whose time is spent on metrics, and whose evaluations are not counted: `counts` are those of this run.
+    pub(super) fn aside<T>(&mut self, counts: &dyn Fn() -> Tally, look: impl FnOnce() -> T) -> T {
+        let (start, before) = (now(), counts());
+        let seen = look();
+        for (name, count) in counts() {
+            let made = count - before.get(&name).unwrap_or(&0);
+            *self.uncounted.entry(name).or_default() += made;
+        }
         self.aside += start.elapsed().as_secs_f64();
+        seen
     }
 
     /// Total cost, where `counts` are the evaluations of this run.
-    pub(super) fn spent(&self, mut counts: BTreeMap<String, u64>) -> Spent {
+    pub(super) fn spent(&self, mut counts: Tally) -> Spent {
+        for (name, count) in &mut counts {
+            *count -= self.uncounted.get(name).unwrap_or(&0);
+        }
         for (name, count) in &self.before.counts {
             *counts.entry(name.clone()).or_default() += count;
         }

@@ -2,77 +2,14 @@
 
 use mcsa_core::{Address, Counted, Error, Estimator, Seed};
 use mcsa_families::MeanField;
-use serde::{Deserialize, Serialize};
 
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::sums::Sums;
-use super::{Done, Running, aside, totals};
-use crate::catalog::{CountedFamily, CountedTarget, Method, Target, WithEstimator};
-use crate::experiment::Preset;
-use crate::grid::{Entry, expand};
-use crate::plan::Job;
-use crate::store::{Ended, Row};
-
-/// The section `[variances]`: every method at every gap between the means of target and `q`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Variances {
-    /// Dimension of the target, a standard normal.
-    pub dim: usize,
-    /// Standard deviation of `q`.
-    pub scale: f64,
-    /// Distance between the means of `q` and target, in each coordinate.
-    pub gaps: Vec<f64>,
-    /// Methods to compare.
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
-}
-
-/// Variance of one method's direction, given the states of its chains.
-///
-/// ```text
-/// p = N(0, I),   q = N(gap, scale^2 I),   states ~ p, drawn once;   sum_i Var(g_i | states) over the means' part of lambda
-/// ```
-/// `transitions` directions are drawn, each from these states.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variance {
-    /// Target: a standard normal.
-    pub target: Target,
-    /// Standard deviation of `q`.
-    pub scale: f64,
-    /// Mean of `q` in each coordinate.
-    pub gap: f64,
-    /// Estimator of the direction.
-    pub method: Method,
-    /// Number of transitions.
-    pub transitions: u64,
-}
-
-impl Variances {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        expand::<Method>("variances.method", &self.methods).map(drop)
-    }
-
-    pub(crate) fn tasks(&self, preset: &Preset) -> Result<Vec<Variance>, Error> {
-        let methods = expand::<Method>("variances.method", &self.methods)?;
-        let target = Target::StandardGaussian { dim: self.dim };
-        let mut tasks = Vec::new();
-        for &gap in &self.gaps {
-            for method in methods.iter().map(|m| &m.value).filter(|m| preset.admits(target.label(), m)) {
-                tasks.push(Variance {
-                    target: target.clone(),
-                    scale: self.scale,
-                    gap,
-                    method: method.clone(),
-                    transitions: preset.steps,
-                });
-            }
-        }
-        Ok(tasks)
-    }
-}
+use super::{Done, Running, totals};
+use crate::catalog::{CountedFamily, CountedTarget, WithEstimator};
+use crate::store::Row;
+use crate::task::{Job, Variance};
 
 impl Variance {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
@@ -88,10 +25,6 @@ impl Variance {
         let scene =
             Scene { variance, seed, checkpoints, target: &target, family: &family, at_target, params };
         self.method.meet(scene)
-    }
-
-    pub(super) fn work(&self) -> u64 {
-        self.transitions * self.method.effort()
     }
 }
 
@@ -119,11 +52,11 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
         let (mut sums, before): (Sums, _) = checkpoints.last()?.unwrap_or_else(start);
         sums.check(num_params).map_err(|error| checkpoints.named(error))?;
         let meter = Meter::after(before);
-        let spent = || meter.spent(totals(target.counts(), family.counts()));
+        let spent = || meter.spent(totals(target.counts(), &[family.counts()]));
         let effort = variance.method.effort();
         checkpoints.tell(sums.count * effort);
-        let mut lanes = aside(seed, "states").streams(estimator.lanes(), 0);
-        let mut drawn = aside(seed, "transitions").streams(estimator.lanes(), 0);
+        let mut lanes = seed.named("states").streams(estimator.lanes(), 0);
+        let mut drawn = seed.named("transitions").streams(estimator.lanes(), 0);
         let mut direction = vec![0.0; num_params];
         let mut work = vec![0.0; estimator.work_len(target, family)];
         while sums.count < variance.transitions {
@@ -143,8 +76,6 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
         }
         let sum: f64 = sums.square[..num_params / 2].iter().sum();
         let value = sum / (variance.transitions.max(2) - 1) as f64;
-        let row = Row { step: variance.transitions, values: [("variance".to_owned(), value)].into() };
-        let Spent { counts, seconds, .. } = spent();
-        Ok(Some((vec![row], Ended { counts, seconds, ..Ended::default() })))
+        Ok(Some((vec![Row::new(variance.transitions, [("variance", value)])], spent().ended())))
     }
 }

@@ -7,11 +7,11 @@ use super::html::{Group, details, escape, grouped, number, table};
 use crate::claims::{Finding, Verdict};
 use crate::evidence::Evidence;
 use crate::experiment::PresetName;
+use crate::forecast::span;
 use crate::interval::Interval;
 use crate::look;
 use crate::provenance::Run;
 use crate::registry::Entry;
-use crate::runner::span;
 use crate::tables::Sheet;
 use mcsa_core::Error;
 use mcsa_plot::Drawing;
@@ -211,7 +211,7 @@ impl Card {
         for series in self.evidence.series().iter().filter(|series| series.fit().is_some()) {
             let names = series.outcomes.first().and_then(|outcome| outcome.rows.first());
             let names = names.map(|row| row.values.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-            for name in names.iter().filter(|name| !COSTS.contains(&name.as_str())) {
+            for name in names.iter().filter(|name| !COSTS.contains(name)) {
                 let found = crate::interval::bootstrap(&series.last(name), 0.8);
                 rows.push(vec![
                     escape(&series.target().title()),
@@ -238,28 +238,13 @@ impl Card {
             let mean = |of: &dyn Fn(&crate::store::Ended) -> f64| {
                 series.outcomes.iter().map(|outcome| of(&outcome.ended)).sum::<f64>() / replicates
             };
-            let steps = match series.task {
-                crate::kinds::Task::Fit(fit) => fit.steps,
-                crate::kinds::Task::Variance(variance) => variance.transitions,
-                crate::kinds::Task::Shaped(fit) => fit.start.steps + fit.steps,
-                crate::kinds::Task::Scatter(scatter) => {
-                    scatter.lambdas * scatter.setting.chains * scatter.setting.length
-                }
-                crate::kinds::Task::Path(path) => path.steps,
-            };
+            let steps = series.task.steps();
             let count = |name: &'static str| {
                 let per_step = mean(&|e| e.counts.get(name).copied().unwrap_or(0) as f64) / steps as f64;
                 number((per_step * 100.0).round() / 100.0)
             };
-            let gap = match series.task {
-                crate::kinds::Task::Variance(variance) => format!(", gap {}", variance.gap),
-                crate::kinds::Task::Shaped(fit) => format!(", {}", fit.family.kind()),
-                crate::kinds::Task::Fit(_) | crate::kinds::Task::Scatter(_) | crate::kinds::Task::Path(_) => {
-                    String::new()
-                }
-            };
             let mut cells = vec![
-                escape(&(series.target().title() + &gap)),
+                escape(&(series.target().title() + &series.task.variant())),
                 format!("{} ({})", escape(look::name(series.method().kind())), series.method().budget()),
             ];
             cells.extend(["p_evaluations", "p_gradients", "q_evaluations", "q_draws", "q_scores"].map(count));

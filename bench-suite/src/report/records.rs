@@ -1,5 +1,6 @@
 //! Results as CSV.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::evidence::Evidence;
@@ -15,36 +16,31 @@ pub(super) fn tasks(evidence: &Evidence) -> String {
     text
 }
 
-/// One line per task, step and metric: tenth, fiftieth and ninetieth percentile over replicates.
+/// One line per task, step and metric: tenth, fiftieth and ninetieth percentile over replicates. Entries of vectors, which
+/// belong to the last row, are called `means[3]`.
 pub(super) fn csv(evidence: &Evidence) -> String {
     let mut text =
         String::from("task,target,method,budget,optimizer,step,metric,replicates,q10,median,q90\n");
-    let names = names(evidence);
     for (number, series) in evidence.series().iter().enumerate() {
+        let (target, method) = (series.target().label(), series.method());
         let rule = series.rule().map_or("", |rule| rule.kind());
+        let task = format!("{number},{target},{},{},{rule}", method.kind(), method.budget());
         for step in series.steps() {
-            for name in &names {
-                let mut values = series.at(step, name);
-                if values.is_empty() {
-                    continue;
+            let mut columns = BTreeMap::<String, Vec<f64>>::new();
+            let mut add = |name: String, value| columns.entry(name).or_default().push(value);
+            let rows = series.outcomes.iter().flat_map(|outcome| &outcome.rows);
+            for row in rows.filter(|row| row.step == step) {
+                row.values.iter().for_each(|(name, value)| add((*name).to_owned(), *value));
+                for (vector, entries) in &row.vectors {
+                    let named = |k: usize| format!("{}[{k}]", vector.name());
+                    entries.iter().enumerate().for_each(|(k, value)| add(named(k), *value));
                 }
+            }
+            for (name, mut values) in columns {
                 let [low, median, high] = [0.1, 0.5, 0.9].map(|level| quantile(&mut values, level));
-                let (target, method) = (series.target().label(), series.method());
-                let _ = writeln!(
-                    text,
-                    "{number},{target},{},{},{rule},{step},{name},{},{low},{median},{high}",
-                    method.kind(),
-                    method.budget(),
-                    values.len(),
-                );
+                let _ = writeln!(text, "{task},{step},{name},{},{low},{median},{high}", values.len());
             }
         }
     }
     text
-}
-
-/// Names of all metrics.
-fn names(evidence: &Evidence) -> std::collections::BTreeSet<String> {
-    let rows = evidence.outcomes.iter().filter_map(|outcome| outcome.rows.last());
-    rows.flat_map(|row| row.values.keys().cloned()).collect()
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::row::{Ended, Outcome, Row};
-use crate::plan::Job;
+use crate::task::Job;
 
 #[derive(Serialize, Deserialize)]
 struct Head {

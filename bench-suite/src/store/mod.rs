@@ -20,13 +20,13 @@ use mcsa_core::Error;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::notice::warn;
-use crate::plan::Job;
+use crate::task::Job;
 
 use file::failed;
 pub use file::{check_folder, write_whole};
 pub(crate) use file::{sweep, writer};
 pub use journal::{Finished, Journal};
-pub use row::{Ended, Kept, Outcome, Row};
+pub use row::{Ended, Outcome, Row};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
 pub const CODE: &str = env!("MCSA_CODE");
@@ -89,7 +89,7 @@ impl Store {
     }
 
     /// Removes result and checkpoint of a job by this code.
-    pub fn forget(&self, job: &Job) {
+    pub fn remove(&self, job: &Job) {
         for path in [self.result_path(job), self.checkpoint_path(job)] {
             // A file may not exist; one that cannot be removed is overwritten later, and an error is reported then.
             let _ = fs::remove_file(path);
@@ -100,9 +100,10 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written; the message names the job.
-    pub fn keep(&self, job: &Job, rows: &[Row], ended: &Ended) -> Result<(), Error> {
+    pub fn save(&self, job: &Job, rows: &[Row], ended: &Ended) -> Result<(), Error> {
         let path = self.result_path(job);
         let place = |error: Error| error.within(format!("{}: the result is lost", job.title()));
+        rows.iter().try_for_each(Row::check).map_err(place)?;
         let text = format::result(&self.code, job, rows, ended);
         let text = text.map_err(|error| place(failed(&path, "write", &error)))?;
         write_whole(&path, text.as_bytes()).map_err(place)?;
@@ -123,32 +124,19 @@ impl Store {
         Ok(())
     }
 
-    /// Result of a job by this code, or else the newest complete one by other code.
-    ///
-    /// # Errors
-    /// If the file of this code cannot be used; the message names it with the reason.
-    pub fn kept(&self, job: &Job) -> Result<Kept, Error> {
-        if let Some(outcome) = self.fresh(job)? {
-            return Ok(Kept::Fresh(outcome));
-        }
-        let others = self.others(&job.experiment);
-        let mut stale = others.of(job).filter_map(|code| Some((code, self.kept_by(code, job).ok()??)));
-        Ok(stale.next().map_or(Kept::Missing, |(code, outcome)| Kept::Stale(code.to_owned(), outcome)))
-    }
-
     /// Result by this code, if there is one.
     ///
     /// # Errors
     /// If the file cannot be used; the message names it with the reason.
     pub fn fresh(&self, job: &Job) -> Result<Option<Outcome>, Error> {
-        self.kept_by(&self.code, job)
+        self.by_code(&self.code, job)
     }
 
     /// Result by code with a given fingerprint, if there is one.
     ///
     /// # Errors
     /// If the file cannot be used; the message names it with the reason.
-    pub fn kept_by(&self, code: &str, job: &Job) -> Result<Option<Outcome>, Error> {
+    pub fn by_code(&self, code: &str, job: &Job) -> Result<Option<Outcome>, Error> {
         let path = self.path(job, code, "jsonl");
         let Some(bytes) = read(&path)? else { return Ok(None) };
         let outcome = format::read_result(&bytes, code, job);
@@ -184,7 +172,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written, or the checkpoint cannot be written as JSON.
-    pub fn keep_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
+    pub fn save_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
         let path = self.checkpoint_path(job);
         let text = format::checkpoint(&self.code, job, checkpoint);
         let text = text.map_err(|error| failed(&path, "write", &error))?;

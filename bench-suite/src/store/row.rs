@@ -2,20 +2,72 @@
 
 use std::collections::BTreeMap;
 
+use mcsa_core::Error;
 use mcsa_estimators::Health;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::number;
-use crate::plan::Job;
+use crate::metric::{Metric, Vector};
+use crate::number::Number;
+use crate::task::Job;
 
-/// Metrics recorded at one step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Metrics and vectors recorded at one step.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Row {
     /// Number of steps made.
     pub step: u64,
-    /// Metrics by name.
-    #[serde(flatten, with = "number")]
-    pub values: BTreeMap<String, f64>,
+    /// Metrics by name, each one of [`METRICS`](crate::metric::METRICS).
+    #[serde(flatten, serialize_with = "write_values", deserialize_with = "read_values")]
+    pub values: BTreeMap<&'static str, f64>,
+    /// Vectors.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "write_vectors",
+        deserialize_with = "read_vectors"
+    )]
+    pub vectors: BTreeMap<Vector, Vec<f64>>,
+}
+
+fn write_values<S: Serializer>(values: &BTreeMap<&'static str, f64>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(values.iter().map(|(name, value)| (name, Number(*value))))
+}
+
+fn read_values<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<&'static str, f64>, D::Error> {
+    let values = BTreeMap::<String, Number>::deserialize(from)?.into_iter();
+    let known = values.map(|(name, Number(value))| match Metric::named(&name) {
+        Some(metric) => Ok((metric.name, value)),
+        None => Err(serde::de::Error::custom(unknown(&name))),
+    });
+    known.collect()
+}
+
+fn write_vectors<S: Serializer>(vectors: &BTreeMap<Vector, Vec<f64>>, to: S) -> Result<S::Ok, S::Error> {
+    let numbers = |vector: &[f64]| vector.iter().copied().map(Number).collect::<Vec<_>>();
+    to.collect_map(vectors.iter().map(|(name, vector)| (name, numbers(vector))))
+}
+
+fn read_vectors<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Vector, Vec<f64>>, D::Error> {
+    let vectors = BTreeMap::<Vector, Vec<Number>>::deserialize(from)?.into_iter();
+    Ok(vectors.map(|(name, vector)| (name, vector.into_iter().map(|Number(x)| x).collect())).collect())
+}
+
+fn unknown(name: &str) -> String {
+    format!("no metric is called {name:?}")
+}
+
+impl Row {
+    /// A row of metrics.
+    pub fn new(step: u64, values: impl IntoIterator<Item = (&'static str, f64)>) -> Self {
+        Self { step, values: values.into_iter().collect(), vectors: BTreeMap::new() }
+    }
+
+    /// Refuses a row with a metric that is not in the table: it could not be read again.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self.values.keys().find(|name| Metric::named(name).is_none()) {
+            Some(name) => Err(Error::invalid(unknown(name))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// End of a job, and its cost.
@@ -47,15 +99,4 @@ pub struct Outcome {
     pub rows: Vec<Row>,
     /// End of the job.
     pub ended: Ended,
-}
-
-/// Contents of the store for a job.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
-    /// A result of this code.
-    Fresh(Outcome),
-    /// A result of other code with this fingerprint: may be shown as stale, and is never mixed with fresh ones.
-    Stale(String, Outcome),
-    /// No result.
-    Missing,
 }

@@ -4,6 +4,7 @@ use super::Sheet;
 use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
 use crate::look;
+use crate::task::Fit;
 
 /// Divergence, acceptance, k-hat and the largest weight of every family on every target.
 pub fn shapes(evidence: &Evidence) -> Vec<Sheet> {
@@ -33,8 +34,8 @@ pub fn shapes(evidence: &Evidence) -> Vec<Sheet> {
         vec![
             series.target().title(),
             look::family(series.shape().map_or("", |shape| shape.kind())).0.to_owned(),
-            series.shaped().map_or_else(String::new, |fit| {
-                format!("{}, from N({}, {}²)", fit.schedule.name, fit.start.mean, fit.start.scale)
+            series.fit().and_then(Fit::begun).map_or_else(String::new, |(schedule, mean, scale)| {
+                format!("{schedule}, from N({mean}, {scale}²)")
             }),
             format!("{} ({})", look::name(series.method().kind()), series.method().budget()),
             cell("kl", 3),

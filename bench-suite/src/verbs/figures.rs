@@ -9,14 +9,14 @@ use rayon::prelude::*;
 
 use super::{Exit, Selection, threads};
 use crate::experiment::PresetName;
-use crate::forecast::Forecast;
+use crate::forecast::{Forecast, span};
 use crate::interrupt::{Interrupt, command_line};
 use crate::notice::{tell, warn};
 use crate::plan::{Job, plan};
 use crate::provenance::{Provenance, Run};
 use crate::registry::Entry;
 use crate::report;
-use crate::runner::{Runner, span};
+use crate::runner::Runner;
 use crate::store::{Journal, Store, sweep};
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.
@@ -101,9 +101,9 @@ impl Figures {
             }
             sweep(&store.folder(&experiment.id));
             if self.force {
-                plan.jobs.iter().for_each(|job| store.forget(job));
+                plan.jobs.iter().for_each(|job| store.remove(job));
             }
-            let jobs: Vec<Job> = plan.jobs.into_par_iter().filter(|job| !is_kept(&store, job)).collect();
+            let jobs: Vec<Job> = plan.jobs.into_par_iter().filter(|job| !is_stored(&store, job)).collect();
             writeln!(out, "{}: {all} jobs, {} to run", experiment.id, jobs.len())?;
             missing.push((entry, jobs));
         }
@@ -153,7 +153,7 @@ impl Figures {
                 kept.extend(jobs.into_iter().filter(|job| job.replicate < 2));
             }
         }
-        let mut forecast = Forecast::of_kept(&store, &kept);
+        let mut forecast = Forecast::of_stored(&store, &kept);
         if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
             forecast.calibrate(jobs, &catalogue, &self.selection.timing(), interrupt);
         }
@@ -195,7 +195,7 @@ impl Figures {
 }
 
 /// Returns true if there is a complete result of a job. An unusable file is set aside, and the job counts as not run.
-fn is_kept(store: &Store, job: &Job) -> bool {
+fn is_stored(store: &Store, job: &Job) -> bool {
     let error = match store.fresh(job) {
         Ok(found) => return found.is_some(),
         Err(error) => error,

@@ -12,13 +12,13 @@ use serde::de::DeserializeOwned;
 
 use super::Exit;
 use super::fit_report::{parameters, report};
-use crate::catalog::{Approximation, Beginning, Method, Rule, Target};
+use crate::catalog::{Method, Rule, Shape, Start, Target};
 use crate::interrupt::{Interrupt, command_line};
-use crate::kinds::{Due, Fit, Place, Running, SINGLE, Spacing, Task, Trace};
+use crate::kinds::{Due, Place, Running, SINGLE};
 use crate::notice::tell;
-use crate::plan::Job;
 use crate::runner::CHECKPOINT;
 use crate::store::{Ended, Row, Store, check_folder, write_whole};
+use crate::task::{Fit, Job, Metrics, Spacing, Task, Trace};
 use mcsa_data::{Catalogue, DataError};
 
 /// Fit one model by one method and write the result as JSON.
@@ -138,7 +138,7 @@ impl FitModel {
             ..Running::new(&nowhere, catalogue)
         };
         // A failure after the first step is a result, so an error here means that the settings are invalid.
-        let done = job.task.run(&job, &running).map_err(Exit::Usage)?;
+        let done = job.rows(&running).map_err(Exit::Usage)?;
         let steps = made.load(Relaxed) / fit.method.effort();
         match (done, interrupt.code()) {
             (Some((rows, ended)), _) => Ok((rows, ended, lambda.into_inner().unwrap_or_default())),
@@ -206,12 +206,14 @@ impl FitModel {
         }
         Ok(Fit {
             target: typed("model", &parts["model"])?,
-            family: typed::<Approximation>("family", &parts["family"])?,
-            start: typed::<Beginning>("start", &parts["start"])?,
+            family: typed::<Shape>("family", &parts["family"])?,
+            start: typed::<Start>("start", &parts["start"])?,
+            schedule: None,
             method: typed("method", &parts["method"])?,
             optimizer: typed::<Rule>("optimizer", &parts["optimizer"])?,
             steps: typed::<Length>("--set", &parts[""])?.steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
+            metrics: Metrics::Target,
             auxiliary: 0,
             averaged: 0,
         })

@@ -7,9 +7,10 @@ use mcsa_estimators::{Health, Outcome};
 use serde::Serialize;
 
 use crate::catalog::Posterior;
-use crate::kinds::Fit;
+use crate::metric::Vector;
 use crate::number::Number;
 use crate::store::{Ended, Row};
+use crate::task::Fit;
 
 #[derive(Debug, Serialize)]
 struct Report<'a> {
@@ -23,6 +24,9 @@ struct Report<'a> {
     parameters: &'a [Parameter],
     /// Metrics at the end: on held-out data, if there are any.
     measures: BTreeMap<&'a str, Number>,
+    /// Vectors at the end, such as means and log scales of an average.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    vectors: BTreeMap<Vector, Vec<Number>>,
     counts: &'a BTreeMap<String, u64>,
     seconds: f64,
     trace: &'a [Row],
@@ -67,7 +71,8 @@ pub(super) fn report(
     parameters: &[Parameter],
 ) -> Result<String, Error> {
     let Ended { failure, outcome, health, counts, seconds, .. } = ended;
-    let last = rows.last().into_iter().flat_map(|row| &row.values);
+    let (measures, vectors) = rows.last().map(|row| (&row.values, &row.vectors)).unzip();
+    let numbers_of = |vector: &Vec<f64>| vector.iter().copied().map(Number).collect();
     let report = Report {
         outcome: outcome.as_ref().map(Outgoing::of),
         failure: failure.as_deref(),
@@ -75,7 +80,8 @@ pub(super) fn report(
         fit,
         seed,
         parameters,
-        measures: last.map(|(name, value)| (name.as_str(), Number(*value))).collect(),
+        measures: measures.into_iter().flatten().map(|(name, value)| (*name, Number(*value))).collect(),
+        vectors: vectors.into_iter().flatten().map(|(name, vector)| (*name, numbers_of(vector))).collect(),
         counts,
         seconds: *seconds,
         trace: rows,
@@ -95,8 +101,8 @@ fn numbers(health: &Health) -> BTreeMap<&'static str, Number> {
 
 /// Mean and standard deviation of every constrained parameter under q.
 pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambda: &[f64]) -> Vec<Parameter> {
-    let family = fit.family.build(posterior.dim());
     let dim = posterior.dim();
+    let Some(family) = fit.family.gaussian(dim) else { return Vec::new() };
     let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
     let mut lane = [seed.named("parameters").stream(0, 0)];
     let (mut all, mut named): (Vec<Parameter>, _) = (Vec::new(), Vec::new());

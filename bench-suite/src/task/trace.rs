@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Steps at which a row is recorded: the first, the last, and points between.
 ///
 /// ```
-/// use mcsa_bench_suite::kinds::{Spacing, Trace};
+/// use mcsa_bench_suite::task::{Spacing, Trace};
 /// let trace = Trace { points: 3, spacing: Spacing::Logarithmic };
 /// assert_eq!(trace.steps(1000), [0, 1, 32, 1000]);
 /// assert_eq!(Trace { points: 2, spacing: Spacing::Even }.steps(10), [0, 5, 10]);

@@ -1,30 +1,28 @@
 //! Metrics of a fitted approximation, such as divergence from the target.
 
-use mcsa_core::{Error, LogDensity, Stream, batch, batch_mut, numeric};
-use mcsa_diagnostics::Pareto;
+use mcsa_core::{Error, LogDensity, Stream};
+use mcsa_estimators::Draws;
 use mcsa_families::{Gaussian, Normal, kl_gaussian};
 use mcsa_models as models;
 
 use super::Posterior;
+use crate::metric::Vector;
 
 /// Metrics: names with values.
 pub type Measures = Vec<(&'static str, f64)>;
 
 /// Evaluator of the approximation at lambda. It has its own random stream and sees no chain, so that measuring cannot change
 /// a fit.
-pub trait Judge: Send + Sync {
+pub trait Evaluator: Send + Sync {
     /// Metrics of the family at the parameters `params`.
     ///
     /// # Errors
     /// If the metrics cannot be computed, for instance because a covariance has no Cholesky factor.
     fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error>;
 
-    /// Further metrics at the end of a fit; by default none.
-    ///
-    /// # Errors
-    /// As for [`Judge::measure`].
-    fn measure_last(&self, _family: &dyn Gaussian, _params: &[f64]) -> Result<Measures, Error> {
-        Ok(Measures::new())
+    /// Vectors at the end of a fit; by default none.
+    fn vectors(&self, _family: &dyn Gaussian, _params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
+        Vec::new()
     }
 }
 
@@ -51,7 +49,7 @@ impl Divergence {
     }
 }
 
-impl Judge for Divergence {
+impl Evaluator for Divergence {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let inclusive = if family.num_params() == 2 * family.dim() {
@@ -70,7 +68,7 @@ impl Judge for Divergence {
 /// Mean and scale of the first coordinate; for targets in one dimension.
 pub(super) struct Moments;
 
-impl Judge for Moments {
+impl Evaluator for Moments {
     fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
         Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
     }
@@ -82,48 +80,14 @@ impl Judge for Moments {
 /// log 1/S sum_s p(z_s) / q(z_s),   z_s ~ q,   S = 4096
 /// ```
 /// Markov's inequality bounds how far it can exceed the truth: by `t` nats with probability at most `exp(-t)`.
-pub(super) struct Evidence {
+pub(super) struct LogEvidence {
     pub(super) target: std::sync::Arc<dyn Posterior>,
 }
 
 const DRAWS: usize = 4096;
-const AT_ONCE: usize = 256;
 
-impl Judge for Evidence {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], mut stream: Stream) -> Result<Measures, Error> {
-        let mut log_w = Vec::with_capacity(DRAWS);
-        for _ in 0..DRAWS / AT_ONCE {
-            log_w.extend(log_weights(&*self.target, family, params, &mut stream, AT_ONCE));
-        }
-        Ok(vec![("log_z", numeric::log_sum_exp(&log_w) - (DRAWS as f64).ln())])
+impl Evaluator for LogEvidence {
+    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error> {
+        Ok(vec![("log_z", Draws::of(&*self.target, family, params, stream, DRAWS)?.log_evidence())])
     }
-}
-
-/// `log p - log q` at fresh draws from `q`; NaN becomes weight 0.
-fn log_weights(
-    target: &dyn Posterior,
-    family: &dyn Gaussian,
-    params: &[f64],
-    stream: &mut Stream,
-    draws: usize,
-) -> Vec<f64> {
-    let dim = family.dim();
-    let mut points = vec![0.0; dim * draws];
-    let mut work = vec![0.0; family.work_len(draws).max(target.work_len(draws))];
-    let (mut log_p, mut log_q) = (vec![0.0; draws], vec![0.0; draws]);
-    let lane = std::slice::from_mut(stream);
-    family.sample_into(params, lane, batch_mut(&mut points, dim, draws), &mut log_q, &mut work);
-    target.log_densities(batch(&points, dim, draws), &mut log_p, &mut work);
-    let ratios = log_p.iter().zip(&log_q).map(|(p, q)| p - q);
-    ratios.map(|w| if w.is_nan() { f64::NEG_INFINITY } else { w }).collect()
-}
-
-/// Pareto k-hat of the weights `p / q` at 128 draws from `q`, the number of draws in CW. NaN if it cannot be estimated.
-pub(super) fn tail_shape(
-    target: &dyn Posterior,
-    family: &dyn Gaussian,
-    params: &[f64],
-    mut stream: Stream,
-) -> f64 {
-    Pareto::of(&log_weights(target, family, params, &mut stream, 128)).shape
 }

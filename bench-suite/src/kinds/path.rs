@@ -1,0 +1,175 @@
+//! Fits of families of paths, with the parameters theta of the model learned beside lambda.
+
+use mcsa_core::{ChainFamily, Error, LearnableStateSpace, PathFamily, Seed, bits};
+use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
+use mcsa_families::Twisted;
+use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
+use mcsa_models::Theta;
+use serde::{Deserialize, Serialize};
+
+use super::ascend::{Climbed, Log, Run, Saved, Seen, Stretch};
+use super::checkpoints::Checkpoints;
+use super::counted_volatility::CountedVolatility;
+use super::spent::{Meter, Spent};
+use super::{Done, Running, Tally};
+use crate::catalog::Method;
+use crate::store::{Ended, Row};
+use crate::task::{Fit, Job};
+
+impl Fit {
+    /// Runs a fit of a family of paths: its steps, then the filters.
+    pub(super) fn run_path(
+        &self,
+        particles: usize,
+        filters: u64,
+        job: &Job,
+        running: &Running<'_>,
+    ) -> Result<Option<Done>, Error> {
+        let smc = Smc::new(particles, Resampling::Systematic, 1.0)?;
+        match self.method {
+            Method::Msc { fresh } => self.climb(msc_paths(fresh + 1), smc, 2 * filters, job, running),
+            Method::Smc { particles } => self.climb(smc_paths(particles)?, smc, 2 * filters, job, running),
+            _ => Err(Error::invalid(format!("{} moves no paths", self.method.kind()))),
+        }
+    }
+
+    /// Makes the steps of the fit, then runs the filters `smc`.
+    fn climb<K: PathKernel>(
+        &self,
+        climb: PathClimb<K>,
+        smc: Smc,
+        filters: u64,
+        job: &Job,
+        running: &Running<'_>,
+    ) -> Result<Option<Done>, Error> {
+        let checkpoints = Checkpoints::new(job, running);
+        // All methods share one seed; each currency has its own.
+        let seed = job.seed.named(self.target.label());
+        let target = &CountedVolatility::new(self.target.volatility(running.catalogue)?);
+        let counts = || target.counts().map(|(name, count)| (name.to_owned(), count)).into();
+        let lambdas = 2 * target.inner.num_states();
+        let (state, log, before) = match checkpoints.last()? {
+            Some(Saved { state, log, spent, .. }) => (state, log, spent),
+            None => (None, Filters::default(), Spent::default()),
+        };
+        let mut run = Run { checkpoints, meter: Meter::after(before), log, is_told: false };
+        if run.log.end.is_none() {
+            let (estimator, optimizer) = (Joint { climb }, self.optimizer.clone());
+            let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };
+            let work = |steps| self.work_of(steps, 0);
+            let (to, after, rows, auxiliary) = (self.steps, filters, &[], None);
+            let stretch =
+                Stretch { number: 0, from: 0, to, after, work: &work, rows, auxiliary, counts: &counts };
+            let params = start(lambdas, seed.named("start"));
+            let Some(Climbed { fit, outcome, failure }) = run.climb(&ascent, &stretch, params, state)? else {
+                return Ok(None);
+            };
+            run.log.end = Some(End { params: fit.params().to_vec(), step: fit.step(), outcome, failure });
+        } else {
+            run.checkpoints.tell(self.work_of(self.steps, run.log.found.len() as u64));
+        }
+        let End { params, step, outcome, failure } = run.log.end.clone().unwrap_or_default();
+        let place = params.split_at(lambdas.min(params.len()));
+        while (run.log.found.len() as u64) < filters {
+            let done = run.log.found.len() as u64;
+            // Each filter is a stretch of its own: it moves many particles along the whole path.
+            run.checkpoints.stretch(filters - done);
+            let Run { checkpoints, meter, log, .. } = &mut run;
+            let which = (done < filters / 2, done % (filters / 2));
+            let found = || filtered((smc, &self.method), target, place, seed, which);
+            log.found.push(meter.aside(&Tally::new, found));
+            let work = self.work_of(self.steps, done + 1) - self.work_of(self.steps, done);
+            let saved = || Saved { stretch: 1, state: (), log: &*log, spent: meter.spent(counts()) };
+            if !checkpoints.goes_on(1, work, saved) {
+                return Ok(None);
+            }
+        }
+        let spent = run.spent(&counts);
+        let (own, published) = run.log.found.split_at(filters as usize / 2);
+        let [own, published] = [own, published].map(mean_and_error);
+        let theta = Theta::from(std::array::from_fn(|k| place.1[k]));
+        let row = Row::new(
+            step,
+            [
+                ("log_z", own.0),
+                ("log_z_error", own.1),
+                ("log_z_as_published", published.0),
+                ("log_z_as_published_error", published.1),
+                ("phi", theta.phi()),
+                ("sigma", theta.log_sigma.exp()),
+                ("log_variance", theta.mu + theta.log_beta),
+            ],
+        );
+        Ok(Some((vec![row], Ended { failure, outcome, ..spent.ended() })))
+    }
+}
+
+/// Records of a fit: its end, then `log Z-hat` of each filter so far; the first half are bootstrap filters.
+#[derive(Default, Serialize, Deserialize)]
+struct Filters {
+    end: Option<End>,
+    #[serde(with = "bits::vector")]
+    found: Vec<f64>,
+}
+
+/// End of the steps of a fit.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct End {
+    #[serde(with = "bits::vector")]
+    params: Vec<f64>,
+    step: u64,
+    outcome: Option<Outcome>,
+    failure: Option<String>,
+}
+
+impl Log for Filters {
+    fn is_empty(&self) -> bool {
+        true
+    }
+
+    fn record(&mut self, _: Seen<'_>, _: &Spent) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Mean and its standard error; the error of a single value is NaN.
+fn mean_and_error(found: &[f64]) -> (f64, f64) {
+    let count = found.len() as f64;
+    let mean = found.iter().sum::<f64>() / count;
+    let square: f64 = found.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (square / (count - 1.0) / count).sqrt())
+}
+
+/// `log Z-hat` of one filter at the end of a fit by `method`: by a bootstrap filter, common to all methods, or a published one.
+fn filtered(
+    (smc, method): (Smc, &Method),
+    target: &CountedVolatility,
+    (lambda, theta): (&[f64], &[f64]),
+    seed: Seed,
+    (is_own, lane): (bool, u64),
+) -> f64 {
+    let model = target.inner.at(theta);
+    let mut work = vec![0.0; smc.work_len(&model)];
+    let stream = |name| seed.named(name).stream(lane, 0);
+    if is_own {
+        return smc.log_evidence(&model, &mut Bootstrap(&model), &mut stream("bootstrap"), &mut work);
+    }
+    let chain = Twisted.on(&model);
+    let mut memory = vec![0.0; chain.guide_len()];
+    let mut guide = chain.guide(lambda, &mut memory);
+    match method {
+        Method::Smc { .. } => {
+            let mut guide = Untwisted { model: &model, guide };
+            smc.log_evidence(&model, &mut guide, &mut stream("untwisted"), &mut work)
+        }
+        _ => smc.log_evidence(&model, &mut guide, &mut stream("twisted"), &mut work),
+    }
+}
+
+/// Initial parameters as published: `nu ~ 0.1 N(0, 1)`, `log Lambda ~ 0.5 + 0.1 N(0, 1)`, theta `~ 0.1 N(0, 1)`.
+fn start(lambdas: usize, seed: Seed) -> Vec<f64> {
+    let mut stream = seed.stream(0, 0);
+    let half = lambdas / 2;
+    let centre = |k: usize| if (half..lambdas).contains(&k) { 0.5 } else { 0.0 };
+    (0..lambdas + 4).map(|k| centre(k) + 0.1 * stream.normal()).collect()
+}

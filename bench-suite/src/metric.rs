@@ -1,0 +1,141 @@
+//! Metrics and vectors of rows: names, meanings, and the direction that is better.
+
+use serde::{Deserialize, Serialize};
+
+/// Metric of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Metric {
+    /// Name in rows, files and claims.
+    pub name: &'static str,
+    /// Meaning, with its unit.
+    pub meaning: &'static str,
+    /// The better direction, if there is one.
+    pub better: Option<Better>,
+}
+
+/// Better direction of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Larger values are better.
+    Larger,
+    /// Smaller values are better.
+    Smaller,
+}
+
+use Better::{Larger, Smaller};
+
+macro_rules! metrics {
+    ($($name:literal $better:expr, $meaning:literal;)*) => {
+        &[$(Metric { name: $name, meaning: $meaning, better: $better }),*]
+    };
+}
+
+/// Every metric, by name.
+pub const METRICS: &[Metric] = metrics! {
+    "acceptance" None, "acceptance rate of the chains: of a step, or a running mean beside reference draws";
+    "accuracy" Some(Larger), "share of held-out labels that are predicted";
+    "age" None, "mean age of the blocks of a random scan, steps";
+    "bias" Some(Smaller), "norm of the bias of the direction";
+    "depth" None, "mean depth of trajectories";
+    "divergences" Some(Smaller), "trajectories whose energy error was too large";
+    "error" Some(Smaller), "share of held-out labels that are predicted wrongly";
+    "ess" Some(Larger), "effective sample size of the candidates of a step";
+    "evaluations" None, "evaluations of the likelihood in a step";
+    "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
+    "finite" None, "finite evaluations of the target in a step";
+    "k_hat" Some(Smaller), "shape of the tail of the weights p/q";
+    "kl" Some(Smaller), "KL(p || q), nats";
+    "kl_error" Some(Smaller), "standard error of `kl`, nats";
+    "kl_floor" None, "least `kl` in the mean-field family, nats";
+    "leapfrogs" None, "leapfrog steps";
+    "log_evidence" None, "estimate of the log evidence by the filter of a step, nats";
+    "log_variance" None, "log variance of returns in the long run, mu + log beta";
+    "log_weight_bound" Some(Smaller), "log of the largest p/q seen, nats";
+    "log_weight_mean" None, "log of the mean weight p/q of a step's draws, nats";
+    "log_weight_top" None, "log of the largest weight p/q of a step's draws, nats";
+    "log_z" Some(Larger), "estimate of the log evidence, nats";
+    "log_z_as_published" Some(Larger), "estimate of the log evidence by the published filter, nats";
+    "log_z_as_published_error" Some(Smaller), "standard error of `log_z_as_published`, nats";
+    "log_z_error" Some(Smaller), "standard error of `log_z`, nats";
+    "lpd" Some(Larger), "mean held-out log predictive density, nats";
+    "lpd_as_published" Some(Larger), "`lpd` with the published predictive variance, nats";
+    "max_weight" None, "largest normalised weight of a step's candidates";
+    "mean" None, "mean of the first coordinate under q";
+    "moved" None, "chains that moved in a step";
+    "non_finite" Some(Smaller), "evaluations in a step that were NaN or +inf";
+    "p_evaluations" Some(Smaller), "evaluations of the target's density so far";
+    "p_gradients" Some(Smaller), "evaluations of the target's gradient so far";
+    "phi" None, "persistence of the volatility";
+    "pooled_bias" Some(Smaller), "mean error over all entries of the direction, as published";
+    "pooled_variance" Some(Smaller), "variance over all entries of all directions, as published";
+    "promoted" None, "share of proposals that passed the first stage of delayed acceptance";
+    "renewed" None, "share of a path that differs from the retained one";
+    "resampled" None, "share of times at which particles were resampled";
+    "restarted" None, "share of blocks of a random scan that began anew";
+    "rmse" Some(Smaller), "held-out root mean squared error, in the units of the data";
+    "sample_share" Some(Larger), "effective sample size of draws of q, as a share of their number";
+    "scale" None, "standard deviation of the first coordinate under q";
+    "seconds" Some(Smaller), "seconds of one processor so far, without those for metrics";
+    "share" None, "share of the draws of q in the region that a fit may miss";
+    "share_of_target" None, "share of the draws of the target in the region that a fit may miss";
+    "sigma" None, "standard deviation of the steps of the log volatility";
+    "train_accuracy" Some(Larger), "share of training labels that are predicted";
+    "train_lpd" Some(Larger), "mean log predictive density of training labels, nats";
+    "untold_metrics" Some(Smaller), "metrics of the kernel for which there was no room";
+    "vanished" Some(Smaller), "chains or steps at which all weights were zero";
+    "variance" Some(Smaller), "variance of the direction, summed over its coordinates";
+    "weights_below_0.1" None, "share of network weights with a mean within 0.1 of zero";
+    "weights_deviation" None, "standard deviation of the means of network weights";
+};
+
+impl Metric {
+    /// The metric with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        METRICS.binary_search_by(|metric| metric.name.cmp(name)).ok().map(|place| &METRICS[place])
+    }
+}
+
+/// Vector of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vector {
+    /// Mean of each coordinate under q.
+    Means,
+    /// Log standard deviation of each coordinate under q.
+    LogScales,
+    /// First coordinate of draws of q.
+    DrawsX,
+    /// Second coordinate of draws of q.
+    DrawsY,
+    /// Places at which [`Vector::WeightDensity`] is evaluated.
+    Weight,
+    /// Density of the means of network weights.
+    WeightDensity,
+}
+
+impl Vector {
+    /// Name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Means => "means",
+            Self::LogScales => "log_scales",
+            Self::DrawsX => "draws_x",
+            Self::DrawsY => "draws_y",
+            Self::Weight => "weight",
+            Self::WeightDensity => "weight_density",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_found_by_its_name() {
+        for metric in METRICS {
+            assert_eq!(Metric::named(metric.name), Some(metric));
+        }
+        assert_eq!(Metric::named("no metric"), None);
+    }
+}

@@ -1,0 +1,308 @@
+//! Fits of variational families, as a task: target x family x start x schedule x method x optimiser.
+
+use std::collections::BTreeMap;
+
+use mcsa_core::Error;
+use serde::{Deserialize, Serialize};
+
+use super::schedule::PLAIN;
+use super::{Preset, Schedule, Section, Task, Trace};
+use crate::catalog::{Method, Rule, Shape, Start, Target};
+use crate::grid::{Entry, Placed, check_on, expand};
+
+/// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fits {
+    /// Initial parameters.
+    pub start: Start,
+    /// Initial parameters for some kinds of methods, in place of `start`.
+    #[serde(default)]
+    pub start_of: BTreeMap<String, Start>,
+    /// Further initial parameters; each gives its own fits.
+    #[serde(default)]
+    pub also_from: Vec<Start>,
+    /// Recorded steps.
+    pub trace: Trace,
+    /// Metrics of a row.
+    #[serde(default)]
+    pub metrics: Metrics,
+    /// Number of last iterates that are averaged; the average is measured in place of the last iterate. 0 if absent: no
+    /// averaging.
+    #[serde(default)]
+    pub averaged: u64,
+    /// Training schedules; each gives its own fits. Without one a fit has a single stage.
+    #[serde(rename = "schedule", default)]
+    schedules: Vec<Schedule>,
+    /// Targets.
+    #[serde(rename = "target", default)]
+    targets: Vec<Entry>,
+    /// Variational families.
+    #[serde(rename = "family", default)]
+    families: Vec<Entry>,
+    /// Methods to compare.
+    #[serde(rename = "method", default)]
+    methods: Vec<Entry>,
+    /// Optimisers.
+    #[serde(rename = "optimizer", default)]
+    optimizers: Vec<Entry>,
+}
+
+/// Metrics of the rows of a fit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metrics {
+    /// Those of the target, such as held-out accuracy, and those of the method's kernel. They need a Gaussian family.
+    #[default]
+    Target,
+    /// Divergence, k-hat and largest weight, by reference draws of the target.
+    Reference,
+    /// One row at the end of a fit of a family of paths: log evidence by particle filters at its last theta.
+    ///
+    /// ```text
+    /// z ~ K,   lambda <- lambda + Adam(d/dlambda log q(z)),   theta <- theta + Adam(d/dtheta log p_theta(z, x))
+    /// log_z                 by bootstrap filters, common to all methods
+    /// log_z_as_published    msc: by the filter of the fitted steps and twists;   smc: by that of the fitted steps, untwisted
+    /// ```
+    ///
+    /// All estimate `log p_theta(x)` at the fit's own theta. Theta differs between methods, so the estimated quantity differs
+    /// too.
+    Filters {
+        /// Number of particles.
+        particles: usize,
+        /// Number of filters of each kind; the error of the estimate comes from their spread.
+        filters: u64,
+    },
+}
+
+/// One fit: everything that determines it except the seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// Target.
+    pub target: Target,
+    /// Variational family.
+    pub family: Shape,
+    /// Initial parameters.
+    pub start: Start,
+    /// Training schedule; if absent, a single stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// Estimator of the direction.
+    pub method: Method,
+    /// Optimiser.
+    pub optimizer: Rule,
+    /// Number of steps, without those of a warm fit.
+    pub steps: u64,
+    /// Recorded steps.
+    pub trace: Trace,
+    /// Metrics of a row.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub metrics: Metrics,
+    /// Number of auxiliary sets of chains, from which the variance of the direction is estimated.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub auxiliary: u64,
+    /// Number of last iterates that are averaged; the average is measured in place of the last iterate.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub averaged: u64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Expanded targets, families, methods and optimisers of a section.
+struct Axes {
+    targets: Vec<Placed<Target>>,
+    families: Vec<Placed<Shape>>,
+    methods: Vec<Placed<Method>>,
+    optimizers: Vec<Placed<Rule>>,
+}
+
+impl Fits {
+    fn axes(&self) -> Result<Axes, Error> {
+        let axes = Axes {
+            targets: expand("fits.target", &self.targets)?,
+            families: expand("fits.family", &self.families)?,
+            methods: expand("fits.method", &self.methods)?,
+            optimizers: expand("fits.optimizer", &self.optimizers)?,
+        };
+        let labels: Vec<&str> = axes.targets.iter().map(|target| target.value.label()).collect();
+        check_on("fits.target", &labels, &axes.families)?;
+        check_on("fits.target", &labels, &axes.methods)?;
+        check_on("fits.target", &labels, &axes.optimizers)?;
+        Ok(axes)
+    }
+
+    /// Initial parameters of fits by a method.
+    pub fn start_of(&self, method: &Method) -> Start {
+        self.start_of.get(method.kind()).copied().unwrap_or(self.start)
+    }
+}
+
+impl Section for Fits {
+    fn check(&self) -> Result<(), Error> {
+        self.schedules.iter().try_for_each(Schedule::check)?;
+        let methods = self.axes()?.methods;
+        let is_compared = |kind: &&String| methods.iter().any(|method| method.value.kind() == *kind);
+        match self.start_of.keys().find(|kind| !is_compared(kind)) {
+            Some(kind) => {
+                Err(Error::invalid(format!("fits.start-of.{kind}: no [[fits.method]] is of this kind")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let Axes { targets, families, methods, optimizers } = self.axes()?;
+        let others = self.also_from.iter().chain(&preset.also_from).copied();
+        let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
+        let schedules = self.schedules.iter().cloned().map(Some);
+        let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();
+        let mut fits = Vec::new();
+        for Placed { value: target, .. } in &targets {
+            let label = target.label();
+            let methods = || methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
+            for family in families.iter().filter(|family| family.is_on(label)) {
+                for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
+                    let varied =
+                        starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
+                    for (start, schedule) in varied {
+                        fits.extend(methods().map(|method| Fit {
+                            target: target.clone(),
+                            family: family.value.clone(),
+                            start: start.unwrap_or_else(|| self.start_of(&method.value)),
+                            schedule: schedule.clone(),
+                            method: method.value.clone(),
+                            optimizer: optimizer.value.clone(),
+                            steps: preset.steps,
+                            trace: self.trace,
+                            metrics: self.metrics,
+                            auxiliary: preset.auxiliary,
+                            averaged: self.averaged,
+                        }));
+                    }
+                }
+            }
+        }
+        fits.iter().try_for_each(Fit::check)?;
+        // Fits that differ in no setting are listed once.
+        let is_first = |(place, fit): &(usize, &Fit)| !fits[..*place].contains(fit);
+        Ok(fits.iter().enumerate().filter(is_first).map(|(_, fit)| Task::Fit(fit.clone())).collect())
+    }
+}
+
+impl Fit {
+    /// Refuses settings that do not fit together.
+    ///
+    /// # Errors
+    /// If so; the message names them.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |reason: String| Err(Error::invalid(reason));
+        let (family, method) = (self.family.kind(), self.method.kind());
+        if let Metrics::Filters { particles, filters } = self.metrics {
+            return self.check_path(particles, filters);
+        }
+        if self.is_staged() && !self.method.fits_any_family() {
+            return refuse(format!(
+                "method {method} is not among those that families of any shape, and schedules, are fitted by"
+            ));
+        }
+        if self.is_staged() && self.auxiliary + self.averaged > 0 {
+            return refuse(format!("auxiliary sets and averages are not for schedules, nor for {family}"));
+        }
+        if self.family.is_gaussian() {
+            return Ok(());
+        }
+        if self.start.place().is_none() {
+            return refuse(format!("family {family} begins at start standard, placed or warm"));
+        }
+        match self.metrics {
+            Metrics::Target => refuse(format!("family {family} needs metrics = \"reference\"")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a fit of a family of paths whose settings do not fit together.
+    fn check_path(&self, particles: usize, filters: u64) -> Result<(), Error> {
+        let refuse = |reason: String| Err(Error::invalid(reason));
+        if particles == 0 || filters == 0 {
+            return refuse("fits.metrics.filters: particles and filters are at least 1".to_owned());
+        }
+        if !matches!(self.target, Target::FxVolatility { .. }) {
+            return refuse(format!(
+                "target {} has no paths, which metrics of filters need",
+                self.target.kind()
+            ));
+        }
+        if !matches!(self.method, Method::Msc { .. } | Method::Smc { .. }) {
+            return refuse(format!("method {} moves no paths; msc and smc do", self.method.kind()));
+        }
+        let is_plain = self.schedule.is_none() && self.auxiliary + self.averaged == 0;
+        match (&self.family, self.start) {
+            (Shape::Twisted, Start::Probit) if is_plain => Ok(()),
+            _ => refuse(
+                "a fit of paths has family twisted and start probit, and no schedule, average or auxiliary sets"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// Returns true if the fit has a schedule or a family that is not Gaussian.
+    pub(crate) fn is_staged(&self) -> bool {
+        self.schedule.is_some() || !self.family.is_gaussian()
+    }
+
+    /// The schedule, a single stage if there is none.
+    pub(crate) fn stages(&self) -> &Schedule {
+        self.schedule.as_ref().unwrap_or(&PLAIN)
+    }
+
+    /// Name of the schedule, and mean and scale at which the fit or its warm fit begins, if it has both.
+    pub fn begun(&self) -> Option<(&str, f64, f64)> {
+        let (mean, scale) = self.start.place()?;
+        Some((self.schedule.as_ref()?.name.as_str(), mean, scale))
+    }
+
+    /// Family, schedule and start in words, unless they are the usual ones.
+    pub(super) fn variant(&self) -> String {
+        match (&self.schedule, self.start.place()) {
+            (Some(schedule), Some((mean, _))) => {
+                format!(" in {}, {}, from {mean}", self.family.kind(), schedule.name)
+            }
+            (Some(schedule), None) => format!(" in {}, {}", self.family.kind(), schedule.name),
+            (None, _) if matches!(self.family, Shape::MeanField { .. } | Shape::Twisted) => String::new(),
+            (None, _) => format!(" in {}", self.family.kind()),
+        }
+    }
+
+    /// Steps at which rows are recorded.
+    pub(crate) fn recorded(&self) -> Vec<u64> {
+        match self.metrics {
+            Metrics::Filters { .. } => vec![self.steps],
+            _ => self.trace.steps(self.steps),
+        }
+    }
+
+    /// Work up to a step and a number of filters. Steps of flows are longer than those of a warm fit; a step along a path moves
+    /// as many states as there are particles, and so does a filter with its own particles.
+    pub(crate) fn work_of(&self, steps: u64, filters: u64) -> u64 {
+        match self.metrics {
+            Metrics::Filters { particles, .. } => {
+                (steps * self.method.budget() as u64 * 20 + filters * particles as u64) / 1000
+            }
+            _ => {
+                let longer = if self.is_staged() { 4 } else { 1 };
+                (self.start.warm_steps() + longer * steps) * self.method.effort()
+            }
+        }
+    }
+
+    pub(super) fn work(&self) -> u64 {
+        match self.metrics {
+            Metrics::Filters { filters, .. } => self.work_of(self.steps, 2 * filters),
+            _ => self.work_of(self.steps, 0),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
+
+mod fit;
+mod job;
+mod preset;
+mod scatter;
+mod schedule;
+mod trace;
+mod variance;
+
+pub use fit::{Fit, Fits, Metrics};
+pub use job::Job;
+pub use preset::Preset;
+pub use scatter::{Scatter, Scatters, Setting};
+pub use schedule::{Schedule, Stage};
+pub use trace::{Spacing, Trace};
+pub use variance::{Variance, Variances};
+
+use mcsa_core::Error;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Method, Target};
+
+/// Task of one job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// A fit of a variational family, recorded along the way.
+    Fit(Fit),
+    /// Variance of an estimator at fixed parameters.
+    Variance(Variance),
+    /// Variances and biases of an estimator at many parameters.
+    Scatter(Scatter),
+}
+
+/// Section of an experiment that plans tasks.
+pub(crate) trait Section {
+    /// Refuses unknown and invalid settings.
+    fn check(&self) -> Result<(), Error>;
+
+    /// Tasks at a preset, each to be replicated.
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error>;
+}
+
+impl Task {
+    /// Target of the task.
+    pub fn target(&self) -> &Target {
+        match self {
+            Self::Fit(fit) => &fit.target,
+            Self::Variance(variance) => &variance.target,
+            Self::Scatter(scatter) => &scatter.target,
+        }
+    }
+
+    /// Method of the task.
+    pub fn method(&self) -> &Method {
+        match self {
+            Self::Fit(fit) => &fit.method,
+            Self::Variance(variance) => &variance.method,
+            Self::Scatter(scatter) => &scatter.method,
+        }
+    }
+
+    /// The fit, if the task is one.
+    pub fn fit(&self) -> Option<&Fit> {
+        match self {
+            Self::Fit(fit) => Some(fit),
+            _ => None,
+        }
+    }
+
+    /// Description of target and method with all their settings.
+    pub fn title(&self) -> String {
+        format!("{} by {}{}", self.target().title(), self.method().title(), self.variant())
+    }
+
+    /// Other settings by which tasks differ, in words.
+    pub fn variant(&self) -> String {
+        match self {
+            Self::Fit(fit) => fit.variant(),
+            Self::Variance(variance) => format!(" at gap {}", variance.gap),
+            Self::Scatter(_) => String::new(),
+        }
+    }
+
+    /// Amount of work in units of about equal cost: for progress and estimates of time.
+    pub fn work(&self) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.work(),
+            Self::Variance(variance) => variance.transitions * variance.method.effort(),
+            Self::Scatter(scatter) => scatter.work(),
+        }
+    }
+
+    /// Steps at which rows are recorded.
+    pub fn recorded(&self) -> Vec<u64> {
+        match self {
+            Self::Fit(fit) => fit.recorded(),
+            Self::Scatter(scatter) => (1..=scatter.lambdas).collect(),
+            Self::Variance(_) => vec![self.length()],
+        }
+    }
+
+    /// Length in steps, transitions or parameters.
+    pub fn length(&self) -> u64 {
+        *self.clone().length_mut()
+    }
+
+    /// The task with another length.
+    pub fn of_length(&self, length: u64) -> Self {
+        let mut task = self.clone();
+        *task.length_mut() = length;
+        task
+    }
+
+    fn length_mut(&mut self) -> &mut u64 {
+        match self {
+            Self::Fit(fit) => &mut fit.steps,
+            Self::Variance(variance) => &mut variance.transitions,
+            Self::Scatter(scatter) => &mut scatter.lambdas,
+        }
+    }
+
+    /// Number of steps of all chains and fits of the task.
+    pub fn steps(&self) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.start.warm_steps() + fit.steps,
+            Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains * setting.length,
+            Self::Variance(_) => self.length(),
+        }
+    }
+}

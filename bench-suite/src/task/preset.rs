@@ -1,0 +1,58 @@
+//! Presets: amounts of computation.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Task;
+use crate::catalog::{Method, Start};
+
+/// Amount of computation.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Preset {
+    /// Independent repetitions of each job.
+    pub replicates: u64,
+    /// Steps of a fit; transitions behind a variance; parameters of a scatter.
+    pub steps: u64,
+    /// Only targets with these labels.
+    pub targets: Option<Vec<String>>,
+    /// Only methods of these kinds.
+    pub methods: Option<Vec<String>>,
+    /// Only methods with these budgets.
+    pub budgets: Option<Vec<usize>>,
+    /// Fewer replicates for some kinds of methods, `hmc = 5`, or for one on one target, `"hmc on pima" = 0`.
+    #[serde(default)]
+    pub fewer: BTreeMap<String, u64>,
+    /// Further initial parameters; each gives its own fits.
+    #[serde(default)]
+    pub also_from: Vec<Start>,
+    /// Use only every n-th optimiser of the file, beginning with the first.
+    pub stride: Option<usize>,
+    /// Number of auxiliary sets of chains beside each fit, from which the variance of its direction is measured; 0 if absent.
+    #[serde(default)]
+    pub auxiliary: u64,
+}
+
+impl Preset {
+    /// Keys of a task in `fewer`: method and target, or method alone.
+    pub(crate) fn keys_of(task: &Task) -> [String; 2] {
+        let kind = task.method().kind();
+        [format!("{kind} on {}", task.target().label()), kind.to_owned()]
+    }
+
+    /// Number of replicates of a task.
+    pub(crate) fn replicates_of(&self, task: &Task) -> u64 {
+        let fewer = Self::keys_of(task).iter().find_map(|key| self.fewer.get(key)).copied();
+        fewer.map_or(self.replicates, |fewer| fewer.min(self.replicates))
+    }
+
+    /// Returns true if the preset includes this target and this method.
+    pub(crate) fn admits(&self, target: &str, method: &Method) -> bool {
+        let among = |names: &Option<Vec<String>>, name: &str| {
+            names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
+        };
+        let has_budget = self.budgets.as_ref().is_none_or(|budgets| budgets.contains(&method.budget()));
+        among(&self.targets, target) && among(&self.methods, method.kind()) && has_budget
+    }
+}

@@ -1,0 +1,93 @@
+//! Variances and biases of estimators at many random parameters, as a task.
+
+use mcsa_core::Error;
+use serde::{Deserialize, Serialize};
+
+use super::{Preset, Section, Task};
+use crate::catalog::{Method, Target};
+use crate::grid::{Entry, expand};
+
+/// The section `[scatter]`: every method at one set of random parameters.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scatters {
+    /// Settings shared by all methods.
+    pub setting: Setting,
+    /// Methods to compare.
+    #[serde(rename = "method", default)]
+    methods: Vec<Entry>,
+}
+
+/// Settings of target, guides and chains.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Setting {
+    /// Dimension of the target, a standard normal.
+    pub dim: usize,
+    /// Standard deviation of `q`.
+    pub scale: f64,
+    /// Scale of the multivariate t from which means of `q` are drawn.
+    pub spread: f64,
+    /// Degrees of freedom of that t.
+    pub freedom: usize,
+    /// Number of estimates at each parameter, each from its own chains.
+    pub chains: u64,
+    /// Number of steps at a parameter; only the estimate of the last step is used.
+    pub length: u64,
+    /// Standard deviation of the chains' starting points around a point drawn from a standard normal.
+    pub start: f64,
+}
+
+/// Variance and bias of one method's direction at `lambdas` random parameters, one row for each.
+///
+/// ```text
+/// p = N(0, I),   q = N(mu, scale^2 I),   mu ~ t;   g_c: the means' part of the direction from chains c
+/// variance = sum_i Var_c(g_ci),   bias = |mean_c g_c - E_p s|
+/// ```
+/// As published, `pooled_variance` is the variance over all entries of all directions, so that it includes the differences
+/// between the means of different coordinates; `pooled_bias` is the mean of all errors, in which errors of different
+/// coordinates cancel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scatter {
+    /// Target: a standard normal.
+    pub target: Target,
+    /// Settings shared by all methods.
+    pub setting: Setting,
+    /// Estimator of the direction.
+    pub method: Method,
+    /// Number of parameters.
+    pub lambdas: u64,
+}
+
+impl Section for Scatters {
+    fn check(&self) -> Result<(), Error> {
+        let Setting { dim, freedom, chains, length, .. } = self.setting;
+        if dim == 0 || freedom == 0 || chains < 2 || length == 0 {
+            return Err(Error::invalid("scatter: dim, freedom and length are at least 1, chains at least 2"));
+        }
+        expand::<Method>("scatter.method", &self.methods).map(drop)
+    }
+
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let target = Target::StandardGaussian { dim: self.setting.dim };
+        let methods =
+            expand::<Method>("scatter.method", &self.methods)?.into_iter().map(|placed| placed.value);
+        let task = |method| {
+            let (target, setting) = (target.clone(), self.setting);
+            Task::Scatter(Scatter { target, setting, method, lambdas: preset.steps })
+        };
+        Ok(methods.filter(|method| preset.admits(target.label(), method)).map(task).collect())
+    }
+}
+
+impl Scatter {
+    pub(crate) fn work(&self) -> u64 {
+        self.lambdas * self.setting.chains * self.work_of_chain()
+    }
+
+    /// Work of one chain at one parameter.
+    pub(crate) fn work_of_chain(&self) -> u64 {
+        self.setting.length * self.method.effort()
+    }
+}
