@@ -23,9 +23,9 @@ use crate::{Ascent, Fit, Observer, Outcome, Stop, View};
 /// # let path = std::env::temp_dir().join(format!("mcsa-doc-{}.fit", std::process::id()));
 /// let ascent = Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
 /// // The first run of the program starts a fit; after an interruption, the next one continues it.
-/// let mut fit = ascent.start_or_resume(&path, vec![1.0, 1.0, 0.0, 0.0])?;
+/// let mut fit = ascent.resume_or(&path, || ascent.start(vec![1.0, 1.0, 0.0, 0.0]))?;
 /// ascent.run(&mut fit, Run::to(2_000).checkpoint(&path, 500))?;
-/// assert_eq!(ascent.start_or_resume(&path, vec![0.0; 4])?, fit);
+/// assert_eq!(ascent.resume_or(&path, || ascent.start(vec![0.0; 4]))?, fit);
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -139,22 +139,18 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// The fit in the checkpoint file at `path`, or a fit started at `params` if there is no file.
+    /// The fit in the checkpoint file at `path`, or the one that `start` makes if there is no file.
     ///
     /// # Errors
-    /// If the file cannot be used or holds a fit that does not belong to this ascent, or as [`start`](Self::start).
-    pub fn start_or_resume(
+    /// If the file cannot be used or holds a fit that does not belong to this ascent, or if `start` fails.
+    pub fn resume_or(
         &self,
         path: impl Into<PathBuf>,
-        params: Vec<f64>,
+        start: impl FnOnce() -> Result<Fit<E::State, O::State>, Error>,
     ) -> Result<Fit<E::State, O::State>, Error> {
         let checkpoint = Checkpoint::at(path);
-        match checkpoint.read()? {
-            Some(fit) => {
-                self.check(&fit).map_err(|error| checkpoint.refuse(&error.to_string()))?;
-                Ok(fit)
-            }
-            None => self.start(params),
-        }
+        let Some(fit) = checkpoint.read()? else { return start() };
+        self.check(&fit).map_err(|error| checkpoint.refuse(&error.to_string()))?;
+        Ok(fit)
     }
 }

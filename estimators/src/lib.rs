@@ -27,8 +27,8 @@
 //!
 //! `cargo run --release -p mcsa-estimators --example warming_up` demonstrates the last four.
 //!
-//! A [`Run`] takes the stopping rule, observers, checkpoints to a file ([`Checkpoint`]) and, with the feature `progress`, a progress
-//! bar. Nothing else here reads or writes files, and no number depends on a clock.
+//! A [`Run`] takes the stopping rule, observers, checkpoints to a file ([`Checkpoint`]) and a progress bar
+//! ([`Progress`]). Nothing else here reads or writes files, and no number depends on a clock.
 
 mod ascent;
 mod checkpoint;
@@ -48,7 +48,6 @@ mod noise;
 mod observer;
 mod outcome;
 mod path_climb;
-#[cfg(feature = "progress")]
 mod progress;
 mod proposals;
 mod run;
@@ -74,7 +73,6 @@ pub use judged::Judged;
 pub use observer::{Observer, Stop, View};
 pub use outcome::{Accuracy, Obstacle, Outcome};
 pub use path_climb::{PathClimb, msc_paths, smc_paths};
-#[cfg(feature = "progress")]
 pub use progress::Progress;
 pub use run::Run;
 pub use scan_climb::{ScanClimb, jsa_scan};

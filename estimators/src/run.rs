@@ -119,7 +119,6 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     }
 
     /// This run with a progress bar on standard error; see [`Progress`](crate::Progress).
-    #[cfg(feature = "progress")]
     #[must_use]
     pub fn progress(mut self) -> Self {
         self.observers.push(Seat::Owned(Box::new(crate::Progress::new())));

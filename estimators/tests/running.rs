@@ -47,7 +47,7 @@ fn a_fit_goes_on_from_its_file_bit_for_bit() {
     let mut whole = ascent.start(START.to_vec()).unwrap();
     ascent.run(&mut whole, Run::to(20).checkpoint(&path, 7).observe(&mut kill)).unwrap();
     assert_eq!(Checkpoint::at(&path).read().unwrap(), Some(whole.clone()), "the last step is saved");
-    let mut resumed = ascent.start_or_resume(&left, vec![9.0; 4]).unwrap();
+    let mut resumed = ascent.resume_or(&left, || ascent.start(vec![9.0; 4])).unwrap();
     assert_eq!(resumed.step(), 7);
     ascent.run(&mut resumed, Run::to(20)).unwrap();
     assert_eq!(resumed, whole);
@@ -64,7 +64,7 @@ fn no_damaged_or_foreign_file_is_used() {
     let whole = fs::read_to_string(&path).unwrap();
     let told = |text: &str| {
         fs::write(&path, text).unwrap();
-        ascent.start_or_resume(&path, START.to_vec()).unwrap_err().to_string()
+        ascent.resume_or(&path, || ascent.start(START.to_vec())).unwrap_err().to_string()
     };
     for at in (0..whole.len()).step_by(97) {
         let mut bytes = whole.clone().into_bytes();
@@ -75,9 +75,9 @@ fn no_damaged_or_foreign_file_is_used() {
     assert!(told("").contains("not a file of format `mcsa fit 1`"));
     assert!(told("{}").contains("not a file of format `mcsa fit 1`"));
     fs::write(&path, &whole).unwrap();
-    assert_eq!(ascent.start_or_resume(&path, START.to_vec()).unwrap(), fit);
+    assert_eq!(ascent.resume_or(&path, || ascent.start(START.to_vec())).unwrap(), fit);
     let other = Ascent { estimator: pmcsa(5), ..self::ascent(pmcsa(5)) };
-    let error = other.start_or_resume(&path, START.to_vec()).unwrap_err().to_string();
+    let error = other.resume_or(&path, || other.start(START.to_vec())).unwrap_err().to_string();
     assert!(error.contains("fit.json") && error.contains("made with another estimator"), "{error}");
     let read: Result<Option<Fit<u64, AdamState>>, Error> = Checkpoint::at(&path).read();
     assert!(read.unwrap_err().to_string().contains("whose states are"));

@@ -212,12 +212,12 @@ impl<K> Sample<K> {
 
     /// Rank-normalised split R-hat of every coordinate; see [`r_hat`].
     pub fn r_hat(&self) -> Vec<f64> {
-        self.of_each(|chains| r_hat(chains))
+        self.of_each(r_hat)
     }
 
     /// Effective sample size of every coordinate; see [`effective_sample_size`].
     pub fn sample_sizes(&self) -> Vec<f64> {
-        self.of_each(|chains| effective_sample_size(chains))
+        self.of_each(effective_sample_size)
     }
 
     /// Mean of every coordinate.
@@ -234,7 +234,7 @@ impl<K> Sample<K> {
 
     /// Monte Carlo standard error of the mean of every coordinate.
     pub fn standard_errors(&self) -> Vec<f64> {
-        self.of_each(|chains| standard_error(chains))
+        self.of_each(standard_error)
     }
 }
 
