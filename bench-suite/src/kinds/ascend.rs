@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use mcsa_core::{Error, Estimator, Record, Seed};
-use mcsa_estimators::{Ascent, Fit as State, Outcome, Stop, View};
+use mcsa_estimators::{Ascent, Fit as State, Outcome, Run, Stop, View};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ pub(super) trait Log: Serialize {
 }
 
 /// A running fit: its records, costs and checkpoints.
-pub(super) struct Run<'s, L> {
+pub(super) struct Trail<'s, L> {
     pub(super) checkpoints: Checkpoints<'s>,
     pub(super) meter: Meter,
     pub(super) log: L,
@@ -93,7 +93,7 @@ fn read<T: DeserializeOwned>(state: Value, checkpoints: &Checkpoints<'_>) -> Res
     read.map_err(|error| checkpoints.named(error))
 }
 
-impl<L: Log> Run<'_, L> {
+impl<L: Log> Trail<'_, L> {
     /// Cost so far.
     pub(super) fn spent(&self, counts: &dyn Fn() -> Tally) -> Spent {
         self.meter.spent(counts())
@@ -140,7 +140,7 @@ impl<L: Log> Run<'_, L> {
                 (ascent.start(params)?, auxiliary)
             }
         };
-        let checked = self.meter.aside(counts, || ascent.run(&mut fit, 0, &mut []));
+        let checked = self.meter.aside(counts, || ascent.run(&mut fit, 0));
         let checked = checked.map_err(|error| self.checkpoints.named(error))?;
         if !std::mem::replace(&mut self.is_told, true) {
             self.checkpoints.tell(work(from + fit.step()));
@@ -157,17 +157,18 @@ impl<L: Log> Run<'_, L> {
             let stop = rows.iter().copied().find(|&row| row > at).map_or(to, |row| row.min(to));
             let most = self.checkpoints.stretch(to - at + after).min(stop - at);
             let (mut kernel, mut broken) = (None, None);
-            let mut observer = |view: &View<'_>| {
-                if let Err(error) = self.log.iterate(from + view.step, view.params) {
+            let mut observer = |view: &View<'_, _, _>| {
+                let step = from + view.fit.step();
+                if let Err(error) = self.log.iterate(step, view.fit.params()) {
                     broken = Some(error);
                     return ControlFlow::Break(Stop::because("an average failed"));
                 }
-                if from + view.step == stop && rows.contains(&stop) {
+                if step == stop && rows.contains(&stop) {
                     kernel = Some(metrics(view.info));
                 }
                 ControlFlow::Continue(())
             };
-            let result = ascent.run(&mut fit, most, &mut [&mut observer]);
+            let result = ascent.run(&mut fit, Run::of(most).observe(&mut observer));
             let step = from + fit.step();
             failure = match result {
                 Err(error) => Some(format!("step {}: {error}", step + 1)),

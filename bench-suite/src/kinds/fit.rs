@@ -7,7 +7,7 @@ use mcsa_models::Tempered;
 use mcsa_optim::Adam;
 use serde_json::Value;
 
-use super::ascend::{Climbed, Log, Run, Saved, Seen, Stretch};
+use super::ascend::{Climbed, Log, Saved, Seen, Stretch, Trail};
 use super::average::Average;
 use super::checkpoints::Checkpoints;
 use super::measure::{Measured, Recorder, Records, Warmed};
@@ -73,7 +73,7 @@ impl Fit {
             }
         };
         let log = Recorder { fit: self, seed: job.seed, measured, records };
-        let mut run = Run { checkpoints, meter: Meter::after(before), log, is_told: false };
+        let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
 
         let family = Counted::new(&*shaped.family);
         let pushforward = Counted::new(&*shaped.pushforward);
@@ -131,7 +131,7 @@ impl Fit {
     fn warm(
         &self,
         target: &CountedTarget<'_>,
-        run: &mut Run<'_, Recorder<'_>>,
+        run: &mut Trail<'_, Recorder<'_>>,
         counts: &dyn Fn() -> Tally,
         job: &Job,
         state: &mut Option<Value>,
@@ -197,7 +197,7 @@ impl<'a> Scene<'_, 'a> {
     /// Without a schedule a Gaussian family can be fitted by any method, to the target as it is.
     fn stage<'s>(
         &self,
-        run: &mut Run<'s, Recorder<'s>>,
+        run: &mut Trail<'s, Recorder<'s>>,
         stretch: &Stretch<'_>,
         params: Vec<f64>,
         state: Option<Value>,
@@ -231,7 +231,7 @@ impl<'a> Scene<'_, 'a> {
 struct Plain<'r, 's, 'a> {
     scene: &'r Scene<'r, 'a>,
     family: &'r CountedFamily<'a>,
-    run: &'r mut Run<'s, Recorder<'s>>,
+    run: &'r mut Trail<'s, Recorder<'s>>,
     stretch: &'r Stretch<'r>,
     params: Vec<f64>,
     state: Option<Value>,

@@ -7,7 +7,7 @@ use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
 use mcsa_models::Theta;
 use serde::{Deserialize, Serialize};
 
-use super::ascend::{Climbed, Log, Run, Saved, Seen, Stretch};
+use super::ascend::{Climbed, Log, Saved, Seen, Stretch, Trail};
 use super::checkpoints::Checkpoints;
 use super::counted_volatility::CountedVolatility;
 use super::spent::{Meter, Spent};
@@ -52,7 +52,7 @@ impl Fit {
             Some(Saved { state, log, spent, .. }) => (state, log, spent),
             None => (None, Filters::default(), Spent::default()),
         };
-        let mut run = Run { checkpoints, meter: Meter::after(before), log, is_told: false };
+        let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
         if run.log.end.is_none() {
             let (estimator, optimizer) = (Joint { climb }, self.optimizer.clone());
             let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };
@@ -74,7 +74,7 @@ impl Fit {
             let done = run.log.found.len() as u64;
             // Each filter is a stretch of its own: it moves many particles along the whole path.
             run.checkpoints.stretch(filters - done);
-            let Run { checkpoints, meter, log, .. } = &mut run;
+            let Trail { checkpoints, meter, log, .. } = &mut run;
             let which = (done < filters / 2, done % (filters / 2));
             let found = || filtered((smc, &self.method), target, place, seed, which);
             log.found.push(meter.aside(&Tally::new, found));
