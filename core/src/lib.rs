@@ -13,8 +13,8 @@
 //!   [`PathGuide`], [`ChainFamily`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
-//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tested properties ([`law`]).
-//! * Numerics and storage: [`numeric`], [`bits`], [`Ensemble`].
+//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
+//! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`].
 //!
 //! # Glossary
 //!
@@ -33,7 +33,7 @@
 //! * *Batch*: a `d x N` column-major matrix with one point per column ([`batch()`]).
 //! * *Work*: scratch memory that the caller lends to a method as `work: &mut [f64]` ([`LogDensity::work_len`], [`borrow()`]).
 //! * *Direction*: the estimate of `E_p[score]` along which lambda ascends ([`Estimator::ascent_direction`]).
-//! * *Law*: a mathematical property of a target or a family that a test examines ([`law`]).
+//! * *Law*: a mathematical property of a target, a family or a kernel that a test examines ([`law`]).
 //!
 //! # Conventions
 //!
@@ -65,6 +65,7 @@ pub mod numeric;
 mod optimizer;
 mod path_guide;
 mod pushforward;
+pub mod quadrature;
 mod record;
 mod script;
 mod seed;

@@ -6,7 +6,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Family, Pushforward, Stream};
-use mcsa_families::conformance::{self as laws, Case, Verdict};
+use mcsa_families::conformance::{self as laws, Case, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
@@ -144,7 +144,7 @@ impl Pushforward for Twin {
     }
 }
 
-type Law = fn(&Case<Twin>) -> Verdict;
+type Law = fn(&Case<Twin>) -> Result<(), Failure>;
 
 const BROKEN: [(Fault, Law, &str); 15] = [
     (DeterminantSign, laws::density_integrates_to_one, "density_integrates_to_one"),

@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Pushforward, Stream};
-use mcsa_families::conformance::{self as laws, Case, Verdict};
+use mcsa_families::conformance::{self as laws, Case, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
@@ -96,9 +96,9 @@ impl Pushforward for Twin {
     }
 }
 
-type Law = fn(&Case<Twin>) -> Verdict;
+type Law = fn(&Case<Twin>) -> Result<(), Failure>;
 
-fn push_allocates_nothing(case: &Case<Twin>) -> Verdict {
+fn push_allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
     laws::push_allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
 }
 

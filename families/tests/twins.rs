@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, same_length};
-use mcsa_families::conformance::{self as laws, Case, Verdict};
+use mcsa_families::conformance::{self as laws, Case, Failure};
 use mcsa_families::{Link, MeanField};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -188,13 +188,13 @@ impl Reparameterised for Twin {
     }
 }
 
-type Law = fn(&Case<Twin>) -> Verdict;
+type Law = fn(&Case<Twin>) -> Result<(), Failure>;
 
-fn allocates_nothing(case: &Case<Twin>) -> Verdict {
+fn allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
     laws::allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
 }
 
-fn transport_allocates_nothing(case: &Case<Twin>) -> Verdict {
+fn transport_allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
     laws::transport_allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
 }
 

@@ -140,6 +140,10 @@ fn laws_left_out_are_reported_with_their_reasons() {
     );
     let without = case(1, Hole(0.001)).without("density_is_never_nan", "the twin has a hole").expect("a law");
     assert_eq!(laws::check(&case(1, Hole(0.001))).expect_err("a hole").law, "density_is_never_nan");
-    let report = laws::report(&without).expect("the others hold");
-    assert_eq!(report.to_string(), "density_is_never_nan: left out: the twin has a hole\n");
+    let report = laws::report(&without);
+    assert!(report.holds(), "{report}");
+    assert!(
+        report.to_string().contains("  left out density_is_never_nan     the twin has a hole\n"),
+        "{report}"
+    );
 }

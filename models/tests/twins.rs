@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::numeric::scalar::erfc;
 use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream};
-use mcsa_models::conformance::{self as laws, Case, Verdict};
+use mcsa_models::conformance::{self as laws, Case, Failure};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Transform};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -203,17 +203,17 @@ fn case(fault: Fault, dim: usize) -> Case<Twin> {
     })
 }
 
-type Law = fn(&Case<Twin>) -> Verdict;
+type Law = fn(&Case<Twin>) -> Result<(), Failure>;
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
-fn density_allocates_nothing(case: &Case<Twin>) -> Verdict {
+fn density_allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
     laws::density_allocates_nothing(case, &mut meter)
 }
 
-fn gradient_allocates_nothing(case: &Case<Twin>) -> Verdict {
+fn gradient_allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
     laws::gradient_allocates_nothing(case, &mut meter)
 }
 

@@ -7,10 +7,10 @@ use mcsa_core::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream,
 ///
 /// ```
 /// use mcsa_core::LogDensity;
-/// use mcsa_theory::{Shifted, exact::Banana};
-/// let (target, z) = (Banana::default(), [0.3, 0.1]);
-/// let shifted = Shifted { target: &target, constant: 8.0 };
+/// let (target, z) = (mcsa_models::Banana::new(1.5, 0.4)?, [0.3, 0.1]);
+/// let shifted = mcsa_theory::Shifted { target: &target, constant: 8.0 };
 /// assert_eq!(shifted.log_density(&z, &mut []), target.log_density(&z, &mut []) + 8.0);
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shifted<'a, P: ?Sized> {
@@ -104,12 +104,13 @@ impl Affine {
 ///
 /// ```
 /// use mcsa_core::LogDensity;
-/// use mcsa_theory::{Affine, Moved, exact::Student};
-/// let map = Affine::new(faer::mat![[2.0]], vec![1.0]).unwrap();
-/// let (target, mut work) = (Student { dim: 1, freedom: 3 }, [0.0]);
+/// use mcsa_theory::{Affine, Moved};
+/// let map = Affine::new(faer::mat![[2.0]], vec![1.0])?;
+/// let (target, mut work) = (mcsa_models::Student::new(vec![0.0], vec![1.0], 3.0)?, [0.0]);
 /// let moved = Moved { target: &target, map };
 /// let expected = target.log_density(&[2.0], &mut []) + 2.0_f64.ln();
 /// assert_eq!(moved.log_density(&[0.5], &mut work), expected);
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Moved<'a, P: ?Sized> {

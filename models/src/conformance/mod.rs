@@ -43,13 +43,11 @@ mod memory;
 mod moments;
 mod names;
 mod probes;
-mod slope;
 mod suite;
 mod terms;
 mod transforms;
 mod work;
 
-pub use crate::quadrature::Map;
 pub use batch::{batch_equals_columns, gradient_batch_equals_columns};
 pub use case::{Case, Uniforms};
 pub use differences::{
@@ -58,9 +56,11 @@ pub use differences::{
 };
 pub use draws::draws_follow_the_law;
 pub use far::far_points_are_decided;
-pub use mcsa_core::law::{Failure, Power, Report, Verdict};
+pub use mcsa_core::law::{Failure, Meter, Power, Report};
+pub use mcsa_core::law_tests;
+pub use mcsa_core::quadrature::Map;
 pub use memory::{
-    Meter, curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
+    curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
     terms_allocate_nothing,
 };
 pub use moments::{moments_are_integrals, normaliser_is_integral};
