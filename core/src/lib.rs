@@ -4,7 +4,7 @@
 //! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`].
+//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`].
 //! * Models with parameters theta to be learned: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`].
 //! * Variational families: [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point per datum, and [`Pushforward`] for
 //!   distributions with samples and pathwise gradients, but no density at arbitrary points.
@@ -93,4 +93,4 @@ pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
-pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};
+pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Separable};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
-use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
 
 use crate::prior::half_cauchy;
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
@@ -139,6 +139,14 @@ impl LogDensity for EightSchools {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
         self.value(z, z[1].exp())
     }
+
+    /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let tau = z[1].exp();
+        out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
+        let theta = |j| (Cow::from(format!("theta[{j}]")), self.effect(j, z, tau));
+        out.extend((0..self.effects.len()).map(theta));
+    }
 }
 
 impl Gradient for EightSchools {
@@ -199,16 +207,6 @@ impl Constrained for EightSchools {
             },
         );
         log_normal(mu, SCALE) + half_cauchy + schools.sum::<f64>()
-    }
-}
-
-impl Named for EightSchools {
-    /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        let tau = z[1].exp();
-        out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
-        let theta = |j| (Cow::from(format!("theta[{j}]")), self.effect(j, z, tau));
-        out.extend((0..self.effects.len()).map(theta));
     }
 }
 

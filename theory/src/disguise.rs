@@ -1,5 +1,7 @@
 //! Equivalent forms of a target: with a shifted log density, or in affine coordinates.
 
+use std::borrow::Cow;
+
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Error, Gradient, Guide, LogDensity, Stream, same_length};
 
@@ -31,6 +33,10 @@ impl<P: LogDensity + ?Sized> LogDensity for Shifted<'_, P> {
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         self.target.log_density(z, work) + self.constant
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        self.target.constrain(z, out);
     }
 }
 

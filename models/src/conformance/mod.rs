@@ -21,7 +21,7 @@
 //! | [`gradient_knows_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
 //! | [`gradient_is_gradient`], [`hessian_vector_is_derivative`] | `Gradient`, `Curvature` | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`terms_add_up`] | `Separable` | subsets of the rows | 1e-10 |
-//! | [`names_are_distinct`] | `Named` | two calls | bit-identical |
+//! | [`names_are_distinct`] | all | two calls | bit-identical |
 //! | [`transforms_invert`], [`density_carries_its_jacobian`] | [`Constrained`](crate::Constrained) | round trip; the paper's formula | 1e-10 |
 //! | [`jacobians_are_slopes`] | [`Constrained`](crate::Constrained) | extrapolated differences | as above |
 //! | [`draws_follow_the_law`] | `ExactDraws` | one-sample Kolmogorov-Smirnov | false alarm 3e-6 per case, 1e-4 in total |

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcsa_core::{Columns, Named};
+use mcsa_core::{Columns, LogDensity};
 
 use super::{Case, Failure};
 use mcsa_core::law::same_bits;
@@ -11,7 +11,7 @@ use mcsa_core::law::same_bits;
 ///
 /// # Errors
 /// If a name is not distinct or a value not finite or not repeated; the failure gives the name.
-pub fn names_are_distinct<P: Named>(case: &Case<P>) -> Result<(), Failure> {
+pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "names_are_distinct";
     let points = case.points(1);
     let z = points.as_ref().column(0);

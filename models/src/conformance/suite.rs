@@ -11,7 +11,8 @@ use super::*;
 #[macro_export]
 macro_rules! laws {
     (density [$($next:tt)*] $($with:tt)*) => {
-        $($next)*! { $($with)* work_is_enough batch_equals_columns far_points_are_decided density_is_never_nan }
+        $($next)*! { $($with)* work_is_enough batch_equals_columns far_points_are_decided density_is_never_nan
+            names_are_distinct }
     };
     (gradient [$($next:tt)*] $($with:tt)*) => {
         $($next)*! { $($with)* gradient_work_is_enough gradient_knows_the_density gradient_is_gradient
@@ -21,7 +22,6 @@ macro_rules! laws {
         $($next)*! { $($with)* curvature_work_is_enough hessian_vector_is_derivative }
     };
     (separable [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* terms_work_is_enough terms_add_up } };
-    (named [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* names_are_distinct } };
     (constrained [$($next:tt)*] $($with:tt)*) => {
         $($next)*! { $($with)* transforms_invert jacobians_are_slopes density_carries_its_jacobian }
     };
@@ -39,7 +39,7 @@ macro_rules! names {
 }
 
 /// Names of the laws that [`suite!`](crate::suite) runs, in groups: those of each word, then its law of memory.
-pub const LAWS: &[&[&str]] = names!(density gradient curvature separable named constrained draws truth);
+pub const LAWS: &[&[&str]] = names!(density gradient curvature separable constrained draws truth);
 
 /// Report on every law of [`LogDensity`] except those on allocation, with the power of the probes.
 pub fn report<P: LogDensity>(case: &Case<P>) -> Report {
@@ -71,7 +71,7 @@ pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
 ///
 /// `cases` is an expression that can be iterated over and gives [`Case`](crate::conformance::Case)s, `meter` is a closure as in
 /// [`Meter`](crate::conformance::Meter), and `words` names the traits that the target has beyond [`LogDensity`]: any of
-/// `gradient curvature separable named constrained draws truth`. Each test prints the power of its law and the
+/// `gradient curvature separable constrained draws truth`. Each test prints the power of its law and the
 /// reasons of the cases that leave it out; `cargo test -- --show-output` shows them.
 ///
 /// ```
@@ -79,7 +79,7 @@ pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
 /// fn cases() -> [Case<Gaussian>; 1] {
 ///     [Case::new(Gaussian::standard(3))]
 /// }
-/// suite!(gaussian, cases(), |call: &mut dyn FnMut()| { call(); 0 }, gradient curvature named truth);
+/// suite!(gaussian, cases(), |call: &mut dyn FnMut()| { call(); 0 }, gradient curvature truth);
 /// ```
 #[macro_export]
 macro_rules! suite {
@@ -113,6 +113,6 @@ mod tests {
         let powers: Vec<_> = target.checks.iter().filter_map(|check| check.power.as_ref()).collect();
         assert!(powers.len() == 1 && powers[0].size < 1.5e-4);
         let distinct: std::collections::BTreeSet<_> = LAWS.concat().into_iter().collect();
-        assert_eq!((distinct.len(), target.checks.len() + further.checks.len()), (24, 9));
+        assert_eq!((distinct.len(), target.checks.len() + further.checks.len()), (24, 10));
     }
 }

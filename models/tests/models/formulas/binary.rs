@@ -1,8 +1,8 @@
 use faer::Mat;
-use mcsa_core::{LogDensity, Named};
+use mcsa_core::LogDensity;
 use mcsa_models::{HierarchicalLogistic, LogisticRegression, ProbitRegression, ScalePrior};
 
-use crate::check;
+use super::check;
 
 fn data(rows: usize, columns: usize) -> (Mat<f64>, Vec<f64>) {
     let x = check::features(rows, columns);

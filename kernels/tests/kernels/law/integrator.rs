@@ -4,7 +4,7 @@ use mcsa_core::Gradient;
 use mcsa_kernels::{Leapfrog, Mass};
 use proptest::prelude::*;
 
-use crate::targets::{Banana, Funnel, correlated};
+use super::targets::{Banana, Funnel, correlated};
 
 const MASSES: [f64; 2] = [0.7, 1.9];
 

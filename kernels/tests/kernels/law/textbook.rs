@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use mcsa_core::{Cloud, Columns, Kernel, LogDensity, Seed};
 use mcsa_kernels::{Elliptical, GaussianPrior, Mala, Mass, Rwm, Unguided};
 
-use crate::targets::Banana;
+use super::targets::Banana;
 
 const CHAINS: u64 = 50;
 

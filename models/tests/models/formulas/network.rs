@@ -1,7 +1,7 @@
 use mcsa_core::LogDensity;
 use mcsa_models::NeuralRegression;
 
-use crate::check;
+use super::check;
 
 #[test]
 fn neural_regression_is_nowhere_nan() {

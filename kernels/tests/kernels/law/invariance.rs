@@ -10,9 +10,9 @@ use mcsa_kernels::{
     Elliptical, GaussianPrior, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided,
 };
 
-use crate::orbit::leapfrog;
-use crate::targets::{Banana, Exact, Funnel, correlated};
-use crate::twins::{Careless, Flaw};
+use super::orbit::leapfrog;
+use super::targets::{Banana, Exact, Funnel, correlated};
+use super::twins::{Careless, Flaw};
 
 const CHAINS: usize = 20_000;
 const STEPS: u64 = 5;

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Cloud, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
 
-use crate::targets::{Banana, Edge, Funnel, correlated};
+use super::targets::{Banana, Edge, Funnel, correlated};
 
 fn hmc(eps: f64, steps: usize, selection: Selection) -> Hmc {
     Hmc::with(Leapfrog::new(eps, Mass::unit()).unwrap(), steps, selection).unwrap()

@@ -102,7 +102,7 @@ macro_rules! accuracy {
         $(
             #[test]
             fn $name() {
-                check(stringify!($name), include_str!(concat!("data/", $file, ".csv")), $bound, apply::$name);
+                check(stringify!($name), include_str!(concat!("../data/", $file, ".csv")), $bound, apply::$name);
             }
         )*
     };

@@ -6,8 +6,8 @@ use mcsa_core::Gradient;
 use mcsa_kernels::{Leapfrog, Nuts};
 use proptest::prelude::*;
 
-use crate::orbit::{Orbit, STARTS, leapfrog, moved, orbit, row};
-use crate::targets::{Banana, Edge, Funnel, Pit, correlated};
+use super::orbit::{Orbit, STARTS, leapfrog, moved, orbit, row};
+use super::targets::{Banana, Edge, Funnel, Pit, correlated};
 
 type Law = BTreeMap<i32, f64>;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::numeric::scalar::erfc;
-use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream};
+use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Separable, Stream};
 use mcsa_models::conformance::{self as laws, Case, Failure};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Transform};
 
@@ -91,6 +91,16 @@ impl LogDensity for Twin {
             }
         }
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        if self.has(NamesReplace) {
+            out.clear();
+        }
+        for (i, z) in z.iter().enumerate() {
+            let name = if self.has(TwoNamesAlike) { "theta".into() } else { format!("theta[{i}]").into() };
+            out.push((name, z.exp()));
+        }
+    }
 }
 
 impl Gradient for Twin {
@@ -139,18 +149,6 @@ impl Separable for Twin {
         let sum: f64 = rows.iter().filter(fresh).map(|&row| self.term(row, z)).sum();
         let scaled = self.has(MinibatchScaled) && !rows.is_empty();
         if scaled { sum * self.dim() as f64 / rows.len() as f64 } else { sum }
-    }
-}
-
-impl Named for Twin {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        if self.has(NamesReplace) {
-            out.clear();
-        }
-        for (i, z) in z.iter().enumerate() {
-            let name = if self.has(TwoNamesAlike) { "theta".into() } else { format!("theta[{i}]").into() };
-            out.push((name, z.exp()));
-        }
     }
 }
 

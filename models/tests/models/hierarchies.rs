@@ -18,7 +18,7 @@ fn schools() -> Vec<Case<EightSchools>> {
     ]
 }
 
-suite!(eight_schools, schools(), meter, gradient separable named constrained);
+suite!(eight_schools, schools(), meter, gradient separable constrained);
 
 /// Houses drawn from the model, with some counties without houses and some with one floor only.
 fn synthetic(counties: usize, rows: usize, stream: &mut Stream) -> Radon {
@@ -42,4 +42,4 @@ fn radons() -> Vec<Case<Radon>> {
         .into()
 }
 
-suite!(radon, radons(), meter, gradient separable named constrained);
+suite!(radon, radons(), meter, gradient separable constrained);

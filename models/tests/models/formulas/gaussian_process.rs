@@ -1,7 +1,7 @@
 use mcsa_core::LogDensity;
 use mcsa_models::{GaussianProcessClassification, RobustGaussianProcess};
 
-use crate::check;
+use super::check;
 
 #[test]
 fn classification_is_nowhere_nan() {

@@ -26,7 +26,7 @@ fn stocks() -> Vec<Case<StockVolatility>> {
     vec![case(0, 1.0), case(1, 1.0), case(2, 1.0), case(9, 1.0), case(50, 0.5), case(2610, 0.2)]
 }
 
-suite!(stock, stocks(), meter, gradient separable named constrained);
+suite!(stock, stocks(), meter, gradient separable constrained);
 
 fn fx() -> Vec<Case<FxVolatility>> {
     let mut stream = Seed::new(4).stream(0, 0);
@@ -40,4 +40,4 @@ fn fx() -> Vec<Case<FxVolatility>> {
     cases
 }
 
-suite!(currency, fx(), meter, gradient curvature separable named);
+suite!(currency, fx(), meter, gradient curvature separable);

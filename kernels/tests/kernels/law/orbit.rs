@@ -11,8 +11,8 @@ use mcsa_core::{Cloud, Gradient, Kernel, Stream, enumerate};
 use mcsa_kernels::{GradientEnsemble, Hmc, Leapfrog, Mass, Nuts, Selection};
 use proptest::prelude::*;
 
-use crate::targets::{Banana, Edge, Funnel, Pit, correlated};
-use crate::twins::{Careless, Flaw};
+use super::targets::{Banana, Edge, Funnel, Pit, correlated};
+use super::twins::{Careless, Flaw};
 
 /// A state of an orbit.
 pub(crate) struct State {

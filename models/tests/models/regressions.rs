@@ -37,7 +37,7 @@ fn logistic() -> Vec<Case<LogisticRegression>> {
         .into()
 }
 
-suite!(logistic_regression, logistic(), meter, gradient curvature separable named);
+suite!(logistic_regression, logistic(), meter, gradient curvature separable);
 
 fn probit() -> Vec<Case<ProbitRegression>> {
     SIZES
@@ -46,7 +46,7 @@ fn probit() -> Vec<Case<ProbitRegression>> {
         .into()
 }
 
-suite!(probit_regression, probit(), meter, gradient curvature separable named);
+suite!(probit_regression, probit(), meter, gradient curvature separable);
 
 fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     let mut cases = Vec::new();
@@ -59,7 +59,7 @@ fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     cases
 }
 
-suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable named constrained);
+suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable constrained);
 
 fn linear() -> Vec<Case<LinearRegression>> {
     SIZES
@@ -70,7 +70,7 @@ fn linear() -> Vec<Case<LinearRegression>> {
         .into()
 }
 
-suite!(linear_regression, linear(), meter, gradient curvature separable named);
+suite!(linear_regression, linear(), meter, gradient curvature separable);
 
 fn neural() -> Vec<Case<NeuralRegression>> {
     // Differences must not cross a kink of the rectifier: few data and units, points close to a centre away from all kinks.
@@ -85,7 +85,7 @@ fn neural() -> Vec<Case<NeuralRegression>> {
         .into()
 }
 
-suite!(neural_regression, neural(), meter, gradient separable named constrained);
+suite!(neural_regression, neural(), meter, gradient separable constrained);
 
 fn classification() -> Vec<Case<GaussianProcessClassification>> {
     // 320 rows run every blocked path of the factorisation, and a padded stride.
@@ -97,7 +97,7 @@ fn classification() -> Vec<Case<GaussianProcessClassification>> {
         .into()
 }
 
-suite!(gaussian_process_classification, classification(), meter, gradient named);
+suite!(gaussian_process_classification, classification(), meter, gradient);
 
 fn robust() -> Vec<Case<RobustGaussianProcess>> {
     [(1, 1), (20, 3), (33, 2)]
@@ -106,4 +106,4 @@ fn robust() -> Vec<Case<RobustGaussianProcess>> {
         .into()
 }
 
-suite!(robust_gaussian_process, robust(), meter, gradient named);
+suite!(robust_gaussian_process, robust(), meter, gradient);

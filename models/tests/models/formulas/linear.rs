@@ -2,7 +2,7 @@ use faer::Mat;
 use mcsa_core::{ExactDraws, LogDensity, Seed, Separable};
 use mcsa_models::LinearRegression;
 
-use crate::check;
+use super::check;
 
 fn regression(rows: usize, columns: usize) -> LinearRegression {
     let x = check::features(rows, columns);
