@@ -26,20 +26,20 @@ impl Direction {
 }
 
 /// Test directions of a space whose coordinates have these `scales` and are called `noun`: every coordinate if there are at most
-/// 48, else the first eight, the last eight and eight others; and three directions that mix all coordinates.
+/// 48, else the first and the last `ends` of them and `16 - ends` others; and three directions that mix all coordinates.
 ///
 /// ```
 /// use mcsa_core::{Seed, law::directions};
-/// let all = directions("param", &[1.0, 2.0], &mut Seed::new(1).stream(0, 0));
+/// let all = directions("param", &[1.0, 2.0], 0, &mut Seed::new(1).stream(0, 0));
 /// assert_eq!((all.len(), all[1].name.as_str(), all[1].v.as_slice()), (5, "param 1", &[0.0, 2.0][..]));
 /// ```
-pub fn directions(noun: &str, scales: &[f64], stream: &mut Stream) -> Vec<Direction> {
-    let dim = scales.len();
+pub fn directions(noun: &str, scales: &[f64], ends: usize, stream: &mut Stream) -> Vec<Direction> {
+    let (dim, ends) = (scales.len(), ends.min(16));
     let chosen: Vec<usize> = if dim <= 48 {
         (0..dim).collect()
     } else {
-        let others = (0..8).map(|_| (stream.uniform() * dim as f64) as usize);
-        (0..8).chain(dim - 8..dim).chain(others).collect()
+        let others = (ends..16).map(|_| (stream.uniform() * dim as f64) as usize);
+        (0..ends).chain(dim - ends..dim).chain(others).collect()
     };
     let coordinate = |k: usize| {
         let mut v = vec![0.0; dim];

@@ -76,7 +76,7 @@ mod tests {
     /// The first call may allocate; what a later one allocates is counted.
     #[test]
     fn a_warm_call_that_allocates_is_caught() {
-        let mut counts = |count: u64| {
+        let counts = |count: u64| {
             allocates_nothing(
                 "law",
                 "f",

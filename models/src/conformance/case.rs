@@ -137,7 +137,7 @@ impl<P: LogDensity> Case<P> {
 
     /// Test directions; their lengths are those of the spread.
     pub(super) fn directions(&self) -> Vec<Direction> {
-        directions("coordinate", &self.spread, &mut self.stream("directions"))
+        directions("coordinate", &self.spread, 8, &mut self.stream("directions"))
     }
 
     /// True in at most three dimensions, where quadrature is affordable.
