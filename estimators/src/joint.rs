@@ -1,5 +1,6 @@
 //! Joint learning of model parameters theta and variational parameters lambda.
 
+use faer::Mat;
 use mcsa_core::{
     BlockFamily, Cloud, Ensemble, Error, Estimator, Family, Given, Guard, Kernel, LearnableBlocks,
     LearnableDensity, LogDensity, Stream, batch, borrow, same_length,
@@ -46,7 +47,7 @@ where
     G: Guard,
     K: for<'a> Kernel<Given<'a, M>, State = S, Info = I>,
     ScoreClimb<K, G>: for<'a> Estimator<Given<'a, M>, F, State = S, Info = I>,
-    S: Cloud + Serialize + serde::de::DeserializeOwned + Send,
+    S: Cloud + Serialize + serde::de::DeserializeOwned + Send + 'static,
     I: mcsa_core::Record + Default + Send,
 {
     type State = S;
@@ -91,6 +92,19 @@ where
         Estimator::<M, F>::check_params(self, target, family, params)?;
         let (lambda, theta) = params.split_at(family.num_params());
         self.climb.init(&Given { model: target, theta }, family, lambda, lanes)
+    }
+
+    fn init_at(
+        &self,
+        target: &M,
+        family: &F,
+        params: &[f64],
+        positions: Mat<f64>,
+        lanes: &mut [Stream],
+    ) -> Result<S, Error> {
+        Estimator::<M, F>::check_params(self, target, family, params)?;
+        let (lambda, theta) = params.split_at(family.num_params());
+        self.climb.init_at(&Given { model: target, theta }, family, lambda, positions, lanes)
     }
 
     fn check(&self, target: &M, family: &F, state: &S) -> Result<(), Error> {

@@ -14,4 +14,5 @@ mod ledger;
 mod memory;
 mod paths;
 mod resuming;
+mod running;
 mod stopping;

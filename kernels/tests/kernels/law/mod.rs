@@ -4,6 +4,7 @@ mod integrator;
 mod invariance;
 mod orbit;
 mod robustness;
+mod sampling;
 mod targets;
 mod textbook;
 mod trajectory;
