@@ -140,7 +140,7 @@ impl fmt::Display for Check {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// Name of the subject.
+    /// Name of the subject; may be empty.
     pub title: String,
     /// The checks, in the order in which they were made.
     pub checks: Vec<Check>,
@@ -203,7 +203,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let good = self.checks.iter().filter(|check| check.holds()).count();
-        writeln!(f, "{}: {good} of {} laws hold", self.title, self.checks.len())?;
+        let colon = if self.title.is_empty() { "" } else { ": " };
+        writeln!(f, "{}{colon}{good} of {} laws hold", self.title, self.checks.len())?;
         self.checks.iter().try_for_each(|check| writeln!(f, "  {check}"))
     }
 }
