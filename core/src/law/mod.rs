@@ -37,4 +37,4 @@ pub use failure::{Failure, near, same_bits, same_columns};
 pub use memory::{Meter, allocates_nothing, caught, memory_is_enough};
 pub use power::{ACCEPTED, DETECTED, Power};
 pub use report::{Check, LeftOut, Measured, Report, Stated};
-pub use slope::{is_slope, slope, slopes};
+pub use slope::{ROUNDING, is_slope, slope, slopes};

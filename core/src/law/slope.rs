@@ -5,7 +5,7 @@ use super::Failure;
 const ROWS: usize = 12;
 const DEGREE: usize = 6;
 /// Relative rounding error of a value that is itself a sum of many terms: four units in the last place.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
+pub const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// Central differences of a function at steps `h, h/2, ..`, each with its rounding error.
 #[derive(Default)]
@@ -13,10 +13,10 @@ struct Differences(Vec<(f64, f64)>);
 
 impl Differences {
     /// Adds a step, unless the difference is not finite.
-    fn add(&mut self, step: f64, right: f64, left: f64) {
+    fn add(&mut self, rounding: f64, step: f64, right: f64, left: f64) {
         let difference = (right - left) / (2.0 * step);
         if difference.is_finite() {
-            self.0.push((difference, ROUNDING * right.abs().max(left.abs()) / step));
+            self.0.push((difference, rounding * right.abs().max(left.abs()) / step));
         }
     }
 
@@ -46,8 +46,9 @@ impl Differences {
 /// `d/dt f(t)` at zero for each of `count` functions, with an estimate of its error.
 ///
 /// Central differences with steps 1/8, 1/16, .. are extrapolated to step zero; `f(t)` returns the values, or `None` where they are
-/// not defined. Each function has up to twelve steps; those at which it is not finite on both sides are left out.
-pub fn slopes(count: usize, mut f: impl FnMut(f64) -> Option<Vec<f64>>) -> Vec<(f64, f64)> {
+/// not defined. An error estimate is at least that of values with a relative error of `rounding`, such as [`ROUNDING`] or 0. Each
+/// function has up to twelve steps; those at which it is not finite on both sides are left out.
+pub fn slopes(count: usize, rounding: f64, mut f: impl FnMut(f64) -> Option<Vec<f64>>) -> Vec<(f64, f64)> {
     let mut tables: Vec<Differences> = (0..count).map(|_| Differences::default()).collect();
     let mut step = 0.125;
     while step > 1e-9 && tables.iter().any(|table| table.0.len() < ROWS) {
@@ -55,7 +56,7 @@ pub fn slopes(count: usize, mut f: impl FnMut(f64) -> Option<Vec<f64>>) -> Vec<(
             tables
                 .iter_mut()
                 .zip(right.iter().zip(&left))
-                .for_each(|(table, (r, l))| table.add(step, *r, *l));
+                .for_each(|(table, (r, l))| table.add(rounding, step, *r, *l));
         }
         step *= 0.5;
     }
@@ -65,11 +66,11 @@ pub fn slopes(count: usize, mut f: impl FnMut(f64) -> Option<Vec<f64>>) -> Vec<(
 /// `d/dt f(t)` at zero, with an estimate of its error, as in [`slopes`].
 ///
 /// ```
-/// let (slope, error) = mcsa_core::law::slope(|t| (1.0 + t).ln());
+/// let (slope, error) = mcsa_core::law::slope(0.0, |t| (1.0 + t).ln());
 /// assert!((slope - 1.0).abs() < 1e-12 && error < 1e-11);
 /// ```
-pub fn slope(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
-    slopes(1, |t| Some(vec![f(t)]))[0]
+pub fn slope(rounding: f64, mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
+    slopes(1, rounding, |t| Some(vec![f(t)]))[0]
 }
 
 /// `Ok` if `found` is a slope that is known as `(expected, error)` from [`slope`] or [`slopes`].
@@ -102,13 +103,13 @@ mod tests {
     /// A smooth function, one that is defined near zero alone; a vertical tangent and NaN, which decide nothing.
     #[test]
     fn slopes_are_found_where_there_are_some() {
-        let is = |found, f: fn(f64) -> f64| is_slope("law", || "here".into(), found, slope(f));
+        let is = |found, f: fn(f64) -> f64| is_slope("law", || "here".into(), found, slope(ROUNDING, f));
         assert!(is(1.0, |t| t.exp()).is_ok() && is(1.0 + 1e-8, |t| t.exp()).is_err());
         assert!(is(-0.5 * 1e3, |t| (1e-3 - t).sqrt() / 1e-3_f64.sqrt()).is_ok());
         assert!(
             is(1.0, f64::cbrt).is_err() && is(0.0, |_| f64::NAN).is_err() && is(f64::NAN, f64::exp).is_err()
         );
-        let both = slopes(2, |t| (t < 0.1).then(|| vec![t.sin(), if t < 0.01 { t } else { f64::NAN }]));
+        let both = slopes(2, 0.0, |t| (t < 0.1).then(|| vec![t.sin(), if t < 0.01 { t } else { f64::NAN }]));
         assert!(both.iter().all(|(slope, error)| (slope - 1.0).abs() < 1e-10 && *error < 1e-10), "{both:?}");
     }
 }

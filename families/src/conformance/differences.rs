@@ -18,7 +18,7 @@ pub(super) fn compare<F>(
     let params = &case.params;
     let mut moved = params.clone();
     for direction in directions("param", &vec![1.0; params.len()], 0, &mut case.stream("directions")) {
-        let found = slopes(gradients.len(), |t| {
+        let found = slopes(gradients.len(), 0.0, |t| {
             direction.move_into(params, t, &mut moved);
             admits(&moved).then(|| values(&moved))
         });
@@ -85,7 +85,7 @@ pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failu
     for j in 0..5 {
         for i in (0..family.dim()).step_by(family.dim().div_ceil(16).max(1)) {
             let mut moved = z.as_ref().column(j).to_vec();
-            let expected = slope(|t| {
+            let expected = slope(0.0, |t| {
                 moved[i] = z[(i, j)] + t;
                 family.log_prob(params, &moved, &mut case.work(1))
             });

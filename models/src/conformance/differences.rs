@@ -3,7 +3,7 @@
 use mcsa_core::{Columns, Curvature, Gradient, LogDensity};
 
 use super::{Case, Failure};
-use mcsa_core::law::{is_slope, near, slope};
+use mcsa_core::law::{ROUNDING, is_slope, near, slope};
 
 const POINTS: usize = 4;
 
@@ -25,7 +25,7 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> 
         case.target.gradient_into(z, &mut gradient, &mut case.work(1));
         for direction in case.directions() {
             let place = || format!("{}, point {j}", direction.name);
-            let expected = slope(|t| {
+            let expected = slope(ROUNDING, |t| {
                 direction.move_into(z, t, &mut moved);
                 case.log_density(&moved)
             });
@@ -68,7 +68,7 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), 
             case.target.hessian_vector_into(z, &along.v, &mut product, &mut case.work(1));
             for across in [along, &all[(k + 1) % all.len()]] {
                 let place = || format!("{} along {}, point {j}", across.name, along.name);
-                let expected = slope(|t| {
+                let expected = slope(ROUNDING, |t| {
                     along.move_into(z, t, &mut moved);
                     case.target.gradient_into(&moved, &mut gradient, &mut case.work(1));
                     across.dot(&gradient)

@@ -1,7 +1,7 @@
 //! Probe laws: a density evaluated at random points, on a grid, on the axes, and on rays into the tails.
 
 use faer::Mat;
-use mcsa_core::law::{Direction, Power, slope, unit};
+use mcsa_core::law::{Direction, Power, ROUNDING, slope, unit};
 use mcsa_core::{Columns, Gradient, LogDensity, Stream};
 
 use super::{Case, Failure};
@@ -125,7 +125,7 @@ pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Fa
             let place = |what: &str| format!("slope in {what}, at {radius} spreads along {}", along.name);
             for direction in [&along, &random(&mut stream)] {
                 let found = direction.dot(&gradient);
-                let (expected, error) = slope(|t| {
+                let (expected, error) = slope(ROUNDING, |t| {
                     direction.move_into(&z, t, &mut moved);
                     case.log_density(&moved)
                 });

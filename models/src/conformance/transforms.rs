@@ -4,7 +4,7 @@ use mcsa_core::Columns;
 
 use super::{Case, Failure};
 use crate::Constrained;
-use mcsa_core::law::{is_slope, near, slope};
+use mcsa_core::law::{ROUNDING, is_slope, near, slope};
 
 /// The coordinates tested: all, or at most 64 evenly spaced ones.
 fn coordinates(dim: usize) -> impl Iterator<Item = usize> {
@@ -43,10 +43,10 @@ pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Result<(), Failur
         for i in coordinates(z.len()) {
             let transform = case.target.transform(i);
             let place = || format!("coordinate {i}, point {j}");
-            let expected = slope(|t| transform.constrain(z[i] + t));
+            let expected = slope(ROUNDING, |t| transform.constrain(z[i] + t));
             is_slope(LAW, place, transform.log_slope(z[i]).exp(), expected)?;
             let place = || format!("gradient of the log-Jacobian, coordinate {i}, point {j}");
-            let expected = slope(|t| transform.log_slope(z[i] + t));
+            let expected = slope(ROUNDING, |t| transform.log_slope(z[i] + t));
             is_slope(LAW, place, transform.log_slope_gradient(z[i]), expected)?;
         }
     }
