@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use faer::{MatMut, MatRef};
 
 use crate::{
-    Curvature, Error, Family, Gradient, LogDensity, Named, Pushforward, Reparameterised, Separable, Stream,
+    Curvature, Error, Family, Gradient, LogDensity, Pushforward, Reparameterised, Separable, Stream,
 };
 
 /// Wrapper of a target or a family that counts its evaluations, one per point.
@@ -153,6 +153,10 @@ impl<P: LogDensity> LogDensity for Counted<P> {
         add(&self.log_density, z.ncols());
         self.inner.log_densities(z, out, work);
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        self.inner.constrain(z, out);
+    }
 }
 
 impl<P: Gradient> Gradient for Counted<P> {
@@ -189,12 +193,6 @@ impl<P: Separable> Separable for Counted<P> {
     }
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
         self.inner.log_likelihood_at(rows, z, work)
-    }
-}
-
-impl<P: Named> Named for Counted<P> {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        self.inner.constrain(z, out);
     }
 }
 

@@ -4,7 +4,7 @@
 //! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`].
+//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`].
 //! * Models with parameters theta to be learned: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`].
 //! * Variational families: [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point per datum, and [`Pushforward`] for
 //!   distributions with samples and pathwise gradients, but no density at arbitrary points.
@@ -13,8 +13,8 @@
 //!   [`PathGuide`], [`ChainFamily`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
-//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tested properties ([`law`]).
-//! * Numerics and storage: [`numeric`], [`bits`], [`Ensemble`].
+//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
+//! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`].
 //!
 //! # Glossary
 //!
@@ -33,7 +33,7 @@
 //! * *Batch*: a `d x N` column-major matrix with one point per column ([`batch()`]).
 //! * *Work*: scratch memory that the caller lends to a method as `work: &mut [f64]` ([`LogDensity::work_len`], [`borrow()`]).
 //! * *Direction*: the estimate of `E_p[score]` along which lambda ascends ([`Estimator::ascent_direction`]).
-//! * *Law*: a mathematical property of a target or a family that a test examines ([`law`]).
+//! * *Law*: a mathematical property of a target, a family or a kernel that a test examines ([`law`]).
 //!
 //! # Conventions
 //!
@@ -65,6 +65,7 @@ pub mod numeric;
 mod optimizer;
 mod path_guide;
 mod pushforward;
+pub mod quadrature;
 mod record;
 mod script;
 mod seed;
@@ -93,5 +94,5 @@ pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
-pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};
+pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Separable};
 pub use whitened::{AffineMap, Whitened};
