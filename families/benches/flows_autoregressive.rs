@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Family, Pushforward, Seed};
+use mcsa_core::{Family, Parametric, Pushforward, Seed};
 use mcsa_families::{Autoregressive, Bijection, BlockNeural, Bnaf, Composed, Iaf, Maf};
 
 const COLUMNS: usize = 10;

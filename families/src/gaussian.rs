@@ -1,7 +1,7 @@
 //! Closed forms of the Gaussian families: moment matching, variances, moments, assembly of parameters.
 
 use faer::Mat;
-use mcsa_core::{Error, Family, same_length};
+use mcsa_core::{Error, Parametric, same_length};
 
 use crate::packed;
 use crate::{FullRank, Gaussian, Link, LowRank, MeanField, Normal};

@@ -1,6 +1,6 @@
 //! Conformance of masked and inverse autoregressive flows, the order of dependence, and their duality.
 
-use mcsa_core::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{Autoregressive, Bijection, Iaf, Invertible, Maf, MeanField, suite};
 
@@ -143,12 +143,12 @@ fn an_affine_layer_the_other_way_round_is_its_dual() {
 #[test]
 fn far_away_everything_is_finite_and_bounded() {
     fn check<F: Family + Pushforward>(case: &Case<F>, bound: f64) {
-        let (q, dim) = (&case.family, Family::dim(&case.family));
+        let (q, dim) = (&case.family, case.family.dim());
         let mut params = case.params.clone();
         params[2 * dim..].iter_mut().for_each(|param| *param *= 20.0);
         let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
         let far = batch(&far, dim, 2);
-        let mut work = vec![f64::NAN; Family::work_len(q, 2)];
+        let mut work = vec![f64::NAN; q.work_len(2)];
         let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
         let mut gradient = vec![0.0; params.len()];
         q.push(&params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
@@ -194,13 +194,16 @@ fn what_cannot_be_is_refused() {
 #[derive(Debug, Clone)]
 struct Peeks(MeanField);
 
-impl Pushforward for Peeks {
+impl Parametric for Peeks {
     fn dim(&self) -> usize {
         self.0.dim
     }
     fn num_params(&self) -> usize {
         2 * self.0.dim
     }
+}
+
+impl Pushforward for Peeks {
     fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
         mcsa_core::Reparameterised::sample_noise_into(&self.0, lanes, noise);
     }

@@ -1,7 +1,7 @@
 //! Conformance of block neural autoregressive flows, comparison with full matrices, triangular Jacobian, and start.
 
 use faer::Mat;
-use mcsa_core::{Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Parametric, Pushforward, Seed, batch, batch_mut};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{Bijection, BlockNeural, Bnaf, suite};
 
@@ -235,7 +235,7 @@ fn what_cannot_be_is_refused() {
 fn a_forgotten_gate_is_caught() {
     #[derive(Debug, Clone)]
     struct Twin(Bnaf);
-    impl Pushforward for Twin {
+    impl Parametric for Twin {
         fn dim(&self) -> usize {
             self.0.dim()
         }
@@ -245,6 +245,9 @@ fn a_forgotten_gate_is_caught() {
         fn work_len(&self, columns: usize) -> usize {
             self.0.work_len(columns)
         }
+    }
+
+    impl Pushforward for Twin {
         fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
             self.0.sample_noise_into(lanes, noise);
         }

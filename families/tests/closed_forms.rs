@@ -1,7 +1,7 @@
 //! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Reparameterised, Seed};
+use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed};
 use mcsa_families::{FullRank, Gaussian, Link, LowRank, MeanField, Normal, kl_gaussian};
 
 fn log_prob(q: &impl Family, params: &[f64], z: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! Conformance of planar and radial flows, inverse, start, and faulty layers that must fail.
 
 use faer::Mat;
-use mcsa_core::{Error, Family, Pushforward, Seed, Stream, batch, batch_mut, one};
+use mcsa_core::{Error, Family, Parametric, Pushforward, Seed, Stream, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{
     Bijection, Composed, Drawn, FullRank, Invertible, Link, MeanField, Planar, PlanarFlow, RadialFlow, suite,
@@ -19,7 +19,7 @@ fn moved<F: Pushforward>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
 }
 
 fn begin<L: Bijection>(q: &Composed<L>) -> Vec<f64> {
-    let dim = Pushforward::dim(q);
+    let dim = q.dim();
     let (mean, scales): (Vec<f64>, Vec<f64>) =
         (0..dim).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();
     q.start(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
@@ -74,12 +74,12 @@ fn what_is_pushed_knows_its_density() {
 fn a_fit_begins_at_the_gaussian() {
     fn check<L: Invertible>(q: &Composed<L>) {
         let params = begin(q);
-        let gaussian = MeanField::new(Family::dim(q));
+        let gaussian = MeanField::new(q.dim());
         let own = &params[..gaussian.num_params()];
         let mut stream = Seed::new(3).stream(0, 0);
         for _ in 0..20 {
             let z: Vec<f64> = (0..gaussian.dim).map(|_| 3.0 * stream.normal()).collect();
-            let log_q = q.log_prob(&params, &z, &mut vec![f64::NAN; Family::work_len(q, 1)]);
+            let log_q = q.log_prob(&params, &z, &mut vec![f64::NAN; q.work_len(1)]);
             let expected = gaussian.log_prob(own, &z, &mut vec![0.0; gaussian.work_len(1)]);
             assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
         }
@@ -92,7 +92,7 @@ fn a_fit_begins_at_the_gaussian() {
 #[test]
 fn the_inverse_is_the_inverse() {
     fn check<L: Invertible>(q: &Composed<L>, params: &[f64]) {
-        let (layer, dim) = (&q.layers()[0], Family::dim(q));
+        let (layer, dim) = (&q.layers()[0], q.dim());
         let own = &params[2 * dim..2 * dim + layer.num_params()];
         let mut stream = Seed::new(3).stream(0, 0);
         for scale in [1e-3, 1.0, 30.0, 1e6] {
@@ -120,10 +120,10 @@ fn the_inverse_is_the_inverse() {
 #[test]
 fn far_away_everything_is_finite() {
     fn check<L: Invertible>(case: &Case<Composed<L>>) {
-        let (q, dim) = (&case.family, Family::dim(&case.family));
+        let (q, dim) = (&case.family, case.family.dim());
         let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
         let far = batch(&far, dim, 2);
-        let mut work = vec![f64::NAN; Family::work_len(q, 2)];
+        let mut work = vec![f64::NAN; q.work_len(2)];
         let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
         let mut gradient = vec![0.0; case.params.len()];
         q.push(&case.params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
@@ -148,13 +148,13 @@ fn what_is_no_bijection_is_refused() {
         let mut bad = good.clone();
         bad[6] = 1.0;
         bad[range].fill(value);
-        assert!(Family::check(&q, &bad).is_err(), "{bad:?}");
+        assert!(q.check(&bad).is_err(), "{bad:?}");
     }
     let q = RadialFlow::new(2, 1).unwrap();
     let mut bad = begin(&q);
     bad[7] = -800.0;
     assert_eq!(
-        Family::check(&q, &bad).unwrap_err().to_string().split(':').next(),
+        q.check(&bad).unwrap_err().to_string().split(':').next(),
         Some("layer 0"),
         "the message says where"
     );

@@ -1,11 +1,11 @@
 //! Flows saved as text, and flows in a defensive mixture.
 
-use mcsa_core::{At, Family, Guide, Seed};
+use mcsa_core::{At, Guide, Parametric, Seed};
 use mcsa_families::{Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail};
 
 fn trained() -> (Flow, Vec<f64>) {
     let flow = Flow::neural_spline(3, Gauss, 2, &[4], Spline::default()).unwrap();
-    let params = (0..Family::num_params(&flow)).map(|k| (k as f64).sin() / 3.0).collect();
+    let params = (0..flow.num_params()).map(|k| (k as f64).sin() / 3.0).collect();
     (flow, params)
 }
 
@@ -25,10 +25,10 @@ fn a_flow_comes_back_with_every_bit() {
     let layers =
         vec![Layer::Linear, Layer::Permutation(Permutation::Random { seed: u64::MAX }), Layer::ActNorm];
     let student = Flow::new(2, Fixed::new(0.1 + 2.2).unwrap(), layers.clone()).unwrap();
-    let params = vec![0.3; Family::num_params(&student)];
+    let params = vec![0.3; student.num_params()];
     assert_eq!(Flow::<Fixed>::load(&student.save(&params).unwrap()).unwrap(), (student, params));
     let learned = Flow::new(2, Learned::above(2.5).unwrap(), layers).unwrap();
-    let params = vec![0.3; Family::num_params(&learned)];
+    let params = vec![0.3; learned.num_params()];
     assert_eq!(Flow::<Learned>::load(&learned.save(&params).unwrap()).unwrap(), (learned, params));
 }
 
@@ -62,10 +62,7 @@ fn what_is_no_saved_flow_is_refused_with_a_reason() {
     let digit = if &text[place..=place] == "0" { "1" } else { "0" };
     refused(&format!("{}{digit}{}", &text[..place], &text[place + 1..]), "the checksum does not match");
     let student = Flow::real_nvp(3, Fixed::new(3.0).unwrap(), 2, &[4]).unwrap();
-    refused(
-        &student.save(&vec![0.1; Family::num_params(&student)]).unwrap(),
-        "a flow on Gauss was asked for",
-    );
+    refused(&student.save(&vec![0.1; student.num_params()]).unwrap(), "a flow on Gauss was asked for");
     params[0] = f64::NAN;
     assert!(flow.save(&params).is_err() && flow.save(&params[1..]).is_err());
 }
@@ -96,7 +93,7 @@ fn configs_are_files_and_know_their_fields() {
 fn a_flow_can_be_defended() {
     let (flow, params) = trained();
     let defence = Defence::new(0.1, Tail::cauchy(3)).unwrap();
-    let (mut work, mut memory) = (vec![0.0; Family::work_len(&flow, 6)], vec![0.0; Defence::work_len(6)]);
+    let (mut work, mut memory) = (vec![0.0; flow.work_len(6)], vec![0.0; Defence::work_len(6)]);
     let mut guide = At::new(&flow, &params, 6, &mut work).unwrap();
     let mut guide = defence.around(&mut guide, 6, &mut memory).unwrap();
     let (mut z, mut log_q, mut told) = ([0.0; 18], [0.0; 6], [0.0; 6]);

@@ -1,7 +1,7 @@
 //! Flows: exact inverses, log-determinants, start at the base, and finite numbers far away.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Pushforward, Seed, Stream};
+use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, Stream};
 use mcsa_families::{
     Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer, Learned, Mask,
     MeanField, MultivariateT, Permutation, Spline,
@@ -34,7 +34,7 @@ fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
 }
 
 fn somewhere<B: Base>(flow: &Flow<B>) -> Vec<f64> {
-    (0..Family::num_params(flow)).map(|k| 0.4 * (1.3 * k as f64 + 0.4).sin()).collect()
+    (0..flow.num_params()).map(|k| 0.4 * (1.3 * k as f64 + 0.4).sin()).collect()
 }
 
 fn noise(dim: usize, columns: usize) -> Mat<f64> {
@@ -43,7 +43,7 @@ fn noise(dim: usize, columns: usize) -> Mat<f64> {
 }
 
 fn memory<B: Base>(flow: &Flow<B>, columns: usize) -> Vec<f64> {
-    vec![f64::NAN; Family::work_len(flow, columns)]
+    vec![f64::NAN; flow.work_len(columns)]
 }
 
 fn transport(flow: &Flow, params: &[f64], noise: &Mat<f64>) -> (Mat<f64>, Vec<f64>) {
@@ -356,7 +356,7 @@ fn what_cannot_be_built_is_refused() {
 
     let mut params = flow.start(&mut stream()).unwrap();
     *params.last_mut().unwrap() = -800.0;
-    let error = Family::check(&flow, &params).unwrap_err().to_string();
+    let error = flow.check(&params).unwrap_err().to_string();
     assert!(error.starts_with("layer 2 of a flow: rho[1] is -800"), "{error}");
     let ranges: Vec<_> = flow.layout().into_iter().map(|(_, range)| range).collect();
     assert_eq!((ranges.len(), ranges[2].len(), ranges[2].end), (3, 4, params.len()));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use faer::Mat;
 use mcsa_core::{
-    Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Seed, batch, batch_mut, numeric,
+    Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Parametric, Seed, batch, batch_mut,
+    numeric,
 };
 use mcsa_diagnostics::standard_error;
 use mcsa_families::{MultivariateT, Normal};

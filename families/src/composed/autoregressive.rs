@@ -64,7 +64,7 @@ pub struct MaskedAffine<const INVERSE: bool> {
 /// steps, each for all points of the batch, with the arithmetic of one pass in all.
 ///
 /// ```
-/// use mcsa_core::{Family, Seed};
+/// use mcsa_core::{Family, Parametric, Seed};
 /// use mcsa_families::{Autoregressive, Maf};
 /// let q = Maf::new(3, &Autoregressive { hidden: vec![8], ..Autoregressive::default() })?;
 /// let params = q.start(&[0.0; 3], &[1.0; 3], &mut Seed::new(1).stream(0, 0))?;

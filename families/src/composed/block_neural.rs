@@ -57,7 +57,7 @@ impl Default for BlockNeural {
 /// Parameters of a flow: for each layer `[W row by row; ws; b]`, and `p` if it has a gate.
 ///
 /// ```
-/// use mcsa_core::{Pushforward, Seed};
+/// use mcsa_core::Parametric;
 /// use mcsa_families::{BlockNeural, Bnaf};
 /// let q = Bnaf::new(2, &BlockNeural::default())?;
 /// assert_eq!(q.num_params(), 4 + (24 + 2 * 16) + (192 + 2 * 16) + (24 + 2 * 2));

@@ -2,7 +2,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Pushforward, Stream, all_finite, borrow, numeric, same_length, type_name,
+    Columns, ColumnsMut, Error, Parametric, Pushforward, Stream, all_finite, borrow, numeric, same_length,
+    type_name,
 };
 
 use super::Bijection;
@@ -25,7 +26,7 @@ use crate::{Link, standard};
 /// A backward sweep needs the input of every layer: `d (K + 1)` numbers of lent memory per point, in addition to the layers' own.
 ///
 /// ```
-/// use mcsa_core::{Family, Seed};
+/// use mcsa_core::{Family, Parametric, Seed};
 /// use mcsa_families::{MeanField, PlanarFlow};
 /// let (q, gaussian) = (PlanarFlow::new(2, 4)?, MeanField::new(2));
 /// let params = q.start(&[1.0, 2.0], &[0.5, 3.0], &mut Seed::new(1).stream(0, 0))?;
@@ -180,9 +181,9 @@ impl<L: Bijection> Composed<L> {
     }
 }
 
-impl<L: Bijection> Pushforward for Composed<L> {
+impl<L: Bijection> Parametric for Composed<L> {
     fn config(&self) -> String {
-        let params: usize = Pushforward::num_params(self);
+        let params = self.num_params();
         let (dim, link, layers, kind) = (self.dim, self.link, self.layers.len(), type_name::<L>());
         format!("Composed {{ dim: {dim}, link: {link:?}, layers: {layers} x {kind}, params: {params} }}")
     }
@@ -202,7 +203,9 @@ impl<L: Bijection> Pushforward for Composed<L> {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         self.admit(params)
     }
+}
 
+impl<L: Bijection> Pushforward for Composed<L> {
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
         each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));

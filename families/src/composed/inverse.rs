@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, Error, Family, Pushforward, Stream, borrow, numeric};
+use mcsa_core::{Columns, Family, Parametric, Stream, borrow, numeric};
 
 use super::composition::Tape;
 use super::{Composed, Invertible};
@@ -29,28 +29,8 @@ impl<L: Invertible> Composed<L> {
 }
 
 impl<L: Invertible> Family for Composed<L> {
-    fn config(&self) -> String {
-        Pushforward::config(self)
-    }
-
-    fn dim(&self) -> usize {
-        mcsa_core::Pushforward::dim(self)
-    }
-
-    fn num_params(&self) -> usize {
-        self.size()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.memory(columns)
-    }
-
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.admit(params)
-    }
-
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
-        let dim = Family::dim(self);
+        let dim = self.dim();
         assert_eq!((z.nrows(), z.ncols()), (dim, log_q.len()), "a density per column");
         let (mut tape, peak) = self.tape(params, log_q.len(), work);
         self.run_back(params, z, &mut tape);
@@ -80,7 +60,7 @@ impl<L: Invertible> Family for Composed<L> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        let (dim, n) = (Family::dim(self), weights.len());
+        let (dim, n) = (self.dim(), weights.len());
         assert_eq!((z.nrows(), z.ncols()), (dim, n), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
         let (mut tape, _) = self.tape(params, n, work);

@@ -36,7 +36,7 @@ pub struct Planar {
 /// Planar flow: a composition of planar layers, a teaching example for low dimensions.
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::Parametric;
 /// use mcsa_families::PlanarFlow;
 /// assert_eq!(PlanarFlow::new(2, 8)?.num_params(), 4 + 8 * 5);
 /// # Ok::<(), mcsa_core::Error>(())

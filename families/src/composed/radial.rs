@@ -26,7 +26,7 @@ pub struct Radial {
 /// Radial flow: a composition of radial layers, a teaching example for low dimensions.
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::Parametric;
 /// use mcsa_families::RadialFlow;
 /// assert_eq!(RadialFlow::new(2, 8)?.num_params(), 4 + 8 * 4);
 /// # Ok::<(), mcsa_core::Error>(())

@@ -2,7 +2,7 @@
 
 use faer::reborrow::Reborrow;
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Stream};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Stream};
 
 use super::layer::Direction;
 use super::sweep::{BLOCK, Weights};
@@ -14,7 +14,7 @@ fn decided(log_q: f64, z: &[f64]) -> f64 {
     if log_q.is_nan() && !z.iter().any(|z| z.is_nan()) { f64::NEG_INFINITY } else { log_q }
 }
 
-impl<B: Base> Family for Flow<B> {
+impl<B: Base> Parametric for Flow<B> {
     fn config(&self) -> String {
         format!("{:?}", Flow::config(self))
     }
@@ -34,7 +34,9 @@ impl<B: Base> Family for Flow<B> {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         self.admit(params)
     }
+}
 
+impl<B: Base> Family for Flow<B> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let noise = self.base.noise(self.base_params(params));

@@ -44,7 +44,7 @@ impl<B: Base> Flow<B> {
     /// The flow and these parameters as text (JSON): format, version, config, every bit of every parameter, checksum.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn save(&self, params: &[f64]) -> Result<String, Error> {
         self.admit(params).map_err(|error| error.within("saving a flow"))?;
         let flow = self.config();

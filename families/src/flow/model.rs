@@ -27,7 +27,7 @@ use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, 
 /// network's products may overflow at parameters that no fit reaches; the log density is then `-inf` or NaN, which kernels reject.
 ///
 /// ```
-/// use mcsa_core::{Family, Seed};
+/// use mcsa_core::{Family, Parametric, Seed};
 /// use mcsa_families::{Flow, Gauss};
 /// let q = Flow::real_nvp(2, Gauss, 4, &[16])?;
 /// let params = q.start_at(&[1.0, -1.0], &[0.5, 2.0], &mut Seed::new(1).stream(0, 0))?;
