@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     }
 
     let text = q.save(&params)?;
-    let (again, loaded) = Flow::<Fixed>::load(&text)?;
+    let (again, loaded) = <Flow<Fixed>>::load(&text)?;
     println!(
         "{} params in {} bytes of text; every bit came back: {}",
         loaded.len(),

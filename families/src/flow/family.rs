@@ -2,9 +2,9 @@
 
 use faer::reborrow::Reborrow;
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Stream};
+use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Stream};
 
-use super::layer::Direction;
+use super::bijection::Direction;
 use super::sweep::{BLOCK, Weights};
 use super::{Base, Flow};
 use crate::standard;
@@ -12,28 +12,6 @@ use crate::standard;
 /// The log density; `-inf` instead of NaN where `z` has no NaN but is so far away that a number overflowed.
 fn decided(log_q: f64, z: &[f64]) -> f64 {
     if log_q.is_nan() && !z.iter().any(|z| z.is_nan()) { f64::NEG_INFINITY } else { log_q }
-}
-
-impl<B: Base> Parametric for Flow<B> {
-    fn config(&self) -> String {
-        format!("{:?}", Flow::config(self))
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn num_params(&self) -> usize {
-        self.len_params()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.room_len(columns)
-    }
-
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.admit(params)
-    }
 }
 
 impl<B: Base> Family for Flow<B> {
@@ -136,7 +114,9 @@ impl<B: Base> Flow<B> {
     ) {
         self.carry(params, Direction::Inverse, z, noise, log_det, work);
     }
+}
 
+impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
@@ -163,7 +143,7 @@ impl<B: Base> Flow<B> {
     ) {
         assert_eq!((from.nrows(), from.ncols()), (self.dim, log_det.len()), "a determinant per column");
         assert_eq!((to.nrows(), to.ncols()), (self.dim, from.ncols()), "an image per column");
-        assert_eq!(params.len(), self.len_params(), "the params of every layer, and of the base");
+        assert_eq!(params.len(), self.num_params(), "the params of every layer, and of the base");
         let mut room = self.room(params, from.ncols(), false, work);
         for (b, log_det) in log_det.chunks_mut(BLOCK).enumerate() {
             let passed = room.pass(self, params, direction, from, b * BLOCK, false);

@@ -3,11 +3,11 @@
 use faer::{MatMut, MatRef};
 use mcsa_core::{Pushforward, Stream};
 
-use super::layer::Direction;
+use super::bijection::Direction;
 use super::sweep::{BLOCK, Weights};
 use super::{FixedBase, Flow};
 
-impl<B: FixedBase> Pushforward for Flow<B> {
+impl<B: FixedBase, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
         self.base.noise(&[]).sample_into(lanes, noise);

@@ -1,53 +1,56 @@
-//! Conformance of planar and radial flows, inverse, start, and faulty layers that must fail.
+//! Conformance of planar and radial flows, inverse, start, and faulty flows that must fail.
 
-use faer::Mat;
-use mcsa_core::{Error, Family, Parametric, Pushforward, Seed, Stream, batch, batch_mut, one};
-use mcsa_families::conformance::{self as laws, Case};
-use mcsa_families::{
-    Bijection, Composed, Drawn, FullRank, Invertible, Link, MeanField, Planar, PlanarFlow, RadialFlow, suite,
-};
+use faer::{Mat, MatMut, MatRef};
+use mcsa_core::{ColumnsMut, Family, Parametric, Pushforward, Seed, Stream, batch, batch_mut, one};
+use mcsa_families::conformance::{self as laws, Case, Map};
+use mcsa_families::{Base, Drawn, Fixed, Flow, FullRank, Gauss, Layer, Learned, Link, MeanField, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
 /// Case at some distance from the start, so that no layer is the identity.
-fn moved<F: Pushforward>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
+fn moved<F: Parametric>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
     let mut stream = Seed::new(5).stream(0, 0);
     params.iter_mut().for_each(|param| *param += size * stream.normal());
     Case::new(q, params).with_draws(1 << 15)
 }
 
-fn begin<L: Bijection>(q: &Composed<L>) -> Vec<f64> {
-    let dim = q.dim();
+fn begin<B: Base>(q: &Flow<B>) -> Vec<f64> {
     let (mean, scales): (Vec<f64>, Vec<f64>) =
-        (0..dim).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();
-    q.start(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
+        (0..q.dim()).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();
+    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
 }
 
-fn planar() -> Vec<Case<PlanarFlow>> {
-    let case = |(dim, layers)| {
-        let q = PlanarFlow::new(dim, layers).unwrap();
-        let params = begin(&q);
-        moved(q, params, 0.4)
-    };
-    [(1, 1), (1, 3), (2, 0), (2, 2), (3, 4), (7, 2)].map(case).into()
+fn case<B: Base>(q: Flow<B>) -> Case<Flow<B>> {
+    let params = begin(&q);
+    moved(q, params, 0.4)
+}
+
+fn planar() -> Vec<Case<Flow>> {
+    let shapes = [(1, 1), (1, 3), (2, 0), (2, 2), (3, 4), (7, 2)];
+    shapes.map(|(dim, layers)| case(Flow::planar(dim, Gauss, layers).unwrap())).into()
 }
 
 /// Radial flows, none in two dimensions, where the laws are integrals and the kink at a centre is not a knot of a coordinate. In
 /// one dimension it is a knot.
-fn radial() -> Vec<Case<RadialFlow>> {
-    let case = |(dim, layers)| {
-        let q = RadialFlow::new(dim, layers).unwrap();
-        let params = begin(&q);
-        moved(q, params, 0.4)
-    };
+fn radial() -> Vec<Case<Flow>> {
+    let case = |(dim, layers)| case(Flow::radial(dim, Gauss, layers).unwrap());
     let mut cases: Vec<_> = [(3, 1), (3, 4), (7, 2)].map(case).into();
     let line = case((1, 1));
     cases.push(
-        line.with_knots(|_, params, _, _| vec![params[0] + Link::Softplus.scale(params[1]) * params[2]]),
+        line.with_knots(|_, params, _, _| vec![params[3] + Link::Softplus.scale(params[4]) * params[0]]),
     );
     cases
+}
+
+fn on_a_t() -> [Case<Flow<Fixed>>; 2] {
+    let base = Fixed::new(4.0).unwrap();
+    [case(Flow::planar(2, base, 2).unwrap()).with_map(Map::SinhSinh), case(Flow::radial(3, base, 2).unwrap())]
+}
+
+fn on_a_learned_t() -> [Case<Flow<Learned>>; 1] {
+    [case(Flow::planar(1, Learned::above(2.0).unwrap(), 2).unwrap()).with_map(Map::SinhSinh)]
 }
 
 fn drawn() -> [Case<Drawn<FullRank>>; 2] {
@@ -62,6 +65,9 @@ suite!(planar_family, planar(), meter);
 suite!(planar_pushforward, planar(), meter, pushforward);
 suite!(radial_family, radial(), meter);
 suite!(radial_pushforward, radial(), meter, pushforward);
+suite!(family_on_a_t, on_a_t(), meter);
+suite!(pushforward_on_a_t, on_a_t(), meter, pushforward);
+suite!(family_on_a_learned_t, on_a_learned_t(), meter);
 suite!(drawn_pushforward, drawn(), meter, pushforward);
 
 #[test]
@@ -72,10 +78,10 @@ fn what_is_pushed_knows_its_density() {
 
 #[test]
 fn a_fit_begins_at_the_gaussian() {
-    fn check<L: Invertible>(q: &Composed<L>) {
-        let params = begin(q);
+    for q in [Flow::planar(3, Gauss, 5).unwrap(), Flow::radial(3, Gauss, 5).unwrap()] {
+        let params = begin(&q);
         let gaussian = MeanField::new(q.dim());
-        let own = &params[..gaussian.num_params()];
+        let own = &params[params.len() - gaussian.num_params()..];
         let mut stream = Seed::new(3).stream(0, 0);
         for _ in 0..20 {
             let z: Vec<f64> = (0..gaussian.dim).map(|_| 3.0 * stream.normal()).collect();
@@ -84,42 +90,40 @@ fn a_fit_begins_at_the_gaussian() {
             assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
         }
     }
-    check(&PlanarFlow::new(3, 5).unwrap());
-    check(&RadialFlow::new(3, 5).unwrap());
 }
 
-/// The inverse of pushed points is their noise, near the origin and a million scales away.
+/// The inverse of the image of a point under a layer alone is the point, near the origin and a million scales away.
 #[test]
 fn the_inverse_is_the_inverse() {
-    fn check<L: Invertible>(q: &Composed<L>, params: &[f64]) {
-        let (layer, dim) = (&q.layers()[0], q.dim());
-        let own = &params[2 * dim..2 * dim + layer.num_params()];
+    fn check(layer: &Layer, dim: usize, params: &[f64]) {
+        let q = Flow::new(dim, Gauss, vec![layer.clone()]).unwrap();
+        let params = &params[..q.num_params()];
         let mut stream = Seed::new(3).stream(0, 0);
         for scale in [1e-3, 1.0, 30.0, 1e6] {
             let x: Vec<f64> = (0..dim).map(|_| scale * stream.normal()).collect();
             let (mut y, mut back) = (vec![f64::NAN; dim], vec![f64::NAN; dim]);
-            let mut work = vec![f64::NAN; layer.work_len(1)];
+            let mut work = vec![f64::NAN; q.work_len(1)];
             let (mut there, mut here) = ([0.0], [0.0]);
-            layer.forward(own, &x, &mut y, &mut there, &mut work);
-            layer.inverse(own, &y, &mut back, &mut here, &mut work);
-            assert!((there[0] + here[0]).abs() < 1e-12, "{scale}: {there:?} {here:?}");
+            q.transport(params, one(&x), batch_mut(&mut y, dim, 1), &mut there, &mut work);
+            q.invert(params, one(&y), batch_mut(&mut back, dim, 1), &mut here, &mut work);
+            assert!((there[0] - here[0]).abs() < 1e-12, "{scale}: {there:?} {here:?}");
             for (x, back) in x.iter().zip(&back) {
                 assert!((x - back).abs() < 1e-13 * (1.0 + scale), "{scale}: {x} {back}");
             }
         }
     }
-    planar().iter().filter(|case| !case.family.layers().is_empty()).for_each(|c| check(&c.family, &c.params));
-    radial().iter().for_each(|case| check(&case.family, &case.params));
+    for case in planar().iter().chain(&radial()).filter(|case| case.family.layers().len() > 1) {
+        check(&case.family.layers()[0], case.family.dim(), &case.params);
+    }
     // A layer that is almost flat at its plane, and one that stretches strongly: `w . u` of -20 and of 50.
     for along in [-20.0, 50.0] {
-        let q = PlanarFlow::new(2, 1).unwrap();
-        check(&q, &[0.0, 0.0, 0.5, 0.5, 1.0, 0.0, along, 0.3, 0.1]);
+        check(&Layer::Planar, 2, &[1.0, 0.0, along, 0.3, 0.1]);
     }
 }
 
 #[test]
 fn far_away_everything_is_finite() {
-    fn check<L: Invertible>(case: &Case<Composed<L>>) {
+    fn check(case: &Case<Flow>) {
         let (q, dim) = (&case.family, case.family.dim());
         let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
         let far = batch(&far, dim, 2);
@@ -139,97 +143,118 @@ fn far_away_everything_is_finite() {
 
 #[test]
 fn what_is_no_bijection_is_refused() {
-    assert!(PlanarFlow::new(0, 1).is_err() && RadialFlow::new(0, 1).is_err());
-    assert!(Composed::of(2, vec![Planar { dim: 3 }]).is_err());
-    let q = PlanarFlow::new(2, 1).unwrap();
+    assert!(Flow::planar(0, Gauss, 1).is_err() && Flow::radial(0, Gauss, 1).is_err());
+    let q = Flow::planar(2, Gauss, 1).unwrap();
     let good = begin(&q);
-    assert!(q.start(&[0.0; 2], &[1.0, 0.0], &mut Seed::new(2).stream(0, 0)).is_err());
-    for (range, value) in [(4..6, 0.0), (4..8, 1e200), (4..5, -800.0), (3..4, -800.0)] {
+    assert!(q.start_at(&[0.0; 2], &[1.0, 0.0], &mut Seed::new(2).stream(0, 0)).is_err());
+    for (range, value) in [(0..2, 0.0), (0..4, 1e200), (0..1, -800.0), (8..9, -800.0)] {
         let mut bad = good.clone();
-        bad[6] = 1.0;
+        bad[2] = 1.0;
         bad[range].fill(value);
         assert!(q.check(&bad).is_err(), "{bad:?}");
     }
-    let q = RadialFlow::new(2, 1).unwrap();
+    let q = Flow::radial(2, Gauss, 1).unwrap();
     let mut bad = begin(&q);
-    bad[7] = -800.0;
+    bad[3] = -800.0;
     assert_eq!(
         q.check(&bad).unwrap_err().to_string().split(':').next(),
-        Some("layer 0"),
+        Some("layer 0 of a flow"),
         "the message says where"
     );
 }
 
-/// A planar layer with a fault: a wrong log-determinant or a shifted inverse.
-#[derive(Debug, Clone, Copy)]
+/// A planar flow with a fault: a wrong log-determinant of its draws, or a shifted inverse.
+#[derive(Debug, Clone)]
 struct Twin {
-    layer: Planar,
+    flow: Flow,
     /// Factor of the log-determinant.
     log_det: f64,
     /// Number that is added to the inverse.
     shift: f64,
 }
 
-impl Bijection for Twin {
+impl Parametric for Twin {
     fn dim(&self) -> usize {
-        self.layer.dim
+        2
     }
     fn num_params(&self) -> usize {
-        self.layer.num_params()
+        self.flow.num_params()
     }
     fn work_len(&self, columns: usize) -> usize {
-        self.layer.work_len(columns)
+        self.flow.work_len(columns)
     }
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.layer.check(params)
-    }
-    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
-        self.layer.start(stream, params);
-    }
-    fn forward(&self, params: &[f64], x: &[f64], y: &mut [f64], log_det: &mut [f64], work: &mut [f64]) {
-        let mut own = vec![0.0; log_det.len()];
-        self.layer.forward(params, x, y, &mut own, work);
-        log_det.iter_mut().zip(own).for_each(|(sum, own)| *sum += self.log_det * own);
-    }
-    fn pull(
-        &self,
-        params: &[f64],
-        x: &[f64],
-        y: &[f64],
-        weights: &[f64],
-        cotangents: &mut [f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.layer.pull(params, x, y, weights, cotangents, gradient, work);
+    fn check(&self, params: &[f64]) -> Result<(), mcsa_core::Error> {
+        self.flow.check(params)
     }
 }
 
-impl Invertible for Twin {
-    fn inverse(&self, params: &[f64], y: &[f64], x: &mut [f64], log_det: &mut [f64], work: &mut [f64]) {
-        self.layer.inverse(params, y, x, log_det, work);
-        x.iter_mut().for_each(|x| *x += self.shift);
+impl Pushforward for Twin {
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        self.flow.sample_noise_into(lanes, noise);
     }
-    fn pull_inverse(
+    fn push(
         &self,
         params: &[f64],
-        y: &[f64],
-        x: &[f64],
+        noise: MatRef<'_, f64>,
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let mut log_det = vec![0.0; log_q.len()];
+        self.flow.transport(params, noise, z.as_mut(), &mut log_det, work);
+        self.flow.push(params, noise, z, log_q, work);
+        log_q.iter_mut().zip(log_det).for_each(|(log_q, own)| *log_q += (1.0 - self.log_det) * own);
+    }
+    fn add_push_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
         weights: &[f64],
-        cotangents: &mut [f64],
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.layer.pull_inverse(params, y, x, weights, cotangents, gradient, work);
+        self.flow.add_push_gradients(params, noise, cotangents, weights, gradient, work);
+    }
+}
+
+impl Family for Twin {
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+        let mut eps = Mat::zeros(2, z.ncols());
+        self.flow.invert(params, z, eps.as_mut(), log_q, work);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let square: f64 = eps.as_mut().column_mut(j).iter().map(|eps| (eps + self.shift).powi(2)).sum();
+            *log_q = -0.5 * square - (2.0 * std::f64::consts::PI).ln() - *log_q;
+        }
+    }
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.flow.sample_into(params, lanes, z, log_q, work);
+    }
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.flow.add_scores(params, z, weights, gradient, work);
     }
 }
 
 #[test]
 fn faults_are_caught() {
     let case = |log_det, shift| {
-        let q = Composed::of(2, vec![Twin { layer: Planar { dim: 2 }, log_det, shift }]).unwrap();
-        let params = begin(&q);
-        moved(q, params, 0.4)
+        let flow = Flow::planar(2, Gauss, 1).unwrap();
+        let params = begin(&flow);
+        moved(Twin { flow, log_det, shift }, params, 0.4)
     };
     let honest = case(1.0, 0.0);
     assert_eq!(laws::check_pushforward(&honest), Ok(()));
