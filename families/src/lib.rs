@@ -77,7 +77,7 @@ pub use link::Link;
 pub use low_rank::LowRank;
 pub use mean_field::MeanField;
 pub use multivariate_t::MultivariateT;
-pub use normal::{Gaussian, Normal, kl_gaussian};
+pub use normal::{GaussianFamily, Normal, kl_gaussian};
 pub use per_datum::PerDatum;
 pub use start::{Rho, Start};
 pub use student_t::StudentT;

@@ -7,7 +7,7 @@ use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
 use crate::packed::{self, AddOuters, SolveTransposed};
 use crate::student::Student;
-use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard};
+use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof, standard};
 
 /// Multivariate Student t `t_nu(m, L L^T)`, parametrised by the Cholesky factor of the scale matrix; one `nu` for all directions.
 ///

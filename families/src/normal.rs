@@ -125,7 +125,7 @@ pub fn kl_gaussian(p: &Normal, q: &Normal) -> Result<f64, Error> {
 }
 
 /// A family of Gaussians, with moments in closed form.
-pub trait Gaussian: Reparameterised {
+pub trait GaussianFamily: Reparameterised {
     /// The mean, which is the first `d` parameters.
     fn mean<'p>(&self, params: &'p [f64]) -> &'p [f64] {
         &params[..self.dim()]
