@@ -3,8 +3,8 @@
 use faer::{Mat, mat};
 use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, Stream};
 use mcsa_families::{
-    Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer, Learned, Mask,
-    MeanField, MultivariateT, Permutation, Spline,
+    Activation, Affine, Autoregressive, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer,
+    Learned, Mask, MeanField, MultivariateT, Permutation, Spline,
 };
 use proptest::prelude::*;
 
@@ -16,7 +16,12 @@ fn coupling(mask: Mask, activation: Activation, map: CouplingMap) -> Layer {
     Layer::Coupling(Coupling { mask, hidden: vec![7, 6], activation, map })
 }
 
-/// A flow with every kind of layer and every activation.
+fn autoregressive(inverse: bool) -> Layer {
+    let config = Autoregressive { hidden: vec![6], bound: 1.0, inverse, reversed: inverse };
+    Layer::Autoregressive(config)
+}
+
+/// A flow with every kind of layer that has an inverse, and every activation.
 fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
     let (affine, spline) = (CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default()));
     let layers = vec![
@@ -27,6 +32,10 @@ fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
         coupling(Mask::Random { seed: 2 }, Activation::Relu, affine),
         Layer::ActNorm,
         Layer::Permutation(Permutation::Reverse),
+        Layer::Planar,
+        autoregressive(false),
+        Layer::Radial,
+        autoregressive(true),
         coupling(Mask::Even, Activation::Tanh, spline),
         Layer::Linear,
     ];
