@@ -7,11 +7,11 @@
 use std::time::Instant;
 
 use faer::Mat;
-use mcsa_core::{Address, Cloud, Error, Kernel, LogDensity, Seed};
+use mcsa_core::{Error, LogDensity, Seed};
 use mcsa_data::{Catalogue, Dataset, Share, Split, Standardised};
 use mcsa_estimators::{Ascent, pmcsa};
 use mcsa_families::{GaussianFamily, MeanField};
-use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};
+use mcsa_kernels::{Nuts, Sampling};
 use mcsa_models::{
     HierarchicalLogistic, Logistic, ScalePrior, accuracy, log_odds_from_draws, log_odds_from_moments,
     log_predictive_density,
@@ -47,7 +47,7 @@ fn by_ascent(Problem { model, test }: &Problem, seed: Seed) -> Result<[f64; 2], 
     let ascent =
         Ascent { target: model, family: &family, estimator: pmcsa(10), optimizer: Adam::new(0.01)?, seed };
     let mut fit = ascent.start(family.at(&vec![0.0; model.dim()], &vec![1.0; model.dim()])?)?;
-    ascent.run(&mut fit, STEPS, &mut [])?;
+    ascent.run(&mut fit, STEPS)?;
     let (mean, variances) = (family.mean(fit.params()), family.variances(fit.params())?);
     let mut odds = vec![0.0; test.rows()];
     log_odds_from_moments::<Logistic>(test.x.as_ref(), &mean[SCALES..], &variances[SCALES..], &mut odds);
@@ -55,27 +55,11 @@ fn by_ascent(Problem { model, test }: &Problem, seed: Seed) -> Result<[f64; 2], 
 }
 
 fn by_nuts(Problem { model, test }: &Problem, seed: Seed) -> Result<[f64; 2], Error> {
-    let (chains, dim) = (4, model.dim());
-    let (kernel, guide) = (Nuts::new(0.1)?, &mut Unguided { dim });
-    let mut state = kernel.init(model, Mat::zeros(dim, chains))?;
-    let plan = WindowAdaptation::new(1_000, DualAveraging::new(0.9)?);
-    let mut progress = plan.init(0.1, dim);
-    let kernel = warm_up(&kernel, model, guide, &mut state, &plan, &mut progress, seed.named("warm"), 1_000)?;
-    let mut lanes = seed.streams(chains, 0);
-    let mut work = vec![0.0; kernel.work_len(model, chains)];
-    let mut draws = Mat::zeros(dim - SCALES, 2_000 * chains);
-    for step in 0..2_000 {
-        for (lane, stream) in lanes.iter_mut().enumerate() {
-            stream.go_to(Address::of(lane as u64, step as u64));
-        }
-        kernel.step(model, guide, &mut state, &mut lanes, &mut work);
-        for chain in 0..chains {
-            let place = &state.chains().positions.col_as_slice(chain)[SCALES..];
-            draws.col_as_slice_mut(step * chains + chain).copy_from_slice(place);
-        }
-    }
+    let run = Sampling::new(4, 2_000).acceptance(0.9);
+    let sample = run.run_from(&Nuts::new(0.1)?, model, Mat::zeros(model.dim(), 4), seed)?;
+    let draws = sample.draws.subrows(SCALES, model.dim() - SCALES);
     let mut odds = vec![0.0; test.rows()];
-    log_odds_from_draws::<Logistic>(test.x.as_ref(), draws.as_ref(), &mut odds);
+    log_odds_from_draws::<Logistic>(test.x.as_ref(), draws, &mut odds);
     Ok(scores(test, &odds))
 }
 

@@ -7,7 +7,7 @@ use mcsa_core::{
     Cloud, Ensemble, Error, Estimator, ExactDraws, Guide, Kernel, LogDensity, Metric, Parametric, Seed,
     Stream,
 };
-use mcsa_estimators::{Ascent, Average, Fit, Outcome, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
+use mcsa_estimators::{Ascent, Average, Fit, Outcome, Run, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_kernels::{Imh, ImhState};
 use mcsa_models::Gaussian;
@@ -43,7 +43,7 @@ impl<E: Estimator<Gaussian, MeanField> + Clone> Slice<E> {
 
     fn run(&self, fit: &mut Climb<E>, steps: u64, rate: f64) {
         self.ascent(rate).adopt(fit).unwrap();
-        assert_eq!(self.ascent(rate).run(fit, steps, &mut []), Ok(Outcome::BudgetSpent { accuracy: None }));
+        assert_eq!(self.ascent(rate).run(fit, steps), Ok(Outcome::BudgetSpent { accuracy: None }));
     }
 }
 
@@ -199,17 +199,17 @@ fn observers_change_no_bit_and_can_stop_the_run() {
         Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
     let initial = family.at(&[0.0; DIM], &[1.0; DIM]).unwrap();
     let (mut alone, mut watched) = (ascent.start(initial.clone()).unwrap(), ascent.start(initial).unwrap());
-    ascent.run(&mut alone, 40, &mut []).unwrap();
+    ascent.run(&mut alone, 40).unwrap();
     let mut rows = Vec::new();
-    let mut watch = |view: &View<'_>| {
-        view.info.record(&mut |metric, value| rows.push((view.step, metric.name, value)));
-        if view.step == 40 {
+    let mut watch = |view: &View<'_, _, _>| {
+        view.info.record(&mut |metric, value| rows.push((view.fit.step(), metric.name, value)));
+        if view.fit.step() == 40 {
             ControlFlow::Break(Stop::because("seen enough"))
         } else {
             ControlFlow::Continue(())
         }
     };
-    let ended = ascent.run(&mut watched, 1_000, &mut [&mut watch]).unwrap();
+    let ended = ascent.run(&mut watched, Run::of(1_000).observe(&mut watch)).unwrap();
     assert_eq!(ended, Outcome::Stopped(Stop::because("seen enough")));
     assert_eq!(bits(alone.params()), bits(watched.params()));
     assert!(rows.iter().any(|(_, name, value)| *name == "acceptance" && *value > 0.0));
@@ -250,11 +250,9 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let ascent = Ascent { estimator: pmcsa(2), ..ascent };
     let mut fit = ascent.start(vec![0.0; 6]).unwrap();
     let other = Ascent { seed: Seed::new(4), estimator: pmcsa(2), ..ascent };
-    assert!(
-        other.run(&mut fit, 1, &mut []).unwrap_err().to_string().contains("the fit was started with seed")
-    );
+    assert!(other.run(&mut fit, 1).unwrap_err().to_string().contains("the fit was started with seed"));
     let wider = Ascent { seed: Seed::new(3), estimator: pmcsa(5), ..other };
-    let error = wider.run(&mut fit, 1, &mut []).unwrap_err().to_string();
+    let error = wider.run(&mut fit, 1).unwrap_err().to_string();
     assert!(error.contains("another estimator: it had `lanes: 2`, not `lanes: 5`"), "{error}");
     let error = wider.adopt(&mut fit).unwrap_err().to_string();
     assert_eq!(error, "Ascent: Imh: chains has length 2, expected 5");
@@ -278,12 +276,12 @@ fn a_broken_target_is_survived_and_counted() {
         Ascent { target: &Broken, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
     let mut fit = ascent.start(vec![0.0; family.num_params()]).unwrap();
     let mut broken = 0.0;
-    let mut watch = |view: &View<'_>| {
+    let mut watch = |view: &View<'_, _, _>| {
         view.info
             .record(&mut |metric, value| broken += if metric.is(Metric::NON_FINITE) { value } else { 0.0 });
         ControlFlow::Continue(())
     };
-    ascent.run(&mut fit, 50, &mut [&mut watch]).unwrap();
+    ascent.run(&mut fit, Run::of(50).observe(&mut watch)).unwrap();
     assert_eq!(broken, 200.0);
     assert!(fit.params().iter().all(|p| p.is_finite()));
 }

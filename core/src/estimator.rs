@@ -1,5 +1,6 @@
 //! Gradient estimators: stochastic estimates of the expected score `E_p[d/dlambda log q_lambda(z)]`.
 
+use faer::Mat;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Ensemble, Error, Record, Stream};
@@ -12,7 +13,7 @@ use crate::{Ensemble, Error, Record, Stream};
 /// [`init`](Self::init) to `(j, 0)`. So an estimator holds no random number generator, and a single step can be replayed alone.
 pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// Chains and every other quantity that changes from step to step; a checkpoint stores it.
-    type State: Serialize + DeserializeOwned + Send;
+    type State: Serialize + DeserializeOwned + Send + 'static;
     /// Metrics of a step.
     type Info: Record + Default + Send;
 
@@ -42,6 +43,25 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
         params: &[f64],
         lanes: &mut [Stream],
     ) -> Result<Self::State, Error>;
+
+    /// The state before the first step, with the chains at the columns of `positions` instead of draws of the family.
+    ///
+    /// The default is an error: an estimator without chains has none to place.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init); if the number or the dimension of the points differs from that of the chains; if the estimator has no
+    /// chains.
+    fn init_at(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        positions: Mat<f64>,
+        lanes: &mut [Stream],
+    ) -> Result<Self::State, Error> {
+        let _ = (target, family, params, positions, lanes);
+        Err(Error::invalid("this estimator has no chains that could start at given points"))
+    }
 
     /// Checks that a state read from a checkpoint is valid for this target, family and configuration.
     ///

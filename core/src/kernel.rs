@@ -44,7 +44,7 @@ impl Cloud for Ensemble {
 /// The bound on `P` is what the kernel needs of the target: `LogDensity` for `Imh`, `Gradient` for `Hmc`.
 pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// Chains, cached log densities, adaptation: every quantity that changes from step to step.
-    type State: Cloud + Clone + Serialize + DeserializeOwned + Send;
+    type State: Cloud + Clone + Serialize + DeserializeOwned + Send + 'static;
     /// Metrics of a step.
     type Info: Record + Default + Send;
 

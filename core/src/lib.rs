@@ -72,6 +72,7 @@ mod seed;
 mod state_space;
 mod stream;
 mod target;
+mod whitened;
 
 pub use block_family::{BlockFamily, BlocksAt};
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
@@ -95,3 +96,4 @@ pub use seed::{Address, Seed};
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
 pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};
+pub use whitened::{AffineMap, Whitened};

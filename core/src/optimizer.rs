@@ -9,7 +9,7 @@ use crate::Error;
 /// The config is `self` and does not change. Moments and counters are in the state, which a checkpoint stores.
 pub trait Optimizer: Send + Sync {
     /// Moments, counters: the quantities that a rule keeps from step to step.
-    type State: Clone + Serialize + DeserializeOwned + Send;
+    type State: Clone + Serialize + DeserializeOwned + Send + 'static;
 
     /// The state before the first step.
     fn init(&self, num_params: usize) -> Self::State;

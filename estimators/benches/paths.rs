@@ -32,7 +32,7 @@ fn fit<E: Estimator<FxVolatility, Twisted>>(criterion: &mut Criterion, name: &st
     group.bench_function(name, |bench| {
         bench.iter(|| {
             let mut fit = ascent.start(start.clone()).expect("shapes fit");
-            ascent.run(&mut fit, STEPS, &mut []).expect("a finite fit")
+            ascent.run(&mut fit, STEPS).expect("a finite fit")
         });
     });
     group.finish();

@@ -35,11 +35,11 @@ where
     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(2) };
     let start = family.at(&[0.0; 11], &[0.5; 11]).expect("positive scales");
     let mut fit = ascent.start(start).expect("shapes fit");
-    ascent.run(&mut fit, 2_000, &mut []).expect("a finite fit");
+    ascent.run(&mut fit, 2_000).expect("a finite fit");
     let mut group = criterion.benchmark_group("pima_shape");
     group.throughput(Throughput::Elements(STEPS));
     group.bench_function(name, |bench| {
-        bench.iter(|| ascent.run(&mut fit, STEPS, &mut []).expect("a finite fit"));
+        bench.iter(|| ascent.run(&mut fit, STEPS).expect("a finite fit"));
     });
     group.finish();
 }

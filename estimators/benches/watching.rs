@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
 use mcsa_core::{Ensemble, Error, Estimator, Metric, Parametric, Record, Seed, Stream};
-use mcsa_estimators::{Ascent, Stationary, pmcsa};
+use mcsa_estimators::{Ascent, Run, Stationary, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, Sgd};
@@ -94,9 +94,9 @@ fn watching(c: &mut Criterion) {
                     b.iter(|| {
                         let mut fit = $ascent.start(start.clone()).expect("parts that fit");
                         if ruled {
-                            $ascent.run_until(&rule, &mut fit, STEPS, &mut [])
+                            $ascent.run(&mut fit, Run::of(STEPS).until(rule))
                         } else {
-                            $ascent.run(&mut fit, STEPS, &mut [])
+                            $ascent.run(&mut fit, STEPS)
                         }
                     });
                 });

@@ -21,7 +21,7 @@ use faer::Mat;
 use mcsa_core::{
     Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream, batch, batch_mut,
 };
-use mcsa_estimators::{Accuracy, Ascent, Average, Outcome, ScoreClimb, Stationary, jsa, msc_rb, pmcsa};
+use mcsa_estimators::{Accuracy, Ascent, Average, Outcome, Run, ScoreClimb, Stationary, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, FullRank, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, LogisticRegression, SkewNormal, Student};
 use mcsa_optim::Adam;
@@ -60,7 +60,7 @@ impl<F: Family> Trial<'_, F> {
         let optimizer = Adam::new(self.rate)?;
         let ascent = Ascent { target: self.target, family: self.family, estimator, optimizer, seed };
         let mut fit = ascent.start(self.start.clone())?;
-        let outcome = ascent.run_until(&Stationary::to(self.accuracy)?, &mut fit, self.steps, &mut [])?;
+        let outcome = ascent.run(&mut fit, Run::of(self.steps).until(Stationary::to(self.accuracy)?))?;
         let error = stated(&outcome).map_or(f64::NAN, |accuracy| {
             let pairs = accuracy.average.iter().zip(&self.optimum).zip(&self.units);
             pairs.map(|((average, optimum), unit)| (average - optimum).abs() / unit).fold(0.0, f64::max)

@@ -36,7 +36,7 @@ fn run<E: Estimator<HierarchicalLogistic, MeanField>>(
         seed: Seed::new(2),
     };
     let mut fit = ascent.start(family.at(&[0.0; 11], &[0.5; 11])?)?;
-    ascent.run(&mut fit, steps, &mut []).map(drop)
+    ascent.run(&mut fit, steps).map(drop)
 }
 
 /// Ten evaluations of the target per step, alone.

@@ -65,7 +65,7 @@ fn climb(name: &str, stages: &[Stage]) -> Result<(), Error> {
             seed: Seed::new(2).child(number as u64),
         };
         let mut fit = ascent.start(params)?;
-        ascent.run(&mut fit, steps, &mut [])?;
+        ascent.run(&mut fit, steps)?;
         let health = ascent.health(&fit)?;
         println!(
             "  power {power:.1}, tail {defence:.1}: acceptance {:.2}, log w* at least {:5.1}, k-hat {:5.2}, share {:.2} of 0.30",

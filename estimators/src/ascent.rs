@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use faer::Mat;
 use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, bits, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use crate::configs::{self, Configs};
 use crate::iterates::Iterates;
 use crate::watch::positions;
-use crate::{Observer, Outcome, View, Watch};
+use crate::{Outcome, Run, View, Watch};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
@@ -109,9 +110,6 @@ impl<S, O> Fit<S, O> {
     }
 }
 
-/// Callback after every step; an outcome ends the run.
-type Decide<'d, S, O> = dyn FnMut(&mut Fit<S, O>) -> Option<Outcome> + 'd;
-
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
     P: ?Sized,
@@ -119,16 +117,50 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// Starts a fit at lambda `params`, before its first step.
+    /// Starts a fit at lambda `params`, before its first step. Chains start at draws of `q_lambda`.
     ///
     /// # Errors
     /// If target, family, params and estimator do not match; the message names the mismatch and its place.
     pub fn start(&self, params: Vec<f64>) -> Result<Fit<E::State, O::State>, Error> {
+        self.start_with(params, |params, lanes| self.estimator.init(self.target, self.family, params, lanes))
+    }
+
+    /// Starts a fit at lambda `params` with the chains at the columns of `positions`, such as the last points of a warm-up.
+    ///
+    /// ```
+    /// use mcsa_core::Seed;
+    /// use mcsa_estimators::{Ascent, Average, ScoreClimb};
+    /// use mcsa_kernels::{Nuts, Sampling};
+    /// let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
+    /// // Eight chains find the target and tune the kernel, and the fit goes on with both.
+    /// let warm = Sampling::new(8, 0).warm_up(300).run(&Nuts::new(0.1)?, &target, Seed::new(1))?;
+    /// let estimator = ScoreClimb::new(warm.kernel, 8, Average::Chains);
+    /// let optimizer = mcsa_optim::Adam::new(0.01)?;
+    /// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(2) };
+    /// let mut fit = ascent.start_at(vec![0.0; 4], warm.positions)?;
+    /// ascent.run(&mut fit, 100)?;
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`start`](Self::start); if the number of points is not the number of chains, a point has another dimension or is not
+    /// finite, or the estimator has no chains.
+    pub fn start_at(&self, params: Vec<f64>, positions: Mat<f64>) -> Result<Fit<E::State, O::State>, Error> {
+        self.start_with(params, |params, lanes| {
+            self.estimator.init_at(self.target, self.family, params, positions, lanes)
+        })
+    }
+
+    fn start_with(
+        &self,
+        params: Vec<f64>,
+        init: impl FnOnce(&[f64], &mut [Stream]) -> Result<E::State, Error>,
+    ) -> Result<Fit<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
         self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
         fits_in_memory("lanes", self.estimator.lanes(), 1).map_err(refuse)?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
-        let estimator = self.estimator.init(self.target, self.family, &params, &mut lanes).map_err(refuse)?;
+        let estimator = init(&params, &mut lanes).map_err(refuse)?;
         let optimizer = self.optimizer.init(params.len());
         let chains = self.estimator.chains(&estimator).map_or(0, |chains| chains.len());
         let watch = Watch::new(params.len(), chains);
@@ -168,11 +200,11 @@ where
     ///     Ok(Ascent { target: &target, family: &family, estimator, optimizer, seed })
     /// };
     /// let mut fit = with_rate(0.1)?.start(vec![0.0; 2])?;
-    /// with_rate(0.1)?.run(&mut fit, 10, &mut [])?;
-    /// let error = with_rate(0.01)?.run(&mut fit, 10, &mut []).unwrap_err();
+    /// with_rate(0.1)?.run(&mut fit, 10)?;
+    /// let error = with_rate(0.01)?.run(&mut fit, 10).unwrap_err();
     /// assert!(error.to_string().contains("made with another optimizer"));
     /// with_rate(0.01)?.adopt(&mut fit)?;
-    /// with_rate(0.01)?.run(&mut fit, 10, &mut [])?;
+    /// with_rate(0.01)?.run(&mut fit, 10)?;
     /// # Ok::<(), mcsa_core::Error>(())
     /// ```
     ///
@@ -188,32 +220,48 @@ where
         Ok(())
     }
 
-    /// Makes `steps` more steps, or fewer if the run ends earlier. Steps allocate no memory.
+    /// Runs the fit: a number of steps, or a [`Run`] with a stopping rule, observers, progress and checkpoints. Steps allocate no
+    /// memory.
     ///
     /// Three failures end a run with an outcome: a direction that is not finite, a step to an invalid or far too distant
     /// lambda (lambda then keeps its value from before the step), and 256 steps in a row without any finite density.
     ///
     /// # Errors
-    /// If the fit belongs to another seed, target, family, estimator or optimiser; the message names the difference.
-    pub fn run(
+    /// If the fit belongs to another seed, target, family, estimator or optimiser; the message names the difference. If an
+    /// observer fails, such as a checkpoint that cannot be written.
+    pub fn run<'r>(
         &self,
         fit: &mut Fit<E::State, O::State>,
-        steps: u64,
-        observers: &mut [&mut dyn Observer],
-    ) -> Result<Outcome, Error> {
-        let ended = self.advance(fit, steps, observers, &mut |_| None)?;
-        Ok(ended.unwrap_or(Outcome::BudgetSpent { accuracy: None }))
+        run: impl Into<Run<'r, F, E::State, O::State>>,
+    ) -> Result<Outcome, Error>
+    where
+        F: 'r,
+    {
+        let mut run = run.into();
+        let steps = run.length.steps(fit.step);
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        if let Some(rule) = &mut run.rule {
+            rule.begin(self.family, self.seed, fit);
+        }
+        run.observers.iter_mut().try_for_each(|seat| seat.observer().begin(fit, steps))?;
+        let outcome = match self.advance(fit, steps, &mut run)? {
+            Some(outcome) => outcome,
+            None => match &mut run.rule {
+                Some(rule) => rule.at_end(self.family, self.seed, fit),
+                None => Outcome::BudgetSpent { accuracy: None },
+            },
+        };
+        run.observers.iter_mut().try_for_each(|seat| seat.observer().finish(fit, &outcome))?;
+        Ok(outcome)
     }
 
     /// The loop. `None` if all steps were made.
-    pub(crate) fn advance(
+    fn advance(
         &self,
         fit: &mut Fit<E::State, O::State>,
         steps: u64,
-        observers: &mut [&mut dyn Observer],
-        decide: &mut Decide<'_, E::State, O::State>,
+        run: &mut Run<'_, F, E::State, O::State>,
     ) -> Result<Option<Outcome>, Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
         fit.verified = Verified(true);
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let mut direction = vec![0.0; fit.params.len()];
@@ -257,15 +305,15 @@ where
                 fit.params.copy_from_slice(&before);
                 return Ok(Some(Outcome::Diverged { step, parameter: Some(parameter), reason }));
             }
-            let view = View { step, params: &fit.params, direction: &direction, info: &info };
+            let view = View { fit, direction: &direction, info: &info };
             let mut wish = None;
-            for observer in observers.iter_mut() {
-                if let ControlFlow::Break(stop) = observer.observe(&view) {
+            for seat in &mut run.observers {
+                if let ControlFlow::Break(stop) = seat.observer().observe(&view) {
                     wish.get_or_insert(stop);
                 }
             }
             // The rule observes every step, including one after which an observer stops the run.
-            let decided = decide(fit);
+            let decided = run.rule.as_mut().and_then(|rule| rule.after_step(self.family, self.seed, fit));
             if fit.watch.blind() >= BLIND {
                 let non_finite = fit.watch.non_finite();
                 return Ok(Some(Outcome::NothingFinite { step, steps: fit.watch.take_blind(), non_finite }));

@@ -1,5 +1,6 @@
 //! Control variates from the mean score of fresh draws.
 
+use faer::Mat;
 use mcsa_core::{Ensemble, Error, Estimator, Stream, all_finite, bits, borrow, same_length};
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,18 @@ impl<S> ControlledState<S> {
     }
 }
 
+impl<E> Controlled<E> {
+    /// The state around that of the inner estimator, before the first step.
+    fn begin<S>(&self, params: &[f64], inner: Result<S, Error>) -> Result<ControlledState<S>, Error> {
+        if !(0.0..1.0).contains(&self.memory) {
+            let error = Error::parameter("memory", self.memory, "at least 0 and less than 1");
+            return Err(error.within("Controlled"));
+        }
+        let zeros = vec![0.0; params.len()];
+        Ok(ControlledState { estimator: inner?, products: zeros.clone(), squares: zeros })
+    }
+}
+
 impl<P, F, E> Estimator<P, F> for Controlled<E>
 where
     P: ?Sized,
@@ -116,12 +129,18 @@ where
         params: &[f64],
         lanes: &mut [Stream],
     ) -> Result<Self::State, Error> {
-        if !(0.0..1.0).contains(&self.memory) {
-            let error = Error::parameter("memory", self.memory, "at least 0 and less than 1");
-            return Err(error.within("Controlled"));
-        }
-        let estimator = self.estimator.init(target, family, params, lanes)?;
-        Ok(ControlledState { estimator, products: vec![0.0; params.len()], squares: vec![0.0; params.len()] })
+        self.begin(params, self.estimator.init(target, family, params, lanes))
+    }
+
+    fn init_at(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        positions: Mat<f64>,
+        lanes: &mut [Stream],
+    ) -> Result<Self::State, Error> {
+        self.begin(params, self.estimator.init_at(target, family, params, positions, lanes))
     }
 
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {

@@ -28,7 +28,7 @@ use crate::{Ascent, Fit, Judged, TailWeight};
 /// let (estimator, optimizer, seed) = (pmcsa(10), Adam::new(0.05)?, Seed::new(1));
 /// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
 /// let mut fit = ascent.start(vec![0.0; 4])?;
-/// ascent.run(&mut fit, 500, &mut [])?;
+/// ascent.run(&mut fit, 500)?;
 /// let draws = ascent.draws(&fit, 4000)?;
 /// let (mean, variance) = draws.moments();
 /// assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1);
@@ -356,7 +356,7 @@ mod tests {
         let (target, family) = (Gaussian::standard(2), MeanField::new(2));
         let ascent = climb(&target, &family);
         let mut fit = ascent.start(vec![0.0; 4]).unwrap();
-        ascent.run(&mut fit, 20, &mut []).unwrap();
+        ascent.run(&mut fit, 20).unwrap();
         let before = fit.clone();
         let (few, many) = (ascent.draws(&fit, 1_200).unwrap(), ascent.draws(&fit, 2_400).unwrap());
         assert_eq!(few, ascent.draws(&fit, 1_200).unwrap());

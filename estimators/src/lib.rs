@@ -27,9 +27,11 @@
 //!
 //! `cargo run --release -p mcsa-estimators --example warming_up` demonstrates the last four.
 //!
-//! Deliberately absent: files, clocks, printing. A [`Fit`] can be serialised; storing it is up to the caller.
+//! A [`Run`] takes the stopping rule, observers, checkpoints to a file ([`Checkpoint`]) and a progress bar
+//! ([`Progress`]). Nothing else here reads or writes files, and no number depends on a clock.
 
 mod ascent;
+mod checkpoint;
 mod configs;
 mod controlled;
 mod dimension;
@@ -46,7 +48,9 @@ mod noise;
 mod observer;
 mod outcome;
 mod path_climb;
+mod progress;
 mod proposals;
+mod run;
 mod scan_climb;
 mod score_climb;
 mod score_weights;
@@ -57,6 +61,7 @@ mod units;
 mod watch;
 
 pub use ascent::{Ascent, Fit};
+pub use checkpoint::Checkpoint;
 pub use controlled::{Controllable, Controlled, ControlledState};
 pub use draws::Draws;
 pub use elbo::{Elbo, ElboInfo, Entropy};
@@ -68,6 +73,8 @@ pub use judged::Judged;
 pub use observer::{Observer, Stop, View};
 pub use outcome::{Accuracy, Obstacle, Outcome};
 pub use path_climb::{PathClimb, msc_paths, smc_paths};
+pub use progress::Progress;
+pub use run::Run;
 pub use scan_climb::{ScanClimb, jsa_scan};
 pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};

@@ -3,8 +3,8 @@
 use faer::Mat;
 use faer::MatRef;
 use mcsa_core::{
-    Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, batch_mut, borrow,
-    fits_in_memory,
+    Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, borrow, fits_in_memory,
+    same_length,
 };
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use serde::{Deserialize, Serialize};
@@ -106,6 +106,28 @@ pub const fn single<K>(kernel: K) -> ScoreClimb<K> {
     ScoreClimb::new(kernel, 1, Average::Chains)
 }
 
+impl<K, G> ScoreClimb<K, G> {
+    /// Checks the configuration with target, family and lambda, before chains are made.
+    fn check_config<P, F>(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+    {
+        let refuse = |error: Error| error.within("ScoreClimb");
+        if self.lanes == 0 {
+            return Err(refuse(Error::parameter("lanes", 0.0, "at least 1")));
+        }
+        same_dimension(target.dim(), family.dim())
+            .and_then(|()| fits_in_memory("lanes", self.lanes, family.dim()))
+            .map_err(refuse)?;
+        family.check(params)?;
+        if self.mirrored {
+            check_mirror(family, params, self.lanes, "lanes").map_err(refuse)?;
+        }
+        Ok(())
+    }
+}
+
 impl<P, F, K, G> Estimator<P, F> for ScoreClimb<K, G>
 where
     P: LogDensity + ?Sized,
@@ -151,23 +173,27 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
-        if self.lanes == 0 {
-            return Err(Error::parameter("lanes", 0.0, "at least 1").within("ScoreClimb"));
-        }
-        same_dimension(target.dim(), family.dim())
-            .and_then(|()| fits_in_memory("lanes", self.lanes, family.dim()))
-            .map_err(|error| error.within("ScoreClimb"))?;
-        family.check(params)?;
-        if self.mirrored {
-            check_mirror(family, params, self.lanes, "lanes").map_err(|error| error.within("ScoreClimb"))?;
-        }
+        self.check_config(target, family, params)?;
         let dim = family.dim();
-        let mut points = vec![0.0; dim * self.lanes];
+        let mut positions = Mat::zeros(dim, self.lanes);
         let mut log_q = vec![0.0; self.lanes];
         let mut work = vec![0.0; family.work_len(self.lanes)];
-        family.sample_into(params, lanes, batch_mut(&mut points, dim, self.lanes), &mut log_q, &mut work);
-        let positions = Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]);
+        family.sample_into(params, lanes, positions.as_mut(), &mut log_q, &mut work);
         self.kernel.start(target, positions, lanes).map_err(|error| error.within("ScoreClimb"))
+    }
+
+    fn init_at(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        positions: Mat<f64>,
+        lanes: &mut [Stream],
+    ) -> Result<K::State, Error> {
+        self.check_config(target, family, params)?;
+        same_length("starting points", self.lanes, positions.ncols())
+            .and_then(|()| self.kernel.start(target, positions, lanes))
+            .map_err(|error| error.within("ScoreClimb"))
     }
 
     fn check(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {

@@ -1,13 +1,14 @@
 //! Stopping rule for the accuracy of the averaged iterate.
 
-use mcsa_core::{Error, Estimator, Family, Optimizer};
+use mcsa_core::{Error, Family, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::Iterates;
 use crate::outcome::{Accuracy, Obstacle};
+use crate::run::Rule;
 use crate::sight::Sight;
 use crate::units::Units;
-use crate::{Ascent, Fit, Observer, Outcome};
+use crate::{Fit, Outcome};
 
 /// Stopping rule: a fit ends when the error of its averaged iterate is below a required accuracy.
 ///
@@ -131,52 +132,53 @@ impl Stationary {
     }
 }
 
-impl<P, F, E, O> Ascent<'_, P, F, E, O>
-where
-    P: ?Sized,
-    F: Family + ?Sized,
-    E: Estimator<P, F>,
-    O: Optimizer,
-{
-    /// As [`run`](Self::run), but ends earlier when the rule's accuracy is reached. The averaged iterate is in the
-    /// [`Accuracy`]. Averages start at the first step made under a rule.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn run_until(
-        &self,
-        rule: &Stationary,
-        fit: &mut Fit<E::State, O::State>,
-        steps: u64,
-        observers: &mut [&mut dyn Observer],
-    ) -> Result<Outcome, Error> {
-        let num_params = fit.params().len();
-        let mut units = Units::new(self.family, num_params, self.seed);
-        let ended = self.advance(fit, steps, observers, &mut |fit| {
-            let (step, oldest) = (fit.step(), fit.watch().oldest());
-            let (params, iterates) = fit.path();
-            iterates.note(params, oldest);
-            if !iterates.is_due() || !iterates.rests(&mut units.limits) {
-                return None;
-            }
-            let looked = rule.look(self.family, iterates, step, &mut units);
-            let reached = looked.filter(|(_, obstacle)| obstacle.is_none())?;
-            Some(Outcome::Converged(rule.accuracy(iterates, step, reached, &units.average)))
-        })?;
-        if let Some(outcome) = ended {
-            return Ok(outcome);
+/// Stopping rule with the memory of one run: the units of the parameters, estimated along the way.
+pub(crate) struct Judging {
+    rule: Stationary,
+    units: Option<Units>,
+}
+
+impl Judging {
+    pub(crate) fn new(rule: Stationary) -> Self {
+        Self { rule, units: None }
+    }
+
+    fn units<F: Family + ?Sized>(&mut self, family: &F, num_params: usize, seed: Seed) -> &mut Units {
+        self.units.get_or_insert_with(|| Units::new(family, num_params, seed))
+    }
+}
+
+impl<F: Family + ?Sized, S, O> Rule<F, S, O> for Judging {
+    fn begin(&mut self, family: &F, seed: Seed, fit: &Fit<S, O>) {
+        self.units(family, fit.params().len(), seed);
+    }
+
+    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Option<Outcome> {
+        let (rule, units) = (self.rule, self.units(family, fit.params().len(), seed));
+        let (step, oldest) = (fit.step(), fit.watch().oldest());
+        let (params, iterates) = fit.path();
+        iterates.note(params, oldest);
+        if !iterates.is_due() || !iterates.rests(&mut units.limits) {
+            return None;
         }
+        let looked = rule.look(family, iterates, step, units);
+        let reached = looked.filter(|(_, obstacle)| obstacle.is_none())?;
+        Some(Outcome::Converged(rule.accuracy(iterates, step, reached, &units.average)))
+    }
+
+    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Outcome {
+        let (rule, units) = (self.rule, self.units(family, fit.params().len(), seed));
         let step = fit.step();
         let (_, iterates) = fit.path();
-        let Some(looked) = rule.look(self.family, iterates, step, &mut units) else {
-            return Ok(Outcome::BudgetSpent { accuracy: None });
+        let Some(looked) = rule.look(family, iterates, step, units) else {
+            return Outcome::BudgetSpent { accuracy: None };
         };
         let accuracy = rule.accuracy(iterates, step, looked, &units.average);
         if accuracy.obstacle == Some(Obstacle::Stuck) {
             let (stayed, chain) = iterates.longest_stay(looked.0.blocks);
-            return Ok(Outcome::StationaryButStuck { accuracy, chain, stayed });
+            return Outcome::StationaryButStuck { accuracy, chain, stayed };
         }
-        Ok(Outcome::BudgetSpent { accuracy: Some(accuracy) })
+        Outcome::BudgetSpent { accuracy: Some(accuracy) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use faer::Mat;
 use mcsa_core::{Ensemble, Error, Estimator, Guide, Kernel, LogDensity, Optimizer, Parametric, Seed, Stream};
 use mcsa_estimators::{
-    Ascent, Average, Controlled, Elbo, Fit, Obstacle, Outcome, ScoreClimb, Stationary, View, jsa, msc,
+    Ascent, Average, Controlled, Elbo, Fit, Obstacle, Outcome, Run, ScoreClimb, Stationary, View, jsa, msc,
     msc_rb, pmcsa, rws, single, snis,
 };
 use mcsa_families::MeanField;
@@ -44,12 +44,12 @@ fn a_step_to_nowhere_is_an_outcome_and_lambda_stays() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));
     let ascent = ascent(&target, &family, pmcsa(2), Explodes);
     let mut fit = ascent.start(vec![0.0, 0.5]).unwrap();
-    let outcome = ascent.run(&mut fit, 10, &mut []).unwrap();
+    let outcome = ascent.run(&mut fit, 10).unwrap();
     let reason = "params[0] is inf, expected a finite number".to_owned();
     assert_eq!(outcome, Outcome::Diverged { step: 3, parameter: Some(0), reason });
     assert_eq!((fit.step(), fit.params()), (3, &[2.0, 0.5][..]));
     // The fit can be continued.
-    assert_eq!(ascent.run(&mut fit, 1, &mut []), Ok(Outcome::BudgetSpent { accuracy: None }));
+    assert_eq!(ascent.run(&mut fit, 1), Ok(Outcome::BudgetSpent { accuracy: None }));
     assert_eq!((fit.step(), fit.params()), (4, &[3.0, 0.5][..]));
 }
 
@@ -99,11 +99,11 @@ fn a_direction_that_is_not_finite_names_parameter_and_step() {
     let ascent = ascent(&target, &family, Breaks, Sgd::new(1.0).unwrap());
     let mut fit = ascent.start(vec![0.0, 0.5]).unwrap();
     let mut seen = 0;
-    let mut count = |_: &View<'_>| {
+    let mut count = |_: &View<'_, _, _>| {
         seen += 1;
         ControlFlow::Continue(())
     };
-    let outcome = ascent.run(&mut fit, 10, &mut [&mut count]).unwrap();
+    let outcome = ascent.run(&mut fit, Run::of(10).observe(&mut count)).unwrap();
     let Outcome::NonFinite { step: 5, parameter: 1, value } = outcome else { panic!("{outcome}") };
     assert!(value.is_nan());
     assert_eq!((fit.step(), fit.params(), seen), (5, &[4.0, 0.5][..], 4));
@@ -112,7 +112,7 @@ fn a_direction_that_is_not_finite_names_parameter_and_step() {
     let back: Outcome = serde_json::from_str(&text).unwrap();
     assert!(matches!(back, Outcome::NonFinite { step: 5, parameter: 1, value } if value.is_nan()));
     // Continuing skips the step; chains and lambda are kept.
-    ascent.run(&mut fit, 5, &mut []).unwrap();
+    ascent.run(&mut fit, 5).unwrap();
     assert_eq!((fit.step(), fit.params()), (10, &[9.0, 0.5][..]));
 }
 
@@ -129,7 +129,7 @@ fn until(rule: &Stationary, rate: f64, piece: u64) -> (Outcome, Climb) {
     let mut fit = ascent.start(vec![0.5, -0.5, 0.0, 1.0]).unwrap();
     while fit.step() < 30_000 {
         let steps = piece.min(30_000 - fit.step());
-        let outcome = ascent.run_until(rule, &mut fit, steps, &mut []).unwrap();
+        let outcome = ascent.run(&mut fit, Run::of(steps).until(*rule)).unwrap();
         fit = serde_json::from_str(&serde_json::to_string(&fit).unwrap()).unwrap();
         if !matches!(outcome, Outcome::BudgetSpent { .. } | Outcome::StationaryButStuck { .. })
             || fit.step() == 30_000
@@ -154,7 +154,7 @@ fn a_rule_decides_at_the_same_step_however_often_interrupted() {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
     let ascent = ascent(&target, &family, pmcsa(10), Adam::new(0.01).unwrap());
     let mut alone = ascent.start(vec![0.5, -0.5, 0.0, 1.0]).unwrap();
-    ascent.run(&mut alone, fit.step(), &mut []).unwrap();
+    ascent.run(&mut alone, fit.step()).unwrap();
     assert_eq!(bits(&alone), bits(&fit));
     // And the average is near the optimum: means 0, scales 1.
     let error =
@@ -204,7 +204,7 @@ fn a_chain_that_never_moves_is_not_convergence() {
         let ascent = ascent(&target, &family, climb, Adam::new(0.005).unwrap());
         let mut fit = ascent.start(vec![0.0, 0.5]).unwrap();
         let rule = Stationary::to(0.2).unwrap();
-        let outcome = ascent.run_until(&rule, &mut fit, 20_000, &mut []).unwrap();
+        let outcome = ascent.run(&mut fit, Run::of(20_000).until(rule)).unwrap();
         (outcome, ascent.health(&fit).unwrap().oldest)
     };
     let (outcome, oldest) = run(Some(1));
@@ -235,7 +235,7 @@ fn a_rule_allocates_nothing_per_step() {
     let mut fit = ascent.start(vec![0.0; 20]).unwrap();
     let rule = Stationary::to(1e-9).unwrap();
     let mut run = |steps| {
-        allocation_counter::measure(|| drop(ascent.run_until(&rule, &mut fit, steps, &mut []))).count_total
+        allocation_counter::measure(|| drop(ascent.run(&mut fit, Run::of(steps).until(rule)))).count_total
     };
     run(3_000);
     let (few, many) = (run(10), run(5_000));

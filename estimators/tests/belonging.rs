@@ -31,7 +31,7 @@ where
     O: Optimizer,
 {
     let mut fit = ascent.start(START.to_vec()).unwrap();
-    ascent.run(&mut fit, steps, &mut []).unwrap();
+    ascent.run(&mut fit, steps).unwrap();
     serde_json::to_string(&fit).unwrap()
 }
 
@@ -61,7 +61,7 @@ fn other_data_are_refused() {
     // So the first use of the fit makes the check.
     let mut fit: Climb = serde_json::from_str(&text).unwrap();
     for error in [
-        elsewhere.run(&mut fit, 1, &mut []).unwrap_err(),
+        elsewhere.run(&mut fit, 1).unwrap_err(),
         elsewhere.health(&fit).unwrap_err(),
         elsewhere.adopt(&mut fit).unwrap_err(),
     ] {
@@ -71,7 +71,7 @@ fn other_data_are_refused() {
     }
     // The twin: on its own data the fit continues unchanged.
     assert_eq!(serde_json::to_string(&fit).unwrap(), text);
-    ascent(&target, &family, pmcsa(4), adam()).run(&mut fit, 1, &mut []).unwrap();
+    ascent(&target, &family, pmcsa(4), adam()).run(&mut fit, 1).unwrap();
 }
 
 /// Every kernel that composes others, and every estimator around another, forwards the check.
@@ -82,9 +82,9 @@ fn other_data_are_refused_by_whatever_has_chains() {
         let adam = || Adam::new(0.02).unwrap();
         let text = on_file(&ascent(&target, &family, estimator(), adam()), 3);
         let mut fit: Fit<E::State, AdamState> = serde_json::from_str(&text).unwrap();
-        let error = ascent(&other, &family, estimator(), adam()).run(&mut fit, 1, &mut []);
+        let error = ascent(&other, &family, estimator(), adam()).run(&mut fit, 1);
         assert!(error.is_err_and(|error| error.to_string().contains("other data")), "{name}");
-        ascent(&target, &family, estimator(), adam()).run(&mut fit, 1, &mut []).unwrap();
+        ascent(&target, &family, estimator(), adam()).run(&mut fit, 1).unwrap();
     }
     let hmc = || Hmc::new(0.3, 4).unwrap();
     let repeat = || Repeat { kernel: hmc(), times: 2 };
@@ -106,14 +106,14 @@ fn asking_costs_an_evaluation_per_chain_once() {
     let mut fit: Climb = serde_json::from_str(&text).unwrap();
     let spent = || target.counts().log_density;
     let before = spent();
-    whole.run(&mut fit, 0, &mut []).unwrap();
+    whole.run(&mut fit, 0).unwrap();
     assert_eq!(spent() - before, 4);
-    whole.run(&mut fit, 0, &mut []).unwrap();
-    whole.start(START.to_vec()).and_then(|mut fit| whole.run(&mut fit, 0, &mut [])).unwrap();
+    whole.run(&mut fit, 0).unwrap();
+    whole.start(START.to_vec()).and_then(|mut fit| whole.run(&mut fit, 0)).unwrap();
     assert_eq!(spent() - before, 8, "four for the question, four for the start of another fit");
     let mut again: Climb = serde_json::from_str(&text).unwrap();
     let before = target.counts();
-    target.uncounted(|| whole.run(&mut again, 0, &mut [])).unwrap();
+    target.uncounted(|| whole.run(&mut again, 0)).unwrap();
     assert_eq!(target.counts(), before);
     assert_eq!(fit, again, "whether it was asked is no part of a fit");
     assert_eq!(serde_json::to_string(&again).unwrap(), text);
@@ -131,9 +131,9 @@ where
     O: Optimizer,
 {
     let mut fit: Fit<E::State, O::State> = serde_json::from_str(&on_file(old, 3)).unwrap();
-    let error = new.run(&mut fit, 1, &mut []).unwrap_err();
+    let error = new.run(&mut fit, 1).unwrap_err();
     assert_eq!(new.adopt(&mut fit).is_ok(), adopts, "{error}");
-    assert_eq!(new.run(&mut fit, 1, &mut []).is_ok(), adopts, "{error}");
+    assert_eq!(new.run(&mut fit, 1).is_ok(), adopts, "{error}");
     error.to_string()
 }
 
@@ -195,7 +195,7 @@ fn configurations_are_compared_and_the_difference_is_named() {
     // The twin: an equal configuration, constructed again, continues the fit.
     let mut fit: Climb =
         serde_json::from_str(&on_file(&ascent(&target, &family, pmcsa(4), adam(0.1)), 3)).unwrap();
-    ascent(&target, &family, pmcsa(4), adam(0.1)).run(&mut fit, 1, &mut []).unwrap();
+    ascent(&target, &family, pmcsa(4), adam(0.1)).run(&mut fit, 1).unwrap();
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_target_of_another_type_is_named() {
     let adam = || Adam::new(0.1).unwrap();
     let mut fit: Climb =
         serde_json::from_str(&on_file(&ascent(&target, &family, pmcsa(4), adam()), 3)).unwrap();
-    let error = ascent(&cubed, &family, pmcsa(4), adam()).run(&mut fit, 1, &mut []).unwrap_err().to_string();
+    let error = ascent(&cubed, &family, pmcsa(4), adam()).run(&mut fit, 1).unwrap_err().to_string();
     assert!(error.contains("another target: it had `Gaussian`, not `Cubed`"), "{error}");
 }
 
@@ -248,9 +248,9 @@ fn an_adopted_fit_goes_on_with_the_new_rate() -> Result<(), Error> {
     let mut fit: Fit<ImhState, SgdState> = serde_json::from_str(&on_file(&with(0.1), 3)).unwrap();
     let before = fit.params().to_vec();
     with(0.0 + 1e-300).adopt(&mut fit)?;
-    with(1e-300).run(&mut fit, 5, &mut [])?;
+    with(1e-300).run(&mut fit, 5)?;
     assert_eq!((fit.step(), fit.params()), (8, &before[..]));
-    assert!(with(0.1).run(&mut fit, 1, &mut []).is_err(), "the old rate is the other one now");
+    assert!(with(0.1).run(&mut fit, 1).is_err(), "the old rate is the other one now");
     assert_eq!(family.num_params(), before.len());
     // Another seed is still refused.
     let mut other = with(0.1);

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{Error, Estimator, Gradient, LogDensity, Optimizer, Seed};
 use mcsa_estimators::{
-    Ascent, Elbo, Interleaved, Outcome, Stationary, jsa, msc_rb, pmcsa, rws, single, snis,
+    Ascent, Elbo, Interleaved, Outcome, Run, Stationary, jsa, msc_rb, pmcsa, rws, single, snis,
 };
 use mcsa_families::MeanField;
 use mcsa_kernels::Hmc;
@@ -33,7 +33,7 @@ where
     let family = MeanField::new(target.dim());
     let ascent = Ascent { target, family: &family, estimator, optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(start).unwrap();
-    let outcome = ascent.run(&mut fit, steps, &mut []).unwrap();
+    let outcome = ascent.run(&mut fit, steps).unwrap();
     (outcome, fit.params().to_vec())
 }
 
@@ -66,7 +66,7 @@ fn a_rate_out_of_all_proportion_diverges() {
             seed: Seed::new(seed),
         };
         let mut fit = ascent.start(vec![0.0, 0.0, 0.5, 0.5]).unwrap();
-        let outcome = ascent.run(&mut fit, 5_000, &mut []).unwrap();
+        let outcome = ascent.run(&mut fit, 5_000).unwrap();
         assert!(matches!(outcome, Outcome::Diverged { step: 1, .. }), "{outcome}");
         assert_eq!(fit.params(), [0.0, 0.0, 0.5, 0.5], "lambda is where the last good step left it");
     }
@@ -147,19 +147,19 @@ fn nothing_finite_is_noticed_under_a_rule_and_across_interruptions() {
         Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(1) };
     let rule = Stationary::to(0.1).unwrap();
     let mut fit = ascent.start(vec![0.0, 0.0, 0.5, 0.5]).unwrap();
-    let outcome = ascent.run_until(&rule, &mut fit, 5_000, &mut []).unwrap();
+    let outcome = ascent.run(&mut fit, Run::of(5_000).until(rule)).unwrap();
     assert!(matches!(outcome, Outcome::NothingFinite { step: 256, .. }), "{outcome}");
     // The fit can be continued, and ends again with this outcome.
-    let outcome = ascent.run_until(&rule, &mut fit, 5_000, &mut []).unwrap();
+    let outcome = ascent.run(&mut fit, Run::of(5_000).until(rule)).unwrap();
     assert!(matches!(outcome, Outcome::NothingFinite { step: 512, steps: 256, .. }), "{outcome}");
 
     let mut parts = ascent.start(vec![0.0, 0.0, 0.5, 0.5]).unwrap();
     while parts.step() < 252 {
-        let outcome = ascent.run(&mut parts, 7, &mut []).unwrap();
+        let outcome = ascent.run(&mut parts, 7).unwrap();
         assert!(!outcome.is_failure(), "{outcome}");
         parts = serde_json::from_str(&serde_json::to_string(&parts).unwrap()).unwrap();
     }
-    let outcome = ascent.run(&mut parts, 7, &mut []).unwrap();
+    let outcome = ascent.run(&mut parts, 7).unwrap();
     assert!(matches!(outcome, Outcome::NothingFinite { step: 256, .. }), "{outcome}");
 }
 

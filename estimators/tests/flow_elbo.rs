@@ -255,7 +255,7 @@ fn fitted(family: &Cubic) -> [f64; 3] {
     let optimizer = Adam::new(0.02).unwrap();
     let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(vec![0.0, 0.5, -1.0]).unwrap();
-    ascent.run(&mut fit, 4000, &mut []).unwrap();
+    ascent.run(&mut fit, 4000).unwrap();
     let params = fit.params();
     let [mut divergence, mut mean, mut square] = [0.0; 3];
     for (eps, weight) in nodes() {

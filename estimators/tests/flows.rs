@@ -20,7 +20,7 @@ where
     let (target, optimizer) = (target(), Adam::new(0.01).unwrap());
     let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(start).unwrap();
-    ascent.run(&mut fit, steps, &mut []).unwrap();
+    ascent.run(&mut fit, steps).unwrap();
     fit.params().to_vec()
 }
 
@@ -108,6 +108,6 @@ fn a_fit_to_another_target_is_not_near() {
     let ascent =
         Ascent { target: &target, family: &maf, estimator: pmcsa(16), optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(begin(&maf)).unwrap();
-    ascent.run(&mut fit, 300, &mut []).unwrap();
+    ascent.run(&mut fit, 300).unwrap();
     assert!(inclusive(&maf, fit.params()) > 0.5);
 }

@@ -2,7 +2,7 @@
 
 use mcsa_core::{Record, Seed};
 use mcsa_estimators::{
-    Ascent, Average, Elbo, Health, Judged, Outcome, ScoreClimb, Stationary, TailWeight, pmcsa,
+    Ascent, Average, Elbo, Health, Judged, Outcome, Run, ScoreClimb, Stationary, TailWeight, pmcsa,
 };
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
@@ -24,7 +24,7 @@ fn health(scale: f64, steps: u64, seed: u64) -> Health {
     let ascent =
         Ascent { target: &target, family: &family, estimator: pmcsa(20), optimizer, seed: Seed::new(seed) };
     let mut fit = ascent.start(family.at(&[0.0; 2], &[scale; 2]).unwrap()).unwrap();
-    ascent.run(&mut fit, steps, &mut []).unwrap();
+    ascent.run(&mut fit, steps).unwrap();
     let before = serde_json::to_string(&fit).unwrap();
     let health = ascent.health(&fit).unwrap();
     assert_eq!(before, serde_json::to_string(&fit).unwrap());
@@ -80,7 +80,7 @@ fn without_chains_there_is_no_age() {
     let (estimator, optimizer) = (Elbo::closed(4), Adam::new(0.01).unwrap());
     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(vec![0.1; 4]).unwrap();
-    ascent.run(&mut fit, 10, &mut []).unwrap();
+    ascent.run(&mut fit, 10).unwrap();
     let health = ascent.health(&fit).unwrap();
     let mut names = Vec::new();
     health.record(&mut |metric, value| {
@@ -102,7 +102,7 @@ fn the_recommended_lambda_is_judged() {
         Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(family.at(&[0.0; 30], &[1.0; 30]).unwrap()).unwrap();
     let rule = Stationary::to(0.6).unwrap();
-    let outcome = ascent.run_until(&rule, &mut fit, 10_000, &mut []).unwrap();
+    let outcome = ascent.run(&mut fit, Run::of(10_000).until(rule)).unwrap();
     let Outcome::Converged(accuracy) = &outcome else { panic!("{outcome}") };
     let health = ascent.health(&fit).unwrap();
     let judged = Judged::RuleAverage { window: accuracy.window };
@@ -116,7 +116,7 @@ fn the_recommended_lambda_is_judged() {
     assert_eq!(last.judged, Judged::Given);
     assert!(health.has_light_tails() && !last.has_light_tails(), "{health}\n{last}");
     assert!(last.shape > health.shape + 0.3, "{health}\n{last}");
-    ascent.run(&mut fit, 1, &mut []).unwrap();
+    ascent.run(&mut fit, 1).unwrap();
     let health = ascent.health(&fit).unwrap();
     assert_eq!((health.judged, ascent.average(&fit)), (Judged::LastIterate, None));
     assert!(health.to_string().contains("last iterate"), "{health}");
@@ -134,11 +134,11 @@ fn the_optimisers_average_is_judged() {
     let ascent =
         Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(family.at(&[0.0; 2], &[1.0; 2]).unwrap()).unwrap();
-    ascent.run(&mut fit, 10, &mut []).unwrap();
+    ascent.run(&mut fit, 10).unwrap();
     assert_eq!(ascent.recommended(&fit), (Judged::LastIterate, fit.params()));
     let mut sum = [0.0; 4];
     for _ in 0..20 {
-        ascent.run(&mut fit, 1, &mut []).unwrap();
+        ascent.run(&mut fit, 1).unwrap();
         sum.iter_mut().zip(fit.params()).for_each(|(sum, p)| *sum += p / 20.0);
     }
     let average = ascent.average(&fit).unwrap();
@@ -183,7 +183,7 @@ fn repeated_transitions_lose_no_fault() {
     let mut fit = ascent.start(family.at(&[0.0], &[2.0]).unwrap()).unwrap();
     let faults = || target.faults.load(std::sync::atomic::Ordering::Relaxed);
     let before = faults();
-    ascent.run(&mut fit, 200, &mut []).unwrap();
+    ascent.run(&mut fit, 200).unwrap();
     let found = faults() - before;
     assert!(found > 1_000, "{found} of 4000 proposals should be faults");
     assert_eq!(fit.watch().non_finite(), found as f64);

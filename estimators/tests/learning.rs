@@ -117,7 +117,7 @@ fn amortised_and_per_datum_families_find_the_posterior() {
         seed: Seed::new(1),
     };
     let mut fit = ascent.start(start).unwrap();
-    ascent.run(&mut fit, 8_000, &mut []).unwrap();
+    ascent.run(&mut fit, 8_000).unwrap();
     let read = |row: usize| {
         let mut own = [0.0; 2];
         family.params_of(fit.params(), row, &mut own);
@@ -135,7 +135,7 @@ fn amortised_and_per_datum_families_find_the_posterior() {
         seed: Seed::new(1),
     };
     let mut fit = ascent.start(start).unwrap();
-    ascent.run(&mut fit, 15_000, &mut []).unwrap();
+    ascent.run(&mut fit, 15_000).unwrap();
     check(&|row| (fit.params()[2 * row], one.link.scale(fit.params()[2 * row + 1])), 0.3);
 }
 
@@ -157,7 +157,7 @@ fn joint_learning_over_data_reaches_the_largest_evidence() {
     };
     let mut fit = ascent.start(start).unwrap();
     let begin = model.log_evidence(&fit.params()[family.num_params()..]).unwrap();
-    ascent.run(&mut fit, 10_000, &mut []).unwrap();
+    ascent.run(&mut fit, 10_000).unwrap();
     let end = model.log_evidence(&fit.params()[family.num_params()..]).unwrap();
     assert!(best - begin > 20.0, "{begin} of {best}");
     assert!(best - end < 0.3, "{end} of {best}");
@@ -220,7 +220,7 @@ fn joint_learning_finds_the_most_likely_parameter() {
         seed: Seed::new(3),
     };
     let mut fit = ascent.start(start).unwrap();
-    ascent.run(&mut fit, 8_000, &mut []).unwrap();
+    ascent.run(&mut fit, 8_000).unwrap();
     let [mean, rho, theta] = fit.params() else { panic!("three params") };
     assert!((theta - 2.0).abs() < 0.05, "{theta}");
     assert!((mean - 2.0).abs() < 0.05 && (one.link.scale(*rho).powi(2) - 0.5).abs() < 0.05);

@@ -19,9 +19,9 @@ where
     let optimizer = Adam::new(0.001).unwrap();
     let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(4) };
     let mut fit = ascent.start(start).unwrap();
-    ascent.run(&mut fit, 20, &mut []).unwrap();
+    ascent.run(&mut fit, 20).unwrap();
     let count = allocation_counter::measure(|| {
-        ascent.run(&mut fit, steps, &mut []).unwrap();
+        ascent.run(&mut fit, steps).unwrap();
     });
     count.count_total
 }
@@ -108,7 +108,7 @@ fn an_allocation_is_seen() {
     let mut fit = ascent.start(vec![0.0, 0.5]).unwrap();
     let mut count = |steps| {
         allocation_counter::measure(|| {
-            ascent.run(&mut fit, steps, &mut []).unwrap();
+            ascent.run(&mut fit, steps).unwrap();
         })
         .count_total
     };

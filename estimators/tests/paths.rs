@@ -38,7 +38,7 @@ fn the_posterior_of_a_linear_path_is_found() {
             seed: Seed::new(2),
         };
         let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
-        ascent.run(&mut fit, 6000, &mut []).expect("finite");
+        ascent.run(&mut fit, 6000).expect("finite");
         fit.params().to_vec()
     };
     let params = fit(&Twisted);
@@ -104,7 +104,7 @@ fn learned(series: &LinearGaussianSeries, climb: PathClimb, steps: u64) -> [f64;
     let mut start = vec![0.0; lambdas + 3];
     start[lambdas] = 0.5;
     let mut fit = ascent.start(start).expect("shapes");
-    ascent.run(&mut fit, steps, &mut []).expect("finite");
+    ascent.run(&mut fit, steps).expect("finite");
     [0, 1, 2].map(|k| fit.params()[lambdas + k])
 }
 
@@ -196,13 +196,13 @@ fn a_fit_of_paths_resumes() {
         seed: Seed::new(3),
     };
     let mut through = ascent.start(vec![0.1; 23]).expect("shapes");
-    ascent.run(&mut through, 20, &mut []).expect("finite");
+    ascent.run(&mut through, 20).expect("finite");
     let mut first = ascent.start(vec![0.1; 23]).expect("shapes");
-    ascent.run(&mut first, 9, &mut []).expect("finite");
+    ascent.run(&mut first, 9).expect("finite");
     // As text, in which every bit is kept and NaN equals itself.
     let text = |fit: &_| serde_json::to_string(fit).expect("plain data");
     let mut second = serde_json::from_str(&text(&first)).expect("as it was written");
-    ascent.run(&mut second, 11, &mut []).expect("finite");
+    ascent.run(&mut second, 11).expect("finite");
     assert_eq!(text(&through), text(&second));
     assert_ne!(text(&through), text(&first));
 }

@@ -32,14 +32,14 @@ where
     E::State: Serialize + DeserializeOwned,
 {
     let mut whole = ascent.start(start.to_vec()).unwrap();
-    ascent.run(&mut whole, STEPS, &mut []).unwrap();
+    ascent.run(&mut whole, STEPS).unwrap();
     let mut parts = ascent.start(start.to_vec()).unwrap();
     while parts.step() < STEPS {
         let mut file: Value = serde_json::from_str(&text(&parts)).unwrap();
         forget(&mut file);
         parts = serde_json::from_str(&file.to_string()).unwrap();
         let steps = piece.min(STEPS - parts.step());
-        ascent.run(&mut parts, steps, &mut []).unwrap();
+        ascent.run(&mut parts, steps).unwrap();
     }
     (text(&whole), text(&parts))
 }

@@ -1,7 +1,7 @@
 //! Stopping rule against known optima. Full tables: `cargo run --release -p mcsa-estimators --example false_stops`.
 
 use mcsa_core::{Estimator, Family, LogDensity, Seed};
-use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Stationary, jsa, pmcsa};
+use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Run, Stationary, jsa, pmcsa};
 use mcsa_families::{Defence, FullRank, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, Student};
 use mcsa_optim::Adam;
@@ -21,7 +21,7 @@ fn fit<P: LogDensity + GroundTruth, E: Estimator<P, MeanField>>(
     let ascent = Ascent { target, family: &family, estimator, optimizer, seed: Seed::new(seed) };
     let mut fit = ascent.start(family.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap()).unwrap();
     let rule = Stationary::to(ACCURACY).unwrap();
-    let outcome = ascent.run_until(&rule, &mut fit, 60_000, &mut []).unwrap();
+    let outcome = ascent.run(&mut fit, Run::of(60_000).until(rule)).unwrap();
     let average = match &outcome {
         Outcome::Converged(Accuracy { average, .. })
         | Outcome::BudgetSpent { accuracy: Some(Accuracy { average, .. }) } => average,
@@ -90,7 +90,7 @@ fn from_the_optimum<F: Family>(family: &F, optimum: Vec<f64>, rate: f64, seed: u
     let optimizer = Adam::new(rate).unwrap();
     let ascent = Ascent { target: &target, family, estimator: pmcsa(10), optimizer, seed: Seed::new(seed) };
     let mut fit = ascent.start(optimum).unwrap();
-    ascent.run_until(&Stationary::to(0.2).unwrap(), &mut fit, 30_000, &mut []).unwrap()
+    ascent.run(&mut fit, Run::of(30_000).until(Stationary::to(0.2).unwrap())).unwrap()
 }
 
 /// Converged fits stop for every number of parameters: 2, 90 and 300 here.

@@ -11,7 +11,7 @@ pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 /// Gaussian distribution as mean and Cholesky factor, independent of the parametrisation of any family.
 ///
 /// ```
-/// use mcsa_families::{MeanField, Normal, kl_gaussian, Gaussian};
+/// use mcsa_families::{MeanField, Normal, kl_gaussian, GaussianFamily};
 /// let target = Normal::new(vec![0.0, 0.0], faer::mat![[1.0, 0.6], [0.6, 1.0]].as_ref())?;
 /// let q = MeanField::new(2);
 /// let best = q.moments(&q.moment_match(&target)?)?;

@@ -7,7 +7,7 @@
 //! * Independent proposals from the guide: [`Imh`], [`Cis`].
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
-//!   step size and mass of the first four.
+//!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
 //! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
 //! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
 //!
@@ -32,6 +32,7 @@ mod particles;
 mod random_scan;
 mod repeat;
 mod rwm;
+mod sampling;
 mod tally;
 mod unguided;
 mod weights;
@@ -58,5 +59,6 @@ pub use particles::{
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};
 pub use rwm::{Rwm, RwmInfo, RwmState};
+pub use sampling::{Sample, Sampling};
 pub use tally::Tally;
 pub use unguided::Unguided;

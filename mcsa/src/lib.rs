@@ -1,8 +1,46 @@
-//! Markov chain score ascent: minimisation of the inclusive Kullback-Leibler divergence KL(p||q) with gradients from Markov
-//! chains.
+//! Markov chain score ascent: fits a distribution `q_lambda` to a target density p by minimising the inclusive Kullback-Leibler
+//! divergence `KL(p || q_lambda)`, with gradients that a Markov chain provides.
 //!
-//! This crate only re-exports the others under one name, and [faer] for matrices. Depend on a single crate (`mcsa-kernels`,
-//! say) if that is all you need.
+//! ```text
+//! d/dlambda KL(p || q_lambda) = -E_p[d/dlambda log q_lambda(z)],     estimated at the points of chains that leave p invariant
+//! ```
+//!
+//! ```
+//! use mcsa::prelude::*;
+//!
+//! // Log odds of a coin that fell on heads six times in eight, under a standard normal prior; up to a constant.
+//! let target = from_fn(1, |z| 6.0 * z[0] - 8.0 * z[0].exp().ln_1p() - 0.5 * z[0] * z[0]);
+//! let family = MeanField::new(1);
+//! let (estimator, optimizer) = (pmcsa(10), Adam::new(0.002)?);
+//! let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
+//! let mut fit = ascent.start(family.at(&[0.0], &[1.0])?)?;
+//! ascent.run(&mut fit, 4_000)?;
+//!
+//! let draws = ascent.draws(&fit, 4_000)?; // from q, weighted for p
+//! let (mean, variance) = draws.moments();
+//! println!("log odds {:.2} +- {:.2}, k-hat {:.2}", mean[0], variance[0].sqrt(), draws.shape);
+//! # assert!((mean[0] - 0.72).abs() < 0.05 && (variance[0].sqrt() - 0.61).abs() < 0.05);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The modules are the crates of the workspace, under the names in the table. Each can be used alone; this crate adds only the
+//! [`prelude`], and [`faer`] for matrices.
+//!
+//! | module | package | contents |
+//! |---|---|---|
+//! | [`core`] | `mcsa-core` | traits of targets, families, kernels, estimators, optimisers; random streams; glossary |
+//! | [`models`] | `mcsa-models` | target densities with gradients |
+//! | [`families`] | `mcsa-families` | variational families and normalising flows |
+//! | [`kernels`] | `mcsa-kernels` | Markov kernels, and whole runs of NUTS or HMC |
+//! | [`estimators`] | `mcsa-estimators` | gradient estimators, the optimisation loop, stopping rule, draws and health of a fit |
+//! | [`optim`] | `mcsa-optim` | Adam and other optimisers; modes, Laplace and Pathfinder approximations |
+//! | [`diagnostics`] | `mcsa-diagnostics` | k-hat, effective sample sizes, R-hat, Stein discrepancy |
+//! | [`theory`] | `mcsa-theory` | tests of a kernel's invariance, exact transition matrices, the papers' bounds |
+//!
+//! The examples of this crate: a posterior of one's own from start to checked draws (`own_posterior`), and a model, a family and a
+//! kernel of one's own (`own_model`, `own_family`, `own_kernel`); `cargo run --release -p mcsa --example own_posterior`.
+
+pub mod prelude;
 
 pub use faer;
 pub use mcsa_core as core;

@@ -54,7 +54,7 @@ mod transition;
 mod trial;
 mod verdict;
 
-pub use disguise::{Affine, Moved, Shifted};
+pub use disguise::Shifted;
 pub use finite::{Finite, FiniteGuide};
 pub use instance::{Conditional, Instance, Moments, Parts, SelfNormalised};
 pub use invariance::{Invariance, judge};

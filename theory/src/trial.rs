@@ -1,10 +1,10 @@
 //! Metamorphic tests of kernels: pairs of runs that must agree.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream};
+use mcsa_core::{AffineMap, Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream, Whitened};
 
 use crate::disguise::MovedGuide;
-use crate::{Affine, Moved, Shifted, Verdict};
+use crate::{Shifted, Verdict};
 
 /// Metamorphic test of a kernel: two runs that differ in something irrelevant and must agree.
 ///
@@ -119,9 +119,9 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the guide makes equal
     /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
-    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &Affine) -> Verdict
+    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &AffineMap) -> Verdict
     where
-        K: Kernel<P> + Kernel<Moved<'a, P>>,
+        K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
         let plain = self.run(self.target, guide, self.starts(), &keep);
         self.follows(plain, &mut MovedGuide { guide, map }, map)
@@ -133,28 +133,27 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         &self,
         guide: &mut dyn Guide,
         moved: &mut dyn Guide,
-        map: &Affine,
+        map: &AffineMap,
     ) -> Verdict
     where
-        K: Kernel<P> + Kernel<Moved<'a, P>>,
+        K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
         let plain = self.run(self.target, guide, self.starts(), &keep);
         self.follows(plain, moved, map)
     }
 
     /// Compares a run in the new coordinates with the plain run.
-    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &Affine) -> Verdict
+    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &AffineMap) -> Verdict
     where
-        K: Kernel<Moved<'a, P>>,
+        K: Kernel<Whitened<'a, P>>,
     {
         let law = "coordinates do not matter";
-        let target = Moved { target: self.target, map: map.clone() };
         let runs = || -> Result<f64, Error> {
-            let plain = plain?;
-            let starts = map.each(&self.starts(), Affine::inverse_into);
+            let (plain, target) = (plain?, Whitened::new(self.target, map.clone())?);
+            let starts = map.inverse(self.starts().as_ref());
             let moved = self.run(&target, guide, starts, &keep)?;
             let errors = plain.iter().zip(&moved).flat_map(|(plain, moved)| {
-                let back = map.each(moved, Affine::forward_into);
+                let back = map.forward(moved.as_ref());
                 let cells = (0..plain.ncols()).flat_map(|j| (0..plain.nrows()).map(move |i| (i, j)));
                 cells.map(|c| (plain[c] - back[c]).abs()).collect::<Vec<_>>()
             });

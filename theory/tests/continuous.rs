@@ -4,10 +4,10 @@
 //! its reports.
 
 use faer::mat;
-use mcsa_core::{Kernel, Seed};
+use mcsa_core::{AffineMap, Kernel, Seed};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
 use mcsa_theory::exact::{Banana, ExactDraws, Funnel, Gaussian, Mixture, Student};
-use mcsa_theory::{Affine, Invariance, Report, Spread, Trial, judge};
+use mcsa_theory::{Invariance, Report, Spread, Trial, judge};
 
 /// Number of reports of this file that must hold: five targets and five kernels, and five more.
 const REPORTS: usize = 30;
@@ -182,11 +182,11 @@ fn verdicts_do_not_change_between_runs() {
 fn coordinates_do_not_matter() {
     fn in_other_coordinates<K>(kernel: &K)
     where
-        K: Kernel<Banana> + for<'a> Kernel<mcsa_theory::Moved<'a, Banana>>,
+        K: Kernel<Banana> + for<'a> Kernel<mcsa_core::Whitened<'a, Banana>>,
     {
         let target = Banana::default();
         let mut guide = Spread::around(&target, Seed::new(7), 1.5);
-        let map = Affine::new(mat![[2.0, 0.0], [-0.7, 0.3]], vec![1.0, -5.0]).unwrap();
+        let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
         let verdict = Trial::new(kernel, &target).forgets_coordinates(&mut guide, &map);
         assert!(verdict.holds(), "{verdict}");
     }
@@ -200,7 +200,7 @@ fn coordinates_do_not_matter() {
 fn a_surrogate_left_behind_is_caught() {
     let target = Banana::default();
     let mut guide = Spread::around(&target, Seed::new(7), 1.5);
-    let map = Affine::new(mat![[2.0, 0.0], [-0.7, 0.3]], vec![1.0, -5.0]).unwrap();
+    let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
     let kernel = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
     assert!(Trial::new(&kernel, &target).forgets_coordinates(&mut guide, &map).fails());
 }

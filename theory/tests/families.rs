@@ -4,13 +4,13 @@
 //! its reports.
 
 use faer::{Mat, MatMut, MatRef, mat};
-use mcsa_core::{At, Family, Guide, Parametric, Seed, Stream};
+use mcsa_core::{AffineMap, At, Family, Guide, Parametric, Seed, Stream};
 use mcsa_families::{
     Atoms, Defence, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, Tail,
 };
 use mcsa_kernels::{Cis, Imh};
 use mcsa_theory::exact::{Banana, Student};
-use mcsa_theory::{Affine, Finite, Invariance, Report, Trial, closed, judge, transition_matrix};
+use mcsa_theory::{Finite, Invariance, Report, Trial, closed, judge, transition_matrix};
 use proptest::prelude::*;
 
 /// Number of reports of this file that must hold: seven guides and two kernels.
@@ -110,12 +110,12 @@ fn a_guide_that_lies_is_caught() {
 fn a_full_rank_family_follows_the_coordinates() {
     let (family, target) = (FullRank::new(2), Banana::default());
     let (factor, shift) = (mat![[2.0, 0.0], [-0.7, 0.3]], vec![1.0, -5.0]);
-    let map = Affine::new(factor.clone(), shift).unwrap();
+    let map = AffineMap::new(shift, factor.clone()).unwrap();
     let (mean, spread) = ([0.4, -0.2], mat![[1.5, 0.0], [0.6, 2.0]]);
     let mut moved_mean = [0.0; 2];
     map.inverse_into(&mean, &mut moved_mean);
     // factor^-1 spread, column by column: the inverse without the shift.
-    let linear = Affine::new(factor, vec![0.0; 2]).unwrap();
+    let linear = AffineMap::new(vec![0.0; 2], factor).unwrap();
     let mut moved_spread = Mat::<f64>::zeros(2, 2);
     for j in 0..2 {
         linear.inverse_into(spread.col_as_slice(j), moved_spread.col_as_slice_mut(j));

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use mcsa_core::{
-    Address, Cloud, Error, ExactDraws, Family, Kernel, LogDensity, Parametric, Seed, batch, batch_mut,
-    numeric,
-};
+use mcsa_core::{Error, ExactDraws, Family, LogDensity, Parametric, Seed, batch, batch_mut, numeric};
 use mcsa_diagnostics::standard_error;
 use mcsa_families::{MultivariateT, Normal};
-use mcsa_kernels::{DualAveraging, Nuts, Unguided, WindowAdaptation, warm_up};
+use mcsa_kernels::{Nuts, Sampling};
 use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, SkewNormal};
 
 use super::{Posterior, Target};
@@ -66,27 +63,9 @@ impl Reference {
 
     /// Draws by NUTS; estimates `log_normaliser` if it is `None`.
     fn by_chains(target: &dyn Posterior, seed: Seed, log_normaliser: Option<f64>) -> Result<Self, Error> {
-        let dim = target.dim();
-        let (kernel, guide) = (Nuts::new(0.1)?, &mut Unguided { dim });
-        let mut state = kernel.init(target, Mat::zeros(dim, CHAINS))?;
-        let plan = WindowAdaptation::new(1_000, DualAveraging::new(0.9)?);
-        let mut progress = plan.init(0.1, dim);
-        let warm = seed.named("warm");
-        let kernel = warm_up(&kernel, target, guide, &mut state, &plan, &mut progress, warm, 1_000)?;
-        let mut lanes = seed.streams(CHAINS, 0);
-        let mut work = vec![0.0; kernel.work_len(target, CHAINS)];
-        let mut points = Mat::zeros(dim, DRAWS);
-        let length = DRAWS / CHAINS;
-        for step in 0..length {
-            for (lane, stream) in (0..).zip(&mut lanes) {
-                stream.go_to(Address::of(lane, step as u64));
-            }
-            kernel.step(target, guide, &mut state, &mut lanes, &mut work);
-            for chain in 0..CHAINS {
-                let place = state.chains().positions.col_as_slice(chain);
-                points.col_as_slice_mut(chain * length + step).copy_from_slice(place);
-            }
-        }
+        let run = Sampling::new(CHAINS, DRAWS / CHAINS).acceptance(0.9);
+        let starts = Mat::zeros(target.dim(), CHAINS);
+        let points = run.run_from(&Nuts::new(0.1)?, target, starts, seed)?.draws;
         let log_p = densities(target, &points);
         let log_normaliser = match log_normaliser {
             Some(known) => known,

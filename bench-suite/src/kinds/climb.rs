@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use mcsa_core::{Error, Estimator};
-use mcsa_estimators::{Ascent, Fit as State, Health, Observer, Stop, View};
+use mcsa_estimators::{Ascent, Fit as State, Health, Observer, Run, Stop, View};
 use serde::{Deserialize, Serialize};
 
 use super::auxiliary::Auxiliary;
@@ -105,17 +105,17 @@ impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Recorder<'_, 'a, E>
     }
 }
 
-impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>> Observer for Recorder<'_, 'a, E> {
-    fn observe(&mut self, view: &View<'_>) -> ControlFlow<Stop> {
+impl<'a, E: Estimator<CountedTarget<'a>, CountedFamily<'a>>, S, O> Observer<S, O> for Recorder<'_, 'a, E> {
+    fn observe(&mut self, view: &View<'_, S, O>) -> ControlFlow<Stop> {
         let Scene { fit, family, .. } = self.scene;
-        if view.step + fit.averaged > fit.steps
-            && let Err(error) = self.log.average.add(*family.inner(), view.params)
+        if view.fit.step() + fit.averaged > fit.steps
+            && let Err(error) = self.log.average.add(*family.inner(), view.fit.params())
         {
             self.failed = Some(error);
             return ControlFlow::Break(Stop::because("an average failed"));
         }
-        if self.steps.binary_search(&view.step).is_ok()
-            && let Err(error) = self.record(view.step, view.params, Some(view.info))
+        if self.steps.binary_search(&view.fit.step()).is_ok()
+            && let Err(error) = self.record(view.fit.step(), view.fit.params(), Some(view.info))
         {
             self.failed = Some(error);
             return ControlFlow::Break(Stop::because("a measure failed"));
@@ -156,7 +156,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
             }
         };
         // A checkpoint of another fit is an error; a failure after the first step is a result.
-        target.uncounted(|| ascent.run(&mut fit, 0, &mut [])).map_err(|error| checkpoints.named(error))?;
+        target.uncounted(|| ascent.run(&mut fit, 0)).map_err(|error| checkpoints.named(error))?;
         let steps = plan.trace.steps(plan.steps);
         let (meter, estimator) = (Meter::after(spent), &ascent.estimator);
         let mut recorder = Recorder { scene, estimator, log, steps, meter, failed: None };
@@ -169,7 +169,7 @@ impl<'a> WithEstimator<'a> for Climb<'_, 'a> {
         while fit.step() < plan.steps {
             let before = fit.step();
             let most = checkpoints.stretch(plan.steps - before).min(recorder.until_row(before));
-            let result = ascent.run(&mut fit, most, &mut [&mut recorder]);
+            let result = ascent.run(&mut fit, Run::of(most).observe(&mut recorder));
             failure = match result {
                 Err(error) => Some(format!("step {}: {error}", fit.step() + 1)),
                 Ok(ended) => {

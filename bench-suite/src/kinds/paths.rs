@@ -201,7 +201,7 @@ impl Scene<'_> {
                 (fit, None, Scores::default(), Spent::default())
             }
         };
-        ascent.run(&mut fit, 0, &mut []).map_err(|error| checkpoints.named(error))?;
+        ascent.run(&mut fit, 0).map_err(|error| checkpoints.named(error))?;
         let mut meter = Meter::after(before);
         let counts = || target.counts().map(|(name, count)| (name.to_owned(), count)).into();
         checkpoints.tell(plan.work_of(fit.step(), scores.count()));
@@ -209,7 +209,7 @@ impl Scene<'_> {
             let before = fit.step();
             let left = plan.steps - before;
             let most = checkpoints.stretch(left + filters).min(left);
-            let outcome = ascent.run(&mut fit, most, &mut [])?;
+            let outcome = ascent.run(&mut fit, most)?;
             let is_over = fit.step() == plan.steps || outcome.is_failure();
             ended = is_over.then_some(outcome);
             let work = plan.work_of(fit.step(), 0) - plan.work_of(before, 0);

@@ -47,7 +47,7 @@ impl ShapedFit {
             Some(kept) => kept,
             None => (ascent.start(independent.at(&mean, &scale)?)?, None, Vec::new(), Spent::default()),
         };
-        target.uncounted(|| ascent.run(&mut warm, 0, &mut [])).map_err(|error| checkpoints.named(error))?;
+        target.uncounted(|| ascent.run(&mut warm, 0)).map_err(|error| checkpoints.named(error))?;
         let mut meter = Meter::after(before);
         let effort = self.method.effort();
         checkpoints.tell(warm.step() * effort);
@@ -56,7 +56,7 @@ impl ShapedFit {
             let before = warm.step();
             let left = self.start.steps - before;
             let most = checkpoints.stretch(left + self.steps).min(left);
-            let outcome = ascent.run(&mut warm, most, &mut [])?;
+            let outcome = ascent.run(&mut warm, most)?;
             if outcome.is_failure() {
                 break;
             }
@@ -193,9 +193,7 @@ impl<W: Serialize> Path<'_, '_, W> {
             }
             None => ascent.start(trail.params.clone())?,
         };
-        self.target
-            .uncounted(|| ascent.run(&mut fit, 0, &mut []))
-            .map_err(|error| trail.checkpoints.named(error))?;
+        self.target.uncounted(|| ascent.run(&mut fit, 0)).map_err(|error| trail.checkpoints.named(error))?;
         trail.params.copy_from_slice(fit.params());
         let mut ended = Outcome::BudgetSpent { accuracy: None };
         let mut stops = plan.trace.steps(plan.steps);
@@ -205,7 +203,7 @@ impl<W: Serialize> Path<'_, '_, W> {
             let at = made + fit.step();
             let stop = stops.iter().copied().find(|&stop| stop > at).unwrap_or(end);
             let most = trail.checkpoints.stretch(plan.steps - at).min(stop - at);
-            ended = ascent.run(&mut fit, most, &mut [])?;
+            ended = ascent.run(&mut fit, most)?;
             trail.params.copy_from_slice(fit.params());
             if ended.is_failure() {
                 break;

@@ -9,6 +9,8 @@ mod orbit;
 #[cfg(test)]
 mod robustness;
 #[cfg(test)]
+mod sampling;
+#[cfg(test)]
 mod targets;
 #[cfg(test)]
 mod textbook;

@@ -9,7 +9,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("mcsa-diagnostics", &["mcsa-core"]),
     ("mcsa-models", &["mcsa-core"]),
     ("mcsa-families", &["mcsa-core"]),
-    ("mcsa-kernels", &["mcsa-core"]),
+    ("mcsa-kernels", &["mcsa-core", "mcsa-diagnostics"]),
     ("mcsa-optim", &["mcsa-core"]),
     ("mcsa-estimators", &["mcsa-core", "mcsa-diagnostics", "mcsa-kernels"]),
     ("mcsa-theory", &["mcsa-core", "mcsa-optim"]),

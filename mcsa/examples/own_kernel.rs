@@ -3,11 +3,11 @@
 //! The kernel is independent Metropolis-Hastings; its faulty variant does not divide by the density of its proposals.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
-use mcsa_theory::{
+use mcsa::theory::{
     Finite, FiniteGuide, Step, exact::Banana, judge, transition_matrix, transition_matrix_along,
 };
 
-fn main() -> Result<(), mcsa_core::Error> {
+fn main() -> Result<(), mcsa::core::Error> {
     for divides in [true, false] {
         println!("{}", if divides { "--- right ---" } else { "--- forgets to divide ---" });
         let mine = Step::new(|chain, guide, stream| {
@@ -30,7 +30,7 @@ fn main() -> Result<(), mcsa_core::Error> {
 
         // A guide that changes between steps, as lambda does in an ascent: exposes a state that remembers an older guide.
         let mut moved = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
-        let guides: &mut [&mut dyn mcsa_core::Guide] = &mut [&mut guide, &mut moved];
+        let guides: &mut [&mut dyn mcsa::core::Guide] = &mut [&mut guide, &mut moved];
         let found = transition_matrix_along(&mine, &target, guides, target.atoms(), 2, 100_000)?;
         println!("{}\n", found.keeps_target());
     }

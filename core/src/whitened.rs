@@ -1,0 +1,271 @@
+//! Affine changes of coordinates, and targets in new coordinates.
+
+use faer::{Mat, MatMut, MatRef};
+
+use crate::{Columns, ColumnsMut, Error, Gradient, LogDensity, batch, borrow, same_length};
+
+/// Affine map `z = shift + factor y` with a lower triangular factor.
+///
+/// ```
+/// use faer::mat;
+/// let map = mcsa_core::AffineMap::new(vec![1.0, 0.0], mat![[2.0, 0.0], [1.0, 4.0]])?;
+/// let mut y = [0.0; 2];
+/// map.inverse_into(&[3.0, 5.0], &mut y);
+/// assert_eq!(y, [1.0, 1.0]);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct AffineMap {
+    shift: Vec<f64>,
+    factor: Mat<f64>,
+    log_volume: f64,
+}
+
+impl AffineMap {
+    /// A map with this shift and this factor, whose entries above the diagonal are not read.
+    ///
+    /// # Errors
+    /// If the shapes differ, an entry is not finite, or one of the diagonal is zero or subnormal.
+    pub fn new(shift: Vec<f64>, factor: Mat<f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("AffineMap");
+        same_length("rows of the factor", shift.len(), factor.nrows())
+            .and_then(|()| same_length("columns of the factor", shift.len(), factor.ncols()))
+            .and_then(|()| crate::all_finite("shift", &shift))
+            .map_err(refuse)?;
+        for j in 0..shift.len() {
+            crate::all_finite("factor", &factor.col_as_slice(j)[j..]).map_err(refuse)?;
+            if !factor[(j, j)].is_normal() {
+                let error =
+                    Error::parameter("diagonal of the factor", factor[(j, j)], "not zero, and finite");
+                return Err(refuse(error));
+            }
+        }
+        let log_volume = (0..shift.len()).map(|i| factor[(i, i)].abs().ln()).sum();
+        Ok(Self { shift, factor, log_volume })
+    }
+
+    /// Writes `z = shift + factor y`.
+    pub fn forward_into(&self, y: &[f64], z: &mut [f64]) {
+        z.copy_from_slice(&self.shift);
+        for (j, &y) in y.iter().enumerate() {
+            let column = &self.factor.col_as_slice(j)[j..];
+            z[j..].iter_mut().zip(column).for_each(|(z, factor)| *z += factor * y);
+        }
+    }
+
+    /// Writes `y = factor^-1 (z - shift)`.
+    pub fn inverse_into(&self, z: &[f64], y: &mut [f64]) {
+        for i in 0..z.len() {
+            let known: f64 = (0..i).map(|j| self.factor[(i, j)] * y[j]).sum();
+            y[i] = (z[i] - self.shift[i] - known) / self.factor[(i, i)];
+        }
+    }
+
+    /// `log |det factor|`.
+    pub fn log_volume(&self) -> f64 {
+        self.log_volume
+    }
+
+    /// The images `shift + factor y` of points, one per column.
+    pub fn forward(&self, points: MatRef<'_, f64>) -> Mat<f64> {
+        self.each(points, Self::forward_into)
+    }
+
+    /// The points whose images are the columns of `points`.
+    pub fn inverse(&self, points: MatRef<'_, f64>) -> Mat<f64> {
+        self.each(points, Self::inverse_into)
+    }
+
+    fn each(&self, points: MatRef<'_, f64>, map: fn(&Self, &[f64], &mut [f64])) -> Mat<f64> {
+        let (mut images, mut point) = (Mat::zeros(points.nrows(), points.ncols()), vec![0.0; points.nrows()]);
+        for j in 0..points.ncols() {
+            point.iter_mut().zip(points.col(j).iter()).for_each(|(copy, z)| *copy = *z);
+            map(self, &point, images.col_as_slice_mut(j));
+        }
+        images
+    }
+}
+
+/// Target in whitened coordinates `y`, where `z = mean + L y`, in units of a given covariance `L L^T`.
+///
+/// ```text
+/// log p_white(y) = log p(mean + L y) + log |det L|
+/// ```
+/// The rate of an optimiser such as Adam, and the step size of a kernel, are in units of the coordinates. In coordinates with
+/// posterior standard deviations of 0.01 and 100, no rate serves both. With mean and covariance of a start, such as a Laplace
+/// approximation, all coordinates have standard deviations of about 1, and one rate serves all: 0.01 is one hundredth of a
+/// standard deviation. [`map`](Self::map) brings points back.
+///
+/// ```
+/// use faer::mat;
+/// use mcsa_core::{AffineMap, LogDensity, Whitened, from_fn};
+/// // Standard deviations of 0.01 and 100 about (3, -50).
+/// let target = from_fn(2, |z| -0.5 * (((z[0] - 3.0) / 0.01).powi(2) + ((z[1] + 50.0) / 100.0).powi(2)));
+/// let white = Whitened::new(&target, AffineMap::new(vec![3.0, -50.0], mat![[0.01, 0.0], [0.0, 100.0]])?)?;
+/// let fall = white.log_density(&[0.0, 0.0], &mut [0.0; 4]) - white.log_density(&[1.0, 1.0], &mut [0.0; 4]);
+/// assert!((fall - 1.0).abs() < 1e-9);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Whitened<'p, P: ?Sized> {
+    target: &'p P,
+    map: AffineMap,
+}
+
+impl<'p, P: LogDensity + ?Sized> Whitened<'p, P> {
+    /// The target `target` in the coordinates `y` of `map`: `z = map(y)`.
+    ///
+    /// # Errors
+    /// If the dimensions differ.
+    pub fn new(target: &'p P, map: AffineMap) -> Result<Self, Error> {
+        same_length("shift", target.dim(), map.shift.len()).map_err(|error| error.within("Whitened"))?;
+        Ok(Self { target, map })
+    }
+
+    /// The map from the whitened coordinates to those of the target.
+    pub fn map(&self) -> &AffineMap {
+        &self.map
+    }
+
+    fn images<'w>(&self, y: MatRef<'_, f64>, work: &mut &'w mut [f64]) -> MatRef<'w, f64> {
+        let (dim, columns) = (y.nrows(), y.ncols());
+        let z = borrow(work, dim * columns);
+        for (j, z) in z.chunks_exact_mut(dim.max(1)).enumerate().take(columns) {
+            self.map.forward_into(y.column(j), z);
+        }
+        batch(z, dim, columns)
+    }
+
+    /// Replaces a gradient in `z` by that in `y`: `L^T gradient`.
+    fn pull_back(&self, gradient: &mut [f64]) {
+        for j in 0..gradient.len() {
+            let column = &self.map.factor.col_as_slice(j)[j..];
+            gradient[j] = column.iter().zip(&gradient[j..]).map(|(factor, slope)| factor * slope).sum();
+        }
+    }
+}
+
+impl<P: LogDensity + ?Sized> LogDensity for Whitened<'_, P> {
+    fn dim(&self) -> usize {
+        self.target.dim()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.target.dim() * columns.max(1) + self.target.work_len(columns)
+    }
+
+    fn log_density(&self, y: &[f64], work: &mut [f64]) -> f64 {
+        let (z, work) = work.split_at_mut(y.len());
+        self.map.forward_into(y, z);
+        self.target.log_density(z, work) + self.map.log_volume
+    }
+
+    fn log_densities(&self, y: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
+        let z = self.images(y, &mut work);
+        self.target.log_densities(z, out, work);
+        out.iter_mut().for_each(|log_p| *log_p += self.map.log_volume);
+    }
+}
+
+impl<P: Gradient + ?Sized> Gradient for Whitened<'_, P> {
+    fn gradient_into(&self, y: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let (z, work) = work.split_at_mut(y.len());
+        self.map.forward_into(y, z);
+        let log_p = self.target.gradient_into(z, gradient, work);
+        self.pull_back(gradient);
+        log_p + self.map.log_volume
+    }
+
+    fn gradients_into(
+        &self,
+        y: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let z = self.images(y, &mut work);
+        self.target.gradients_into(z, out, gradients.as_mut(), work);
+        for (j, log_p) in out.iter_mut().enumerate() {
+            *log_p += self.map.log_volume;
+            self.pull_back(gradients.column_mut(j));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::mat;
+
+    #[derive(Debug)]
+    struct Quartic;
+
+    impl LogDensity for Quartic {
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+            -z[0].powi(4) - z[0] * z[1] - 0.5 * z[1] * z[1]
+        }
+    }
+
+    impl Gradient for Quartic {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+            gradient.copy_from_slice(&[-4.0 * z[0].powi(3) - z[1], -z[0] - z[1]]);
+            self.log_density(z, work)
+        }
+    }
+
+    fn white() -> Whitened<'static, Quartic> {
+        // What stands above the diagonal is not read.
+        let map = AffineMap::new(vec![0.3, -1.0], mat![[0.5, f64::NAN], [-2.0, -3.0]]).unwrap();
+        Whitened::new(&Quartic, map).unwrap()
+    }
+
+    #[test]
+    fn density_and_gradient_are_those_of_the_image() {
+        let (white, y, mut work) = (white(), [0.7, -0.2], [0.0; 8]);
+        let z = [0.3 + 0.5 * 0.7, -1.0 - 2.0 * 0.7 + 3.0 * 0.2];
+        let expected = Quartic.log_density(&z, &mut []) + 1.5_f64.ln();
+        assert!((white.log_density(&y, &mut work) - expected).abs() < 1e-14);
+        let (mut gradient, h) = ([0.0; 2], 1e-6);
+        assert!((white.gradient_into(&y, &mut gradient, &mut work) - expected).abs() < 1e-14);
+        for k in 0..2 {
+            let mut at = |step: f64| {
+                let mut y = y;
+                y[k] += step;
+                white.log_density(&y, &mut work)
+            };
+            assert!((gradient[k] - (at(h) - at(-h)) / (2.0 * h)).abs() < 1e-7, "{k}");
+        }
+    }
+
+    #[test]
+    fn batches_are_bit_identical_to_single_points() {
+        let (white, y) = (white(), mat![[0.1, 0.7, -2.0], [0.0, -0.2, 5.0]]);
+        let mut work = vec![0.0; white.work_len(3)];
+        let (mut out, mut slopes, mut plain) = ([0.0; 3], Mat::zeros(2, 3), [0.0; 3]);
+        white.log_densities(y.as_ref(), &mut plain, &mut work);
+        white.gradients_into(y.as_ref(), &mut out, slopes.as_mut(), &mut work);
+        for j in 0..3 {
+            let mut gradient = [0.0; 2];
+            let log_p = white.gradient_into(y.col_as_slice(j), &mut gradient, &mut work);
+            assert_eq!((out[j], plain[j], slopes.col_as_slice(j)), (log_p, log_p, &gradient[..]));
+        }
+        let there = white.map().forward(y.as_ref());
+        let back = white.map().inverse(there.as_ref());
+        assert!((0..2).all(|i| (0..3).all(|j| (back[(i, j)] - y[(i, j)]).abs() < 1e-13)));
+    }
+
+    #[test]
+    fn impossible_maps_are_refused_by_name() {
+        let told = |shift: &[f64], factor| AffineMap::new(shift.to_vec(), factor).unwrap_err().to_string();
+        assert!(told(&[0.0], Mat::zeros(2, 1)).starts_with("AffineMap: rows of the factor"));
+        assert!(told(&[f64::NAN], mat![[1.0]]).contains("shift"));
+        assert!(told(&[0.0], mat![[0.0]]).contains("diagonal of the factor"));
+        assert!(told(&[0.0; 2], mat![[1.0, 0.0], [f64::INFINITY, 1.0]]).contains("factor"));
+        let small = AffineMap::new(vec![0.0], mat![[1.0]]).unwrap();
+        assert!(Whitened::new(&Quartic, small).unwrap_err().to_string().starts_with("Whitened: shift"));
+    }
+}
