@@ -148,11 +148,11 @@ fn chains_start_at_given_points() {
     let hmc = ScoreClimb::new(Hmc::new(0.1, 4).unwrap(), 4, Average::Chains);
     let fit = ascent(hmc).start_at(START.to_vec(), points.clone()).unwrap();
     assert_eq!(fit.estimator().chains().positions, points);
-    let told = |result: Result<Fit<_, _>, Error>| result.err().expect("refused").to_string();
+    let told = |result: Result<Fit<_, _>, Error>| result.expect_err("refused").to_string();
     let none = |positions| told(ascent(pmcsa(4)).start_at(START.to_vec(), positions));
     assert!(none(Mat::zeros(2, 3)).contains("starting points has length 3, expected 4"));
     assert!(none(Mat::zeros(3, 4)).contains("a starting point has length 3, expected 2"));
     assert!(none(Mat::from_fn(2, 4, |_, _| f64::NAN)).contains("a starting point"));
-    let refused = ascent(snis(8)).start_at(START.to_vec(), points).err().expect("refused").to_string();
+    let refused = ascent(snis(8)).start_at(START.to_vec(), points).expect_err("refused").to_string();
     assert!(refused.contains("no chains"), "{refused}");
 }

@@ -14,6 +14,11 @@ use crate::{IntoSchedule, Schedule};
 /// With a constant rate the steps already decrease like `1 / sqrt(t)`. All directions count equally: directions that are large at
 /// the start, far from the optimum, make all later steps small.
 ///
+/// Units: the rate is in units of lambda itself, and equal for all coordinates: one step moves a mean by up to the rate in the beginning. With
+/// a posterior standard deviation of 0.017, a rate of 0.005 is 0.3 standard deviations per step, and a fit wanders off. Use about
+/// 0.01 standard deviations of the narrowest coordinate, or a [`Whitened`](mcsa_core::Whitened) target, whose coordinates all have
+/// a standard deviation of about 1.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// let ada = mcsa_optim::AdaGrad::new(1.0)?;

@@ -16,6 +16,11 @@ use crate::{IntoSchedule, Schedule};
 /// not converge but fluctuates around the optimum; on some convex problems it does not converge with a decreasing rate either
 /// (Reddi, Kale & Kumar 2018).
 ///
+/// Units: the rate is in units of lambda itself, and equal for all coordinates: one step moves a mean by up to the rate. With
+/// a posterior standard deviation of 0.017, a rate of 0.005 is 0.3 standard deviations per step, and a fit wanders off. Use about
+/// 0.01 standard deviations of the narrowest coordinate, or a [`Whitened`](mcsa_core::Whitened) target, whose coordinates all have
+/// a standard deviation of about 1.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// let adam = mcsa_optim::Adam::new(0.1)?;

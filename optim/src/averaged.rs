@@ -91,6 +91,8 @@ impl From<Averaging> for Weights {
 ///
 /// Lambda is averaged in the unconstrained coordinates of the family: a mean of log scales is the logarithm of a geometric mean.
 ///
+/// Units: those of lambda; the average has no rate of its own.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// use mcsa_optim::{Averaged, Averaging, Sgd};

@@ -100,6 +100,8 @@ impl From<Clip> for Bound {
 /// optimum. Clipping bounds the step but biases the direction: if many directions are clipped, the optimum moves. The state counts
 /// the clipped directions. A direction that holds NaN still holds NaN after clipping.
 ///
+/// Units: the bound is in units of the direction, 1/lambda.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// use mcsa_optim::{Clip, Clipped, Sgd};

@@ -18,6 +18,9 @@ use crate::domain::{assert_lengths, not_negative, positive, remembered};
 ///
 /// As long as all directions are zero, lambda does not move.
 ///
+/// Units: `movement` is relative to `1 + |lambda_0|`, so the first step is about `movement` in units of lambda. A posterior standard
+/// deviation below that needs a smaller `movement` or a [`Whitened`](mcsa_core::Whitened) target.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// let dog = mcsa_optim::Dog::new(0.1)?;

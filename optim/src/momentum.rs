@@ -15,6 +15,10 @@ use crate::{IntoSchedule, Schedule};
 /// direction contributes `1 / (1 - momentum)` times its first step: with momentum 0.9, use a tenth of the rate of
 /// [`Sgd`](crate::Sgd).
 ///
+/// Units: the direction of `KL` has units of 1/lambda, so the rate has units of lambda squared. For a mean with posterior standard
+/// deviation `s`, a rate of `0.01 s^2` is a small step; coordinates of different scales need different rates, or a
+/// [`Whitened`](mcsa_core::Whitened) target.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// let heavy = mcsa_optim::Momentum::with(0.1, 0.5)?;

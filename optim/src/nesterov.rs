@@ -15,6 +15,10 @@ use crate::{IntoSchedule, Schedule};
 /// et al. 2013); so the rule is used exactly like [`Momentum`](crate::Momentum). With noisy directions the accelerated rate of the
 /// deterministic rule is lost, but the damping of oscillations remains.
 ///
+/// Units: the direction of `KL` has units of 1/lambda, so the rate has units of lambda squared. For a mean with posterior standard
+/// deviation `s`, a rate of `0.01 s^2` is a small step; coordinates of different scales need different rates, or a
+/// [`Whitened`](mcsa_core::Whitened) target.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// let nesterov = mcsa_optim::Nesterov::with(0.1, 0.5)?;

@@ -14,6 +14,11 @@ use crate::{IntoSchedule, Schedule};
 /// There is no bias correction: the first step is `1 / sqrt(1 - memory)` times the rate, 3.2 times with the default memory of 0.9.
 /// [`Adam`](crate::Adam) has a bias correction.
 ///
+/// Units: the rate is in units of lambda itself, and equal for all coordinates: one step moves a mean by up to the rate. With
+/// a posterior standard deviation of 0.017, a rate of 0.005 is 0.3 standard deviations per step, and a fit wanders off. Use about
+/// 0.01 standard deviations of the narrowest coordinate, or a [`Whitened`](mcsa_core::Whitened) target, whose coordinates all have
+/// a standard deviation of about 1.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// let rms = mcsa_optim::RmsProp::with(0.1, 0.75, 1e-12)?;

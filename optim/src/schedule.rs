@@ -25,6 +25,9 @@ use crate::domain::{not_negative, positive};
 /// for Markov chains in place of independent draws (Gu & Kong 1998). With a constant rate lambda ends up fluctuating around the
 /// optimum, with a spread that grows with the rate: average the iterates, or drop the rate.
 ///
+/// Units: those of the rate of the optimiser that uses it: lambda squared for [`Sgd`](crate::Sgd) and momentum, lambda for
+/// [`Adam`](crate::Adam), RMSProp and AdaGrad.
+///
 /// ```
 /// use mcsa_optim::Schedule;
 /// let power = Schedule::power(2.0, 1.0, 0.5)?;

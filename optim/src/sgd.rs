@@ -14,6 +14,10 @@ use crate::{IntoSchedule, Schedule};
 /// The convergence theory of stochastic approximation is about this rule. The length of a step is proportional to that of the
 /// direction, so a rate that suits one scaling of lambda may be far too large or too small for another.
 ///
+/// Units: the direction of `KL` has units of 1/lambda, so the rate has units of lambda squared. For a mean with posterior standard
+/// deviation `s`, a rate of `0.01 s^2` is a small step; coordinates of different scales need different rates, or a
+/// [`Whitened`](mcsa_core::Whitened) target.
+///
 /// ```
 /// use mcsa_core::Optimizer;
 /// use mcsa_optim::{Schedule, Sgd};
