@@ -5,12 +5,12 @@
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
 //! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`].
-//! * Models with parameters theta to be learned: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`].
-//! * Variational families: [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point per datum, and [`Pushforward`] for
-//!   distributions with samples and pathwise gradients, but no density at arbitrary points.
+//! * Models with parameters theta to be learned: [`Learnable`], [`LearnableBlocks`], [`Given`].
+//! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
+//!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlockGuide`].
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`]; and particle proposals for them:
-//!   [`PathGuide`], [`ChainFamily`], [`PathFamily`].
+//!   [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
@@ -63,6 +63,7 @@ mod normal;
 mod normal_table;
 pub mod numeric;
 mod optimizer;
+mod parametric;
 mod path_guide;
 mod pushforward;
 pub mod quadrature;
@@ -85,9 +86,10 @@ pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};
 pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
-pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
+pub use learnable::{Given, Learnable, LearnableBlocks};
 pub use optimizer::Optimizer;
-pub use path_guide::{ChainFamily, PathFamily, PathGuide};
+pub use parametric::Parametric;
+pub use path_guide::{PathFamily, PathGuide};
 pub use pushforward::Pushforward;
 pub use record::{Metric, Record, Reduction};
 pub use script::{Branch, Script, enumerate};

@@ -1,7 +1,7 @@
 //! Variational families by name, and initial parameters of fits in them.
 
 use mcsa_core::{Error, Stream};
-use mcsa_families::{FullRank, Gaussian, Link, LowRank, MeanField, Rho, Start};
+use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Rho, Start};
 use serde::{Deserialize, Serialize};
 
 /// A family by name.
@@ -29,7 +29,7 @@ fn softplus() -> Link {
 
 impl Approximation {
     /// The family in `dim` dimensions, behind one pointer: a virtual call per batch.
-    pub fn build(&self, dim: usize) -> Box<dyn Gaussian> {
+    pub fn build(&self, dim: usize) -> Box<dyn GaussianFamily> {
         match *self {
             Self::MeanField { link } => Box::new(MeanField::new(dim).with_link(link)),
             Self::FullRank => Box::new(FullRank::new(dim)),
@@ -78,7 +78,7 @@ impl Beginning {
     ///
     /// # Errors
     /// If the family refuses the parameters.
-    pub fn draw(&self, family: &dyn Gaussian, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+    pub fn draw(&self, family: &dyn GaussianFamily, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let start = match *self {
             Self::Standard => Start::standard(),
             Self::Jittered => Start::jittered(),

@@ -2,7 +2,7 @@
 
 use mcsa_core::{Error, LogDensity, Stream, batch, batch_mut, numeric};
 use mcsa_diagnostics::Pareto;
-use mcsa_families::{Gaussian, Normal, kl_gaussian};
+use mcsa_families::{GaussianFamily, Normal, kl_gaussian};
 use mcsa_models as models;
 
 use super::Posterior;
@@ -17,13 +17,14 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// If the metrics cannot be computed, for instance because a covariance has no Cholesky factor.
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error>;
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], stream: Stream)
+    -> Result<Measures, Error>;
 
     /// Further metrics at the end of a fit; by default none.
     ///
     /// # Errors
     /// As for [`Judge::measure`].
-    fn measure_last(&self, _family: &dyn Gaussian, _params: &[f64]) -> Result<Measures, Error> {
+    fn measure_last(&self, _family: &dyn GaussianFamily, _params: &[f64]) -> Result<Measures, Error> {
         Ok(Measures::new())
     }
 }
@@ -52,7 +53,7 @@ impl Divergence {
 }
 
 impl Judge for Divergence {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let inclusive = if family.num_params() == 2 * family.dim() {
             let terms = mean.iter().zip(&variances).enumerate().map(|(i, (m, v))| {
@@ -71,7 +72,7 @@ impl Judge for Divergence {
 pub(super) struct Moments;
 
 impl Judge for Moments {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
     }
 }
@@ -90,7 +91,12 @@ const DRAWS: usize = 4096;
 const AT_ONCE: usize = 256;
 
 impl Judge for Evidence {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], mut stream: Stream) -> Result<Measures, Error> {
+    fn measure(
+        &self,
+        family: &dyn GaussianFamily,
+        params: &[f64],
+        mut stream: Stream,
+    ) -> Result<Measures, Error> {
         let mut log_w = Vec::with_capacity(DRAWS);
         for _ in 0..DRAWS / AT_ONCE {
             log_w.extend(log_weights(&*self.target, family, params, &mut stream, AT_ONCE));
@@ -102,7 +108,7 @@ impl Judge for Evidence {
 /// `log p - log q` at fresh draws from `q`; NaN becomes weight 0.
 fn log_weights(
     target: &dyn Posterior,
-    family: &dyn Gaussian,
+    family: &dyn GaussianFamily,
     params: &[f64],
     stream: &mut Stream,
     draws: usize,
@@ -121,7 +127,7 @@ fn log_weights(
 /// Pareto k-hat of the weights `p / q` at 128 draws from `q`, the number of draws in CW. NaN if it cannot be estimated.
 pub(super) fn tail_shape(
     target: &dyn Posterior,
-    family: &dyn Gaussian,
+    family: &dyn GaussianFamily,
     params: &[f64],
     mut stream: Stream,
 ) -> f64 {

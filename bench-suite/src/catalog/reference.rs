@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use mcsa_core::{Error, ExactDraws, Family, LogDensity, Seed, batch, batch_mut, numeric};
+use mcsa_core::{Error, ExactDraws, Family, LogDensity, Parametric, Seed, batch, batch_mut, numeric};
 use mcsa_diagnostics::standard_error;
 use mcsa_families::{MultivariateT, Normal};
 use mcsa_kernels::{Nuts, Sampling};

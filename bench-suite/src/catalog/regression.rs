@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcsa_core::{Error, Stream};
-use mcsa_families::Gaussian;
+use mcsa_families::GaussianFamily;
 use mcsa_models::{
     GaussianProcessClassification, Link, NeuralRegression, RobustGaussianProcess, accuracy,
     log_odds_from_moments, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
@@ -26,7 +26,12 @@ pub(super) struct Labels<L> {
 }
 
 impl<L: Link> Judge for Labels<L> {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error> {
+    fn measure(
+        &self,
+        family: &dyn GaussianFamily,
+        params: &[f64],
+        stream: Stream,
+    ) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let odds = |data: &Dataset| {
             let mut odds = vec![0.0; data.rows()];
@@ -61,7 +66,7 @@ pub(super) struct ProcessLabels {
 }
 
 impl Judge for ProcessLabels {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let mut odds = vec![0.0; self.test.rows()];
         self.model.log_odds_from_moments(self.test.x.as_ref(), mean, &variances, &mut odds)?;
@@ -84,7 +89,7 @@ pub(super) struct Responses {
 }
 
 impl Judge for Responses {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let (mut means, mut spreads) = (vec![0.0; self.test.rows()], vec![0.0; self.test.rows()]);
         self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
@@ -94,7 +99,7 @@ impl Judge for Responses {
         Ok(measures)
     }
 
-    fn measure_last(&self, family: &dyn Gaussian, params: &[f64]) -> Result<Measures, Error> {
+    fn measure_last(&self, family: &dyn GaussianFamily, params: &[f64]) -> Result<Measures, Error> {
         Ok(density(&family.mean(params)[FIRST_WEIGHT..]))
     }
 }
@@ -114,7 +119,7 @@ pub(super) struct ProcessResponses {
 }
 
 impl Judge for ProcessResponses {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let moments = self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances)?;
         let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();

@@ -1,7 +1,7 @@
 //! Auxiliary sets of chains beside a fit, from which the variance of its direction is estimated.
 
 use mcsa_core::{Address, Counted, Error, Estimator, Seed};
-use mcsa_families::Gaussian;
+use mcsa_families::GaussianFamily;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Beginning, CountedFamily, CountedTarget, Posterior};
@@ -25,7 +25,7 @@ impl<S> Auxiliary<S> {
         sets: u64,
         estimator: &E,
         target: &'a dyn Posterior,
-        family: &'a dyn Gaussian,
+        family: &'a dyn GaussianFamily,
         seed: Seed,
     ) -> Result<Self, Error>
     where
@@ -47,7 +47,7 @@ impl<S> Auxiliary<S> {
         &mut self,
         estimator: &E,
         target: &'a dyn Posterior,
-        family: &'a dyn Gaussian,
+        family: &'a dyn GaussianFamily,
         params: &[f64],
         step: u64,
     ) -> Result<f64, Error>

@@ -1,8 +1,6 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use mcsa_core::{
-    ChainFamily, Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace, Stream, bits,
-};
+use mcsa_core::{Error, LearnableStateSpace, PathFamily, PathGuide, Seed, StateSpace, Stream, bits};
 use mcsa_estimators::{Ascent, Fit as State, Joint, Outcome, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
@@ -265,9 +263,8 @@ impl PathFit {
             return Ok(());
         }
         let lane = scores.published.len() as u64;
-        let chain = Twisted.on(&model);
-        let mut memory = vec![0.0; chain.guide_len()];
-        let mut steps = chain.guide(lambda, &mut memory);
+        let mut memory = vec![0.0; Twisted.guide_len(&model)];
+        let mut steps = Twisted.guide(&model, lambda, &mut memory);
         scores.published.push(match self.method {
             Method::Smc { .. } => {
                 let mut guide = Untwisted { model: &model, guide: steps };

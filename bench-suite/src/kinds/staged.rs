@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa_core::{Counted, Counts, Error, Estimator, Family, LogDensity, Pushforward};
+use mcsa_core::{Counted, Counts, Error, Estimator, Family, LogDensity, Parametric, Pushforward};
 use mcsa_diagnostics::{Pareto, importance_sample_size};
 use mcsa_estimators::{Ascent, Fit as State, FlowElbo, Outcome, jsa, msc_rb, pmcsa};
-use mcsa_families::{Defence, Gaussian, MeanField, Tail};
+use mcsa_families::{Defence, GaussianFamily, MeanField, Tail};
 use mcsa_models::Tempered;
 use mcsa_optim::Adam;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use faer::Mat;
-use mcsa_core::{Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Optimizer, Seed, Stream};
+use mcsa_core::{Ensemble, Error, Estimator, Guide, Kernel, LogDensity, Optimizer, Parametric, Seed, Stream};
 use mcsa_estimators::{
     Ascent, Average, Controlled, Elbo, Fit, Obstacle, Outcome, Run, ScoreClimb, Stationary, View, jsa, msc,
     msc_rb, pmcsa, rws, single, snis,

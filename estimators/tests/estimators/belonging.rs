@@ -1,7 +1,7 @@
 //! Checkpoints are refused under another target, family, estimator or optimiser, and the difference is named.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Counted, Error, Estimator, Family, LogDensity, Optimizer, Seed};
+use mcsa_core::{Cloud, Counted, Error, Estimator, LogDensity, Optimizer, Parametric, Seed};
 use mcsa_estimators::{Ascent, Fit, Interleaved, ScoreClimb, jsa, msc, pmcsa, single, snis};
 use mcsa_families::{Defence, Link, MeanField, Tail};
 use mcsa_kernels::{Cycle, Hmc, Imh, ImhState, Repeat, Rwm};

@@ -1,7 +1,7 @@
 //! Control variates and mirrored draws: exactly equal means, less noise.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Error, Estimator, Family, LogDensity, Stream, enumerate};
+use mcsa_core::{Error, Estimator, Family, LogDensity, Parametric, Stream, enumerate};
 use mcsa_estimators::{Controllable, Controlled, ScoreWeights, Weighting, msc_rb, pmcsa, snis};
 use mcsa_families::{Atoms, MeanField};
 use mcsa_models::Gaussian;
@@ -16,7 +16,7 @@ impl Even {
     }
 }
 
-impl Family for Even {
+impl Parametric for Even {
     fn dim(&self) -> usize {
         1
     }
@@ -26,6 +26,9 @@ impl Family for Even {
     fn work_len(&self, columns: usize) -> usize {
         self.0.work_len(columns)
     }
+}
+
+impl Family for Even {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         self.0.log_probs(params, z, log_q, work);
     }

@@ -1,7 +1,7 @@
 //! Exact expectations of estimators over atoms, computed along every branch: no sampling error, no false alarm.
 
 use faer::Mat;
-use mcsa_core::{Estimator, Family, LogDensity, Stream, enumerate};
+use mcsa_core::{Estimator, LogDensity, Parametric, Stream, enumerate};
 use mcsa_estimators::{Average, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, snis};
 use mcsa_families::{Atoms, Defence, Tail};
 use mcsa_kernels::{Acceptance, Cis, Imh, Repeat};

@@ -2,7 +2,8 @@
 
 use faer::{MatMut, MatRef, mat};
 use mcsa_core::{
-    Columns, ColumnsMut, Counted, Error, Estimator, Gradient, LogDensity, Pushforward, Seed, Stream,
+    Columns, ColumnsMut, Counted, Error, Estimator, Gradient, LogDensity, Parametric, Pushforward, Seed,
+    Stream,
 };
 use mcsa_estimators::{Ascent, Elbo, FlowElbo};
 use mcsa_families::{Drawn, FullRank, MeanField};
@@ -29,13 +30,16 @@ impl Cubic {
     }
 }
 
-impl Pushforward for Cubic {
+impl Parametric for Cubic {
     fn dim(&self) -> usize {
         1
     }
     fn num_params(&self) -> usize {
         3
     }
+}
+
+impl Pushforward for Cubic {
     fn sample_noise_into(&self, lanes: &mut [Stream], mut noise: MatMut<'_, f64>) {
         for j in 0..noise.ncols() {
             noise.column_mut(j)[0] = self.noise.unwrap_or_else(|| lanes[0].normal());

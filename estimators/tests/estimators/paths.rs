@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
 
 use faer::linalg::solvers::DenseSolveCore;
-use mcsa_core::{ChainFamily, Estimator, Family, LearnableStateSpace, PathFamily, Seed, StateSpace};
+use mcsa_core::{Estimator, Family, LearnableStateSpace, PathFamily, Seed, StateSpace};
 use mcsa_estimators::{Ascent, Joint, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, FreshPaths, Lineage, PathKernel, Resampling, Smc};
@@ -46,9 +46,9 @@ fn the_posterior_of_a_linear_path_is_found() {
     let smc = Smc::new(100, Resampling::Systematic, 0.5).expect("possible");
     let mut work = vec![0.0; smc.work_len(&model)];
     let spread = |params: &[f64], work: &mut [f64]| {
-        let mut memory = vec![0.0; chain.guide_len()];
+        let mut memory = vec![0.0; Twisted.guide_len(&model)];
         let estimates = (0..50).map(|lane| {
-            let mut guide = chain.guide(params, &mut memory);
+            let mut guide = Twisted.guide(&model, params, &mut memory);
             let found = smc.log_evidence(&model, &mut guide, &mut Seed::new(9).stream(lane, 0), work);
             (found - model.log_evidence()).powi(2)
         });
@@ -210,13 +210,12 @@ fn a_fit_of_paths_resumes() {
 /// Mean of the first state over many steps at a lambda far from the posterior, in posterior standard deviations from the
 /// exact one.
 fn off<K: PathKernel>(kernel: &K, model: &LinearGaussian<'_>) -> f64 {
-    let chain = Twisted.on(model);
     let params = [0.5, 0.2, -0.3, 0.0, 0.1, 0.3, -0.2, 0.0];
-    let (mut memory, mut work) = (vec![0.0; chain.guide_len()], vec![0.0; kernel.work_len(model)]);
+    let (mut memory, mut work) = (vec![0.0; Twisted.guide_len(model)], vec![0.0; kernel.work_len(model)]);
     let mut paths = kernel.init(model, faer::Mat::zeros(4, 1)).expect("a path");
     let (mut lanes, steps, mut sum) = (Seed::new(8).streams(1, 0), 40_000, 0.0);
     for _ in 0..steps {
-        let mut guide = chain.guide(&params, &mut memory);
+        let mut guide = Twisted.guide(model, &params, &mut memory);
         kernel.step(model, &mut guide, &mut paths, &mut lanes, &mut work);
         sum += paths.positions[(0, 0)];
     }

@@ -1,7 +1,7 @@
 //! Conformance of [`Atoms`], and exact invariance of a kernel that is enumerated on it.
 
 use faer::{Mat, mat};
-use mcsa_core::{At, Columns, Family, Guide, Stream, enumerate};
+use mcsa_core::{At, Columns, Guide, Parametric, Stream, enumerate};
 use mcsa_families::Atoms;
 use mcsa_families::conformance::{self, Case};
 use proptest::prelude::*;

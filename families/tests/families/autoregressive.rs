@@ -1,29 +1,32 @@
 //! Conformance of masked and inverse autoregressive flows, the order of dependence, and their duality.
 
-use mcsa_core::{Columns, Family, Pushforward, Seed, batch, batch_mut, one};
-use mcsa_families::conformance::{self as laws, Case};
-use mcsa_families::{Autoregressive, Bijection, Iaf, Invertible, Maf, MeanField, suite};
+use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_families::conformance::{self as laws, Case, Map};
+use mcsa_families::{Autoregressive, Base, Fixed, Flow, Gauss, Layer, Learned, MeanField, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
-fn config(layers: usize, hidden: &[usize]) -> Autoregressive {
-    Autoregressive { layers, hidden: hidden.to_vec(), bound: 2.0 }
+fn layer(hidden: &[usize], inverse: bool, reversed: bool) -> Layer {
+    Layer::Autoregressive(Autoregressive { hidden: hidden.to_vec(), bound: 2.0, inverse, reversed })
 }
 
-/// Dimensions and configs: no hidden layer, fewer units than coordinates, one coordinate, no layer at all.
-fn shapes() -> [(usize, Autoregressive); 7] {
-    [
-        (1, config(2, &[5])),
-        (2, config(2, &[6])),
-        (2, config(1, &[])),
-        (3, config(3, &[7, 4])),
-        (6, config(2, &[3, 17])),
-        (11, config(1, &[24, 24])),
-        (2, config(0, &[4])),
-    ]
+fn flow<B: Base>(base: B, (dim, layers, hidden): (usize, usize, &[usize]), inverse: bool) -> Flow<B> {
+    let layers = (0..layers).map(|k| layer(hidden, inverse, k % 2 == 1));
+    Flow::new(dim, base, layers.chain([Layer::ActNorm]).collect()).unwrap()
 }
+
+/// Dimensions, numbers of layers, and hidden units: no hidden layer, fewer units than coordinates, one coordinate, no layer at all.
+const SHAPES: [(usize, usize, &[usize]); 7] = [
+    (1, 2, &[5]),
+    (2, 2, &[6]),
+    (2, 1, &[]),
+    (3, 3, &[7, 4]),
+    (6, 2, &[3, 17]),
+    (11, 1, &[24, 24]),
+    (2, 0, &[4]),
+];
 
 /// Parameters at some distance from the start.
 fn moved(mut params: Vec<f64>) -> Vec<f64> {
@@ -33,36 +36,43 @@ fn moved(mut params: Vec<f64>) -> Vec<f64> {
     params
 }
 
-fn begin(dim: usize) -> (Vec<f64>, Vec<f64>, mcsa_core::Stream) {
-    let mean = (0..dim).map(|i| 0.3 * i as f64 - 0.2).collect();
-    let scales = (0..dim).map(|i| 0.7 + 0.2 * i as f64).collect();
-    (mean, scales, Seed::new(2).stream(0, 0))
+fn begin<B: Base>(q: &Flow<B>) -> Vec<f64> {
+    let mean: Vec<f64> = (0..q.dim()).map(|i| 0.3 * i as f64 - 0.2).collect();
+    let scales: Vec<f64> = (0..q.dim()).map(|i| 0.7 + 0.2 * i as f64).collect();
+    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
 }
 
-fn maf() -> Vec<Case<Maf>> {
-    let case = |(dim, config)| {
-        let q = Maf::new(dim, &config).unwrap();
-        let (mean, scales, mut stream) = begin(dim);
-        let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
-        Case::new(q, params).with_draws(1 << 15)
-    };
-    shapes().map(case).into()
+fn case<B: Base>(q: Flow<B>) -> Case<Flow<B>> {
+    let params = moved(begin(&q));
+    Case::new(q, params).with_draws(1 << 15)
 }
 
-fn iaf() -> Vec<Case<Iaf>> {
-    let case = |(dim, config)| {
-        let q = Iaf::new(dim, &config).unwrap();
-        let (mean, scales, mut stream) = begin(dim);
-        let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
-        Case::new(q, params).with_draws(1 << 15)
-    };
-    shapes().map(case).into()
+fn maf() -> Vec<Case<Flow>> {
+    SHAPES.map(|shape| case(flow(Gauss, shape, false))).into()
+}
+
+fn iaf() -> Vec<Case<Flow>> {
+    SHAPES.map(|shape| case(flow(Gauss, shape, true))).into()
+}
+
+fn on_a_t() -> [Case<Flow<Fixed>>; 2] {
+    [false, true]
+        .map(|inverse| case(flow(Fixed::new(4.0).unwrap(), (2, 2, &[6]), inverse)).with_map(Map::SinhSinh))
+}
+
+fn on_a_learned_t() -> [Case<Flow<Learned>>; 2] {
+    [false, true].map(|inverse| {
+        case(flow(Learned::above(2.0).unwrap(), (2, 2, &[6]), inverse)).with_map(Map::SinhSinh)
+    })
 }
 
 suite!(maf_family, maf(), meter);
 suite!(maf_pushforward, maf(), meter, pushforward);
 suite!(iaf_family, iaf(), meter);
 suite!(iaf_pushforward, iaf(), meter, pushforward);
+suite!(family_on_a_t, on_a_t(), meter);
+suite!(pushforward_on_a_t, on_a_t(), meter, pushforward);
+suite!(family_on_a_learned_t, on_a_learned_t(), meter);
 
 #[test]
 fn what_is_pushed_knows_its_density() {
@@ -78,32 +88,27 @@ fn a_fit_begins_at_the_gaussian() {
         for _ in 0..20 {
             let z: Vec<f64> = (0..q.dim()).map(|_| 3.0 * stream.normal()).collect();
             let log_q = q.log_prob(params, &z, &mut vec![f64::NAN; q.work_len(1)]);
-            let own = &params[..gaussian.num_params()];
+            let own = &params[params.len() - gaussian.num_params()..];
             let expected = gaussian.log_prob(own, &z, &mut vec![0.0; gaussian.work_len(1)]);
             assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
         }
     }
-    for (dim, config) in shapes() {
-        let (mean, scales, mut stream) = begin(dim);
-        let (maf, iaf) = (Maf::new(dim, &config).unwrap(), Iaf::new(dim, &config).unwrap());
-        check(&maf, &maf.start(&mean, &scales, &mut stream).unwrap());
-        check(&iaf, &iaf.start(&mean, &scales, &mut stream).unwrap());
+    for (shape, inverse) in SHAPES.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
+        let q = flow(Gauss, shape, inverse);
+        check(&q, &begin(&q));
     }
 }
 
 /// Changing coordinate `k` on the side that the network reads leaves the earlier coordinates of the other side bit-identical.
 #[test]
 fn coordinates_depend_on_those_before_them() {
-    let (dim, config) = (6, config(2, &[12, 9]));
-    let q = Maf::new(dim, &config).unwrap();
-    let (mean, scales, mut stream) = begin(dim);
-    let params = moved(q.start(&mean, &scales, &mut stream).unwrap());
-    let size = q.layers()[0].num_params();
-    for (number, layer) in q.layers().iter().enumerate() {
-        let own = &params[2 * dim + number * size..][..size];
+    let (dim, mut stream) = (6, Seed::new(2).stream(0, 0));
+    for reversed in [false, true] {
+        let q = Flow::new(dim, Gauss, vec![layer(&[12, 9], false, reversed)]).unwrap();
+        let params = moved(q.start(&mut stream).unwrap());
         let run = |y: &[f64]| {
-            let (mut x, mut work) = (vec![f64::NAN; dim], vec![f64::NAN; layer.work_len(1)]);
-            layer.inverse(own, y, &mut x, &mut [0.0], &mut work);
+            let (mut x, mut work) = (vec![f64::NAN; dim], vec![f64::NAN; q.work_len(1)]);
+            q.invert(&params, one(y), batch_mut(&mut x, dim, 1), &mut [0.0], &mut work);
             x
         };
         let y: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
@@ -112,28 +117,27 @@ fn coordinates_depend_on_those_before_them() {
             let mut moved = y.clone();
             moved[k] += 0.5;
             for (i, (a, b)) in here.iter().zip(run(&moved)).enumerate() {
-                let before = if number % 2 == 0 { i < k } else { i > k };
-                assert_eq!(a.to_bits() == b.to_bits(), before, "layer {number}: {i} of {k}");
+                let before = if reversed { i > k } else { i < k };
+                assert_eq!(a.to_bits() == b.to_bits(), before, "reversed {reversed}: {i} of {k}");
             }
         }
     }
 }
 
-/// With the same networks, a `Maf` contracts where an `Iaf` at the same parameters expands.
+/// With the same networks, a layer of MAF contracts where a layer of IAF at the same parameters expands.
 #[test]
 fn an_affine_layer_the_other_way_round_is_its_dual() {
-    let (dim, config) = (5, config(1, &[16]));
-    let (maf, iaf) = (Maf::new(dim, &config).unwrap(), Iaf::new(dim, &config).unwrap());
-    let (mean, scales, mut stream) = begin(dim);
-    let params = moved(maf.start(&mean, &scales, &mut stream).unwrap());
-    let own = &params[2 * dim..];
+    let (dim, mut stream) = (5, Seed::new(2).stream(0, 0));
+    let [maf, iaf] =
+        [false, true].map(|inverse| Flow::new(dim, Gauss, vec![layer(&[16], inverse, false)]).unwrap());
+    let params = moved(maf.start(&mut stream).unwrap());
     let point: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
-    let mut work = vec![f64::NAN; maf.layers()[0].work_len(1)];
+    let mut work = vec![f64::NAN; maf.work_len(1)];
     let [mut x, mut y] = [vec![f64::NAN; dim], vec![f64::NAN; dim]];
     let (mut pressed, mut stretched) = ([0.0], [0.0]);
-    maf.layers()[0].inverse(own, &point, &mut x, &mut pressed, &mut work);
-    iaf.layers()[0].forward(own, &point, &mut y, &mut stretched, &mut work);
-    assert_eq!(pressed[0], -stretched[0]);
+    maf.invert(&params, one(&point), batch_mut(&mut x, dim, 1), &mut pressed, &mut work);
+    iaf.transport(&params, one(&point), batch_mut(&mut y, dim, 1), &mut stretched, &mut work);
+    assert_eq!(pressed, stretched);
     // x = (p - m) e^-s and y = m + e^s p: so e^s = (y - p) / (p - x), whatever m is.
     let log_scales = (0..dim).map(|i| ((y[i] - point[i]) / (point[i] - x[i])).ln());
     assert!((log_scales.sum::<f64>() - stretched[0]).abs() < 1e-10);
@@ -143,12 +147,13 @@ fn an_affine_layer_the_other_way_round_is_its_dual() {
 #[test]
 fn far_away_everything_is_finite_and_bounded() {
     fn check<F: Family + Pushforward>(case: &Case<F>, bound: f64) {
-        let (q, dim) = (&case.family, Family::dim(&case.family));
+        let (q, dim) = (&case.family, case.family.dim());
         let mut params = case.params.clone();
-        params[2 * dim..].iter_mut().for_each(|param| *param *= 20.0);
+        let location = params.len() - 2 * dim;
+        params[..location].iter_mut().for_each(|param| *param *= 20.0);
         let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
         let far = batch(&far, dim, 2);
-        let mut work = vec![f64::NAN; Family::work_len(q, 2)];
+        let mut work = vec![f64::NAN; q.work_len(2)];
         let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
         let mut gradient = vec![0.0; params.len()];
         q.push(&params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
@@ -156,37 +161,34 @@ fn far_away_everything_is_finite_and_bounded() {
         let mut standard = [0.0];
         let at = gaussian.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
         gaussian.log_probs(&at, one(far.column(0)), &mut standard, &mut vec![0.0; 2 * dim]);
-        let scales: f64 = params[dim..2 * dim].iter().map(|&rho| (1.0 + rho.exp()).ln().ln()).sum();
+        let scales: f64 = params[location + dim..].iter().map(|&rho| (1.0 + rho.exp()).ln().ln()).sum();
         assert!((log_q[0] - (standard[0] - scales)).abs() <= bound * dim as f64 + 1e-3);
         q.add_push_gradients(&params, far, far, &[1.0; 2], &mut gradient, &mut work);
         q.log_probs(&params, far, &mut log_q, &mut work);
         q.add_scores(&params, far, &[1.0; 2], &mut gradient, &mut work);
         assert!(z.iter().chain(&log_q).chain(&gradient).all(|x| x.is_finite()));
     }
-    for ((_, config), (maf, iaf)) in shapes().iter().zip(maf().iter().zip(&iaf())) {
-        check(maf, 2.0 * config.layers as f64);
-        check(iaf, 2.0 * config.layers as f64);
+    for ((_, layers, _), (maf, iaf)) in SHAPES.iter().zip(maf().iter().zip(&iaf())) {
+        check(maf, 2.0 * *layers as f64);
+        check(iaf, 2.0 * *layers as f64);
     }
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
-    assert!(Maf::new(0, &Autoregressive::default()).is_err());
-    for (config, message) in [
-        (config(1, &[4, 0]), "Maf: hidden layer 1 has no units, expected at least 1"),
-        (
-            Autoregressive { bound: 0.0, ..config(1, &[4]) },
-            "Maf: bound is 0, expected positive and at most 100",
-        ),
-        (
-            Autoregressive { bound: f64::NAN, ..config(1, &[]) },
-            "Maf: bound is NaN, expected positive and at most 100",
-        ),
+    assert!(Flow::masked_autoregressive(0, Gauss, 2, &[32]).is_err());
+    let error = Flow::inverse_autoregressive(2, Gauss, 1, &[4, 0]).unwrap_err().to_string();
+    assert_eq!(error, "layer 0 of a flow: hidden layer 1 has no units, expected at least 1");
+    for (bound, message) in [
+        (0.0, "layer 0 of a flow: bound is 0, expected positive and at most 100"),
+        (f64::NAN, "layer 0 of a flow: bound is NaN, expected positive and at most 100"),
     ] {
-        assert_eq!(Maf::new(2, &config).unwrap_err().to_string(), message);
+        let config = Autoregressive { bound, ..Autoregressive::default() };
+        let error = Flow::new(2, Gauss, vec![Layer::Autoregressive(config)]).unwrap_err().to_string();
+        assert_eq!(error, message);
     }
     let parse = |text| serde_json::from_str::<Autoregressive>(text);
-    assert_eq!(parse(r#"{"layers": 4}"#).unwrap(), Autoregressive { layers: 4, ..Default::default() });
+    assert_eq!(parse(r#"{"bound": 1.0}"#).unwrap(), Autoregressive { bound: 1.0, ..Default::default() });
     assert!(parse(r#"{"depth": 4}"#).is_err());
 }
 
@@ -194,13 +196,16 @@ fn what_cannot_be_is_refused() {
 #[derive(Debug, Clone)]
 struct Peeks(MeanField);
 
-impl Pushforward for Peeks {
+impl Parametric for Peeks {
     fn dim(&self) -> usize {
         self.0.dim
     }
     fn num_params(&self) -> usize {
         2 * self.0.dim
     }
+}
+
+impl Pushforward for Peeks {
     fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
         mcsa_core::Reparameterised::sample_noise_into(&self.0, lanes, noise);
     }

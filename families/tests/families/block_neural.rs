@@ -1,22 +1,22 @@
 //! Conformance of block neural autoregressive flows, comparison with full matrices, triangular Jacobian, and start.
 
 use faer::Mat;
-use mcsa_core::{Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Parametric, Pushforward, Seed, batch, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
-use mcsa_families::{Bijection, BlockNeural, Bnaf, suite};
+use mcsa_families::{BaseConfig, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gauss, Layer, suite};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
 fn flow(dim: usize, flows: usize, hidden: &[usize]) -> Bnaf {
-    Bnaf::new(dim, &BlockNeural { flows, hidden: hidden.to_vec() }).unwrap()
+    Flow::block_neural(dim, Gauss, flows, hidden).unwrap()
 }
 
 fn begin(q: &Bnaf) -> Vec<f64> {
     let mean: Vec<f64> = (0..q.dim()).map(|i| 0.3 * i as f64 - 0.2).collect();
     let scales: Vec<f64> = (0..q.dim()).map(|i| 0.7 + 0.2 * i as f64).collect();
-    q.start(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
+    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
 }
 
 /// Case at some distance from the start, gates included.
@@ -42,10 +42,26 @@ fn cases() -> Vec<Case<Bnaf>> {
 
 suite!(laws_of_a_pushforward, cases(), meter, pushforward);
 
+fn on_a_t() -> [Case<Bnaf<Fixed>>; 1] {
+    let q = Flow::block_neural(2, Fixed::new(4.0).unwrap(), 2, &[4]).unwrap();
+    let mut params = q.start(&mut Seed::new(2).stream(0, 0)).unwrap();
+    let mut stream = Seed::new(5).stream(0, 0);
+    params.iter_mut().for_each(|param| *param += 0.3 * stream.normal());
+    [Case::new(q, params)]
+}
+
+suite!(laws_on_a_t, on_a_t(), meter, pushforward);
+
+/// The layer alone as a flow.
+fn alone(layer: &Layer, dim: usize) -> Bnaf {
+    Bnaf::from_config(FlowConfig { dim, base: BaseConfig::Gauss, layers: vec![layer.clone()] }).unwrap()
+}
+
 /// `y = f(x)` of one layer, and its log-determinant.
-fn run(layer: &impl Bijection, params: &[f64], x: &[f64]) -> (Vec<f64>, f64) {
-    let (mut y, mut log_det) = (vec![f64::NAN; x.len()], [0.0]);
-    layer.forward(params, x, &mut y, &mut log_det, &mut vec![f64::NAN; layer.work_len(1)]);
+fn run(layer: &Layer, params: &[f64], x: &[f64]) -> (Vec<f64>, f64) {
+    let (q, dim) = (alone(layer, x.len()), x.len());
+    let (mut y, mut log_det, mut work) = (vec![f64::NAN; dim], [0.0], vec![f64::NAN; q.work_len(1)]);
+    q.transport(params, one(x), batch_mut(&mut y, dim, 1), &mut log_det, &mut work);
     (y, log_det[0])
 }
 
@@ -107,7 +123,7 @@ fn it_is_the_flow_of_its_formulas() {
         let case = moved(q.clone());
         // The first of two flows has the gate and does not reverse the order.
         let layer = &q.layers()[0];
-        let own = &case.params[2 * dim..2 * dim + layer.num_params()];
+        let own = &case.params[..alone(layer, dim).num_params()];
         let factors = [&[1], &hidden[..], &[1]].concat();
         let mut stream = Seed::new(8).stream(0, 0);
         for _ in 0..5 {
@@ -131,10 +147,10 @@ fn it_is_the_flow_of_its_formulas() {
 fn the_jacobian_is_triangular() {
     let dim = 5;
     let case = moved(flow(dim, 2, &[8, 8]));
-    let size = case.family.layers()[0].num_params();
-    let own = [&case.params[2 * dim..2 * dim + size], &case.params[2 * dim + size..]];
+    let own: Vec<&[f64]> =
+        case.family.layout().iter().map(|(_, range)| &case.params[range.clone()]).collect();
     let mut stream = Seed::new(9).stream(0, 0);
-    for (number, (layer, own)) in case.family.layers().iter().zip(own).enumerate() {
+    for (number, (layer, own)) in case.family.layers()[..2].iter().zip(own).enumerate() {
         let x: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
         let (here, _) = run(layer, own, &x);
         for k in 0..dim {
@@ -157,10 +173,8 @@ fn a_fit_begins_near_the_gaussian() {
     for (dim, flows, hidden) in [(1, 1, vec![8, 8]), (4, 1, vec![8, 8]), (3, 3, vec![16]), (2, 1, vec![])] {
         let q = flow(dim, flows, &hidden);
         let params = begin(&q);
-        let mut offset = 2 * dim;
-        for layer in q.layers() {
-            let own = &params[offset..offset + layer.num_params()];
-            offset += layer.num_params();
+        for (layer, range) in q.layout().into_iter().take(flows) {
+            let own = &params[range];
             let (y, log_det) = run(layer, own, &vec![0.0; dim]);
             assert!(log_det.abs() < 1e-12 && y.iter().all(|y| y.abs() < 1e-12));
             for (t, bound) in [(-3.0, 0.1), (-1.0, 0.03), (0.1, 0.01), (1.0, 0.03), (3.0, 0.1)] {
@@ -178,7 +192,8 @@ fn far_away_everything_is_finite() {
         let (q, dim) = (&case.family, case.family.dim());
         for factor in [1.0, 8.0] {
             let mut params = case.params.clone();
-            params[2 * dim..].iter_mut().for_each(|param| *param *= factor);
+            let location = params.len() - 2 * dim;
+            params[..location].iter_mut().for_each(|param| *param *= factor);
             let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
             let far = batch(&far, dim, 2);
             let mut work = vec![f64::NAN; q.work_len(2)];
@@ -205,29 +220,32 @@ fn tiny_slopes_are_not_lost() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    assert!(Bnaf::new(0, &BlockNeural::default()).is_err());
-    let error = Bnaf::new(2, &BlockNeural { flows: 1, hidden: vec![4, 0] }).unwrap_err().to_string();
-    assert_eq!(error, "Bnaf: hidden layer 1 has no units, expected at least 1");
+    assert!(Flow::block_neural(0, Gauss, 1, &[8, 8]).is_err());
+    let error = Flow::block_neural(2, Gauss, 1, &[4, 0]).unwrap_err().to_string();
+    assert_eq!(error, "layer 0 of a flow: hidden layer 1 has no units, expected at least 1");
+    let error =
+        Flow::new(2, Gauss, vec![Layer::BlockNeural(BlockNeural::default())]).unwrap_err().to_string();
+    assert!(error.starts_with("layer 0 of a flow: it has no inverse"), "{error}");
     let q = flow(2, 2, &[3]);
     let good = begin(&q);
     assert_eq!(q.check(&good), Ok(()));
     // A weight of the own coordinate, a ws, a weight of an earlier coordinate, a scale, a NaN.
-    for (k, value) in [(4, 200.0), (4 + 9, -200.0), (4 + 3, 1e200), (2, -800.0), (4 + 4, f64::NAN)] {
+    for (k, value) in [(0, 200.0), (9, -200.0), (3, 1e200), (good.len() - 2, -800.0), (4, f64::NAN)] {
         let mut bad = good.clone();
         bad[k] = value;
         assert!(q.check(&bad).is_err(), "params[{k}] = {value}");
     }
     let mut large = good.clone();
-    large[4 + 3] = 200.0;
+    large[3] = 200.0;
     assert_eq!(q.check(&large), Ok(()), "a weight of an earlier coordinate may be any number");
     let mut wrong = good;
-    wrong[4] = 200.0;
+    wrong[0] = 200.0;
     let message = q.check(&wrong).unwrap_err().to_string();
-    assert!(message.starts_with("layer 0: block layer 0: W of the own"), "{message}");
+    assert!(message.starts_with("layer 0 of a flow: block layer 0: W of the own"), "{message}");
     assert!(q.check(&[0.0]).is_err());
     let parse = |text| serde_json::from_str::<BlockNeural>(text);
-    assert_eq!(parse(r#"{"flows": 3}"#).unwrap(), BlockNeural { flows: 3, hidden: vec![8, 8] });
-    assert!(parse(r#"{"flow": 3}"#).is_err());
+    assert_eq!(parse(r#"{"gated": true}"#).unwrap(), BlockNeural { gated: true, ..BlockNeural::default() });
+    assert!(parse(r#"{"gate": true}"#).is_err());
 }
 
 /// Negative control: a gate left out of the log-determinant is detected by the law of densities.
@@ -235,7 +253,7 @@ fn what_cannot_be_is_refused() {
 fn a_forgotten_gate_is_caught() {
     #[derive(Debug, Clone)]
     struct Twin(Bnaf);
-    impl Pushforward for Twin {
+    impl Parametric for Twin {
         fn dim(&self) -> usize {
             self.0.dim()
         }
@@ -245,6 +263,9 @@ fn a_forgotten_gate_is_caught() {
         fn work_len(&self, columns: usize) -> usize {
             self.0.work_len(columns)
         }
+    }
+
+    impl Pushforward for Twin {
         fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
             self.0.sample_noise_into(lanes, noise);
         }
@@ -257,7 +278,7 @@ fn a_forgotten_gate_is_caught() {
             work: &mut [f64],
         ) {
             let layer = &self.0.layers()[0];
-            let own = &params[2 * noise.nrows()..][..layer.num_params()];
+            let own = &params[..alone(layer, noise.nrows()).num_params()];
             self.0.push(params, noise, z, log_q, work);
             for (j, log_q) in log_q.iter_mut().enumerate() {
                 let x: Vec<f64> = noise.col(j).iter().copied().collect();

@@ -1,7 +1,7 @@
 //! Conformance of a family defined outside the crate: a Cauchy with location and scale, which needs the sinh-sinh map.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Error, Family, Stream};
+use mcsa_core::{ColumnsMut, Error, Family, Parametric, Stream};
 use mcsa_families::conformance::{self, Case, Map};
 use mcsa_families::{Link, suite};
 
@@ -9,7 +9,7 @@ struct Cauchy;
 
 const LINK: Link = Link::Softplus;
 
-impl Family for Cauchy {
+impl Parametric for Cauchy {
     fn dim(&self) -> usize {
         1
     }
@@ -21,6 +21,9 @@ impl Family for Cauchy {
         mcsa_core::all_finite("params", params)?;
         LINK.check(&params[1..])
     }
+}
+
+impl Family for Cauchy {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         let scale = LINK.scale(params[1]);
         for (j, log_q) in log_q.iter_mut().enumerate() {

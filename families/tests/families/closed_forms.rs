@@ -1,8 +1,8 @@
 //! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Reparameterised, Seed};
-use mcsa_families::{FullRank, Gaussian, Link, LowRank, MeanField, Normal, kl_gaussian};
+use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed};
+use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal, kl_gaussian};
 
 fn log_prob(q: &impl Family, params: &[f64], z: &[f64]) -> f64 {
     q.log_prob(params, z, &mut vec![f64::NAN; q.work_len(1)])
@@ -146,7 +146,7 @@ fn the_triangle_is_packed_as_documented() {
 
 #[test]
 fn dimension_zero_is_a_point_mass() {
-    fn check(q: &impl Gaussian) {
+    fn check(q: &impl GaussianFamily) {
         let params = vec![];
         assert!(q.check(&params).is_ok());
         assert_eq!(log_prob(q, &params, &[]), 0.0);

@@ -1,6 +1,6 @@
 //! Defensive mixtures allocate nothing, and work in dimension zero and in many dimensions.
 
-use mcsa_core::{At, Family, Guide, Seed};
+use mcsa_core::{At, Guide, Parametric, Seed};
 use mcsa_families::{Defence, MultivariateT, StudentT, Tail};
 
 #[test]

@@ -1,11 +1,13 @@
 //! Flows saved as text, and flows in a defensive mixture.
 
-use mcsa_core::{At, Family, Guide, Seed};
-use mcsa_families::{Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail};
+use mcsa_core::{At, Guide, Parametric, Seed};
+use mcsa_families::{
+    Base, Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail,
+};
 
 fn trained() -> (Flow, Vec<f64>) {
     let flow = Flow::neural_spline(3, Gauss, 2, &[4], Spline::default()).unwrap();
-    let params = (0..Family::num_params(&flow)).map(|k| (k as f64).sin() / 3.0).collect();
+    let params = (0..flow.num_params()).map(|k| (k as f64).sin() / 3.0).collect();
     (flow, params)
 }
 
@@ -14,22 +16,46 @@ fn a_flow_comes_back_with_every_bit() {
     let (flow, mut params) = trained();
     params[..3].copy_from_slice(&[-0.0, f64::MIN_POSITIVE / 8.0, 0.1 + 0.2]);
     let text = flow.save(&params).unwrap();
-    let (again, back) = Flow::<Gauss>::load(&text).unwrap();
+    let (again, back) = <Flow>::load(&text).unwrap();
     assert_eq!(again, flow);
     assert!(back.iter().map(|x| x.to_bits()).eq(params.iter().map(|x| x.to_bits())));
     assert_eq!(again.save(&back).unwrap(), text);
     // White space does not enter the checksum.
     let dense: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(Flow::<Gauss>::load(&dense.to_string()).unwrap().1.len(), params.len());
+    assert_eq!(<Flow>::load(&dense.to_string()).unwrap().1.len(), params.len());
 
     let layers =
         vec![Layer::Linear, Layer::Permutation(Permutation::Random { seed: u64::MAX }), Layer::ActNorm];
     let student = Flow::new(2, Fixed::new(0.1 + 2.2).unwrap(), layers.clone()).unwrap();
-    let params = vec![0.3; Family::num_params(&student)];
-    assert_eq!(Flow::<Fixed>::load(&student.save(&params).unwrap()).unwrap(), (student, params));
+    let params = vec![0.3; student.num_params()];
+    assert_eq!(<Flow<Fixed>>::load(&student.save(&params).unwrap()).unwrap(), (student, params));
     let learned = Flow::new(2, Learned::above(2.5).unwrap(), layers).unwrap();
-    let params = vec![0.3; Family::num_params(&learned)];
-    assert_eq!(Flow::<Learned>::load(&learned.save(&params).unwrap()).unwrap(), (learned, params));
+    let params = vec![0.3; learned.num_params()];
+    assert_eq!(<Flow<Learned>>::load(&learned.save(&params).unwrap()).unwrap(), (learned, params));
+}
+
+/// Every constructor, on a Gaussian and on a t; a flow without an inverse comes back as one.
+#[test]
+fn every_kind_of_flow_can_be_saved() {
+    fn check<B: Base, const I: bool>(flow: Flow<B, I>) -> String {
+        let params = flow.start(&mut Seed::new(2).stream(0, 0)).unwrap();
+        let text = flow.save(&params).unwrap();
+        assert_eq!(<Flow<B, I>>::load(&text).unwrap(), (flow, params));
+        text
+    }
+    fn on<B: Base>(base: B) {
+        check(Flow::masked_autoregressive(3, base, 2, &[4]).unwrap());
+        check(Flow::inverse_autoregressive(3, base, 2, &[4]).unwrap());
+        check(Flow::planar(3, base, 2).unwrap());
+        check(Flow::radial(3, base, 2).unwrap());
+        check(Flow::block_neural(3, base, 2, &[4]).unwrap());
+    }
+    on(Gauss);
+    on(Fixed::new(4.0).unwrap());
+    on(Learned::above(2.0).unwrap());
+    let text = check(Flow::block_neural(2, Gauss, 1, &[4]).unwrap());
+    let error = <Flow>::load(&text).unwrap_err().to_string();
+    assert!(error.starts_with("reading a flow: layer 0 of a flow: it has no inverse"), "{error}");
 }
 
 #[test]
@@ -37,7 +63,7 @@ fn what_is_no_saved_flow_is_refused_with_a_reason() {
     let (flow, mut params) = trained();
     let text = flow.save(&params).unwrap();
     let refused = |text: &str, reason: &str| {
-        let error = Flow::<Gauss>::load(text).unwrap_err().to_string();
+        let error = <Flow>::load(text).unwrap_err().to_string();
         assert!(error.starts_with("reading a flow: ") && error.contains(reason), "{error}");
     };
     refused("", "cut off");
@@ -62,10 +88,7 @@ fn what_is_no_saved_flow_is_refused_with_a_reason() {
     let digit = if &text[place..=place] == "0" { "1" } else { "0" };
     refused(&format!("{}{digit}{}", &text[..place], &text[place + 1..]), "the checksum does not match");
     let student = Flow::real_nvp(3, Fixed::new(3.0).unwrap(), 2, &[4]).unwrap();
-    refused(
-        &student.save(&vec![0.1; Family::num_params(&student)]).unwrap(),
-        "a flow on Gauss was asked for",
-    );
+    refused(&student.save(&vec![0.1; student.num_params()]).unwrap(), "a flow on Gauss was asked for");
     params[0] = f64::NAN;
     assert!(flow.save(&params).is_err() && flow.save(&params[1..]).is_err());
 }
@@ -74,12 +97,12 @@ fn what_is_no_saved_flow_is_refused_with_a_reason() {
 fn configs_are_files_and_know_their_fields() {
     let (flow, _) = trained();
     let text = serde_json::to_string(&flow.config()).unwrap();
-    assert_eq!(Flow::<Gauss>::from_config(serde_json::from_str(&text).unwrap()).unwrap(), flow);
+    assert_eq!(<Flow>::from_config(serde_json::from_str(&text).unwrap()).unwrap(), flow);
     let text = r#"{"dim": 2, "base": {"student": {"dof": 4.0}}, "layers": [
         {"coupling": {"mask": "even", "hidden": [8], "map": {"affine": {"bound": 1.0}}}},
         {"permutation": {"random": {"seed": 3}}}, "linear", "act-norm"]}"#;
     let config: FlowConfig = serde_json::from_str(text).unwrap();
-    assert_eq!(Flow::<Fixed>::from_config(config).unwrap().layers().len(), 4);
+    assert_eq!(<Flow<Fixed>>::from_config(config).unwrap().layers().len(), 4);
     for (good, bad) in [
         ("\"bound\"", "\"bond\""),
         ("\"hidden\"", "\"hiden\""),
@@ -89,14 +112,14 @@ fn configs_are_files_and_know_their_fields() {
         assert!(serde_json::from_str::<FlowConfig>(&text.replace(good, bad)).is_err(), "{bad}");
     }
     let bad: FlowConfig = serde_json::from_str(&text.replace("4.0", "-4.0")).unwrap();
-    assert!(Flow::<Fixed>::from_config(bad).is_err());
+    assert!(<Flow<Fixed>>::from_config(bad).is_err());
 }
 
 #[test]
 fn a_flow_can_be_defended() {
     let (flow, params) = trained();
     let defence = Defence::new(0.1, Tail::cauchy(3)).unwrap();
-    let (mut work, mut memory) = (vec![0.0; Family::work_len(&flow, 6)], vec![0.0; Defence::work_len(6)]);
+    let (mut work, mut memory) = (vec![0.0; flow.work_len(6)], vec![0.0; Defence::work_len(6)]);
     let mut guide = At::new(&flow, &params, 6, &mut work).unwrap();
     let mut guide = defence.around(&mut guide, 6, &mut memory).unwrap();
     let (mut z, mut log_q, mut told) = ([0.0; 18], [0.0; 6], [0.0; 6]);

@@ -1,10 +1,10 @@
 //! Flows: exact inverses, log-determinants, start at the base, and finite numbers far away.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Pushforward, Seed, Stream};
+use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, Stream};
 use mcsa_families::{
-    Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer, Learned, Mask,
-    MeanField, MultivariateT, Permutation, Spline,
+    Activation, Affine, Autoregressive, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer,
+    Learned, Mask, MeanField, MultivariateT, Permutation, Spline,
 };
 use proptest::prelude::*;
 
@@ -16,7 +16,12 @@ fn coupling(mask: Mask, activation: Activation, map: CouplingMap) -> Layer {
     Layer::Coupling(Coupling { mask, hidden: vec![7, 6], activation, map })
 }
 
-/// A flow with every kind of layer and every activation.
+fn autoregressive(inverse: bool) -> Layer {
+    let config = Autoregressive { hidden: vec![6], bound: 1.0, inverse, reversed: inverse };
+    Layer::Autoregressive(config)
+}
+
+/// A flow with every kind of layer that has an inverse, and every activation.
 fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
     let (affine, spline) = (CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default()));
     let layers = vec![
@@ -27,6 +32,10 @@ fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
         coupling(Mask::Random { seed: 2 }, Activation::Relu, affine),
         Layer::ActNorm,
         Layer::Permutation(Permutation::Reverse),
+        Layer::Planar,
+        autoregressive(false),
+        Layer::Radial,
+        autoregressive(true),
         coupling(Mask::Even, Activation::Tanh, spline),
         Layer::Linear,
     ];
@@ -34,7 +43,7 @@ fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
 }
 
 fn somewhere<B: Base>(flow: &Flow<B>) -> Vec<f64> {
-    (0..Family::num_params(flow)).map(|k| 0.4 * (1.3 * k as f64 + 0.4).sin()).collect()
+    (0..flow.num_params()).map(|k| 0.4 * (1.3 * k as f64 + 0.4).sin()).collect()
 }
 
 fn noise(dim: usize, columns: usize) -> Mat<f64> {
@@ -43,7 +52,7 @@ fn noise(dim: usize, columns: usize) -> Mat<f64> {
 }
 
 fn memory<B: Base>(flow: &Flow<B>, columns: usize) -> Vec<f64> {
-    vec![f64::NAN; Family::work_len(flow, columns)]
+    vec![f64::NAN; flow.work_len(columns)]
 }
 
 fn transport(flow: &Flow, params: &[f64], noise: &Mat<f64>) -> (Mat<f64>, Vec<f64>) {
@@ -356,7 +365,7 @@ fn what_cannot_be_built_is_refused() {
 
     let mut params = flow.start(&mut stream()).unwrap();
     *params.last_mut().unwrap() = -800.0;
-    let error = Family::check(&flow, &params).unwrap_err().to_string();
+    let error = flow.check(&params).unwrap_err().to_string();
     assert!(error.starts_with("layer 2 of a flow: rho[1] is -800"), "{error}");
     let ranges: Vec<_> = flow.layout().into_iter().map(|(_, range)| range).collect();
     assert_eq!((ranges.len(), ranges[2].len(), ranges[2].end), (3, 4, params.len()));

@@ -1,6 +1,6 @@
 //! Conformance of spline flows: densities have kinks at knots, and scores jump there.
 
-use mcsa_core::{Family, Seed};
+use mcsa_core::{Parametric, Seed};
 use mcsa_families::conformance::{Case, batch_equals_columns, score_is_gradient, scores_have_mean_zero};
 use mcsa_families::{Activation, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, Spline, suite};
 
@@ -16,7 +16,7 @@ fn flow(dim: usize) -> (Flow, Vec<f64>) {
     let map = CouplingMap::Spline(Spline { bins: BINS, bound: BOUND, ..Spline::default() });
     let coupling = Coupling { mask: Mask::Even, hidden: vec![], activation: Activation::Tanh, map };
     let flow = Flow::new(dim, Gauss, vec![Layer::Coupling(coupling)]).expect("a flow");
-    let params = (0..Family::num_params(&flow)).map(|k| (1.3 * k as f64 + 0.4).sin()).collect();
+    let params = (0..flow.num_params()).map(|k| (1.3 * k as f64 + 0.4).sin()).collect();
     (flow, params)
 }
 
@@ -63,14 +63,13 @@ fn unusual_splines_are_splines() {
         let map = CouplingMap::Spline(spline);
         let coupling = Coupling { mask: Mask::Even, hidden: vec![3], activation: Activation::Tanh, map };
         let flow = Flow::new(3, Gauss, vec![Layer::Coupling(coupling), Layer::ActNorm]).expect("a flow");
-        let params: Vec<f64> =
-            (0..Family::num_params(&flow)).map(|k| size * (1.3 * k as f64 + 0.4).sin()).collect();
+        let params: Vec<f64> = (0..flow.num_params()).map(|k| size * (1.3 * k as f64 + 0.4).sin()).collect();
         let case = Case::new(flow.clone(), params.clone()).with_seed(Seed::new(bins as u64));
         assert_eq!(batch_equals_columns(&case), Ok(()));
         if size < 2.0 && bound > 0.1 {
             assert_eq!(score_is_gradient(&case), Ok(()), "{bins} bins");
         }
-        let mut work = vec![f64::NAN; Family::work_len(&flow, 1)];
+        let mut work = vec![f64::NAN; flow.work_len(1)];
         for k in 0..=40 {
             let eps = [bound * (0.05 * f64::from(k) - 1.0), 0.7, bound * (1.0 - 0.04 * f64::from(k))];
             let (mut z, mut back, mut log_det, mut again) = ([0.0; 3], [0.0; 3], [0.0], [0.0]);

@@ -5,7 +5,7 @@
 //! ```
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Family, Pushforward, Stream};
+use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Pushforward, Stream};
 use mcsa_families::conformance::{self as laws, Case, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,13 +51,16 @@ impl Twin {
     }
 }
 
-impl Family for Twin {
+impl Parametric for Twin {
     fn dim(&self) -> usize {
         2
     }
     fn num_params(&self) -> usize {
         3
     }
+}
+
+impl Family for Twin {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let z = z.column(j);
@@ -98,12 +101,6 @@ impl Family for Twin {
 }
 
 impl Pushforward for Twin {
-    fn dim(&self) -> usize {
-        2
-    }
-    fn num_params(&self) -> usize {
-        3
-    }
     fn sample_noise_into(&self, lanes: &mut [Stream], mut noise: MatMut<'_, f64>) {
         let per_lane = (noise.ncols() / lanes.len()).max(1);
         (0..noise.ncols()).for_each(|j| lanes[j / per_lane].normals_into(noise.column_mut(j)));

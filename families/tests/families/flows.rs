@@ -1,5 +1,6 @@
 //! Conformance of flows, as families and as pushforwards.
 
+use mcsa_core::Parametric;
 use mcsa_families::conformance::{Case, Map, push_knows_its_density};
 use mcsa_families::{
     Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Learned, Mask, Permutation,
@@ -22,7 +23,7 @@ fn spline(mask: Mask, hidden: &[usize]) -> Layer {
 
 /// Case at parameters far from the start.
 fn case<B: Base>(flow: Flow<B>) -> Case<Flow<B>> {
-    let len = mcsa_core::Family::num_params(&flow);
+    let len = flow.num_params();
     let params = (0..len).map(|k| 0.5 * (1.3 * k as f64 + 0.4).sin()).collect();
     Case::new(flow, params).with_draws(1 << 15)
 }

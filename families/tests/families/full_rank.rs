@@ -1,6 +1,6 @@
 //! Conformance of the full-rank Gaussian.
 
-use mcsa_core::Family;
+use mcsa_core::Parametric;
 use mcsa_families::conformance::{self, Case};
 use mcsa_families::{FullRank, Link, MultivariateT, suite};
 

@@ -1,7 +1,7 @@
 //! Conformance of mixtures of Gaussians.
 
 use faer::{Mat, mat};
-use mcsa_core::{Family, Seed};
+use mcsa_core::{Family, Parametric, Seed};
 use mcsa_families::conformance::Case;
 use mcsa_families::{GaussianMixture, Link, MeanField, Start, suite};
 

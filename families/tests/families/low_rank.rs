@@ -1,6 +1,6 @@
 //! Conformance of the low-rank plus diagonal Gaussian.
 
-use mcsa_core::Family;
+use mcsa_core::Parametric;
 use mcsa_families::conformance::Case;
 use mcsa_families::{Link, LowRank, suite};
 

@@ -5,7 +5,7 @@ mod autoregressive;
 mod block_neural;
 mod cauchy;
 mod closed_forms;
-mod composed;
+
 mod defensive;
 mod flow_files;
 mod flow_maps;
@@ -17,6 +17,7 @@ mod gaussian_mixture;
 mod low_rank;
 mod mean_field;
 mod multivariate_t;
+mod planar_radial;
 mod properties;
 mod push_twins;
 mod random_lambda;

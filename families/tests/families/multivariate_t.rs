@@ -1,7 +1,7 @@
 //! Conformance of the multivariate Student t.
 
 use faer::{Mat, mat};
-use mcsa_core::{Family, Seed};
+use mcsa_core::{Family, Parametric, Seed};
 use mcsa_families::conformance::{Case, Map};
 use mcsa_families::{Dof, Fixed, FullRank, Learned, Link, MultivariateT, Start, StudentT, suite};
 

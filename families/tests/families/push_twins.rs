@@ -1,7 +1,7 @@
 //! Negative controls of the laws of pushforwards: `z = m + e^rho eps` with a fault, one for each law.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Pushforward, Stream};
+use mcsa_core::{Columns, ColumnsMut, Parametric, Pushforward, Stream};
 use mcsa_families::conformance::{self as laws, Case, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ use Fault::*;
 #[derive(Debug, Clone)]
 struct Twin(usize, Fault);
 
-impl Pushforward for Twin {
+impl Parametric for Twin {
     fn dim(&self) -> usize {
         self.0
     }
@@ -34,6 +34,9 @@ impl Pushforward for Twin {
     fn work_len(&self, _: usize) -> usize {
         1
     }
+}
+
+impl Pushforward for Twin {
     fn sample_noise_into(&self, lanes: &mut [Stream], mut noise: MatMut<'_, f64>) {
         let per_lane = (noise.ncols() / lanes.len()).max(1);
         for j in 0..noise.ncols() {

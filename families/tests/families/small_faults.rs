@@ -1,7 +1,7 @@
 //! Detection of faults too small for the laws of a few thousand draws, and a correct family whose score has a kink.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Error, Family, Pushforward, Reparameterised, Stream};
+use mcsa_core::{ColumnsMut, Error, Family, Parametric, Pushforward, Reparameterised, Stream};
 use mcsa_families::conformance::{self as laws, Case, Map};
 use mcsa_families::{
     Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, suite,
@@ -26,7 +26,7 @@ impl<F: Family> Twin<F> {
     }
 }
 
-impl<F: Family> Family for Twin<F> {
+impl<F: Family> Parametric for Twin<F> {
     fn dim(&self) -> usize {
         self.family.dim()
     }
@@ -39,6 +39,9 @@ impl<F: Family> Family for Twin<F> {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         self.family.check(params)
     }
+}
+
+impl<F: Family> Family for Twin<F> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         self.family.log_probs(params, z, log_q, work);
         log_q.iter_mut().for_each(|log_q| *log_q += self.constant);
@@ -228,16 +231,19 @@ fn memory_claimed_short_is_a_failure() {
 #[test]
 fn memory_claimed_short_by_a_pushforward_is_a_failure() {
     struct Short(Flow);
-    impl Pushforward for Short {
+    impl Parametric for Short {
         fn dim(&self) -> usize {
-            Pushforward::dim(&self.0)
+            self.0.dim()
         }
         fn num_params(&self) -> usize {
-            Pushforward::num_params(&self.0)
+            self.0.num_params()
         }
         fn work_len(&self, columns: usize) -> usize {
-            Pushforward::work_len(&self.0, columns).saturating_sub(1)
+            self.0.work_len(columns).saturating_sub(1)
         }
+    }
+
+    impl Pushforward for Short {
         fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
             self.0.sample_noise_into(lanes, noise);
         }
@@ -264,7 +270,7 @@ fn memory_claimed_short_by_a_pushforward_is_a_failure() {
         }
     }
     let flow = Flow::real_nvp(2, Gauss, 2, &[5]).expect("a flow");
-    let params = params(Family::num_params(&flow), 0.5);
+    let params = params(flow.num_params(), 0.5);
     let failure = laws::check_pushforward(&Case::new(Short(flow), params)).expect_err("short");
     assert_eq!(failure.law, "push_work_is_enough");
 }
@@ -289,13 +295,16 @@ fn laws_left_out_are_reported_with_their_reasons() {
 #[derive(Debug, Clone, Copy)]
 struct Laplace(usize);
 
-impl Family for Laplace {
+impl Parametric for Laplace {
     fn dim(&self) -> usize {
         self.0
     }
     fn num_params(&self) -> usize {
         2 * self.0
     }
+}
+
+impl Family for Laplace {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         let (centre, log_scale) = params.split_at(self.0);
         for (j, log_q) in log_q.iter_mut().enumerate() {

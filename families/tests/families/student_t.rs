@@ -1,7 +1,7 @@
 //! Conformance of the Student t with independent coordinates.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Family, Seed, Stream};
+use mcsa_core::{Family, Parametric, Seed, Stream};
 use mcsa_families::conformance::{self, Case, Map};
 use mcsa_families::{Fixed, Learned, Link, MeanField, Start, StudentT, suite};
 
@@ -89,7 +89,7 @@ fn a_wrong_power_is_caught() {
 
 struct WrongPower(StudentT<Fixed>);
 
-impl Family for WrongPower {
+impl Parametric for WrongPower {
     fn dim(&self) -> usize {
         self.0.dim
     }
@@ -99,6 +99,9 @@ impl Family for WrongPower {
     fn work_len(&self, columns: usize) -> usize {
         self.0.work_len(columns)
     }
+}
+
+impl Family for WrongPower {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         let nu = self.0.dof.value();
         self.0.log_probs(params, z, log_q, work);

@@ -1,8 +1,8 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
-use mcsa_core::{ChainFamily, Family, LearnableStateSpace, PathGuide, Seed, StateSpace};
+use mcsa_core::{Family, LearnableStateSpace, Parametric, PathFamily, PathGuide, Seed, StateSpace};
 use mcsa_families::conformance::Case;
-use mcsa_families::{TwistedChain, suite};
+use mcsa_families::{Twisted, TwistedChain, suite};
 use mcsa_models::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};
 use std::sync::LazyLock;
 
@@ -43,8 +43,8 @@ suite!(on_a_volatility_path, volatility(), meter);
 fn the_steps_are_those_of_the_chain() {
     let model = RETURNS.at(&[-0.5, 1.2, -0.4, 0.3]);
     let (family, params) = (TwistedChain { model }, params(4));
-    let mut memory = vec![f64::NAN; family.guide_len()];
-    let mut guide = family.guide(&params, &mut memory);
+    let mut memory = vec![f64::NAN; Twisted.guide_len(&model)];
+    let mut guide = Twisted.guide(&model, &params, &mut memory);
     let mut stream = Seed::new(3).stream(0, 0);
     let (mut z, mut sum, mut prior) = (vec![], 0.0, 0.0);
     for t in 0..4 {

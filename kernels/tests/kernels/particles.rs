@@ -1,7 +1,7 @@
 //! Edge cases of particle methods: extreme weights, models with NaN, memory, and pinned first values.
 
 use faer::Mat;
-use mcsa_core::{ChainFamily, LogDensity, PathFamily, Seed, StateSpace, Stream};
+use mcsa_core::{LogDensity, PathFamily, Seed, StateSpace, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};
@@ -179,9 +179,8 @@ fn an_impossible_path_is_left() {
 fn particles_allocate_nothing() {
     let inner = model();
     let target = inner.states();
-    let chain = Twisted.on(&target);
     let params = [0.1; 26];
-    let mut memory = vec![f64::NAN; chain.guide_len()];
+    let mut memory = vec![f64::NAN; Twisted.guide_len(&target)];
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
         for resampling in RULES {
             let kernel = ConditionalSmc { particles: 6, resampling, threshold: 0.9, lineage };
@@ -192,7 +191,7 @@ fn particles_allocate_nothing() {
             let mut smc_work = vec![f64::NAN; smc.path_work_len(&target)];
             let mut path = [0.0; 13];
             let count = allocation_counter::measure(|| {
-                let mut guide = chain.guide(&params, &mut memory);
+                let mut guide = Twisted.guide(&target, &params, &mut memory);
                 kernel.step(&target, &mut guide, &mut paths, &mut lanes, &mut work);
                 smc.draw_path_into(&target, &mut guide, &mut lanes[0], &mut path, &mut smc_work);
             });

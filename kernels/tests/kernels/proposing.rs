@@ -1,7 +1,7 @@
 //! Kernels that propose from the guide: memory, checkpoints, faulty densities, pinned first values.
 
 use faer::Mat;
-use mcsa_core::{At, Cloud, Family, Kernel, LogDensity, Record, Seed};
+use mcsa_core::{At, Cloud, Kernel, LogDensity, Parametric, Record, Seed};
 use mcsa_families::{Link, MeanField};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_models::Gaussian;

@@ -4,7 +4,7 @@
 //! its reports.
 
 use faer::{Mat, MatMut, MatRef, mat};
-use mcsa_core::{AffineMap, At, Family, Guide, Seed, Stream};
+use mcsa_core::{AffineMap, At, Family, Guide, Parametric, Seed, Stream};
 use mcsa_families::{
     Atoms, Defence, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, Tail,
 };

@@ -1,5 +1,5 @@
 use faer::Mat;
-use mcsa_core::Family;
+use mcsa_core::Parametric;
 use mcsa_core::numeric::scalar::log_ndtr;
 use mcsa_families::{FullRank, MeanField};
 use mcsa_optim::deterministic::{Lbfgs, Quadrature, inclusive_optimum};

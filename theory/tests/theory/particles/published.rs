@@ -1,6 +1,6 @@
 //! Printed ancestor weight of conditional SMC, on a linear-Gaussian model with two states and two particles.
 
-use mcsa_core::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, Seed, Stream};
+use mcsa_core::{LearnableStateSpace, PathFamily, PathGuide, Seed, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::LinearGaussianSeries;
@@ -38,10 +38,9 @@ fn moments(mut step: impl FnMut(&mut [f64], &mut Stream)) -> [(f64, f64); 2] {
 fn the_printed_ancestor_weight_is_refuted() {
     let series = LinearGaussianSeries::new(vec![1.4, 0.6]).expect("finite");
     let model = series.at(&[0.9, -0.5, -0.7]);
-    let chain = Twisted.on(&model);
     let params = [0.5, 0.2, 0.3, 0.1];
-    let mut memory = vec![0.0; chain.guide_len()];
-    let mut guide = chain.guide(&params, &mut memory);
+    let mut memory = vec![0.0; Twisted.guide_len(&model)];
+    let mut guide = Twisted.guide(&model, &params, &mut memory);
     let law = model.smoothed()[0].law;
     let exact = [law.mean, law.variance + law.mean * law.mean];
     println!("exact: mean {:.4}, variance {:.4}", law.mean, law.variance);

@@ -1,10 +1,10 @@
-//! Block neural autoregressive flow (B-NAF).
+//! Block neural autoregressive layers of a flow (B-NAF).
 
 use mcsa_core::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
+use super::bijection::{At, Bijection, Sweep, gradient_or_spare};
 use super::blocks::{Blocks, Trace};
-use super::{Bijection, Composed};
 use crate::Link;
 
 /// Slope of the activation far from zero.
@@ -12,30 +12,7 @@ const LEAK: f64 = 0.01;
 /// Size of the initial weights and biases: small, so that the activation is nearly linear; not zero, so that units differ.
 const SPREAD: f64 = 0.1;
 
-/// Architecture of a [`Bnaf`]: number of flows and hidden units.
-///
-/// ```
-/// use mcsa_families::BlockNeural;
-/// let config = BlockNeural::default();
-/// assert_eq!((config.flows, &config.hidden[..]), (1, &[8, 8][..]));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct BlockNeural {
-    /// The number of flows. All but the last have a gate; every second one orders the coordinates from the last to the first.
-    pub flows: usize,
-    /// Units per coordinate in each hidden layer.
-    pub hidden: Vec<usize>,
-}
-
-impl Default for BlockNeural {
-    /// One flow, with two hidden layers of 8 units per coordinate.
-    fn default() -> Self {
-        Self { flows: 1, hidden: vec![8, 8] }
-    }
-}
-
-/// Block neural autoregressive flow (De Cao, Titov & Aziz 2019): one wide network that is monotone in each coordinate.
+/// Block neural autoregressive network (De Cao, Titov & Aziz 2019), monotone in each coordinate.
 ///
 /// ```text
 /// h_l = B_l a_{l-1} + b_l,   a_l = tanh h_l + 0.01 h_l (not after the last),   a_0 = x,   f(x) = h_L
@@ -47,62 +24,53 @@ impl Default for BlockNeural {
 /// The product of positive blocks is computed in log space (log-sum-exp), so that no slope underflows; its derivatives
 /// are softmax weights.
 ///
-/// The inverse exists but has no formula: the flow is a [`Pushforward`](mcsa_core::Pushforward) alone, for the exclusive
-/// divergence. It is no [`Family`](mcsa_core::Family), and using it as the proposal of a kernel does not compile.
+/// At the start the map is nearly the identity: value 0 and slope 1 at 0, off by less than a tenth up to three scales away. Refused
+/// are a `ws`, or a `W` of a unit's own coordinate, beyond 100 in absolute value, and any `W` beyond 1e100.
 ///
-/// [`start`](Composed::start) makes the map nearly the identity: value 0 and slope 1 at 0, off by less than a tenth up to three
-/// scales away. `check` refuses a `ws`, or a `W` of a unit's own coordinate, beyond 100 in absolute value, and any `W` beyond
-/// 1e100.
-///
-/// Parameters of a flow: for each layer `[W row by row; ws; b]`, and `p` if it has a gate.
+/// Parameters: for each layer of the network `[W row by row; ws; b]`, and `p` if there is a gate.
 ///
 /// ```
-/// use mcsa_core::{Pushforward, Seed};
-/// use mcsa_families::{BlockNeural, Bnaf};
-/// let q = Bnaf::new(2, &BlockNeural::default())?;
-/// assert_eq!(q.num_params(), 4 + (24 + 2 * 16) + (192 + 2 * 16) + (24 + 2 * 2));
-/// # Ok::<(), mcsa_core::Error>(())
+/// use mcsa_families::BlockNeural;
+/// assert_eq!(BlockNeural::default().hidden, [8, 8]);
 /// ```
-pub type Bnaf = Composed<BlockLayer>;
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BlockNeural {
+    /// Units per coordinate in each hidden layer.
+    pub hidden: Vec<usize>,
+    /// True if the map has a gate.
+    pub gated: bool,
+    /// True if the coordinates are ordered from the last to the first.
+    pub reversed: bool,
+}
 
-/// One flow of a [`Bnaf`]: a monotone network with an optional gate.
+impl Default for BlockNeural {
+    /// Two hidden layers of 8 units per coordinate, no gate, and coordinates in order.
+    fn default() -> Self {
+        Self { hidden: vec![8, 8], gated: false, reversed: false }
+    }
+}
+
+/// A block neural layer in a given dimension.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BlockLayer {
+pub(super) struct BlockLayer {
     dim: usize,
     layers: Vec<Blocks>,
     gated: bool,
     reversed: bool,
 }
 
-impl Bnaf {
-    /// Flow with `config.flows` networks in `dim` dimensions, with a location and scale at the end.
-    ///
-    /// # Errors
-    /// If `dim` is zero, or a hidden layer has no units.
-    pub fn new(dim: usize, config: &BlockNeural) -> Result<Self, Error> {
-        let BlockNeural { flows, ref hidden } = *config;
+impl BlockLayer {
+    pub(super) fn new(config: &BlockNeural, dim: usize) -> Result<Self, Error> {
+        let BlockNeural { ref hidden, gated, reversed } = *config;
         if let Some(layer) = hidden.iter().position(|&units| units == 0) {
-            let reason = format!("hidden layer {layer} has no units, expected at least 1");
-            return Err(Error::invalid(reason).within("Bnaf"));
+            return Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1")));
         }
         let factors: Vec<usize> = [&[1], &hidden[..], &[1]].concat();
-        let layers: Vec<Blocks> = factors.windows(2).map(|pair| Blocks::new(dim, pair[0], pair[1])).collect();
-        let flow =
-            |k: usize| BlockLayer { dim, layers: layers.clone(), gated: k + 1 < flows, reversed: k % 2 == 1 };
-        Self::of(dim, (0..flows).map(flow).collect())
+        let layers = factors.windows(2).map(|pair| Blocks::new(dim, pair[0], pair[1])).collect();
+        Ok(Self { dim, layers, gated, reversed })
     }
-}
 
-/// Scratch memory of one call.
-struct Desk<'a> {
-    /// Points, with coordinates in the order of the flow.
-    input: &'a mut [f64],
-    /// Four batches of the size of the widest layer.
-    spare: [&'a mut [f64]; 4],
-    tape: &'a mut [f64],
-}
-
-impl BlockLayer {
     fn at(&self, place: usize) -> usize {
         if self.reversed { self.dim - 1 - place } else { place }
     }
@@ -111,18 +79,9 @@ impl BlockLayer {
         self.layers.iter().map(Blocks::rows).max().unwrap_or(self.dim)
     }
 
-    fn desk<'w>(&self, x: &[f64], columns: usize, mut work: &'w mut [f64]) -> Desk<'w> {
-        let input = borrow(&mut work, self.dim * columns);
-        for (input, x) in input.chunks_exact_mut(self.dim).zip(x.chunks_exact(self.dim)) {
-            input.iter_mut().enumerate().for_each(|(place, input)| *input = x[self.at(place)]);
-        }
-        let spare = std::array::from_fn(|_| borrow(&mut work, self.widest() * columns));
-        Desk { input, spare, tape: work }
-    }
-
     /// Activation `value <- tanh h + 0.01 h`; adds the logarithm of its slope to `log_slope`. The slope is at least 0.01: computed
     /// as `1.01 - tanh^2 h` it loses at most two digits, for any `h`.
-    fn activate(trace: &mut Trace<'_>, spare: &mut [f64]) {
+    fn activate(trace: &mut Trace<&mut [f64]>, spare: &mut [f64]) {
         trace.tanh.copy_from_slice(trace.value);
         numeric::tanh(trace.tanh);
         let slopes = &mut spare[..trace.value.len()];
@@ -134,30 +93,42 @@ impl BlockLayer {
         trace.log_slope.iter_mut().zip(&*slopes).for_each(|(sum, slope)| *sum += slope);
     }
 
-    /// Forward pass, recorded on the tape. The last trace has the values of `f` and the logarithms of the Jacobian's diagonal;
-    /// returns its position on the tape.
-    fn run(&self, params: &[f64], columns: usize, desk: &mut Desk<'_>) -> usize {
-        let (mut params, mut start, mut before) = (params, 0, 0);
+    /// Evaluates the network at the points at the beginning of the tape, with coordinates in the layer's order, and writes the
+    /// rest of the tape. The last trace has the values of `f` and the logarithms of the Jacobian's diagonal.
+    fn run(&self, at: At<'_>, columns: usize, tape: &mut [f64], spare: &mut [f64]) {
+        let (mut params, mut prepared) = (at.params, at.prepared);
+        let (mut done, mut free) = tape.split_at_mut(self.dim * columns);
         for (k, layer) in self.layers.iter().enumerate() {
             let (own, rest) = params.split_at(layer.num_params());
             params = rest;
-            let (done, free) = desk.tape.split_at_mut(start);
-            let mut trace = layer.trace(free, columns);
+            let weights = layer.weights(|len| take(&mut prepared, len));
+            let (here, rest) = free.split_at_mut(layer.trace_len() * columns);
+            let mut trace = {
+                let mut memory = &mut *here;
+                layer.trace(columns, |len| borrow(&mut memory, len))
+            };
             if k == 0 {
-                layer.forward(own, desk.input, None, &mut trace);
+                layer.forward(own, &weights, done, None, &mut trace);
             } else {
-                let last = self.layers[k - 1].trace(&mut done[before..], columns);
-                layer.forward(own, last.value, Some(last.log_slope), &mut trace);
+                let mut memory = &*done;
+                let last = self.layers[k - 1].trace(columns, |len| take(&mut memory, len));
+                layer.forward(own, &weights, last.value, Some(last.log_slope), &mut trace);
             }
             if k + 1 < self.layers.len() {
-                Self::activate(&mut trace, desk.spare[0]);
+                Self::activate(&mut trace, spare);
             }
-            (before, start) = (start, start + layer.trace_len(columns));
+            (done, free) = (here, rest);
         }
-        before
     }
 
-    /// The last layer of the flow.
+    /// Trace of the last layer of the network.
+    fn end<'t>(&self, columns: usize, tape: &'t [f64]) -> Trace<&'t [f64]> {
+        let last = self.last();
+        let mut memory = &tape[tape.len() - last.trace_len() * columns..];
+        last.trace(columns, |len| take(&mut memory, len))
+    }
+
+    /// The last layer of the network.
     fn last(&self) -> &Blocks {
         &self.layers[self.layers.len() - 1]
     }
@@ -172,18 +143,30 @@ impl BlockLayer {
     }
 }
 
-impl Bijection for BlockLayer {
-    fn dim(&self) -> usize {
-        self.dim
-    }
+/// The next `len` numbers of `rest`.
+fn take<'a>(rest: &mut &'a [f64], len: usize) -> &'a [f64] {
+    let (taken, later) = rest.split_at(len);
+    *rest = later;
+    taken
+}
 
+impl Bijection for BlockLayer {
     fn num_params(&self) -> usize {
         self.layers.iter().map(Blocks::num_params).sum::<usize>() + usize::from(self.gated)
     }
 
+    /// `x` in the layer's order, and the traces.
+    fn tape_len(&self) -> usize {
+        self.dim + self.layers.iter().map(Blocks::trace_len).sum::<usize>()
+    }
+
+    fn prepared_len(&self) -> usize {
+        self.layers.iter().map(Blocks::weights_len).sum()
+    }
+
+    /// Four batches of the size of the widest layer.
     fn work_len(&self, columns: usize) -> usize {
-        let traces: usize = self.layers.iter().map(|layer| layer.trace_len(columns)).sum();
-        (self.dim + 4 * self.widest()) * columns + traces
+        4 * self.widest() * columns + self.num_params()
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -198,7 +181,7 @@ impl Bijection for BlockLayer {
 
     /// Weights of the own coordinate near one, others zero, biases near zero, the first layer ten times smaller, so that the
     /// activation is nearly linear. The last layer then makes the value at zero 0 and the slope at zero 1.
-    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
+    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
         let begin = params.len();
         let (mut offset, mut units) = (begin, 1);
         for (k, layer) in self.layers.iter().enumerate() {
@@ -213,10 +196,11 @@ impl Bijection for BlockLayer {
             offset += layer.num_params();
             units = (layer.rows() / self.dim) as u32;
         }
-        let mut work = vec![0.0; self.work_len(1)];
-        let mut desk = self.desk(&vec![0.0; self.dim], 1, &mut work);
-        let from = self.run(&params[begin..], 1, &mut desk);
-        let trace = self.last().trace(&mut desk.tape[from..], 1);
+        let (mut prepared, mut tape) = (vec![0.0; self.prepared_len()], vec![0.0; self.tape_len()]);
+        self.prepare(&params[begin..], &mut prepared, false);
+        let at = At { params: &params[begin..], prepared: &prepared };
+        self.run(at, 1, &mut tape, &mut vec![0.0; self.widest()]);
+        let trace = self.end(1, &tape);
         let last = params.len() - self.last().num_params();
         let [ws, biases] = self.last().ends();
         for i in 0..self.dim {
@@ -224,52 +208,59 @@ impl Bijection for BlockLayer {
             params[last + biases + i] = -trace.value[i] * (-trace.log_slope[i]).exp();
         }
         params.extend(self.gated.then_some(0.0));
+        Ok(())
     }
 
-    fn forward(&self, params: &[f64], x: &[f64], y: &mut [f64], log_det: &mut [f64], work: &mut [f64]) {
-        let (n, dim) = (log_det.len(), self.dim);
-        if n == 0 {
-            return;
+    fn prepare(&self, mut params: &[f64], mut prepared: &mut [f64], _: bool) {
+        for layer in &self.layers {
+            let own = take(&mut params, layer.num_params());
+            layer.prepare(own, layer.weights(|len| borrow(&mut prepared, len)));
         }
-        let mut desk = self.desk(x, n, work);
-        let from = self.run(params, n, &mut desk);
-        let trace = self.last().trace(&mut desk.tape[from..], n);
-        let (p, [g, rest]) = self.gate(params);
+    }
+
+    fn forward(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], work: &mut [f64]) {
+        let (n, dim) = (log_det.len(), self.dim);
+        for (input, x) in tape.chunks_exact_mut(dim).zip(x.chunks_exact(dim)) {
+            input.iter_mut().enumerate().for_each(|(place, input)| *input = x[self.at(place)]);
+        }
+        self.run(at, n, tape, work);
+        let trace = self.end(n, tape);
+        let (p, [g, rest]) = self.gate(at.params);
         for (j, log_det) in log_det.iter_mut().enumerate() {
             for place in 0..dim {
-                let k = j * dim + place;
+                let (k, y) = (j * dim + place, &mut x[j * dim + self.at(place)]);
                 let (value, slope) = (trace.value[k], trace.log_slope[k]);
                 if self.gated {
-                    y[j * dim + self.at(place)] = g * value + rest * desk.input[k];
+                    *y = g * value + rest * tape[k];
                     *log_det += Link::Softplus.scale(slope + p) - Link::Softplus.scale(p);
                 } else {
-                    y[j * dim + self.at(place)] = value;
+                    *y = value;
                     *log_det += slope;
                 }
             }
         }
     }
 
-    fn pull(
+    fn inverse(&self, _: At<'_>, _: &mut [f64], _: &mut [f64], _: &mut [f64], _: &mut [f64]) {
+        unreachable!("a flow with a block neural layer has no method that inverts it");
+    }
+
+    fn backward(
         &self,
-        params: &[f64],
-        x: &[f64],
-        _: &[f64],
-        weights: &[f64],
+        at: At<'_>,
+        sweep: Sweep<'_>,
         cotangents: &mut [f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
+        gradient: Option<&mut [f64]>,
+        mut work: &mut [f64],
     ) {
-        let (n, dim) = (weights.len(), self.dim);
-        if n == 0 {
-            return;
-        }
-        let mut desk = self.desk(x, n, work);
-        let mut from = self.run(params, n, &mut desk);
-        let Desk { input, spare: [d_value, mut d_slope, d_x, mut d_before], tape } = desk;
-        let trace = self.last().trace(&mut tape[from..], n);
-        let (p, [g, rest]) = self.gate(params);
-        for (j, &weight) in weights.iter().enumerate() {
+        let (n, dim) = (sweep.weights.len(), self.dim);
+        let [d_value, mut d_slope, d_x, mut d_before] =
+            [(); 4].map(|()| borrow(&mut work, self.widest() * n));
+        let gradient = gradient_or_spare(gradient, self.num_params(), &mut work);
+        let (input, mut tape) = sweep.tape.split_at(dim * n);
+        let trace = self.end(n, tape);
+        let (p, [g, rest]) = self.gate(at.params);
+        for (j, &weight) in sweep.weights.iter().enumerate() {
             let mut d_gate = 0.0;
             for place in 0..dim {
                 let (k, c) = (j * dim + place, &mut cotangents[j * dim + self.at(place)]);
@@ -283,10 +274,10 @@ impl Bijection for BlockLayer {
                 *c *= rest;
             }
             if self.gated {
-                gradient[params.len() - 1] += d_gate;
+                gradient[at.params.len() - 1] += d_gate;
             }
         }
-        let mut offset = params.len() - usize::from(self.gated);
+        let (mut offset, mut prepared) = (at.params.len() - usize::from(self.gated), at.prepared);
         for (k, layer) in self.layers.iter().enumerate().rev() {
             offset -= layer.num_params();
             let own = &mut gradient[offset..offset + layer.num_params()];
@@ -296,15 +287,18 @@ impl Bijection for BlockLayer {
             d_before[..len].fill(0.0);
             let d_out = [&d_value[..layer.rows() * n], &d_slope[..layer.rows() * n]];
             let d_in = [&mut d_x[..len], &mut d_before[..len]];
-            let (done, here) = tape.split_at_mut(from);
-            let trace = layer.trace(here, n);
+            let mut memory;
+            (prepared, memory) = prepared.split_at(prepared.len() - layer.weights_len());
+            let weights = layer.weights(|len| take(&mut memory, len));
+            (tape, memory) = tape.split_at(tape.len() - layer.trace_len() * n);
+            let trace = layer.trace(n, |len| take(&mut memory, len));
             let Some(below) = below else {
-                layer.pull(&trace, input, d_out, d_in, own);
+                layer.pull(&weights, &trace, input, d_out, d_in, own);
                 break;
             };
-            from -= below.trace_len(n);
-            let last = below.trace(&mut done[from..], n);
-            layer.pull(&trace, last.value, d_out, d_in, own);
+            memory = &tape[tape.len() - below.trace_len() * n..];
+            let last = below.trace(n, |len| take(&mut memory, len));
+            layer.pull(&weights, &trace, last.value, d_out, d_in, own);
             // Derivative of tanh h + 0.01 h and of the logarithm of its slope.
             for i in 0..len {
                 let square = last.tanh[i] * last.tanh[i];

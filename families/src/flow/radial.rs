@@ -1,46 +1,14 @@
-//! Radial flow.
+//! Radial layers of a flow.
 
-use mcsa_core::{Error, Stream};
+use mcsa_core::{Error, Stream, borrow};
 
-use super::{Bijection, Composed, Invertible};
+use super::bijection::{At, Bijection, Direction, Sweep, gradient_or_spare};
 use crate::Link;
 
-/// Radial layer: it contracts space towards a centre or expands it.
-///
-/// ```text
-/// y = x + beta' h (x - z0),   h = 1 / (alpha + r),   r = |x - z0|,   alpha = softplus(a),   beta' = -alpha + softplus(b)
-/// log |det dy/dx| = (d - 1) log(1 + beta' h) + log(1 + beta' h + beta' h' r),               params [z0; a; b]
-/// ```
-/// (Rezende & Mohamed 2015, eq. 14 and appendix A.2.) Since `beta' > -alpha`, the map is a bijection at every lambda. With
-/// `e = softplus(b)` the two factors are `(r + e) / (alpha + r)` and `(r^2 + 2 alpha r + alpha e) / (alpha + r)^2`, without
-/// cancellation.
-///
-/// The inverse has a closed form: the distance `s = |y - z0|` satisfies `s (alpha + r) = r (r + e)`, a quadratic in `r` with one
-/// nonnegative root. At `r = 0` the log-determinant has a kink; its slope there is taken as 0.
+/// Radial layer in a given dimension, see [`Layer::Radial`](super::Layer::Radial).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Radial {
-    /// The dimension.
-    pub dim: usize,
-}
-
-/// Radial flow: a composition of radial layers, a teaching example for low dimensions.
-///
-/// ```
-/// use mcsa_core::Family;
-/// use mcsa_families::RadialFlow;
-/// assert_eq!(RadialFlow::new(2, 8)?.num_params(), 4 + 8 * 4);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-pub type RadialFlow = Composed<Radial>;
-
-impl RadialFlow {
-    /// Flow of `layers` radial layers, with a location and scale at the end.
-    ///
-    /// # Errors
-    /// If `dim` is zero.
-    pub fn new(dim: usize, layers: usize) -> Result<Self, Error> {
-        Self::of(dim, vec![Radial { dim }; layers])
-    }
+pub(super) struct Radial {
+    pub(super) dim: usize,
 }
 
 struct Centre<'a> {
@@ -132,16 +100,17 @@ impl<'a> Centre<'a> {
 }
 
 impl Bijection for Radial {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
     fn num_params(&self) -> usize {
         self.dim + 2
     }
 
+    /// `x`.
+    fn tape_len(&self) -> usize {
+        self.dim
+    }
+
     fn work_len(&self, _: usize) -> usize {
-        2 * self.dim
+        2 * self.dim + self.num_params()
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -149,89 +118,69 @@ impl Bijection for Radial {
     }
 
     /// The centre drawn from the standard normal, and `alpha = e = 1`.
-    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
+    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
         params.extend((0..self.dim).map(|_| stream.normal()));
         params.extend([1.0_f64.exp_m1().ln(); 2]);
+        Ok(())
     }
 
-    fn forward(&self, params: &[f64], x: &[f64], y: &mut [f64], log_det: &mut [f64], _: &mut [f64]) {
-        let centre = Centre::of(self.dim, params);
-        let points = x.chunks_exact(self.dim).zip(y.chunks_exact_mut(self.dim));
-        for ((x, y), log_det) in points.zip(log_det) {
+    fn forward(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], _: &mut [f64]) {
+        let centre = Centre::of(self.dim, at.params);
+        tape.copy_from_slice(x);
+        for (x, log_det) in x.chunks_exact_mut(self.dim).zip(log_det) {
             let r = centre.distance(x);
             let factor = centre.across(r);
-            for i in 0..self.dim {
-                y[i] = centre.z0[i] + factor * (x[i] - centre.z0[i]);
-            }
+            x.iter_mut().zip(centre.z0).for_each(|(x, z0)| *x = z0 + factor * (*x - z0));
             *log_det += centre.log_det(r);
         }
     }
 
-    fn pull(
-        &self,
-        params: &[f64],
-        x: &[f64],
-        _: &[f64],
-        weights: &[f64],
-        cotangents: &mut [f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let centre = Centre::of(self.dim, params);
-        let pulled = &mut work[..self.dim];
-        let points = x.chunks_exact(self.dim).zip(cotangents.chunks_exact_mut(self.dim));
-        for ((x, cotangent), &weight) in points.zip(weights) {
-            centre.add_gradient(x, cotangent, weight, gradient, pulled);
-            cotangent.copy_from_slice(pulled);
-        }
-    }
-}
-
-impl Invertible for Radial {
-    fn inverse(&self, params: &[f64], y: &[f64], x: &mut [f64], log_det: &mut [f64], _: &mut [f64]) {
-        let centre = Centre::of(self.dim, params);
-        let points = y.chunks_exact(self.dim).zip(x.chunks_exact_mut(self.dim));
-        for ((y, x), log_det) in points.zip(log_det) {
+    fn inverse(&self, at: At<'_>, y: &mut [f64], log_det: &mut [f64], tape: &mut [f64], _: &mut [f64]) {
+        let centre = Centre::of(self.dim, at.params);
+        for (y, log_det) in y.chunks_exact_mut(self.dim).zip(log_det) {
             let r = centre.solve(centre.distance(y));
             let factor = centre.across(r);
-            for i in 0..self.dim {
-                x[i] = centre.z0[i] + (y[i] - centre.z0[i]) / factor;
-            }
-            *log_det -= centre.log_det(r);
+            y.iter_mut().zip(centre.z0).for_each(|(y, z0)| *y = z0 + (*y - z0) / factor);
+            *log_det += centre.log_det(r);
         }
+        tape.copy_from_slice(y);
     }
 
-    fn pull_inverse(
+    fn backward(
         &self,
-        params: &[f64],
-        _: &[f64],
-        x: &[f64],
-        weights: &[f64],
-        cotangents: &mut [f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
+        at: At<'_>,
+        sweep: Sweep<'_>,
+        d: &mut [f64],
+        gradient: Option<&mut [f64]>,
+        mut work: &mut [f64],
     ) {
-        let centre = Centre::of(self.dim, params);
-        let (turned, pulled) = work[..2 * self.dim].split_at_mut(self.dim);
-        let points = x.chunks_exact(self.dim).zip(cotangents.chunks_exact_mut(self.dim));
-        for ((x, cotangent), &weight) in points.zip(weights) {
+        let centre = Centre::of(self.dim, at.params);
+        let [turned, pulled] = [(); 2].map(|()| borrow(&mut work, self.dim));
+        let gradient = gradient_or_spare(gradient, self.num_params(), &mut work);
+        let points = sweep.tape.chunks_exact(self.dim).zip(d.chunks_exact_mut(self.dim));
+        for ((x, d), &v) in points.zip(sweep.weights) {
+            if sweep.direction == Direction::Forward {
+                centre.add_gradient(x, d, v, gradient, pulled);
+                d.copy_from_slice(pulled);
+                continue;
+            }
             let r = centre.distance(x);
             let inverse = if r > 0.0 { 1.0 / r } else { 0.0 };
             let across = centre.across(r);
-            let slope = -weight * centre.log_det_slopes(r)[0] * inverse;
+            let slope = v * centre.log_det_slopes(r)[0] * inverse;
             let mut along = 0.0;
             for i in 0..self.dim {
                 let unit = (x[i] - centre.z0[i]) * inverse;
-                cotangent[i] += slope * (x[i] - centre.z0[i]);
-                along += cotangent[i] * unit;
+                d[i] += slope * (x[i] - centre.z0[i]);
+                along += d[i] * unit;
             }
             // J is symmetric: its eigenvalue is `outward` along the ray, `across` in all other directions.
             let ray = along / centre.outward(r) - along / across;
             for i in 0..self.dim {
-                cotangent[i] = cotangent[i] / across + ray * ((x[i] - centre.z0[i]) * inverse);
-                turned[i] = -cotangent[i];
+                d[i] = d[i] / across + ray * ((x[i] - centre.z0[i]) * inverse);
+                turned[i] = -d[i];
             }
-            centre.add_gradient(x, turned, -weight, gradient, pulled);
+            centre.add_gradient(x, turned, v, gradient, pulled);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Planar flow.
+//! Planar layers of a flow.
 
-use mcsa_core::{Error, Stream, numeric};
+use mcsa_core::{Error, Stream, borrow, numeric};
 
-use super::{Bijection, Composed, Invertible};
+use super::bijection::{At, Bijection, Direction, Sweep, gradient_or_spare};
 use crate::Link;
 
 /// `ln(e - 1)`, at which `-1 + softplus(s)` is zero.
@@ -12,45 +12,10 @@ const LEAST: f64 = 1e-200;
 /// Largest number of Newton steps. Where the map is nearly flat a step reduces the error by a third: it ends below `1e-17`.
 const STEPS: usize = 100;
 
-/// Planar layer: it stretches or compresses space along one direction, near one plane.
-///
-/// ```text
-/// y = x + u' tanh(a),   a = w . x + b,   u' = u + (c - w . u) w / |w|^2,   c = -1 + softplus(w . u)
-/// log |det dy/dx| = log(1 + c sech^2 a) = log(tanh^2 a + softplus(w . u) sech^2 a),   params [w; u; b]
-/// ```
-/// (Rezende & Mohamed 2015, eq. 10 and appendix A.1.) Since `w . u' = c > -1`, the map is a bijection at every lambda, and the
-/// second form of the log-determinant has no cancellation.
-///
-/// The inverse solves one scalar equation, `a + c tanh a = w . y + b`, monotone in `a`, by Newton's method. It starts on the side
-/// on which every step moves towards the root, and ends when rounding stops it (some 5 steps, at most 100); so the layer is
-/// [`Invertible`]. If `c` is near -1 the map is nearly flat at its plane and the equation is ill-posed there: it loses as many
-/// digits as `sech^2 a` comes near `-1/c`.
-///
-/// `check` refuses `|w|^2 < 1e-200` and a `w . u` whose softplus is not a normal number.
+/// Planar layer in a given dimension, see [`Layer::Planar`](super::Layer::Planar).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Planar {
-    /// The dimension.
-    pub dim: usize,
-}
-
-/// Planar flow: a composition of planar layers, a teaching example for low dimensions.
-///
-/// ```
-/// use mcsa_core::Family;
-/// use mcsa_families::PlanarFlow;
-/// assert_eq!(PlanarFlow::new(2, 8)?.num_params(), 4 + 8 * 5);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-pub type PlanarFlow = Composed<Planar>;
-
-impl PlanarFlow {
-    /// Flow of `layers` planar layers, with a location and scale at the end.
-    ///
-    /// # Errors
-    /// If `dim` is zero.
-    pub fn new(dim: usize, layers: usize) -> Result<Self, Error> {
-        Self::of(dim, vec![Planar { dim }; layers])
-    }
+pub(super) struct Planar {
+    pub(super) dim: usize,
 }
 
 /// Parameters of a layer, and quantities that do not depend on the point.
@@ -102,6 +67,11 @@ impl<'a> Plane<'a> {
         numeric::dot(self.u, v) + self.k * numeric::dot(self.w, v)
     }
 
+    /// `x += t u'`.
+    fn shift(&self, x: &mut [f64], t: f64) {
+        x.iter_mut().zip(self.u).zip(self.w).for_each(|((x, u), w)| *x += (u + self.k * w) * t);
+    }
+
     /// Solution `a` of `a + c tanh a = target`.
     ///
     /// For `a > 0` the left side is convex if `c < 0` and concave if `c > 0`: started at the far end of the interval that contains
@@ -143,16 +113,17 @@ impl<'a> Plane<'a> {
 }
 
 impl Bijection for Planar {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
     fn num_params(&self) -> usize {
         2 * self.dim + 1
     }
 
-    fn work_len(&self, _: usize) -> usize {
+    /// `x`.
+    fn tape_len(&self) -> usize {
         self.dim
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        self.dim + self.num_params()
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -167,7 +138,7 @@ impl Bijection for Planar {
     }
 
     /// A random `w`, and the multiple `u` of it for which `u' = 0`.
-    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
+    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
         let mut w = vec![0.0; self.dim];
         while numeric::dot(&w, &w) < 1e-6 {
             stream.normals_into(&mut w);
@@ -176,72 +147,53 @@ impl Bijection for Planar {
         params.extend(&w);
         params.extend(w.iter().map(|w| REST / square * w));
         params.push(0.0);
+        Ok(())
     }
 
-    fn forward(&self, params: &[f64], x: &[f64], y: &mut [f64], log_det: &mut [f64], _: &mut [f64]) {
-        let plane = Plane::of(self.dim, params);
-        let points = x.chunks_exact(self.dim).zip(y.chunks_exact_mut(self.dim));
-        for ((x, y), log_det) in points.zip(log_det) {
+    fn forward(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], _: &mut [f64]) {
+        let plane = Plane::of(self.dim, at.params);
+        tape.copy_from_slice(x);
+        for (x, log_det) in x.chunks_exact_mut(self.dim).zip(log_det) {
             let Bend { t, det, .. } = plane.bend(plane.argument(x));
-            for i in 0..self.dim {
-                y[i] = x[i] + (plane.u[i] + plane.k * plane.w[i]) * t;
-            }
+            plane.shift(x, t);
             *log_det += det.ln();
         }
     }
 
-    fn pull(
-        &self,
-        params: &[f64],
-        x: &[f64],
-        _: &[f64],
-        weights: &[f64],
-        cotangents: &mut [f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) {
-        let plane = Plane::of(self.dim, params);
-        let points = x.chunks_exact(self.dim).zip(cotangents.chunks_exact_mut(self.dim));
-        for ((x, cotangent), &weight) in points.zip(weights) {
-            let d_a = plane.add_gradient(x, cotangent, weight, gradient);
-            numeric::axpy(d_a, plane.w, cotangent);
-        }
-    }
-}
-
-impl Invertible for Planar {
-    fn inverse(&self, params: &[f64], y: &[f64], x: &mut [f64], log_det: &mut [f64], _: &mut [f64]) {
-        let plane = Plane::of(self.dim, params);
-        let points = y.chunks_exact(self.dim).zip(x.chunks_exact_mut(self.dim));
-        for ((y, x), log_det) in points.zip(log_det) {
+    fn inverse(&self, at: At<'_>, y: &mut [f64], log_det: &mut [f64], tape: &mut [f64], _: &mut [f64]) {
+        let plane = Plane::of(self.dim, at.params);
+        for (y, log_det) in y.chunks_exact_mut(self.dim).zip(log_det) {
             let Bend { t, det, .. } = plane.bend(plane.solve(plane.argument(y)));
-            for i in 0..self.dim {
-                x[i] = y[i] - (plane.u[i] + plane.k * plane.w[i]) * t;
-            }
-            *log_det -= det.ln();
+            plane.shift(y, -t);
+            *log_det += det.ln();
         }
+        tape.copy_from_slice(y);
     }
 
-    fn pull_inverse(
+    fn backward(
         &self,
-        params: &[f64],
-        _: &[f64],
-        x: &[f64],
-        weights: &[f64],
-        cotangents: &mut [f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
+        at: At<'_>,
+        sweep: Sweep<'_>,
+        d: &mut [f64],
+        gradient: Option<&mut [f64]>,
+        mut work: &mut [f64],
     ) {
-        let plane = Plane::of(self.dim, params);
-        let turned = &mut work[..self.dim];
-        let points = x.chunks_exact(self.dim).zip(cotangents.chunks_exact_mut(self.dim));
-        for ((x, cotangent), &weight) in points.zip(weights) {
+        let plane = Plane::of(self.dim, at.params);
+        let turned = borrow(&mut work, self.dim);
+        let gradient = gradient_or_spare(gradient, self.num_params(), &mut work);
+        let points = sweep.tape.chunks_exact(self.dim).zip(d.chunks_exact_mut(self.dim));
+        for ((x, d), &v) in points.zip(sweep.weights) {
+            if sweep.direction == Direction::Forward {
+                let d_a = plane.add_gradient(x, d, v, gradient);
+                numeric::axpy(d_a, plane.w, d);
+                continue;
+            }
             let Bend { t, g, det } = plane.bend(plane.argument(x));
             // The full cotangent of x, then multiplied by the inverse of J^T = I + g w u'^T (Sherman & Morrison).
-            numeric::axpy(2.0 * weight * plane.c() * t * g / det, plane.w, cotangent);
-            numeric::axpy(-g * plane.along(cotangent) / det, plane.w, cotangent);
-            turned.iter_mut().zip(&*cotangent).for_each(|(turned, c)| *turned = -c);
-            plane.add_gradient(x, turned, -weight, gradient);
+            numeric::axpy(-2.0 * v * plane.c() * t * g / det, plane.w, d);
+            numeric::axpy(-g * plane.along(d) / det, plane.w, d);
+            turned.iter_mut().zip(&*d).for_each(|(turned, c)| *turned = -c);
+            plane.add_gradient(x, turned, v, gradient);
         }
     }
 }

@@ -99,6 +99,11 @@ impl Made {
         &mut tape[self.blocks[self.stairs.len()] * columns..]
     }
 
+    /// The outputs on a tape that is only read.
+    pub(super) fn told<'t>(&self, tape: &'t [f64], columns: usize) -> &'t [f64] {
+        &tape[self.blocks[self.stairs.len()] * columns..]
+    }
+
     /// Computes some treads (degrees) of a layer from the previous block of the tape.
     fn advance(&self, layer: usize, treads: Range<usize>, params: &[f64], tape: &mut [f64], columns: usize) {
         let stairs = &self.stairs[layer];

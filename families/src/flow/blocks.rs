@@ -1,6 +1,6 @@
 //! Layer of a block neural autoregressive flow: a block triangular matrix with positive diagonal blocks.
 
-use mcsa_core::{Error, borrow, numeric};
+use mcsa_core::{Error, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
 use super::staircase::Staircase;
@@ -22,24 +22,28 @@ pub(super) struct Blocks {
     stairs: Staircase,
 }
 
-/// Intermediate values of a layer that its derivative needs, for all points.
-pub(super) struct Trace<'a> {
+/// Normalised weights of a layer, which do not depend on the points.
+pub(super) struct Weights<S> {
     /// `w`, and in the next three fields: `e^ws / |w|` and `1 / |w|^2` of each row, and the logarithms of the own coordinate's
     /// weights.
-    raw: &'a mut [f64],
-    factor: &'a mut [f64],
-    inverse_square: &'a mut [f64],
-    log_weight: &'a mut [f64],
+    raw: S,
+    factor: S,
+    inverse_square: S,
+    log_weight: S,
+}
+
+/// Intermediate values of a layer that its derivative needs, for all points.
+pub(super) struct Trace<S> {
     /// `B x`, without the bias.
-    product: &'a mut [f64],
+    product: S,
     /// `tanh` of the value, for the activation.
-    pub(super) tanh: &'a mut [f64],
+    pub(super) tanh: S,
     /// `B x + b`, which the activation overwrites.
-    pub(super) value: &'a mut [f64],
+    pub(super) value: S,
     /// Logarithm of the derivative of the value in the own coordinate.
-    pub(super) log_slope: &'a mut [f64],
+    pub(super) log_slope: S,
     /// Softmax weights of the log-sum-exp that gives `log_slope`.
-    shares: &'a mut [f64],
+    shares: S,
 }
 
 impl Blocks {
@@ -83,41 +87,51 @@ impl Blocks {
         }
     }
 
-    pub(super) fn trace_len(&self, columns: usize) -> usize {
-        let shares = self.rows() * self.inputs;
-        self.stairs.len() + 2 * self.rows() + shares + (4 * self.rows() + shares) * columns
+    pub(super) fn weights_len(&self) -> usize {
+        self.stairs.len() + 2 * self.rows() + self.rows() * self.inputs
     }
 
-    /// Splits lent memory of length `trace_len` into the parts of a trace.
-    pub(super) fn trace<'a>(&self, mut memory: &'a mut [f64], columns: usize) -> Trace<'a> {
-        let (rows, shares) = (self.rows(), self.rows() * self.inputs);
+    /// Length of a trace per point.
+    pub(super) fn trace_len(&self) -> usize {
+        4 * self.rows() + self.rows() * self.inputs
+    }
+
+    /// The weights in memory that `lend` lends, `weights_len` in all.
+    pub(super) fn weights<S>(&self, mut lend: impl FnMut(usize) -> S) -> Weights<S> {
+        Weights {
+            raw: lend(self.stairs.len()),
+            factor: lend(self.rows()),
+            inverse_square: lend(self.rows()),
+            log_weight: lend(self.rows() * self.inputs),
+        }
+    }
+
+    /// The trace in memory that `lend` lends, `trace_len` per point.
+    pub(super) fn trace<S>(&self, columns: usize, mut lend: impl FnMut(usize) -> S) -> Trace<S> {
+        let rows = self.rows() * columns;
         Trace {
-            raw: borrow(&mut memory, self.stairs.len()),
-            factor: borrow(&mut memory, rows),
-            inverse_square: borrow(&mut memory, rows),
-            log_weight: borrow(&mut memory, shares),
-            product: borrow(&mut memory, rows * columns),
-            tanh: borrow(&mut memory, rows * columns),
-            value: borrow(&mut memory, rows * columns),
-            log_slope: borrow(&mut memory, rows * columns),
-            shares: borrow(&mut memory, shares * columns),
+            product: lend(rows),
+            tanh: lend(rows),
+            value: lend(rows),
+            log_slope: lend(rows),
+            shares: lend(rows * self.inputs),
         }
     }
 
     /// Computes the normalised weights, once for all points.
-    fn prepare(&self, params: &[f64], trace: &mut Trace<'_>) {
-        trace.raw.copy_from_slice(&params[..self.stairs.len()]);
+    pub(super) fn prepare(&self, params: &[f64], weights: Weights<&mut [f64]>) {
+        weights.raw.copy_from_slice(&params[..self.stairs.len()]);
         for tread in self.stairs.treads() {
             for row in tread.rows.clone() {
-                let raw = &mut trace.raw[self.stairs.row(tread, row)];
+                let raw = &mut weights.raw[self.stairs.row(tread, row)];
                 let own = tread.width - self.inputs;
-                let log_weight = &mut trace.log_weight[row * self.inputs..(row + 1) * self.inputs];
+                let log_weight = &mut weights.log_weight[row * self.inputs..(row + 1) * self.inputs];
                 log_weight.copy_from_slice(&raw[own..]);
                 numeric::exp(&mut raw[own..]);
                 let square = numeric::dot(raw, raw);
                 let ws = params[self.stairs.len() + row];
-                trace.factor[row] = ws.exp() / square.sqrt();
-                trace.inverse_square[row] = 1.0 / square;
+                weights.factor[row] = ws.exp() / square.sqrt();
+                weights.inverse_square[row] = 1.0 / square;
                 let shift = ws - 0.5 * square.ln();
                 log_weight.iter_mut().for_each(|w| *w += shift);
             }
@@ -126,16 +140,22 @@ impl Blocks {
 
     /// Computes values and log slopes from inputs and their log slopes `before`; `None` stands for the first layer, whose inputs
     /// have slope one.
-    pub(super) fn forward(&self, params: &[f64], x: &[f64], before: Option<&[f64]>, trace: &mut Trace<'_>) {
-        self.prepare(params, trace);
+    pub(super) fn forward(
+        &self,
+        params: &[f64],
+        weights: &Weights<&[f64]>,
+        x: &[f64],
+        before: Option<&[f64]>,
+        trace: &mut Trace<&mut [f64]>,
+    ) {
         let rows = self.rows();
         let zeros = &mut trace.tanh[..rows];
         zeros.fill(0.0);
-        self.stairs.multiply(0..self.stairs.treads().len(), trace.raw, zeros, x, trace.product);
+        self.stairs.multiply(0..self.stairs.treads().len(), weights.raw, zeros, x, trace.product);
         trace.product.chunks_exact_mut(rows).for_each(|product| {
-            product.iter_mut().zip(&*trace.factor).for_each(|(product, factor)| *product *= factor);
+            product.iter_mut().zip(weights.factor).for_each(|(product, factor)| *product *= factor);
         });
-        self.multiply_logs(before, trace);
+        self.multiply_logs(weights, before, trace);
         let biases = &params[self.ends()[1]..];
         let points = trace.value.chunks_exact_mut(rows).zip(trace.product.chunks_exact(rows));
         points.for_each(|(value, product)| {
@@ -146,11 +166,19 @@ impl Blocks {
     }
 
     /// `log_slope_o = log sum_u e^{log_weight_ou + before_u}`, the sum over the units `u` of the own coordinate.
-    fn multiply_logs(&self, before: Option<&[f64]>, trace: &mut Trace<'_>) {
+    fn multiply_logs(
+        &self,
+        weights: &Weights<&[f64]>,
+        before: Option<&[f64]>,
+        trace: &mut Trace<&mut [f64]>,
+    ) {
         let (inputs, rows) = (self.inputs, self.rows());
         let Some(before) = before else {
             trace.shares.fill(1.0);
-            trace.log_slope.chunks_exact_mut(rows).for_each(|slope| slope.copy_from_slice(trace.log_weight));
+            trace
+                .log_slope
+                .chunks_exact_mut(rows)
+                .for_each(|slope| slope.copy_from_slice(weights.log_weight));
             return;
         };
         let per_block = rows / self.stairs.treads().len();
@@ -161,7 +189,7 @@ impl Blocks {
             for (row, shares) in shares.chunks_exact_mut(inputs).enumerate() {
                 let block = row / per_block * inputs;
                 let before = &before[block..block + inputs];
-                let weights = &trace.log_weight[row * inputs..(row + 1) * inputs];
+                let weights = &weights.log_weight[row * inputs..(row + 1) * inputs];
                 let mut top = f64::NEG_INFINITY;
                 for ((share, weight), before) in shares.iter_mut().zip(weights).zip(before) {
                     *share = weight + before;
@@ -185,13 +213,24 @@ impl Blocks {
     /// inputs and of their log slopes, and the gradient in the order of points.
     pub(super) fn pull(
         &self,
-        trace: &Trace<'_>,
+        weights: &Weights<&[f64]>,
+        trace: &Trace<&[f64]>,
         x: &[f64],
         [d_value, d_slope]: [&[f64]; 2],
         [d_x, d_before]: [&mut [f64]; 2],
         gradient: &mut [f64],
     ) {
-        Arch::new().dispatch(Pull { blocks: self, trace, x, d_value, d_slope, d_x, d_before, gradient });
+        Arch::new().dispatch(Pull {
+            blocks: self,
+            weights,
+            trace,
+            x,
+            d_value,
+            d_slope,
+            d_x,
+            d_before,
+            gradient,
+        });
     }
 }
 
@@ -202,9 +241,10 @@ impl Blocks {
 /// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k
 /// d W_u = w_u d w_u + s share_u,   d before_u = s share_u      (own coordinate)
 /// ```
-struct Pull<'a, 't> {
+struct Pull<'a> {
     blocks: &'a Blocks,
-    trace: &'a Trace<'t>,
+    weights: &'a Weights<&'a [f64]>,
+    trace: &'a Trace<&'a [f64]>,
     x: &'a [f64],
     d_value: &'a [f64],
     d_slope: &'a [f64],
@@ -213,12 +253,12 @@ struct Pull<'a, 't> {
     gradient: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Pull<'_, '_> {
+impl NullaryFnOnce for Pull<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { blocks, trace, x, d_value, d_slope, d_x, d_before, gradient } = self;
+        let Self { blocks, weights, trace, x, d_value, d_slope, d_x, d_before, gradient } = self;
         let (inputs, rows, treads) = (blocks.inputs, blocks.rows(), blocks.stairs.treads());
         let (width, columns) = (treads.len() * inputs, d_value.len() / rows);
         let (d_weights, d_rest) = gradient.split_at_mut(blocks.stairs.len());
@@ -227,12 +267,12 @@ impl NullaryFnOnce for Pull<'_, '_> {
             let own = tread.width - inputs;
             for row in tread.rows.clone() {
                 let stored = blocks.stairs.row(tread, row);
-                let (w, d_w) = (&trace.raw[stored.clone()], &mut d_weights[stored]);
+                let (w, d_w) = (&weights.raw[stored.clone()], &mut d_weights[stored]);
                 let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
                 for j in 0..columns {
                     let (c, s) = (d_value[j * rows + row], d_slope[j * rows + row]);
                     let along = c * trace.product[j * rows + row] + s;
-                    let (out, shrink) = (trace.factor[row] * c, along * trace.inverse_square[row]);
+                    let (out, shrink) = (weights.factor[row] * c, along * weights.inverse_square[row]);
                     let here = j * width..j * width + tread.width;
                     let (x, own_x) = x[here.clone()].split_at(own);
                     let (d_x, d_own_x) = d_x[here].split_at_mut(own);
