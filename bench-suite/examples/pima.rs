@@ -10,7 +10,7 @@ use faer::Mat;
 use mcsa_core::{Error, LogDensity, Seed};
 use mcsa_data::{Catalogue, Dataset, Share, Split, Standardised};
 use mcsa_estimators::{Ascent, pmcsa};
-use mcsa_families::{Gaussian, MeanField};
+use mcsa_families::{GaussianFamily, MeanField};
 use mcsa_kernels::{Nuts, Sampling};
 use mcsa_models::{
     HierarchicalLogistic, Logistic, ScalePrior, accuracy, log_odds_from_draws, log_odds_from_moments,

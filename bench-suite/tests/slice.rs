@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
 use mcsa_core::{
-    Cloud, Ensemble, Error, Estimator, ExactDraws, Family, Guide, Kernel, LogDensity, Metric, Seed, Stream,
+    Cloud, Ensemble, Error, Estimator, ExactDraws, Guide, Kernel, LogDensity, Metric, Parametric, Seed,
+    Stream,
 };
 use mcsa_estimators::{Ascent, Average, Fit, Outcome, Run, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};

@@ -2,45 +2,16 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::{BlockGuide, Error, Stream, all_finite, same_length};
+use crate::{BlockGuide, Error, Parametric, Stream, same_length};
 
 /// A variational family with one distribution per datum, `q_lambda(z_i | x_i)`: the counterpart of [`Family`](crate::Family) for a
 /// target of independent blocks, [`Blocks`](crate::Blocks).
 ///
 /// An implementation may share lambda among the data (an amortised family) or give each datum its own part of lambda; its
 /// documentation says which.
-pub trait BlockFamily: Send + Sync {
+pub trait BlockFamily: Parametric {
     /// The number of data.
     fn num_blocks(&self) -> usize;
-
-    /// The dimension of a latent point.
-    fn block_dim(&self) -> usize;
-
-    /// The length of lambda.
-    fn num_params(&self) -> usize;
-
-    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
-        0
-    }
-
-    /// Checks that `params` has the right length, is finite, and lies where the family is defined.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the entry and its value.
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        same_length("params", self.num_params(), params.len())?;
-        all_finite("params", params)
-    }
-
-    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
-    ///
-    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
-    /// without the values of its fields.
-    fn config(&self) -> String {
-        crate::type_name::<Self>()
-    }
 
     /// `log q_lambda(z_k | x_i)` of each column `k`, with the datum `i = rows[k]`, written to `log_q`.
     ///
@@ -96,7 +67,7 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
     /// The guide of `family` at `params`, with the memory `work` for batches of `columns` columns.
     ///
     /// # Errors
-    /// If the params fail [`BlockFamily::check`], or `work` is shorter than `family.work_len(columns)`.
+    /// If the params fail [`Parametric::check`], or `work` is shorter than `family.work_len(columns)`.
     pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
         family.check(params)?;
         let needed = family.work_len(columns);
@@ -123,7 +94,7 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
 
 impl<F: BlockFamily + ?Sized> BlockGuide for BlocksAt<'_, F> {
     fn block_dim(&self) -> usize {
-        self.family.block_dim()
+        self.family.dim()
     }
 
     fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {

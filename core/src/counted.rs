@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use faer::{MatMut, MatRef};
 
 use crate::{
-    Curvature, Error, Family, Gradient, LogDensity, Named, Pushforward, Reparameterised, Separable, Stream,
+    Curvature, Error, Family, Gradient, LogDensity, Parametric, Pushforward, Reparameterised, Separable,
+    Stream,
 };
 
 /// Wrapper of a target or a family that counts its evaluations, one per point.
@@ -153,6 +154,10 @@ impl<P: LogDensity> LogDensity for Counted<P> {
         add(&self.log_density, z.ncols());
         self.inner.log_densities(z, out, work);
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        self.inner.constrain(z, out);
+    }
 }
 
 impl<P: Gradient> Gradient for Counted<P> {
@@ -192,13 +197,7 @@ impl<P: Separable> Separable for Counted<P> {
     }
 }
 
-impl<P: Named> Named for Counted<P> {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        self.inner.constrain(z, out);
-    }
-}
-
-impl<F: Family> Family for Counted<F> {
+impl<F: Parametric> Parametric for Counted<F> {
     fn config(&self) -> String {
         self.inner.config()
     }
@@ -214,6 +213,9 @@ impl<F: Family> Family for Counted<F> {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         self.inner.check(params)
     }
+}
+
+impl<F: Family> Family for Counted<F> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         add(&self.log_prob, z.ncols());
         self.inner.log_probs(params, z, log_q, work);
@@ -288,21 +290,6 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
 
 /// A draw is counted when its noise is drawn. Its log density is not counted, as in [`Family::sample_into`].
 impl<F: Pushforward> Pushforward for Counted<F> {
-    fn config(&self) -> String {
-        self.inner.config()
-    }
-    fn dim(&self) -> usize {
-        self.inner.dim()
-    }
-    fn num_params(&self) -> usize {
-        self.inner.num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        self.inner.work_len(columns)
-    }
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.inner.check(params)
-    }
     fn noise_dim(&self) -> usize {
         self.inner.noise_dim()
     }

@@ -2,46 +2,14 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::{Error, Stream, all_finite, columns, same_length};
+use crate::{Parametric, Stream, columns};
 
-/// Variational family: the map from lambda to the distribution `q_lambda`. Lambda is one flat slice of unconstrained numbers,
-/// `params`.
+/// Variational family: the map from lambda to the distribution `q_lambda`, with its density at every point. Dimension, lambda and
+/// lent memory are those of [`Parametric`].
 ///
 /// Estimators are weighted sums of scores, so [`add_scores`](Family::add_scores) adds a weighted sum to its result. The
 /// single-point methods call the batched ones with one column, so the result of a point is bit-identical whatever the batch.
-///
-/// Every slice `params` must have passed [`check`](Family::check) before any other method is called with it;
-/// [`At`](crate::At) and the loop of a fit make sure of that.
-pub trait Family: Send + Sync {
-    /// The dimension of a point.
-    fn dim(&self) -> usize;
-
-    /// The length of lambda. The documentation of each family describes the order of its entries.
-    fn num_params(&self) -> usize;
-
-    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
-        0
-    }
-
-    /// Checks that `params` has the right length, is finite, and lies where the family is defined.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the entry and its value.
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        same_length("params", self.num_params(), params.len())?;
-        all_finite("params", params)
-    }
-
-    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
-    ///
-    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
-    /// without the values of its fields.
-    fn config(&self) -> String {
-        crate::type_name::<Self>()
-    }
-
+pub trait Family: Parametric {
     /// `log q_lambda` of each column of `z`, written to `log_q`.
     ///
     /// # Panics
@@ -153,21 +121,6 @@ pub trait Reparameterised: Family {
 }
 
 impl<F: Family + ?Sized> Family for &F {
-    fn config(&self) -> String {
-        (**self).config()
-    }
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-    fn num_params(&self) -> usize {
-        (**self).num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        (**self).work_len(columns)
-    }
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        (**self).check(params)
-    }
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         (**self).log_probs(params, z, log_q, work);
     }

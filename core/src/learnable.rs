@@ -2,7 +2,7 @@
 
 use faer::MatRef;
 
-use crate::{Blocks, Error, LogDensity, all_finite, same_length};
+use crate::{Blocks, Error, all_finite, same_length};
 
 /// Model with parameters theta that are learned together with lambda.
 ///
@@ -21,37 +21,6 @@ pub trait Learnable: Send + Sync {
         same_length("theta", self.num_thetas(), theta.len())?;
         all_finite("theta", theta)
     }
-}
-
-/// Learnable model with one latent point, `p_theta(z, x)`.
-pub trait LearnableDensity: Learnable {
-    /// The dimension of the latent point.
-    fn dim(&self) -> usize;
-
-    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
-        0
-    }
-
-    /// `log p_theta(z_j, x)` of each column `j`, written to `out`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    fn log_densities(&self, theta: &[f64], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
-
-    /// Weighted sum of gradients in theta, `gradient += sum_j weights[j] * d/dtheta log p_theta(z_j, x)`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    fn add_theta_gradients(
-        &self,
-        theta: &[f64],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    );
 }
 
 /// Learnable model with one latent point per datum, `prod_i p_theta(z_i, x_i)`.
@@ -96,33 +65,13 @@ pub trait LearnableBlocks: Learnable {
     );
 }
 
-/// Target made of a learnable model at a fixed theta.
+/// Blocks of a learnable model at a fixed theta.
 #[derive(Debug)]
 pub struct Given<'a, M: ?Sized> {
     /// The learnable model.
     pub model: &'a M,
     /// The fixed parameters theta.
     pub theta: &'a [f64],
-}
-
-impl<M: LearnableDensity + ?Sized> LogDensity for Given<'_, M> {
-    fn dim(&self) -> usize {
-        self.model.dim()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.model.work_len(columns)
-    }
-
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        let mut log_p = [0.0];
-        self.model.log_densities(self.theta, crate::one(z), &mut log_p, work);
-        log_p[0]
-    }
-
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        self.model.log_densities(self.theta, z, out, work);
-    }
 }
 
 impl<M: LearnableBlocks + ?Sized> Blocks for Given<'_, M> {

@@ -4,17 +4,17 @@
 //! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`], [`Named`].
-//! * Models with parameters theta to be learned: [`Learnable`], [`LearnableDensity`], [`LearnableBlocks`], [`Given`].
-//! * Variational families: [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point per datum, and [`Pushforward`] for
-//!   distributions with samples and pathwise gradients, but no density at arbitrary points.
+//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`].
+//! * Models with parameters theta to be learned: [`Learnable`], [`LearnableBlocks`], [`Given`].
+//! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
+//!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlockGuide`].
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`]; and particle proposals for them:
-//!   [`PathGuide`], [`ChainFamily`], [`PathFamily`].
+//!   [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
-//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tested properties ([`law`]).
-//! * Numerics and storage: [`numeric`], [`bits`], [`Ensemble`].
+//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
+//! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`].
 //!
 //! # Glossary
 //!
@@ -33,7 +33,7 @@
 //! * *Batch*: a `d x N` column-major matrix with one point per column ([`batch()`]).
 //! * *Work*: scratch memory that the caller lends to a method as `work: &mut [f64]` ([`LogDensity::work_len`], [`borrow()`]).
 //! * *Direction*: the estimate of `E_p[score]` along which lambda ascends ([`Estimator::ascent_direction`]).
-//! * *Law*: a mathematical property of a target or a family that a test examines ([`law`]).
+//! * *Law*: a mathematical property of a target, a family or a kernel that a test examines ([`law`]).
 //!
 //! # Conventions
 //!
@@ -63,8 +63,10 @@ mod normal;
 mod normal_table;
 pub mod numeric;
 mod optimizer;
+mod parametric;
 mod path_guide;
 mod pushforward;
+pub mod quadrature;
 mod record;
 mod script;
 mod seed;
@@ -84,14 +86,15 @@ pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};
 pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
-pub use learnable::{Given, Learnable, LearnableBlocks, LearnableDensity};
+pub use learnable::{Given, Learnable, LearnableBlocks};
 pub use optimizer::Optimizer;
-pub use path_guide::{ChainFamily, PathFamily, PathGuide};
+pub use parametric::Parametric;
+pub use path_guide::{PathFamily, PathGuide};
 pub use pushforward::Pushforward;
 pub use record::{Metric, Record, Reduction};
 pub use script::{Branch, Script, enumerate};
 pub use seed::{Address, Seed};
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
-pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable};
+pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Separable};
 pub use whitened::{AffineMap, Whitened};

@@ -62,29 +62,19 @@ impl<G: PathGuide + ?Sized> PathGuide for &mut G {
     }
 }
 
-/// Variational family on paths whose members are Markov chains, so that particles can be drawn state by state.
-pub trait ChainFamily: Family {
-    /// The proposals of `q_lambda` at each time.
-    type Guide<'a>: PathGuide
-    where
-        Self: 'a;
-
-    /// Length of the slice `work` that a guide needs.
-    fn guide_len(&self) -> usize;
-
-    /// The proposals of `q_lambda`. The caller has checked the params with [`check`](Family::check).
-    ///
-    /// # Panics
-    /// If the params have another length, or `work` is too short.
-    fn guide<'a>(&'a self, params: &'a [f64], work: &'a mut [f64]) -> Self::Guide<'a>;
-}
-
 /// Variational family on paths that depends on the model, `q_{lambda, theta}`, such as chains that twist the model's transitions.
 ///
-/// When theta moves, the family changes with it. Scores are gradients in lambda at the present theta.
+/// Its members are Markov chains, so that particles can be drawn state by state. When theta moves, the family changes with it;
+/// scores are gradients in lambda at the present theta.
 pub trait PathFamily<P: ?Sized>: Send + Sync {
     /// The family for a fixed model.
-    type On<'a>: ChainFamily
+    type On<'a>: Family
+    where
+        Self: 'a,
+        P: 'a;
+
+    /// The proposals at each time, for a fixed model and lambda.
+    type Guide<'a>: PathGuide
     where
         Self: 'a,
         P: 'a;
@@ -99,4 +89,13 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
 
     /// The family for `model`.
     fn on<'a>(&'a self, model: &'a P) -> Self::On<'a>;
+
+    /// Length of the slice `work` that the proposals for `model` need.
+    fn guide_len(&self, model: &P) -> usize;
+
+    /// The proposals of `q_lambda` for `model`. The caller has checked the params with [`check`](crate::Parametric::check).
+    ///
+    /// # Panics
+    /// If the params have another length, or `work` is too short.
+    fn guide<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> Self::Guide<'a>;
 }

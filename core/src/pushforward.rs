@@ -2,45 +2,14 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::{Error, Stream, all_finite, same_length};
+use crate::{Parametric, Stream};
 
 /// Pushforward of noise, `z = t(lambda, eps)`, with the log density `log q_lambda(z)` at its own draws alone.
 ///
 /// A pushforward offers less than a [`Family`](crate::Family), which has a density at every point. It is the trait of flows whose
 /// inverse is iterative or has no formula: they can be fitted to the exclusive divergence, and code that needs a score at a chain's
 /// state does not compile with them. A flow with both directions implements both traits.
-///
-/// Every slice `params` must have passed [`check`](Pushforward::check) before any other method is called with it.
-pub trait Pushforward: Send + Sync {
-    /// The dimension of a point.
-    fn dim(&self) -> usize;
-
-    /// The length of lambda.
-    fn num_params(&self) -> usize;
-
-    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
-        0
-    }
-
-    /// Checks that `params` has the right length, is finite, and lies where the distribution is defined.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the entry and its value.
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        same_length("params", self.num_params(), params.len())?;
-        all_finite("params", params)
-    }
-
-    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
-    ///
-    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
-    /// without the values of its fields.
-    fn config(&self) -> String {
-        crate::type_name::<Self>()
-    }
-
+pub trait Pushforward: Parametric {
     /// The dimension of the noise.
     fn noise_dim(&self) -> usize {
         self.dim()
@@ -84,21 +53,6 @@ pub trait Pushforward: Send + Sync {
 }
 
 impl<F: Pushforward + ?Sized> Pushforward for &F {
-    fn config(&self) -> String {
-        (**self).config()
-    }
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-    fn num_params(&self) -> usize {
-        (**self).num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        (**self).work_len(columns)
-    }
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        (**self).check(params)
-    }
     fn noise_dim(&self) -> usize {
         (**self).noise_dim()
     }

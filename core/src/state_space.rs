@@ -95,9 +95,9 @@ pub trait GaussianDynamics: StateSpace {
 
 /// State-space model with parameters theta to be learned.
 ///
-/// Unlike a [`LearnableDensity`](crate::LearnableDensity) it constructs the model at a theta with [`at`](Self::at): a particle
-/// method evaluates parts of the density at every time of every path, and functions of theta such as `tanh` and `exp` should be
-/// computed once.
+/// Unlike [`LearnableBlocks`](crate::LearnableBlocks) it constructs the model at a theta with [`at`](Self::at): a particle method
+/// evaluates parts of the density at every time of every path, and functions of theta such as `tanh` and `exp` should be computed
+/// once.
 pub trait LearnableStateSpace: Learnable {
     /// The model at a fixed theta.
     type At<'a>: StateSpace

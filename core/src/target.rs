@@ -46,6 +46,12 @@ pub trait LogDensity: Send + Sync {
             *out = self.log_density(z.column(j), work);
         }
     }
+
+    /// Appends the name and the value of each parameter, on its constrained scale, for reports: `("sigma", exp(z[0]))`. By default
+    /// the coordinates `z[i]`.
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend(z.iter().enumerate().map(|(i, &z)| (format!("z[{i}]").into(), z)));
+    }
 }
 
 /// Target with a gradient.
@@ -129,12 +135,6 @@ impl<P: ExactDraws + ?Sized> ExactDraws for &P {
     }
 }
 
-/// Target with named parameters on their constrained scales, for reports.
-pub trait Named: LogDensity {
-    /// Appends the name and the constrained value of each parameter, such as `("sigma", exp(z[0]))`.
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>);
-}
-
 impl<P: LogDensity + ?Sized> LogDensity for &P {
     fn dim(&self) -> usize {
         (**self).dim()
@@ -147,6 +147,9 @@ impl<P: LogDensity + ?Sized> LogDensity for &P {
     }
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         (**self).log_densities(z, out, work);
+    }
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        (**self).constrain(z, out);
     }
 }
 

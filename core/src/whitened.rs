@@ -1,5 +1,7 @@
 //! Affine changes of coordinates, and targets in new coordinates.
 
+use std::borrow::Cow;
+
 use faer::{Mat, MatMut, MatRef};
 
 use crate::{Columns, ColumnsMut, Error, Gradient, LogDensity, batch, borrow, same_length};
@@ -164,6 +166,12 @@ impl<P: LogDensity + ?Sized> LogDensity for Whitened<'_, P> {
         let z = self.images(y, &mut work);
         self.target.log_densities(z, out, work);
         out.iter_mut().for_each(|log_p| *log_p += self.map.log_volume);
+    }
+
+    fn constrain(&self, y: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let mut z = vec![0.0; y.len()];
+        self.map.forward_into(y, &mut z);
+        self.target.constrain(&z, out);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tests of evaluation counters: counts are exact, and counting changes no value.
 
 use faer::{MatMut, MatRef, mat};
-use mcsa_core::{ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Seed, Stream};
+use mcsa_core::{
+    ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Parametric, Seed, Stream,
+};
 
 struct Bowl;
 
@@ -30,13 +32,16 @@ impl Curvature for Bowl {
 /// Family of normals with mean lambda and unit variance.
 struct Around;
 
-impl Family for Around {
+impl Parametric for Around {
     fn dim(&self) -> usize {
         1
     }
     fn num_params(&self) -> usize {
         1
     }
+}
+
+impl Family for Around {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         log_q.iter_mut().enumerate().for_each(|(j, q)| *q = -0.5 * (z[(0, j)] - params[0]).powi(2));
     }

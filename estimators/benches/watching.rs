@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Ensemble, Error, Estimator, Family, Metric, Record, Seed, Stream};
+use mcsa_core::{Ensemble, Error, Estimator, Metric, Parametric, Record, Seed, Stream};
 use mcsa_estimators::{Ascent, Run, Stationary, pmcsa};
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;

@@ -5,7 +5,7 @@
 //! reports do not distinguish the two fits; the printed shares of draws near the second mode do.
 #![expect(clippy::print_stdout, reason = "results for people")]
 
-use mcsa_core::{Error, Family, LogDensity, Seed, batch_mut};
+use mcsa_core::{Error, Family, LogDensity, Parametric, Seed, batch_mut};
 use mcsa_estimators::{Ascent, pmcsa};
 use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Defence, Flow, Gauss, Layer, Mask, Tail};
 use mcsa_models::{Mixture, Tempered};
@@ -41,7 +41,7 @@ fn share(flow: &Flow<Gauss>, params: &[f64]) -> f64 {
     let n = 2000;
     let (mut z, mut log_q) = (vec![0.0; DIM * n], vec![0.0; n]);
     let mut lane = [Seed::new(9).stream(0, 0)];
-    let mut work = vec![0.0; Family::work_len(flow, n)];
+    let mut work = vec![0.0; flow.work_len(n)];
     flow.sample_into(params, &mut lane, batch_mut(&mut z, DIM, n), &mut log_q, &mut work);
     z.chunks_exact(DIM).filter(|z| z[0] > 0.0).count() as f64 / n as f64
 }

@@ -26,21 +26,21 @@ use crate::noise::{self, check_draws};
 /// ```
 /// use mcsa_core::Estimator;
 /// use mcsa_estimators::{FlowElbo, pmcsa};
-/// use mcsa_families::{Autoregressive, BlockNeural, Bnaf, Maf};
+/// use mcsa_families::{Flow, Gauss};
 /// use mcsa_models::Gaussian;
 /// fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
-/// fits(&FlowElbo::new(4), &Bnaf::new(2, &BlockNeural::default())?);
-/// fits(&pmcsa(4), &Maf::new(2, &Autoregressive::default())?);
+/// fits(&FlowElbo::new(4), &Flow::block_neural(2, Gauss, 1, &[8, 8])?);
+/// fits(&pmcsa(4), &Flow::masked_autoregressive(2, Gauss, 2, &[32])?);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0277
 /// # use mcsa_core::Estimator;
 /// # use mcsa_estimators::pmcsa;
-/// # use mcsa_families::{BlockNeural, Bnaf};
+/// # use mcsa_families::{Flow, Gauss};
 /// # use mcsa_models::Gaussian;
 /// # fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
-/// fits(&pmcsa(4), &Bnaf::new(2, &BlockNeural::default())?);
+/// fits(&pmcsa(4), &Flow::block_neural(2, Gauss, 1, &[8, 8])?);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 ///

@@ -1,14 +1,10 @@
 //! Joint learning of model parameters theta and variational parameters lambda.
 
-use faer::Mat;
-use mcsa_core::{
-    BlockFamily, Cloud, Ensemble, Error, Estimator, Family, Given, Guard, Kernel, LearnableBlocks,
-    LearnableDensity, LogDensity, Stream, batch, borrow, same_length,
-};
+use mcsa_core::{BlockFamily, Error, Estimator, Given, LearnableBlocks, Stream, batch, borrow, same_length};
 use mcsa_kernels::{RandomScanInfo, RandomScanState};
 use serde::{Deserialize, Serialize};
 
-use crate::{ScanClimb, ScoreClimb};
+use crate::ScanClimb;
 
 /// Maximum likelihood for the parameters theta of a model, jointly with lambda and from the same chains: one vector
 /// `[lambda; theta]` is optimised.
@@ -19,8 +15,8 @@ use crate::{ScanClimb, ScoreClimb};
 /// direction in theta:  sum_i weight_i d/dtheta  log p_theta(z_i, x)      Fisher's identity: d/dtheta log p_theta(x)
 /// ```
 ///
-/// MSC, Alg. 3. Wraps a [`ScoreClimb`] for a model with one latent point, a [`ScanClimb`] for one latent point per datum
-/// (JSA; gradients of a minibatch are scaled up to all data), or a [`PathClimb`](crate::PathClimb) for a latent path.
+/// MSC, Alg. 3. Wraps a [`ScanClimb`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data), or
+/// a [`PathClimb`](crate::PathClimb) for a latent path.
 ///
 /// The density depends on theta, so its values at the chains are evaluated again in every step: one more evaluation per chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,109 +34,6 @@ pub(crate) fn check_both(
     same_length("lambda and theta", lambdas + thetas, params.len())
         .and_then(|()| check(&params[..lambdas], &params[lambdas..]))
         .map_err(|error| error.within("Joint"))
-}
-
-impl<M, F, K, G, S, I> Estimator<M, F> for Joint<ScoreClimb<K, G>>
-where
-    M: LearnableDensity,
-    F: Family + ?Sized,
-    G: Guard,
-    K: for<'a> Kernel<Given<'a, M>, State = S, Info = I>,
-    ScoreClimb<K, G>: for<'a> Estimator<Given<'a, M>, F, State = S, Info = I>,
-    S: Cloud + Serialize + serde::de::DeserializeOwned + Send + 'static,
-    I: mcsa_core::Record + Default + Send,
-{
-    type State = S;
-    type Info = I;
-
-    fn config(&self) -> String {
-        let ScoreClimb { kernel, lanes, average, mirrored, guard } = &self.climb;
-        let (kernel, guard) = (kernel.config(), guard.config());
-        format!(
-            "Joint {{ kernel: {kernel}, lanes: {lanes}, average: {average:?}, mirrored: {mirrored}, guard: {guard} }}"
-        )
-    }
-
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
-    fn num_params(&self, target: &M, family: &F) -> usize {
-        family.num_params() + target.num_thetas()
-    }
-
-    fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
-        let lengths = (family.num_params(), target.num_thetas());
-        check_both(params, lengths, |lambda, theta| {
-            family.check(lambda)?;
-            target.check_theta(theta)
-        })
-    }
-
-    fn lanes(&self) -> usize {
-        self.climb.lanes
-    }
-
-    fn work_len(&self, target: &M, family: &F) -> usize {
-        // Lengths do not depend on theta.
-        let given = Given { model: target, theta: &[] };
-        let columns = self.climb.kernel.columns(self.climb.lanes).max(self.climb.lanes);
-        self.climb.work_len(&given, family).max(columns + target.work_len(columns))
-    }
-
-    fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<S, Error> {
-        Estimator::<M, F>::check_params(self, target, family, params)?;
-        let (lambda, theta) = params.split_at(family.num_params());
-        self.climb.init(&Given { model: target, theta }, family, lambda, lanes)
-    }
-
-    fn init_at(
-        &self,
-        target: &M,
-        family: &F,
-        params: &[f64],
-        positions: Mat<f64>,
-        lanes: &mut [Stream],
-    ) -> Result<S, Error> {
-        Estimator::<M, F>::check_params(self, target, family, params)?;
-        let (lambda, theta) = params.split_at(family.num_params());
-        self.climb.init_at(&Given { model: target, theta }, family, lambda, positions, lanes)
-    }
-
-    fn check(&self, target: &M, family: &F, state: &S) -> Result<(), Error> {
-        self.climb.check(&Given { model: target, theta: &[] }, family, state)
-    }
-
-    fn chains<'s>(&self, state: &'s S) -> Option<&'s Ensemble> {
-        Some(state.chains())
-    }
-
-    fn ascent_direction(
-        &self,
-        target: &M,
-        family: &F,
-        params: &[f64],
-        state: &mut S,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
-        mut work: &mut [f64],
-    ) -> Result<I, Error> {
-        let (lambda, theta) = params.split_at(family.num_params());
-        let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
-        let given = Given { model: target, theta };
-        let chains = state.chains_mut();
-        given.log_densities(chains.positions.as_ref(), &mut chains.log_p, work);
-        let info = self.climb.ascent_direction(&given, family, lambda, state, lanes, d_lambda, work)?;
-        let (points, weights) = self.climb.averaged(state);
-        let weights = weights.unwrap_or_else(|| {
-            let equal = borrow(&mut work, points.ncols());
-            equal.fill(1.0 / points.ncols() as f64);
-            equal
-        });
-        d_theta.fill(0.0);
-        target.add_theta_gradients(theta, points, weights, d_theta, work);
-        Ok(info)
-    }
 }
 
 impl<M, F> Estimator<M, F> for Joint<ScanClimb>

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{
-    ChainFamily, Error, Estimator, Family, LearnableStateSpace, PathFamily, StateSpace, Stream, batch_mut,
+    Error, Estimator, Family, LearnableStateSpace, Parametric, PathFamily, StateSpace, Stream, batch_mut,
     borrow, fits_in_memory, same_length,
 };
 use mcsa_kernels::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
@@ -47,12 +47,12 @@ pub fn smc_paths(particles: usize) -> Result<PathClimb<FreshPaths>, Error> {
 }
 
 impl<K: PathKernel> PathClimb<K> {
-    fn work_len_on<P: StateSpace, C: ChainFamily>(&self, target: &P, chain: &C) -> usize {
-        let after = self.smc.work_len(target).max(chain.work_len(self.lanes) + self.lanes);
-        chain.guide_len() + after
+    fn work_len_on<P: StateSpace, F: PathFamily<P>>(&self, target: &P, family: &F) -> usize {
+        let scores = family.on(target).work_len(self.lanes) + self.lanes;
+        family.guide_len(target) + self.smc.work_len(target).max(scores)
     }
 
-    fn start<P: StateSpace, C: ChainFamily>(
+    fn start<P: StateSpace, C: Family>(
         &self,
         target: &P,
         chain: &C,
@@ -75,19 +75,21 @@ impl<K: PathKernel> PathClimb<K> {
 
     /// Moves the paths and writes the direction in lambda; returns the kernel's metrics and the equal weights of the paths.
     #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
-    fn climb<'w, P: StateSpace, C: ChainFamily>(
+    fn climb<'w, P: StateSpace, F: PathFamily<P>>(
         &self,
         target: &P,
-        chain: &C,
+        family: &F,
         params: &[f64],
         paths: &mut Paths,
         lanes: &mut [Stream],
         direction: &mut [f64],
         mut work: &'w mut [f64],
     ) -> Result<(K::Info, &'w [f64]), Error> {
+        let chain = family.on(target);
         chain.check(params)?;
         let info = {
-            let mut guide = chain.guide(params, borrow(&mut work, chain.guide_len()));
+            let memory = borrow(&mut work, family.guide_len(target));
+            let mut guide = family.guide(target, params, memory);
             self.smc.step(target, &mut guide, paths, lanes, work)
         };
         let weights = borrow(&mut work, self.lanes);
@@ -128,7 +130,7 @@ where
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
-        self.work_len_on(target, &family.on(target))
+        self.work_len_on(target, family)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
@@ -149,8 +151,7 @@ where
         direction: &mut [f64],
         work: &mut [f64],
     ) -> Result<K::Info, Error> {
-        let chain = family.on(target);
-        Ok(self.climb(target, &chain, params, state, lanes, direction, work)?.0)
+        Ok(self.climb(target, family, params, state, lanes, direction, work)?.0)
     }
 }
 
@@ -190,7 +191,7 @@ where
 
     fn work_len(&self, target: &M, family: &F) -> usize {
         let model = target.anywhere();
-        self.climb.work_len_on(&model, &family.on(&model))
+        self.climb.work_len_on(&model, family)
     }
 
     fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
@@ -217,8 +218,7 @@ where
         let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
         let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
         let model = target.at(theta);
-        let chain = family.on(&model);
-        let (info, weights) = self.climb.climb(&model, &chain, lambda, state, lanes, d_lambda, work)?;
+        let (info, weights) = self.climb.climb(&model, family, lambda, state, lanes, d_lambda, work)?;
         d_theta.fill(0.0);
         target.add_theta_gradients(theta, state.positions.as_ref(), weights, d_theta);
         Ok(info)

@@ -52,7 +52,7 @@ impl ScanClimb {
         P: Blocks + ?Sized,
         F: BlockFamily + ?Sized,
     {
-        same_length("latent dimensions of target and family", target.block_dim(), family.block_dim())
+        same_length("latent dimensions of target and family", target.block_dim(), family.dim())
             .and_then(|()| same_length("data of target and family", target.num_blocks(), family.num_blocks()))
             .map_err(|error| error.within("ScanClimb"))
     }

@@ -6,7 +6,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use faer::Mat;
 use mcsa_core::{Error, Family, Seed, Stream};
 use mcsa_families::{
-    Atoms, FullRank, Gaussian, GaussianMixture, LowRank, MeanField, MultivariateT, Start, StudentT,
+    Atoms, FullRank, GaussianFamily, GaussianMixture, LowRank, MeanField, MultivariateT, Start, StudentT,
 };
 
 const COLUMNS: usize = 10;
@@ -40,7 +40,7 @@ fn family<F: Family>(
 }
 
 /// A Gaussian family with jittered initial parameters.
-fn started<G: Gaussian>(q: G, stream: &mut Stream) -> Result<(G, Vec<f64>), Error> {
+fn started<G: GaussianFamily>(q: G, stream: &mut Stream) -> Result<(G, Vec<f64>), Error> {
     let params = Start::jittered().draw(&q, stream)?;
     Ok((q, params))
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Error, Family, Pushforward, Seed};
+use mcsa_core::{Error, Family, Parametric, Pushforward, Seed};
 use mcsa_families::{Flow, FullRank, Gauss, Spline};
 
 const DIM: usize = 10;
@@ -35,9 +35,9 @@ fn each<F: Family>(criterion: &mut Criterion, name: &str, q: &F) {
 }
 
 fn push(criterion: &mut Criterion, name: &str, q: &Flow) {
-    let params: Vec<f64> = (0..Family::num_params(q)).map(|k| 0.1 * (1.3 * k as f64).sin()).collect();
+    let params: Vec<f64> = (0..q.num_params()).map(|k| 0.1 * (1.3 * k as f64).sin()).collect();
     let columns = 100;
-    let mut work = vec![0.0; Pushforward::work_len(q, columns)];
+    let mut work = vec![0.0; q.work_len(columns)];
     let (mut noise, mut z) = (Mat::zeros(DIM, columns), Mat::zeros(DIM, columns));
     q.sample_noise_into(&mut Seed::new(1).streams(columns, 1), noise.as_mut());
     let (mut log_q, mut gradient) = (vec![0.0; columns], vec![0.0; params.len()]);

@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Family, Pushforward, Seed};
-use mcsa_families::{Autoregressive, Bijection, BlockNeural, Bnaf, Composed, Iaf, Maf};
+use mcsa_core::{Family, Parametric, Pushforward, Seed};
+use mcsa_families::{Flow, Gauss};
 
 const COLUMNS: usize = 10;
 
@@ -22,11 +22,11 @@ struct Bench<F> {
     work: Vec<f64>,
 }
 
-impl<L: Bijection> Bench<Composed<L>> {
-    fn new(flow: Composed<L>) -> Self {
+impl<const INVERTIBLE: bool> Bench<Flow<Gauss, INVERTIBLE>> {
+    fn new(flow: Flow<Gauss, INVERTIBLE>) -> Self {
         let dim = flow.dim();
         let mut stream = Seed::new(1).stream(0, 0);
-        let params = flow.start(&vec![0.0; dim], &vec![1.0; dim], &mut stream).expect("a good start");
+        let params = flow.start_at(&vec![0.0; dim], &vec![1.0; dim], &mut stream).expect("a good start");
         let noise = Mat::from_fn(dim, COLUMNS, |_, _| stream.normal());
         let (gradient, work) = (vec![0.0; params.len()], vec![0.0; flow.work_len(COLUMNS)]);
         Self { flow, dim, params, z: noise.clone(), noise, log_q: [0.0; COLUMNS], gradient, work }
@@ -66,14 +66,17 @@ impl<F: Family> Bench<F> {
 
 fn flows(criterion: &mut Criterion) {
     for dim in [10, 50] {
-        let config = Autoregressive { hidden: vec![64, 64], ..Autoregressive::default() };
-        let mut maf = Bench::new(Maf::new(dim, &config).expect("a good config"));
+        let hidden = &[64, 64];
+        let maf = Flow::masked_autoregressive(dim, Gauss, 2, hidden).expect("a good config");
+        let mut maf = Bench::new(maf);
         maf.pushed(criterion, "maf");
         maf.judged(criterion, "maf");
-        let mut iaf = Bench::new(Iaf::new(dim, &config).expect("a good config"));
+        let iaf = Flow::inverse_autoregressive(dim, Gauss, 2, hidden).expect("a good config");
+        let mut iaf = Bench::new(iaf);
         iaf.pushed(criterion, "iaf");
         iaf.judged(criterion, "iaf");
-        Bench::new(Bnaf::new(dim, &BlockNeural::default()).expect("a good config")).pushed(criterion, "bnaf");
+        Bench::new(Flow::block_neural(dim, Gauss, 1, &[8, 8]).expect("a good config"))
+            .pushed(criterion, "bnaf");
     }
 }
 

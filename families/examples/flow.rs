@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "results for people")]
 
 use faer::Mat;
-use mcsa_core::{Error, ExactDraws, Family, LogDensity, Optimizer, Seed};
+use mcsa_core::{Error, ExactDraws, Family, LogDensity, Optimizer, Parametric, Seed};
 use mcsa_families::{Fixed, Flow};
 use mcsa_models::Banana;
 use mcsa_optim::Adam;
@@ -13,7 +13,7 @@ const POINTS: usize = 256;
 
 /// `KL(p || q)`, estimated from draws of the target.
 fn divergence(target: &Banana, q: &Flow<Fixed>, params: &[f64], z: &Mat<f64>) -> f64 {
-    let (mut log_q, mut work) = (vec![0.0; z.ncols()], vec![0.0; Family::work_len(q, z.ncols())]);
+    let (mut log_q, mut work) = (vec![0.0; z.ncols()], vec![0.0; q.work_len(z.ncols())]);
     q.log_probs(params, z.as_ref(), &mut log_q, &mut work);
     let terms = (0..z.ncols()).map(|j| target.log_density(z.col_as_slice(j), &mut []) - log_q[j]);
     terms.sum::<f64>() / z.ncols() as f64
@@ -28,7 +28,7 @@ fn main() -> Result<(), Error> {
 
     let (optimizer, mut z) = (Adam::new(0.002)?, Mat::zeros(2, POINTS));
     let mut state = optimizer.init(params.len());
-    let (mut gradient, mut work) = (vec![0.0; params.len()], vec![0.0; Family::work_len(&q, POINTS)]);
+    let (mut gradient, mut work) = (vec![0.0; params.len()], vec![0.0; q.work_len(POINTS)]);
     for step in 0..=2000 {
         (0..POINTS).for_each(|j| target.draw_into(&mut stream, z.col_as_slice_mut(j)));
         if step % 500 == 0 {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     }
 
     let text = q.save(&params)?;
-    let (again, loaded) = Flow::<Fixed>::load(&text)?;
+    let (again, loaded) = <Flow<Fixed>>::load(&text)?;
     println!(
         "{} params in {} bytes of text; every bit came back: {}",
         loaded.len(),
@@ -49,7 +49,7 @@ fn main() -> Result<(), Error> {
     );
 
     let (mut draws, mut log_q) = (Mat::zeros(2, 5), [0.0; 5]);
-    let mut work = vec![0.0; Family::work_len(&again, 5)];
+    let mut work = vec![0.0; again.work_len(5)];
     again.sample_into(&loaded, &mut Seed::new(2).streams(5, 0), draws.as_mut(), &mut log_q, &mut work);
     for (j, log_q) in log_q.iter().enumerate() {
         let z = draws.col_as_slice(j);

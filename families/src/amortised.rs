@@ -2,7 +2,9 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow, checksum, numeric};
+use mcsa_core::{
+    BlockFamily, Columns, Error, Family, Parametric, Stream, all_finite, borrow, checksum, numeric,
+};
 
 /// Amortised family: the parameters of each datum are a linear function of its features, with coefficients shared by all data.
 ///
@@ -15,7 +17,7 @@ use mcsa_core::{BlockFamily, Columns, Error, Family, Stream, all_finite, borrow,
 /// family (a scale that underflows), its density is NaN or not finite, and kernels reject and count such proposals.
 ///
 /// ```
-/// use mcsa_core::BlockFamily;
+/// use mcsa_core::{BlockFamily, Parametric};
 /// use mcsa_families::{Amortised, MeanField};
 /// let features = faer::mat![[0.5, -1.0, 2.0]]; // one feature of three data
 /// let q = Amortised::new(MeanField::new(1), features)?;
@@ -48,7 +50,7 @@ impl<F: Family> Amortised<F> {
     /// Lambda at which every datum has the same family parameters: `b = params`, `B = 0`.
     ///
     /// # Errors
-    /// If `Family::check` of the single-datum family refuses `params`.
+    /// If `check` of the single-datum family refuses `params`.
     pub fn same_for_all(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.family.check(params)?;
         let mut lambda = params.to_vec();
@@ -72,7 +74,7 @@ impl<F: Family> Amortised<F> {
 /// Approximate number of features that enter the checksum of the configuration.
 const SAMPLED: usize = 4096;
 
-impl<F: Family> BlockFamily for Amortised<F> {
+impl<F: Family> Parametric for Amortised<F> {
     fn config(&self) -> String {
         // There may be many features: a checksum of some of them distinguishes other data in most cases, and costs little.
         let (rows, data) = (self.features.nrows(), self.features.ncols());
@@ -85,11 +87,7 @@ impl<F: Family> BlockFamily for Amortised<F> {
         )
     }
 
-    fn num_blocks(&self) -> usize {
-        self.features.ncols()
-    }
-
-    fn block_dim(&self) -> usize {
+    fn dim(&self) -> usize {
         self.family.dim()
     }
 
@@ -99,6 +97,12 @@ impl<F: Family> BlockFamily for Amortised<F> {
 
     fn work_len(&self, _: usize) -> usize {
         2 * self.family.num_params() + self.family.work_len(1)
+    }
+}
+
+impl<F: Family> BlockFamily for Amortised<F> {
+    fn num_blocks(&self) -> usize {
+        self.features.ncols()
     }
 
     fn log_blocks(

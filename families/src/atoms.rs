@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, Error, Family, Stream, all_finite};
+use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite};
 
 use crate::lanes::each_column;
 use crate::softmax::Softmax;
@@ -22,7 +22,7 @@ use crate::softmax::Softmax;
 /// In dimension zero there is one point, hence one atom.
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::{Family, Parametric};
 /// use mcsa_families::Atoms;
 /// let atoms = Atoms::on_line(3)?;
 /// let lambda = [0.0, 0.0, 2.0_f64.ln()];
@@ -118,7 +118,7 @@ impl Atoms {
     }
 }
 
-impl Family for Atoms {
+impl Parametric for Atoms {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -134,7 +134,9 @@ impl Family for Atoms {
     fn work_len(&self, _: usize) -> usize {
         self.num_params()
     }
+}
 
+impl Family for Atoms {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         assert_eq!(z.ncols(), log_q.len(), "a density per column");
         let softmax = Softmax::of(params);

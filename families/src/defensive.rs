@@ -12,7 +12,7 @@ use crate::Tail;
 /// allocates nothing.
 ///
 /// ```
-/// use mcsa_core::{At, Family, Guide, Seed};
+/// use mcsa_core::{At, Guide, Parametric, Seed};
 /// use mcsa_families::{Defence, MeanField, Tail};
 /// let (q, defence) = (MeanField::new(1), Defence::new(0.1, Tail::cauchy(1))?);
 /// let mut work = vec![0.0; q.work_len(4) + Defence::work_len(4)];
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::{Atoms, MeanField};
     use faer::mat;
-    use mcsa_core::{At, Family, Seed, enumerate};
+    use mcsa_core::{At, Family, Parametric, Seed, enumerate};
     use proptest::prelude::*;
 
     #[test]

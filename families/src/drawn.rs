@@ -2,7 +2,9 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, Error, Pushforward, Reparameterised, Stream, batch, batch_mut, borrow, one};
+use mcsa_core::{
+    Columns, Error, Parametric, Pushforward, Reparameterised, Stream, batch, batch_mut, borrow, one,
+};
 
 /// A [`Reparameterised`] family as a [`Pushforward`], so that it can be fitted to the exclusive divergence by the same code as a
 /// flow.
@@ -13,7 +15,7 @@ use mcsa_core::{Columns, Error, Pushforward, Reparameterised, Stream, batch, bat
 /// The gradient has a path term and a score term; their sum is `-d/dlambda log |dt/deps|`. Each draw costs one slope and one score.
 ///
 /// ```
-/// use mcsa_core::Pushforward;
+/// use mcsa_core::Parametric;
 /// use mcsa_families::{Drawn, MeanField};
 /// let q = Drawn(MeanField::new(2));
 /// assert_eq!((q.dim(), q.num_params()), (2, 4));
@@ -24,7 +26,7 @@ pub struct Drawn<F>(
     pub F,
 );
 
-impl<F: Reparameterised> Pushforward for Drawn<F> {
+impl<F: Reparameterised> Parametric for Drawn<F> {
     fn config(&self) -> String {
         format!("Drawn({})", self.0.config())
     }
@@ -44,7 +46,9 @@ impl<F: Reparameterised> Pushforward for Drawn<F> {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         self.0.check(params)
     }
+}
 
+impl<F: Reparameterised> Pushforward for Drawn<F> {
     fn noise_dim(&self) -> usize {
         self.0.noise_dim()
     }

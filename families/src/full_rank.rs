@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length,
+    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
 };
 
 use crate::lanes::each_column;
@@ -29,7 +29,6 @@ use crate::{Link, standard};
 /// overflows, the log density is `-inf`. Dimension 0 is the point mass on the empty vector.
 ///
 /// ```
-/// use mcsa_core::Family;
 /// use mcsa_families::FullRank;
 /// let q = FullRank::new(2);
 /// let params = q.at(&[0.0, 0.0], faer::mat![[1.0, 0.0], [0.5, 1.0]].as_ref())?;
@@ -148,7 +147,7 @@ pub(crate) fn invert(scales: &mut [f64]) {
     scales.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
 }
 
-impl Family for FullRank {
+impl Parametric for FullRank {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -174,7 +173,9 @@ impl Family for FullRank {
         }
         Ok(())
     }
+}
 
+impl Family for FullRank {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);

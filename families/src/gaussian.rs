@@ -1,16 +1,16 @@
 //! Closed forms of the Gaussian families: moment matching, variances, moments, assembly of parameters.
 
 use faer::Mat;
-use mcsa_core::{Error, Family, same_length};
+use mcsa_core::{Error, Parametric, same_length};
 
 use crate::packed;
-use crate::{FullRank, Gaussian, Link, LowRank, MeanField, Normal};
+use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal};
 
 impl MeanField {
     /// Parameters that minimise KL(target || q): the target's mean and marginal standard deviations.
     ///
     /// This holds for any target with these moments, Gaussian or not. For a Gaussian target the divergence that remains is
-    /// [`kl_gaussian`](crate::kl_gaussian) to the [`moments`](Gaussian::moments) of the result.
+    /// [`kl_gaussian`](crate::kl_gaussian) to the [`moments`](GaussianFamily::moments) of the result.
     /// # Errors
     /// If the dimensions differ, or a scale is outside the range of the link.
     pub fn moment_match(&self, target: &Normal) -> Result<Vec<f64>, Error> {
@@ -31,7 +31,7 @@ impl FullRank {
     }
 }
 
-impl Gaussian for MeanField {
+impl GaussianFamily for MeanField {
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
         Ok(params[self.dim..].iter().map(|&rho| self.link.scale(rho).powi(2)).collect())
@@ -57,7 +57,7 @@ impl Gaussian for MeanField {
     }
 }
 
-impl Gaussian for FullRank {
+impl GaussianFamily for FullRank {
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
         let triangle = &params[self.dim..];
@@ -103,7 +103,7 @@ impl Gaussian for FullRank {
     }
 }
 
-impl Gaussian for LowRank {
+impl GaussianFamily for LowRank {
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
         let rho = &params[self.dim..2 * self.dim];

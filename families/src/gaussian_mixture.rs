@@ -1,7 +1,7 @@
 //! Mixture of diagonal Gaussians: `q(z) = sum_k w_k N(z; m_k, diag(sigma_k^2))`.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, Error, Family, Stream, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, numeric, same_length};
 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
@@ -28,7 +28,7 @@ use crate::{Link, MeanField, Start, standard};
 /// space (`1e154` scales) has log density `-inf` and score zero.
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::{Family, Parametric};
 /// use mcsa_families::GaussianMixture;
 /// let q = GaussianMixture::new(1, 2)?;
 /// let (means, scales) = (faer::mat![[-3.0, 3.0]], faer::mat![[1.0, 0.5]]);
@@ -148,7 +148,7 @@ impl GaussianMixture {
     /// The mean `sum_k w_k m_k`.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
         let softmax = Softmax::of(self.logits(params));
@@ -162,7 +162,7 @@ impl GaussianMixture {
     /// The covariance `sum_k w_k (diag(sigma_k^2) + (m_k - mean) (m_k - mean)^T)`.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn covariance(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
         let mean = self.mean(params)?;
         let softmax = Softmax::of(self.logits(params));
@@ -216,7 +216,7 @@ impl GaussianMixture {
     }
 }
 
-impl Family for GaussianMixture {
+impl Parametric for GaussianMixture {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -242,7 +242,9 @@ impl Family for GaussianMixture {
         }
         Ok(())
     }
+}
 
+impl Family for GaussianMixture {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let mut shared = self.prepare(params, &mut work);

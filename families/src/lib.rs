@@ -12,23 +12,20 @@
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
-//! | [`Flow`], couplings or splines | those of its networks | one forward and one backward sweep | no closed form |
+//! | [`Flow`] | those of its layers | a forward and a backward sweep; inverse autoregressive: `d` steps first | no closed form |
+//! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | the posterior, if the model is linear and Gaussian |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
-//! | [`Maf`], [`Iaf`] | `2 d` and those of the networks | a forward and a backward pass; `Iaf`: `d` steps first | no closed form |
-//! | [`PlanarFlow`], [`RadialFlow`] | `2 d + K (2 d + 1)`, `2 d + K (d + 2)` | `K d` | no closed form |
-//! | [`Bnaf`] | `2 d` and those of the networks | no score: log q is known at its own draws alone | - |
 //!
-//! The flows of the last three rows are compositions of bijections ([`Composed`]) with a location and scale at the end. They are
-//! all [`Pushforward`](mcsa_core::Pushforward)s and can be fitted to the exclusive divergence KL(q || p), as can any reparameterised
-//! family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa_core::Family)
+//! Flows with couplings, splines, autoregressive, planar, radial and block neural layers are one type, [`Flow`]. On a Gaussian or a
+//! t with fixed degrees of freedom they are [`Pushforward`](mcsa_core::Pushforward)s and can be fitted to the exclusive divergence
+//! KL(q || p), as can any reparameterised family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa_core::Family)
 //! provides it, a type that is only a `Pushforward` does not, and using one there does not compile.
 //!
 //! [`Defence`] mixes a heavy-tailed [`Tail`] into the proposal of a kernel, so that importance weights are bounded. A family
 //! of [`Atoms`] lets [`mcsa_core::enumerate`] compute the transition matrix of a kernel.
 //!
-//! A [`Flow`] is also a [`Pushforward`](mcsa_core::Pushforward), starts exactly at a Gaussian or a t, and can be saved as text bit for
-//! bit.
+//! A [`Flow`] starts at a Gaussian or a t, and can be saved as text bit for bit.
 //!
 //! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is
 //! checked; [`conformance`] is a test suite for families, also for your own.
@@ -39,7 +36,6 @@
 
 mod amortised;
 mod atoms;
-mod composed;
 pub mod conformance;
 mod defensive;
 mod dof;
@@ -68,16 +64,12 @@ mod woodbury;
 
 pub use amortised::Amortised;
 pub use atoms::Atoms;
-pub use composed::{
-    Autoregressive, Bijection, BlockLayer, BlockNeural, Bnaf, Composed, Iaf, Invertible, Maf, MaskedAffine,
-    Planar, PlanarFlow, Radial, RadialFlow,
-};
 pub use defensive::{Defence, Defensive};
 pub use dof::{Dof, Fixed, Learned};
 pub use drawn::Drawn;
 pub use flow::{
-    Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, FixedBase, Flow, FlowConfig, Gauss, Layer,
-    Mask, Permutation, Spline,
+    Activation, Affine, Autoregressive, Base, BaseConfig, BlockNeural, Bnaf, Coupling, CouplingMap,
+    FixedBase, Flow, FlowConfig, Gauss, Layer, Mask, Permutation, Spline,
 };
 pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
@@ -85,7 +77,7 @@ pub use link::Link;
 pub use low_rank::LowRank;
 pub use mean_field::MeanField;
 pub use multivariate_t::MultivariateT;
-pub use normal::{Gaussian, Normal, kl_gaussian};
+pub use normal::{GaussianFamily, Normal, kl_gaussian};
 pub use per_datum::PerDatum;
 pub use start::{Rho, Start};
 pub use student_t::StudentT;

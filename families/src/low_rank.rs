@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length,
+    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
 };
 
 use crate::lanes::each_column;
@@ -33,7 +33,7 @@ use crate::{Link, standard};
 /// the point mass on the empty vector; rank 0 is [`MeanField`](crate::MeanField).
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::Parametric;
 /// use mcsa_families::LowRank;
 /// let q = LowRank::new(3, 1);
 /// let params = q.at(&[0.0; 3], &[1.0; 3], faer::mat![[1.0], [0.5], [0.0]].as_ref())?;
@@ -117,7 +117,7 @@ impl LowRank {
     }
 }
 
-impl Family for LowRank {
+impl Parametric for LowRank {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -151,7 +151,9 @@ impl Family for LowRank {
         }
         Ok(())
     }
+}
 
+impl Family for LowRank {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let parts = self.parts(params);

@@ -3,7 +3,7 @@
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, same_length,
+    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
 };
 
 use crate::lanes::each_column;
@@ -25,7 +25,7 @@ use crate::{Link, standard};
 /// the empty vector: log density 0, entropy 0.
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::{Family, Parametric};
 /// use mcsa_families::MeanField;
 /// let q = MeanField::new(2);
 /// let params = q.at(&[1.0, 2.0], &[1.0, 1.0])?;
@@ -80,7 +80,7 @@ impl MeanField {
     }
 }
 
-impl Family for MeanField {
+impl Parametric for MeanField {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -102,7 +102,9 @@ impl Family for MeanField {
         all_finite("params", params)?;
         self.link.check(&params[self.dim..])
     }
+}
 
+impl Family for MeanField {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         let (mean, rho) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");

@@ -1,13 +1,13 @@
 //! Multivariate Student t family, parametrised by location and Cholesky factor of the scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, borrow};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
 use crate::packed::{self, AddOuters, SolveTransposed};
 use crate::student::Student;
-use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard};
+use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof, standard};
 
 /// Multivariate Student t `t_nu(m, L L^T)`, parametrised by the Cholesky factor of the scale matrix; one `nu` for all directions.
 ///
@@ -28,7 +28,7 @@ use crate::{Dof, Fixed, FullRank, Gaussian, Learned, Link, Start, dof, standard}
 /// `r = 1e154` the square overflows and the log density is `-inf`, unlike that of [`StudentT`](crate::StudentT).
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::{Family, Parametric};
 /// use mcsa_families::MultivariateT;
 /// let q = MultivariateT::fixed(2, 2.0)?;
 /// let params = q.at(&[0.0, 0.0], faer::mat![[1.0, 0.0], [0.0, 1.0]].as_ref())?;
@@ -120,7 +120,7 @@ impl<D: Dof> MultivariateT<D> {
     /// The mean; `None` if `nu <= 1`, where it does not exist.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (frame, student) = self.parts(params);
@@ -130,7 +130,7 @@ impl<D: Dof> MultivariateT<D> {
     /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2`, where it does not exist.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn covariance(&self, params: &[f64]) -> Result<Option<Mat<f64>>, Error> {
         self.check(params)?;
         let (frame, student) = self.parts(params);
@@ -180,7 +180,7 @@ fn radius(eps: &[f64]) -> f64 {
     standard::dot(eps, eps).sqrt()
 }
 
-impl<D: Dof> Family for MultivariateT<D> {
+impl<D: Dof> Parametric for MultivariateT<D> {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -201,7 +201,9 @@ impl<D: Dof> Family for MultivariateT<D> {
         dof::check(&self.dof, params, self.num_params())?;
         self.frame().check(&params[..params.len() - D::NUM_PARAMS])
     }
+}
 
+impl<D: Dof> Family for MultivariateT<D> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let (frame, student) = self.parts(params);

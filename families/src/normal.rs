@@ -11,7 +11,7 @@ pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 /// Gaussian distribution as mean and Cholesky factor, independent of the parametrisation of any family.
 ///
 /// ```
-/// use mcsa_families::{MeanField, Normal, kl_gaussian, Gaussian};
+/// use mcsa_families::{MeanField, Normal, kl_gaussian, GaussianFamily};
 /// let target = Normal::new(vec![0.0, 0.0], faer::mat![[1.0, 0.6], [0.6, 1.0]].as_ref())?;
 /// let q = MeanField::new(2);
 /// let best = q.moments(&q.moment_match(&target)?)?;
@@ -125,7 +125,7 @@ pub fn kl_gaussian(p: &Normal, q: &Normal) -> Result<f64, Error> {
 }
 
 /// A family of Gaussians, with moments in closed form.
-pub trait Gaussian: Reparameterised {
+pub trait GaussianFamily: Reparameterised {
     /// The mean, which is the first `d` parameters.
     fn mean<'p>(&self, params: &'p [f64]) -> &'p [f64] {
         &params[..self.dim()]
@@ -134,13 +134,13 @@ pub trait Gaussian: Reparameterised {
     /// The marginal variances.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error>;
 
     /// Mean and full covariance, as `d (d + 1) / 2` numbers of a Cholesky factor, whatever the family.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`, or the covariance is singular in double precision.
+    /// If `check` refuses `params`, or the covariance is singular in double precision.
     fn moments(&self, params: &[f64]) -> Result<Normal, Error>;
 
     /// Parameters of an uncorrelated Gaussian with this mean and this `rho`, one number per coordinate, which the link turns into a
@@ -148,7 +148,7 @@ pub trait Gaussian: Reparameterised {
     /// `factor()`.
     ///
     /// # Errors
-    /// If a length differs, or `Family::check` refuses the result.
+    /// If a length differs, or `check` refuses the result.
     fn assemble(&self, mean: &[f64], rho: &[f64], factor: &mut dyn FnMut() -> f64)
     -> Result<Vec<f64>, Error>;
 

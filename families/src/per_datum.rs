@@ -2,7 +2,7 @@
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use mcsa_core::{BlockFamily, Error, Family, Stream, same_length};
+use mcsa_core::{BlockFamily, Error, Family, Parametric, Stream, same_length};
 
 /// Family with separate parameters for each datum, none shared: `q_lambda(z_i | x_i) = q_{lambda_i}(z_i)`.
 ///
@@ -10,10 +10,10 @@ use mcsa_core::{BlockFamily, Error, Family, Stream, same_length};
 /// data.
 ///
 /// ```
-/// use mcsa_core::BlockFamily;
+/// use mcsa_core::Parametric;
 /// use mcsa_families::{MeanField, PerDatum};
 /// let q = PerDatum { family: MeanField::new(2), data: 100 };
-/// assert_eq!((q.block_dim(), q.num_params()), (2, 400));
+/// assert_eq!((q.dim(), q.num_params()), (2, 400));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PerDatum<F> {
@@ -30,16 +30,12 @@ impl<F: Family> PerDatum<F> {
     }
 }
 
-impl<F: Family> BlockFamily for PerDatum<F> {
+impl<F: Family> Parametric for PerDatum<F> {
     fn config(&self) -> String {
         format!("PerDatum {{ family: {}, data: {} }}", self.family.config(), self.data)
     }
 
-    fn num_blocks(&self) -> usize {
-        self.data
-    }
-
-    fn block_dim(&self) -> usize {
+    fn dim(&self) -> usize {
         self.family.dim()
     }
 
@@ -58,6 +54,12 @@ impl<F: Family> BlockFamily for PerDatum<F> {
                 .check(&params[self.part(row)])
                 .map_err(|error| error.within(format!("PerDatum, datum {row}")))
         })
+    }
+}
+
+impl<F: Family> BlockFamily for PerDatum<F> {
+    fn num_blocks(&self) -> usize {
+        self.data
     }
 
     fn log_blocks(

@@ -2,7 +2,7 @@
 
 use mcsa_core::{Error, Stream};
 
-use crate::{Gaussian, Link};
+use crate::{GaussianFamily, Link};
 
 /// Initial value of `rho`, the unconstrained number behind each scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,7 +84,11 @@ impl Start {
     ///
     /// # Errors
     /// If a spread is negative or not finite, or the family refuses the parameters, for example a scale that is not positive.
-    pub fn draw<G: Gaussian + ?Sized>(&self, family: &G, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+    pub fn draw<G: GaussianFamily + ?Sized>(
+        &self,
+        family: &G,
+        stream: &mut Stream,
+    ) -> Result<Vec<f64>, Error> {
         let Self { mean_spread, rho, factor_spread } = *self;
         spread("mean_spread", mean_spread)?;
         spread("factor_spread", factor_spread)?;
@@ -119,7 +123,7 @@ fn spread(name: &'static str, value: f64) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::{FullRank, LowRank, MeanField};
-    use mcsa_core::{Family, Seed};
+    use mcsa_core::{Parametric, Seed};
 
     fn stream() -> Stream {
         Seed::new(3).stream(0, 0)

@@ -1,7 +1,7 @@
 //! Product of Student t distributions: a heavy-tailed mean-field family.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Reparameterised, Stream, borrow};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, borrow};
 
 use crate::lanes::each_column;
 use crate::student::Student;
@@ -24,7 +24,7 @@ use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
 /// variance for `nu > 2`. In dimension 0 log density and entropy are 0.
 ///
 /// ```
-/// use mcsa_core::Family;
+/// use mcsa_core::{Family, Parametric};
 /// use mcsa_families::StudentT;
 /// let q = StudentT::fixed(1, 1.0)?; // Cauchy
 /// let params = q.at(&[0.0], &[1.0])?;
@@ -116,7 +116,7 @@ impl<D: Dof> StudentT<D> {
     /// The mean; `None` if `nu <= 1`, where it does not exist.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (location, _, student) = self.parts(params);
@@ -126,7 +126,7 @@ impl<D: Dof> StudentT<D> {
     /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2`, where they do not exist.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn variances(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (_, rho, student) = self.parts(params);
@@ -161,7 +161,7 @@ impl<D: Dof> StudentT<D> {
     }
 }
 
-impl<D: Dof> Family for StudentT<D> {
+impl<D: Dof> Parametric for StudentT<D> {
     fn config(&self) -> String {
         format!("{self:?}")
     }
@@ -182,7 +182,9 @@ impl<D: Dof> Family for StudentT<D> {
         dof::check(&self.dof, params, self.num_params())?;
         self.link.check(&params[self.dim..2 * self.dim])
     }
+}
 
+impl<D: Dof> Family for StudentT<D> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         let (location, rho, student) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");

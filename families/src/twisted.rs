@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{exp, ln_1p};
 use mcsa_core::{
-    ChainFamily, Columns, Error, Family, GaussianDynamics, PathFamily, PathGuide, Stream, all_finite, borrow,
+    Columns, Error, Family, GaussianDynamics, Parametric, PathFamily, PathGuide, Stream, all_finite, borrow,
     same_length,
 };
 
@@ -13,7 +13,7 @@ use crate::normal::LN_SQRT_2PI;
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
 /// ```
-/// use mcsa_core::{Family, LearnableStateSpace, PathFamily};
+/// use mcsa_core::{LearnableStateSpace, Parametric, PathFamily};
 /// use mcsa_families::Twisted;
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;
@@ -34,8 +34,21 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
     where
         P: 'a;
 
+    type Guide<'a>
+        = TwistedSteps<'a, P>
+    where
+        P: 'a;
+
     fn on<'a>(&'a self, model: &'a P) -> TwistedChain<&'a P> {
         TwistedChain { model }
+    }
+
+    fn guide_len(&self, model: &P) -> usize {
+        4 * model.num_states()
+    }
+
+    fn guide<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> TwistedSteps<'a, P> {
+        TwistedSteps::new(model, params, work)
     }
 }
 
@@ -100,7 +113,7 @@ fn precisions_into(log_lambda: &[f64], lambda: &mut [f64]) {
     exp(lambda);
 }
 
-impl<P: GaussianDynamics> Family for TwistedChain<P> {
+impl<P: GaussianDynamics> Parametric for TwistedChain<P> {
     fn dim(&self) -> usize {
         self.model.num_states()
     }
@@ -121,7 +134,9 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
             None => Ok(()),
         }
     }
+}
 
+impl<P: GaussianDynamics> Family for TwistedChain<P> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         let (nu, log_lambda) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a density per column");
@@ -205,23 +220,14 @@ pub struct TwistedSteps<'a, P> {
     deviations: &'a [f64],
 }
 
-impl<P: GaussianDynamics> ChainFamily for TwistedChain<P> {
-    type Guide<'a>
-        = TwistedSteps<'a, P>
-    where
-        P: 'a;
-
-    fn guide_len(&self) -> usize {
-        4 * self.dim()
-    }
-
-    fn guide<'a>(&'a self, params: &'a [f64], mut work: &'a mut [f64]) -> TwistedSteps<'a, P> {
-        let (nu, log_lambda) = self.parts(params);
-        let mut lend = || borrow(&mut work, self.dim());
+impl<'a, P: GaussianDynamics> TwistedSteps<'a, P> {
+    fn new(model: &'a P, params: &'a [f64], mut work: &'a mut [f64]) -> Self {
+        let (nu, log_lambda) = TwistedChain { model }.parts(params);
+        let mut lend = || borrow(&mut work, model.num_states());
         let (lambda, halves, constants, deviations) = (lend(), lend(), lend(), lend());
         precisions_into(log_lambda, lambda);
         for (t, deviation) in deviations.iter_mut().enumerate() {
-            let variance = self.model.means_into(t, &[], &mut []);
+            let variance = model.means_into(t, &[], &mut []);
             constants[t] = variance * lambda[t];
             halves[t] = 0.5 / (1.0 + constants[t]);
             // 1 / (1 / v + Lambda)
@@ -232,7 +238,7 @@ impl<P: GaussianDynamics> ChainFamily for TwistedChain<P> {
             constants[t] = 0.5 * (*deviation * nu[t] * nu[t] - constants[t]);
             *deviation = deviation.sqrt();
         }
-        TwistedSteps { model: &self.model, nu, lambda, halves, constants, deviations }
+        Self { model, nu, lambda, halves, constants, deviations }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Address, ChainFamily, PathFamily, Seed, StateSpace};
+use mcsa_core::{Address, PathFamily, Seed, StateSpace};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};
@@ -30,9 +30,8 @@ const RULES: [Resampling; 5] = [
 fn particles(c: &mut Criterion) {
     let model = model();
     let states = model.states();
-    let chain = Twisted.on(&states);
     let params: Vec<f64> = (0..2 * (RETURNS + 1)).map(|k| 0.1 * (k as f64).sin()).collect();
-    let mut memory = vec![0.0; chain.guide_len()];
+    let mut memory = vec![0.0; Twisted.guide_len(&states)];
 
     let mut group = c.benchmark_group("conditional smc, 10 particles");
     group.throughput(Throughput::Elements(10 * states.num_states() as u64));
@@ -47,7 +46,7 @@ fn particles(c: &mut Criterion) {
                 b.iter(|| {
                     step += 1;
                     lanes[0].go_to(Address::of(0, step));
-                    let mut guide = chain.guide(&params, &mut memory);
+                    let mut guide = Twisted.guide(&states, &params, &mut memory);
                     kernel.step(&states, &mut guide, &mut paths, &mut lanes, &mut work)
                 });
             });
@@ -66,7 +65,7 @@ fn particles(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("twisted", format!("{resampling:?}")), |b| {
             b.iter(|| {
-                let mut guide = chain.guide(&params, &mut memory);
+                let mut guide = Twisted.guide(&states, &params, &mut memory);
                 smc.log_evidence(&states, &mut guide, &mut lane, &mut work)
             });
         });

@@ -5,8 +5,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    Address, At, BlockGuide, Blocks, Columns, ColumnsMut, Family, Guide, Kernel, LogDensity, Seed, Stream,
-    batch_mut,
+    Address, At, BlockGuide, Blocks, Columns, ColumnsMut, Guide, Kernel, LogDensity, Parametric, Seed,
+    Stream, batch_mut,
 };
 use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};

@@ -3,9 +3,8 @@
 //! The kernel is independent Metropolis-Hastings; its faulty variant does not divide by the density of its proposals.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
-use mcsa::theory::{
-    Finite, FiniteGuide, Step, exact::Banana, judge, transition_matrix, transition_matrix_along,
-};
+use mcsa::models::Banana;
+use mcsa::theory::{Finite, FiniteGuide, Step, judge, transition_matrix, transition_matrix_along};
 
 fn main() -> Result<(), mcsa::core::Error> {
     for divides in [true, false] {
@@ -20,7 +19,7 @@ fn main() -> Result<(), mcsa::core::Error> {
         });
 
         // By draws: a correct kernel raises an alarm with probability 1e-4; each law states the error that it would detect.
-        println!("{}", judge(1e-4).of(&mine, &Banana::default()));
+        println!("{}", judge(1e-4).of(&mine, &Banana::new(1.5, 0.4)?));
 
         // Exactly, on three atoms: the same closure is run along every branch of its decisions. No false alarm is possible.
         let target = Finite::on_line(&[1.0, 2.0, 3.0])?;

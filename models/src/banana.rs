@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use faer::{Mat, mat};
-use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Stream};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
@@ -55,6 +55,10 @@ impl LogDensity for Banana {
         let (along, off) = (z[0] / self.width, z[1] - self.ridge(z[0]));
         decided(-0.5 * (along * along + off * off) - self.log_width - 2.0 * HALF_LOG_TAU, z)
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend([("along".into(), z[0]), ("across".into(), z[1])]);
+    }
 }
 
 impl Gradient for Banana {
@@ -95,11 +99,5 @@ impl GroundTruth for Banana {
         let variance = self.width * self.width;
         let bent = self.bend * variance;
         Some(mat![[variance, 0.0], [0.0, 1.0 + 2.0 * bent * bent]])
-    }
-}
-
-impl Named for Banana {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend([("along".into(), z[0]), ("across".into(), z[1])]);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
+use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
 
 use crate::prior::half_cauchy;
-use crate::quadrature::{Axis, Map, log_integral};
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
 
@@ -80,8 +80,9 @@ impl EightSchools {
     /// Log evidence `log p(effects)`, and its change at the last halving of the step: effects and `mu` are integrated out in
     /// closed form, `log tau` by quadrature to within `tolerance`.
     pub fn log_evidence(&self, tolerance: f64) -> (f64, f64) {
-        let axis = Axis { map: Map::Sinh, centre: SCALE.ln(), width: 1.0 };
-        log_integral(&[axis], tolerance, |z| self.log_scale_density(z[0]))
+        let axis = Axis::line(Map::Sinh, SCALE.ln(), 1.0);
+        let Integral { value, error } = log_integral(&[axis], tolerance, |z| self.log_scale_density(z[0]));
+        (value, error)
     }
 
     /// `log p(effects, log tau)`, with effects and `mu` integrated out.
@@ -137,6 +138,14 @@ impl LogDensity for EightSchools {
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
         self.value(z, z[1].exp())
+    }
+
+    /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let tau = z[1].exp();
+        out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
+        let theta = |j| (Cow::from(format!("theta[{j}]")), self.effect(j, z, tau));
+        out.extend((0..self.effects.len()).map(theta));
     }
 }
 
@@ -201,16 +210,6 @@ impl Constrained for EightSchools {
     }
 }
 
-impl Named for EightSchools {
-    /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        let tau = z[1].exp();
-        out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
-        let theta = |j| (Cow::from(format!("theta[{j}]")), self.effect(j, z, tau));
-        out.extend((0..self.effects.len()).map(theta));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,8 +224,8 @@ mod tests {
                     Centring::Centred => (0.5, 1.0),
                     Centring::NonCentred => (0.0, 0.5),
                 };
-                let axes = [1.0, width, width].map(|width| Axis { map: Map::Sinh, centre, width });
-                let (found, _) =
+                let axes = [1.0, width, width].map(|width| Axis::line(Map::Sinh, centre, width));
+                let Integral { value: found, .. } =
                     log_integral(&axes, 1e-10, |z| model.log_density(&[z[0], log_tau, z[1], z[2]], &mut []));
                 let expected = model.log_scale_density(log_tau);
                 assert!((found - expected).abs() < 1e-6, "{centring:?} {log_tau}: {found} {expected}");

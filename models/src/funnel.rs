@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use faer::Mat;
-use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Stream};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, positive};
@@ -63,6 +63,11 @@ impl LogDensity for Funnel {
         assert_eq!(z.len(), self.dim, "a point of the target's dimension");
         self.value(z, Self::form(z))
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.push(("log_variance".into(), z[0]));
+        out.extend(z.iter().enumerate().skip(1).map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
+    }
 }
 
 impl Gradient for Funnel {
@@ -113,12 +118,5 @@ impl GroundTruth for Funnel {
             (i, j) if i == j => (0.5 * variance).exp(),
             _ => 0.0,
         }))
-    }
-}
-
-impl Named for Funnel {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("log_variance".into(), z[0]));
-        out.extend(z.iter().enumerate().skip(1).map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
     }
 }

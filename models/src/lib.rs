@@ -40,7 +40,6 @@ mod linear;
 mod mixture;
 mod network;
 mod prior;
-mod quadrature;
 mod radon;
 mod skew_normal;
 mod state_space;

@@ -4,8 +4,8 @@ use std::f64::consts::PI;
 use faer::linalg::solvers::{Llt, LltError, Solve};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, all_finite, borrow,
-    numeric, same_length,
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Separable, Stream, all_finite, borrow, numeric,
+    same_length,
 };
 
 use crate::Gaussian;
@@ -193,6 +193,10 @@ impl LogDensity for LinearRegression {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
         self.whitened_into(z, borrow(&mut work, z.len()))
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend(z.iter().enumerate().map(|(k, &z)| (Cow::from(format!("weight[{k}]")), z)));
+    }
 }
 
 impl Gradient for LinearRegression {
@@ -245,11 +249,5 @@ impl ExactDraws for LinearRegression {
         for (z, mean) in z.iter_mut().zip(&self.mean) {
             *z += mean;
         }
-    }
-}
-
-impl Named for LinearRegression {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(k, &z)| (Cow::from(format!("weight[{k}]")), z)));
     }
 }

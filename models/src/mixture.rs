@@ -1,11 +1,9 @@
 //! Gaussian mixture target with several modes.
 
-use std::borrow::Cow;
-
 use faer::Mat;
 use mcsa_core::numeric::log_sum_exp;
 use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, borrow, same_length,
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow, same_length,
 };
 
 use crate::support::{decided, positive};
@@ -219,12 +217,6 @@ impl GroundTruth for Mixture {
             }
         }
         Some(total)
-    }
-}
-
-impl Named for Mixture {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
     }
 }
 

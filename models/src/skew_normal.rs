@@ -5,9 +5,7 @@ use std::f64::consts::{FRAC_2_PI, LN_2};
 
 use faer::{Mat, MatMut, MatRef, mat};
 use mcsa_core::numeric::{log_ndtr, ndtr_hazard, scalar};
-use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, borrow,
-};
+use mcsa_core::{Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, borrow};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
@@ -97,6 +95,10 @@ impl LogDensity for SkewNormal {
             *out = self.value(z.column(j)[0], tail);
         }
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.push(("z".into(), z[0]));
+    }
 }
 
 impl Gradient for SkewNormal {
@@ -158,11 +160,5 @@ impl GroundTruth for SkewNormal {
     fn covariance(&self) -> Option<Mat<f64>> {
         let delta = self.delta();
         Some(mat![[self.scale * self.scale * (1.0 - FRAC_2_PI * delta * delta)]])
-    }
-}
-
-impl Named for SkewNormal {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("z".into(), z[0]));
     }
 }

@@ -1,11 +1,10 @@
 //! Student t target with heavy tails.
 
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::Mat;
 use mcsa_core::numeric::{scalar::ln_gamma, sum_squares_scaled};
-use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, same_length};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, same_length};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::GroundTruth;
@@ -137,11 +136,5 @@ impl GroundTruth for Student {
         let (dim, stretch) = (self.location.len(), self.freedom / (self.freedom - 2.0));
         let variance = |i: usize| stretch * self.scale[i] * self.scale[i];
         (self.freedom > 2.0).then(|| Mat::from_fn(dim, dim, |i, j| if i == j { variance(i) } else { 0.0 }))
-    }
-}
-
-impl Named for Student {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
     }
 }

@@ -1,5 +1,7 @@
 //! Tempered target `p^power`.
 
+use std::borrow::Cow;
+
 use faer::{MatMut, MatRef};
 use mcsa_core::{ColumnsMut, Error, Gradient, LogDensity};
 
@@ -54,6 +56,10 @@ impl<P: LogDensity + ?Sized> LogDensity for Tempered<'_, P> {
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         self.target.log_densities(z, out, work);
         out.iter_mut().for_each(|log_p| *log_p *= self.power);
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        self.target.constrain(z, out);
     }
 }
 

@@ -204,7 +204,7 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::integrate;
+    use mcsa_core::quadrature::integrate;
 
     fn chain(steps: usize) -> LinearDais {
         let surrogate = Quadratic { slope: 0.7, curvature: 1.4 };

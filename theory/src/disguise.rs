@@ -1,5 +1,7 @@
 //! Equivalent forms of a target and a guide: with a shifted log density, or in affine coordinates.
 
+use std::borrow::Cow;
+
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{AffineMap, Columns, ColumnsMut, Gradient, Guide, LogDensity, Stream};
 
@@ -7,10 +9,10 @@ use mcsa_core::{AffineMap, Columns, ColumnsMut, Gradient, Guide, LogDensity, Str
 ///
 /// ```
 /// use mcsa_core::LogDensity;
-/// use mcsa_theory::{Shifted, exact::Banana};
-/// let (target, z) = (Banana::default(), [0.3, 0.1]);
-/// let shifted = Shifted { target: &target, constant: 8.0 };
+/// let (target, z) = (mcsa_models::Banana::new(1.5, 0.4)?, [0.3, 0.1]);
+/// let shifted = mcsa_theory::Shifted { target: &target, constant: 8.0 };
 /// assert_eq!(shifted.log_density(&z, &mut []), target.log_density(&z, &mut []) + 8.0);
+/// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shifted<'a, P: ?Sized> {
@@ -31,6 +33,10 @@ impl<P: LogDensity + ?Sized> LogDensity for Shifted<'_, P> {
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         self.target.log_density(z, work) + self.constant
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        self.target.constrain(z, out);
     }
 }
 

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{Error, Guide, Kernel, Seed, Stream};
 
-use crate::exact::ExactDraws;
+use mcsa_core::ExactDraws;
 
 /// A kernel with its target, guides and lent memory.
 ///

@@ -7,9 +7,9 @@ mod ranks;
 
 use mcsa_core::{Guide, Kernel, Seed};
 
-use crate::exact::ExactDraws;
-use crate::{Report, Sequential, Spread, Verdict};
+use crate::{Check, Report, Sequential, Spread};
 use bench::Bench;
+use mcsa_core::ExactDraws;
 
 /// Stages and growth of the sequential tests. Among all schemes that detect an error with probability 0.9 at level 1e-4, with the
 /// number of tests in three dimensions, this one needs the fewest draws on average for correct kernels: 0.44 times those of the
@@ -34,7 +34,7 @@ const STAGES: (u32, usize) = (3, 2);
 ///
 /// The statistics are the coordinates, log p, log q, the log weight and a random projection. The `level` is the false-alarm
 /// probability of the whole report: the statistical laws have equal shares of it, each is run by [`Sequential`] in three stages
-/// and corrected for its number of tests by Bonferroni. Seeds are fixed, so a verdict does not change between runs.
+/// and corrected for its number of tests by Bonferroni. Seeds are fixed, so a check does not change between runs.
 ///
 /// A law that holds states its [`Power`](crate::Power). For `means` the error is a deviation of the kernel's stationary
 /// distribution, in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation
@@ -44,10 +44,10 @@ const STAGES: (u32, usize) = (3, 2);
 ///
 /// ```
 /// use mcsa_kernels::Imh;
-/// use mcsa_theory::{exact::Gaussian, judge};
-/// let report = judge(1e-4).of(&Imh::default(), &Gaussian::standard(2));
+/// use mcsa_models::Gaussian;
+/// let report = mcsa_theory::judge(1e-4).of(&Imh::default(), &Gaussian::standard(2));
 /// assert!(report.holds(), "{report}");
-/// assert!(report.on("means").unwrap().power.unwrap().error < 0.02, "{report}");
+/// assert!(report.on("means").unwrap().power.as_ref().unwrap().size < 0.02, "{report}");
 /// ```
 ///
 /// The auxiliary variables of a kernel are drawn from their stationary distribution by [`Kernel::start`].
@@ -131,7 +131,7 @@ impl Invariance {
     }
 
     /// Sets the number of paths such that this error of `means` is detected with probability 0.9, 0.01 being one percent: a pilot
-    /// run of 1,024 paths estimates the noise. The number is at most 524,288; if it does not suffice, the power of the verdict
+    /// run of 1,024 paths estimates the noise. The number is at most 524,288; if it does not suffice, the power of the check
     /// shows it.
     #[must_use]
     pub fn seeing(mut self, error: f64) -> Self {
@@ -216,16 +216,16 @@ impl Invariance {
         let sequential = Sequential { level: self.level / laws as f64, stages, growth };
         let mut bench = match Bench::new(*self, kernel, target, guides, sequential) {
             Ok(bench) => bench,
-            Err(error) => return Report::new(title, vec![Verdict::refused("invariance", error)]),
+            Err(error) => return Report::new(title, vec![Check::refused("invariance", error)]),
         };
-        let mut verdicts = bench.along_paths();
+        let mut checks = bench.along_paths();
         if ranks {
-            verdicts.push(bench.ranks(reversal));
+            checks.push(bench.ranks(reversal));
         }
         if separate {
-            verdicts.extend([bench.independence(), bench.labels()]);
+            checks.extend([bench.independence(), bench.labels()]);
         }
-        Report::new(title, verdicts)
+        Report::new(title, checks)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A user-defined kernel is tested in three steps; `examples/own_kernel.rs` shows them for a correct and a faulty kernel:
 //!
-//! 1. By draws. [`judge`]`(1e-4).of(&kernel, &target)` starts chains at exact draws of a target from [`exact`] and tests that they
+//! 1. By draws. [`judge`]`(1e-4).of(&kernel, &target)` starts chains at exact draws of a target with
+//!    [`ExactDraws`](mcsa_core::ExactDraws), such as those of `mcsa-models`, and tests that they
 //!    stay exact, independent draws. The number is the probability of a false alarm; each law that holds states the error that
 //!    it would have detected ([`Power`]). Options declare a kernel that is not reversible or whose chains interact: see
 //!    [`Invariance`].
@@ -21,7 +22,7 @@
 //! * [`claims`] tests the papers' claims about bias, variance and rates; [`bounds`] contains their formulas as functions.
 //! * A [`Matrix`] tabulates which of these checks detects which mistake.
 //!
-//! Every check returns a [`Verdict`] or a [`Report`], printed as one line per law.
+//! Every test returns a [`Check`] or a [`Report`], printed as one line per law.
 //!
 //! Deliberately absent: kernels, families and models. A kernel under test comes from outside.
 
@@ -32,7 +33,6 @@ pub mod curves;
 pub mod dais;
 mod disguise;
 mod draws;
-pub mod exact;
 mod finite;
 pub mod fixed_point;
 mod instance;
@@ -43,7 +43,6 @@ mod number;
 mod p_value;
 mod pair;
 mod power;
-mod quadrature;
 mod sequential;
 mod spectrum;
 mod spread;
@@ -52,7 +51,8 @@ mod statistic;
 mod step;
 mod transition;
 mod trial;
-mod verdict;
+
+pub use mcsa_core::law::{Check, Measured, Power, Report};
 
 pub use disguise::Shifted;
 pub use finite::{Finite, FiniteGuide};
@@ -61,12 +61,10 @@ pub use invariance::{Invariance, judge};
 pub use matrix::{Cell, Matrix};
 pub use number::{Number, Rational, dot, rational, total};
 pub use pair::Pair;
-pub use quadrature::{Integral, integrate};
 pub use sequential::{Sequential, Smallest};
-pub use spectrum::{Spectrum, decay, mixing_time, total_variation};
+pub use spectrum::{Spectrum, decay, mixing_time};
 pub use spread::Spread;
-pub use square::{Square, distance};
+pub use square::{Square, total_variation};
 pub use step::{Chain, Step};
 pub use transition::{Transition, transition_matrix, transition_matrix_along};
 pub use trial::Trial;
-pub use verdict::{Evidence, Power, Report, Verdict};

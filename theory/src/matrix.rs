@@ -18,9 +18,9 @@ pub enum Cell {
 /// Mutation matrix, mutants against checks: a measurement of a test suite's power.
 ///
 /// ```
-/// use mcsa_theory::{Matrix, Report, Verdict};
+/// use mcsa_theory::{Matrix, Report, Check};
 /// let mut matrix = Matrix::default();
-/// matrix.add("ratio inverted", &Report::new("", vec![Verdict::exact("pi K = pi", 0.45, 1e-12, "")]));
+/// matrix.add("ratio inverted", &Report::new("", vec![Check::exact("pi K = pi", 0.45, 1e-12, "")]));
 /// assert!(matrix.catches("ratio inverted", "pi K = pi"));
 /// assert!(matrix.to_string().contains("X"));
 /// ```
@@ -31,24 +31,24 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Adds the verdicts of a report to the row of `mutant`, one column per law. Several reports on one mutant share
+    /// Adds the checks of a report to the row of `mutant`, one column per law. Several reports on one mutant share
     /// a row, in which a law that failed once stays caught.
     pub fn add(&mut self, mutant: &str, report: &Report) {
         let row = self.rows.iter().position(|(name, _)| name == mutant).unwrap_or_else(|| {
             self.rows.push((mutant.into(), Vec::new()));
             self.rows.len() - 1
         });
-        for verdict in &report.verdicts {
-            if !self.checks.contains(&verdict.law) {
-                self.checks.push(verdict.law);
+        for check in &report.checks {
+            if !self.checks.contains(&check.law) {
+                self.checks.push(check.law);
             }
-            let cell = match verdict {
-                verdict if verdict.fails() => Cell::Caught,
-                verdict if verdict.holds() => Cell::Passed,
+            let cell = match check {
+                check if check.fails() => Cell::Caught,
+                check if check.holds() => Cell::Passed,
                 _ => Cell::Absent,
             };
-            match self.rows[row].1.iter_mut().find(|(law, _)| *law == verdict.law) {
-                None => self.rows[row].1.push((verdict.law, cell)),
+            match self.rows[row].1.iter_mut().find(|(law, _)| *law == check.law) {
+                None => self.rows[row].1.push((check.law, cell)),
                 Some((_, old)) if *old != Cell::Caught => *old = cell,
                 Some(_) => {}
             }
@@ -109,17 +109,17 @@ impl fmt::Display for Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::Check;
     use mcsa_core::Error;
 
     #[test]
     fn a_table_shows_what_was_caught() {
         let mut matrix = Matrix::default();
-        let law = |law, error| Verdict::exact(law, error, 0.0, "");
+        let law = |law, error| Check::exact(law, error, 0.0, "");
         matrix.add("stale", &Report::new("", vec![law("rows", 0.0), law("balance", 1.0)]));
         matrix.add(
             "none",
-            &Report::new("", vec![law("rows", 0.0), Verdict::refused("rank", Error::invalid("no"))]),
+            &Report::new("", vec![law("rows", 0.0), Check::refused("rank", Error::invalid("no"))]),
         );
         matrix.add("stale", &Report::new("", vec![law("balance", 0.0)]));
         assert!(matrix.caught("stale") && !matrix.caught("none"));

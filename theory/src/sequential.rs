@@ -2,7 +2,7 @@
 
 use mcsa_core::Error;
 
-use crate::{Evidence, Verdict};
+use crate::{Check, Measured};
 
 /// Smallest of several p-values.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +66,7 @@ impl Sequential {
         law: &'static str,
         draws: usize,
         mut test: impl FnMut(u32, usize) -> Result<Smallest, Error>,
-    ) -> Verdict {
+    ) -> Check {
         let mut beta = self.level / f64::from(self.stages);
         let gamma = beta.powf(1.0 / f64::from(self.stages));
         let mut stage = 0;
@@ -74,14 +74,14 @@ impl Sequential {
             let draws = if stage == 0 { draws } else { draws * self.growth };
             let found = match test(stage, draws) {
                 Ok(found) => found,
-                Err(error) => return Verdict::refused(law, error),
+                Err(error) => return Check::refused(law, error),
             };
             let p_value = (found.p_value * found.tests as f64).min(1.0);
             stage += 1;
             let doubtful = beta < p_value && p_value <= beta + gamma;
             if !doubtful || stage >= self.stages {
-                let evidence = Evidence::Statistical { p_value, level: beta, draws, tests: found.tests };
-                return Verdict { law, evidence, place: found.place, power: None };
+                let measured = Measured::PValue { p_value, level: beta, draws, tests: found.tests };
+                return Check { place: found.place, ..Check::of(law, measured) };
             }
             beta /= gamma;
         }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use mcsa_core::Seed;
 
-    fn uniforms(seed: u64, power: f64) -> Verdict {
+    fn uniforms(seed: u64, power: f64) -> Check {
         Sequential::at(0.05).run("law", 1, |stage, _| {
             let p = Seed::new(seed).stream(0, u64::from(stage)).uniform();
             Ok(Smallest { p_value: p.powf(power), tests: 1, place: String::new() })

@@ -4,6 +4,8 @@ use faer::linalg::solvers::EvdError;
 use faer::{Mat, Side};
 use mcsa_core::{Error, same_length};
 
+use crate::total_variation;
+
 /// Spectrum and minorisation constants of a transition matrix with invariant distribution `target`.
 ///
 /// Computed on the states with positive target probability. For independent Metropolis-Hastings the second
@@ -79,15 +81,6 @@ impl Spectrum {
     pub fn gap(&self) -> f64 {
         1.0 - self.second()
     }
-}
-
-/// Total variation distance: half the sum of absolute differences.
-///
-/// # Panics
-/// If the lengths differ.
-pub fn total_variation(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len(), "laws on the same states");
-    0.5 * a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>()
 }
 
 /// Total variation distance to the target after `0..=steps` steps from `start`.

@@ -3,13 +3,13 @@
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Guide, Seed, Stream};
 
-use crate::exact::ExactDraws;
+use mcsa_core::ExactDraws;
 
 /// Guide of independent normals around a target, somewhat wider than the target.
 ///
 /// ```
-/// use mcsa_theory::{Spread, exact::Gaussian};
-/// let guide = Spread::around(&Gaussian::standard(2), mcsa_core::Seed::new(1), 1.5);
+/// use mcsa_theory::Spread;
+/// let guide = Spread::around(&mcsa_models::Gaussian::standard(2), mcsa_core::Seed::new(1), 1.5);
 /// assert!(guide.scale.iter().all(|s| (1.2..1.8).contains(s)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -88,8 +88,8 @@ impl<T: Number> Square<T> {
 ///
 /// # Panics
 /// If the lengths differ.
-pub fn distance<T: Number>(a: &[T], b: &[T]) -> T {
-    assert_eq!(a.len(), b.len(), "two laws on the same atoms");
+pub fn total_variation<T: Number>(a: &[T], b: &[T]) -> T {
+    assert_eq!(a.len(), b.len(), "two distributions on the same atoms");
     total(a.iter().zip(b).map(|(a, b)| (a.clone() - b).abs())) * T::ratio(1, 2)
 }
 
@@ -108,6 +108,6 @@ mod tests {
         assert_ne!(k.power(3), k.power(2));
         let f = [r(1, 1), r(-2, 1), r(5, 7)];
         assert_eq!(k.power(2).apply(&f), k.apply(&k.apply(&f)));
-        assert_eq!(distance(&point, &[r(1, 2), r(1, 2), r(0, 1)]), r(1, 2));
+        assert_eq!(total_variation(&point, &[r(1, 2), r(1, 2), r(0, 1)]), r(1, 2));
     }
 }

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{AffineMap, Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream, Whitened};
 
 use crate::disguise::MovedGuide;
-use crate::{Shifted, Verdict};
+use crate::{Check, Shifted};
 
 /// Metamorphic test of a kernel: two runs that differ in something irrelevant and must agree.
 ///
@@ -14,8 +14,8 @@ use crate::{Shifted, Verdict};
 ///
 /// ```
 /// use mcsa_kernels::Imh;
-/// use mcsa_theory::{Spread, Trial, exact::Banana};
-/// let target = Banana::default();
+/// use mcsa_theory::{Spread, Trial};
+/// let target = mcsa_models::Banana::new(1.5, 0.4).unwrap();
 /// let mut guide = Spread::around(&target, mcsa_core::Seed::new(1), 1.5);
 /// let report = mcsa_theory::Report::new("imh", vec![
 ///     Trial::new(&Imh::default(), &target).forgets_constants(&mut guide, 512.0),
@@ -53,7 +53,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of constants: adding a constant to log p changes no position, because only differences of log densities may decide. A
     /// large constant also detects densities that were exponentiated.
-    pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Verdict
+    pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Check
     where
         K: Kernel<P> + Kernel<Shifted<'a, P>>,
     {
@@ -66,7 +66,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     }
 
     /// Law of labels: permuting the chains with their streams permutes the results, bit for bit.
-    pub fn forgets_labels(&self, guide: &mut dyn Guide) -> Verdict
+    pub fn forgets_labels(&self, guide: &mut dyn Guide) -> Check
     where
         K: Kernel<P>,
     {
@@ -82,7 +82,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of replay: two runs on equal streams are bit-identical. Nothing is hidden outside the state, and lent
     /// memory is written before it is read.
-    pub fn replays(&self, guide: &mut dyn Guide) -> Verdict
+    pub fn replays(&self, guide: &mut dyn Guide) -> Check
     where
         K: Kernel<P>,
     {
@@ -98,7 +98,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         &self,
         guide: &mut dyn Guide,
         through: impl Fn(&K::State) -> Result<K::State, Error>,
-    ) -> Verdict
+    ) -> Check
     where
         K: Kernel<P>,
     {
@@ -119,7 +119,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the guide makes equal
     /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
-    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &AffineMap) -> Verdict
+    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &AffineMap) -> Check
     where
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
@@ -134,7 +134,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         guide: &mut dyn Guide,
         moved: &mut dyn Guide,
         map: &AffineMap,
-    ) -> Verdict
+    ) -> Check
     where
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
@@ -143,7 +143,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     }
 
     /// Compares a run in the new coordinates with the plain run.
-    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &AffineMap) -> Verdict
+    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &AffineMap) -> Check
     where
         K: Kernel<Whitened<'a, P>>,
     {
@@ -161,8 +161,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
                 .fold(0.0, |worst: f64, error| worst.max(if error.is_nan() { f64::INFINITY } else { error })))
         };
         match runs() {
-            Ok(error) => Verdict::exact(law, error, 1e-9, ""),
-            Err(error) => Verdict::refused(law, error),
+            Ok(error) => Check::exact(law, error, 1e-9, ""),
+            Err(error) => Check::refused(law, error),
         }
     }
 
@@ -211,10 +211,10 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
 fn keep(_: &mut [Stream]) {}
 
-fn compare(law: &'static str, runs: impl FnOnce() -> Result<(usize, String), Error>) -> Verdict {
+fn compare(law: &'static str, runs: impl FnOnce() -> Result<(usize, String), Error>) -> Check {
     match runs() {
-        Ok((different, place)) => Verdict::exact(law, different as f64, 0.0, place),
-        Err(error) => Verdict::refused(law, error),
+        Ok((different, place)) => Check::exact(law, different as f64, 0.0, place),
+        Err(error) => Check::refused(law, error),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Conditional SMC with the ancestor weight as printed in MSC, Alg. 4.
 
-use mcsa_core::{ChainFamily, LearnableStateSpace, PathFamily, PathGuide, StateSpace, Stream};
+use mcsa_core::{LearnableStateSpace, PathFamily, PathGuide, StateSpace, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::{LinearGaussian, LinearGaussianSeries};
@@ -57,9 +57,8 @@ impl TwoStates {
         stream: &mut Stream,
     ) -> Vec<f64> {
         let model = self.model();
-        let chain = Twisted.on(&model);
-        let mut memory = vec![0.0; chain.guide_len()];
-        let mut guide = chain.guide(&self.lambda, &mut memory);
+        let mut memory = vec![0.0; Twisted.guide_len(&model)];
+        let mut guide = Twisted.guide(&model, &self.lambda, &mut memory);
         let lineage = if ancestry == Ancestry::Kept { Lineage::Traced } else { Lineage::Ancestors };
         let kernel =
             ConditionalSmc { particles, resampling: Resampling::Multinomial, threshold: 1.0, lineage };

@@ -2,7 +2,7 @@
 
 use mcsa_core::{Error, LogDensity, Stream};
 use mcsa_estimators::Draws;
-use mcsa_families::{Gaussian, Normal, kl_gaussian};
+use mcsa_families::{GaussianFamily, Normal, kl_gaussian};
 use mcsa_models as models;
 
 use super::Posterior;
@@ -18,10 +18,11 @@ pub trait Evaluator: Send + Sync {
     ///
     /// # Errors
     /// If the metrics cannot be computed, for instance because a covariance has no Cholesky factor.
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error>;
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], stream: Stream)
+    -> Result<Measures, Error>;
 
     /// Vectors at the end of a fit; by default none.
-    fn vectors(&self, _family: &dyn Gaussian, _params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
+    fn vectors(&self, _family: &dyn GaussianFamily, _params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
         Vec::new()
     }
 }
@@ -50,7 +51,7 @@ impl Divergence {
 }
 
 impl Evaluator for Divergence {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let inclusive = if family.num_params() == 2 * family.dim() {
             let terms = mean.iter().zip(&variances).enumerate().map(|(i, (m, v))| {
@@ -69,7 +70,7 @@ impl Evaluator for Divergence {
 pub(super) struct Moments;
 
 impl Evaluator for Moments {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
     }
 }
@@ -87,7 +88,12 @@ pub(super) struct LogEvidence {
 const DRAWS: usize = 4096;
 
 impl Evaluator for LogEvidence {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error> {
+    fn measure(
+        &self,
+        family: &dyn GaussianFamily,
+        params: &[f64],
+        stream: Stream,
+    ) -> Result<Measures, Error> {
         Ok(vec![("log_z", Draws::of(&*self.target, family, params, stream, DRAWS)?.log_evidence())])
     }
 }

@@ -4,7 +4,7 @@ use mcsa_core::{Counted, Error, Estimator};
 use mcsa_estimators::{
     Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };
-use mcsa_families::Gaussian;
+use mcsa_families::GaussianFamily;
 use mcsa_kernels::{Hmc, Repeat};
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ pub enum Method {
 pub type CountedTarget<'a> = Counted<&'a dyn Posterior>;
 
 /// Family of a method: any Gaussian family, with evaluations counted.
-pub type CountedFamily<'a> = Counted<&'a dyn Gaussian>;
+pub type CountedFamily<'a> = Counted<&'a dyn GaussianFamily>;
 
 /// Visitor of an estimator whose concrete type only the catalogue knows.
 pub trait WithEstimator<'a> {

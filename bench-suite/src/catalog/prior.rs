@@ -60,7 +60,7 @@ impl Guide for Prior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::{Family, Seed, batch, batch_mut};
+    use mcsa_core::{Family, Parametric, Seed, batch, batch_mut};
     use mcsa_families::MeanField;
 
     /// Densities equal those of the family at mean 0 and scale 1, and each lane draws its own columns.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcsa_core::{Error, Stream};
 use mcsa_estimators::Draws;
-use mcsa_families::Gaussian;
+use mcsa_families::GaussianFamily;
 use mcsa_models::{
     GaussianProcessClassification, Link, NeuralRegression, RobustGaussianProcess, accuracy,
     log_odds_from_moments, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
@@ -30,7 +30,12 @@ pub(super) struct Labels<L> {
 }
 
 impl<L: Link> Evaluator for Labels<L> {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], stream: Stream) -> Result<Measures, Error> {
+    fn measure(
+        &self,
+        family: &dyn GaussianFamily,
+        params: &[f64],
+        stream: Stream,
+    ) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let odds = |data: &Dataset| {
             let mut odds = vec![0.0; data.rows()];
@@ -65,7 +70,7 @@ pub(super) struct ProcessLabels {
 }
 
 impl Evaluator for ProcessLabels {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let mut odds = vec![0.0; self.test.rows()];
         self.model.log_odds_from_moments(self.test.x.as_ref(), mean, &variances, &mut odds)?;
@@ -88,7 +93,7 @@ pub(super) struct Responses {
 }
 
 impl Evaluator for Responses {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let (mut means, mut spreads) = (vec![0.0; self.test.rows()], vec![0.0; self.test.rows()]);
         self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
@@ -98,7 +103,7 @@ impl Evaluator for Responses {
         Ok(measures)
     }
 
-    fn vectors(&self, family: &dyn Gaussian, params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
+    fn vectors(&self, family: &dyn GaussianFamily, params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
         let density = density(&family.mean(params)[FIRST_WEIGHT..]);
         vec![(Vector::Weight, PLACES.to_vec()), (Vector::WeightDensity, density)]
     }
@@ -119,7 +124,7 @@ pub(super) struct ProcessResponses {
 }
 
 impl Evaluator for ProcessResponses {
-    fn measure(&self, family: &dyn Gaussian, params: &[f64], _: Stream) -> Result<Measures, Error> {
+    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let moments = self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances)?;
         let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();

@@ -3,8 +3,8 @@
 use faer::Mat;
 use mcsa_core::{Error, Family, Pushforward, Reparameterised, Stream};
 use mcsa_families::{
-    Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss, Gaussian,
-    Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
+    Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss,
+    GaussianFamily, Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ impl Shape {
     }
 
     /// The family in `dim` dimensions, if it is Gaussian.
-    pub fn gaussian(&self, dim: usize) -> Option<Box<dyn Gaussian>> {
+    pub fn gaussian(&self, dim: usize) -> Option<Box<dyn GaussianFamily>> {
         match *self {
             Self::MeanField { link } => Some(Box::new(MeanField::new(dim).with_link(link))),
             Self::FullRank => Some(Box::new(FullRank::new(dim))),

@@ -1,7 +1,7 @@
 //! Initial parameters of fits by name.
 
 use mcsa_core::{Error, Stream};
-use mcsa_families::{Gaussian, Rho, Start as Drawn};
+use mcsa_families::{GaussianFamily, Rho, Start as Drawn};
 use serde::{Deserialize, Serialize};
 
 /// Initial parameters of a fit. Names refer to the published experiments that use them.
@@ -70,7 +70,7 @@ impl Start {
     ///
     /// # Errors
     /// If the family refuses the parameters.
-    pub fn draw(&self, family: &dyn Gaussian, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+    pub fn draw(&self, family: &dyn GaussianFamily, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let with = |mean_spread, scale| Drawn { mean_spread, rho: Rho::Scale(scale), factor_spread: 0.1 };
         let start = match *self {
             Self::Standard => Drawn::standard(),

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Gradient, Named, Seed};
+use mcsa_core::{Error, Gradient, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess,
@@ -146,11 +146,11 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Requirements on a target: gradients for the methods that need them, names of coordinates for reports. Used behind a
+/// Requirements on a target: gradients, for the methods that need them. Used behind a
 /// pointer, with a virtual call per batch.
-pub trait Posterior: Gradient + Named {}
+pub trait Posterior: Gradient {}
 
-impl<P: Gradient + Named> Posterior for P {}
+impl<P: Gradient> Posterior for P {}
 
 /// A target with the evaluator of its fits.
 pub struct Problem {

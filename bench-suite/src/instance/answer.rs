@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcsa_core::Error;
-use mcsa_theory::{Instance, Moments, Number, Parts, Rational, distance, dot};
+use mcsa_theory::{Instance, Moments, Number, Parts, Rational, dot, total_variation};
 use serde::Serialize;
 
 use super::bounds::{self, Bounds};
@@ -240,7 +240,7 @@ impl ImhSteps {
         let power = instance.imh().power(n);
         let t = |w| instance.t_n(n, w).map_or(Digits(f64::INFINITY), |t| Digits::of(&t));
         Self {
-            tv: power.rows().iter().map(|row| Digits::of(&distance(row, instance.pi()))).collect(),
+            tv: power.rows().iter().map(|row| Digits::of(&total_variation(row, instance.pi()))).collect(),
             t: instance.w().iter().map(t).collect(),
             lambda_n: instance.imh_rejections().iter().map(|lambda| Digits::of(&lambda.power(n))).collect(),
             kn_s: Digits::each(&power.apply(instance.s())),
@@ -252,8 +252,9 @@ impl Cis {
     fn among<T: Number>(instance: &Instance<T>, candidates: usize) -> Self {
         let (cis, snis) = (instance.cis(candidates), instance.snis(candidates));
         let twice = cis.transition.power(2);
-        let far =
-            |rows: &[Vec<T>]| rows.iter().map(|row| Digits::of(&distance(row, instance.pi()))).collect();
+        let far = |rows: &[Vec<T>]| {
+            rows.iter().map(|row| Digits::of(&total_variation(row, instance.pi()))).collect()
+        };
         Self {
             transition: cis.transition.rows().iter().map(|row| Digits::each(row)).collect(),
             reject_index: Digits::each(&cis.rejections),

@@ -1,7 +1,7 @@
 //! Average of the last iterates of a fit.
 
 use mcsa_core::{Error, bits};
-use mcsa_families::Gaussian;
+use mcsa_families::GaussianFamily;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Vector;
@@ -28,7 +28,7 @@ impl Average {
     }
 
     /// Adds one iterate.
-    pub(super) fn add(&mut self, family: &dyn Gaussian, params: &[f64]) -> Result<(), Error> {
+    pub(super) fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
         self.count += 1;
         let towards = |average: &mut Vec<f64>, values: &[f64]| {
             for (average, value) in average.iter_mut().zip(values) {
@@ -41,7 +41,7 @@ impl Average {
     }
 
     /// Parameters with these moments; in a family that is not mean field, those without correlation.
-    pub(super) fn params(&self, family: &dyn Gaussian) -> Result<Vec<f64>, Error> {
+    pub(super) fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
         let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
         params(family, &self.mean, &scales)
     }
@@ -53,7 +53,7 @@ impl Average {
 }
 
 /// Parameters of independent coordinates with these means and scales.
-pub(super) fn params(family: &dyn Gaussian, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
+pub(super) fn params(family: &dyn GaussianFamily, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
     let mut rho = scales.to_vec();
     family.link().inverses_into(scales, &mut rho)?;
     family.assemble(mean, &rho, &mut || 0.0)

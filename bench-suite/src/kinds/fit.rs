@@ -2,7 +2,7 @@
 
 use mcsa_core::{Counted, Error, Estimator, Family, LogDensity, Pushforward};
 use mcsa_estimators::{Ascent, FlowElbo, Health, Outcome, jsa, msc_rb, pmcsa};
-use mcsa_families::{Defence, Gaussian, MeanField, Tail};
+use mcsa_families::{Defence, GaussianFamily, MeanField, Tail};
 use mcsa_models::Tempered;
 use mcsa_optim::Adam;
 use serde_json::Value;
@@ -96,8 +96,9 @@ impl Fit {
         let params = start.params.clone().map_or_else(|| around(&start), Ok)?;
 
         let seed = job.seed.named("auxiliary");
-        let standard =
-            |family: &dyn Gaussian| Start::Standard.draw(family, &mut seed.named("standard").stream(0, 0));
+        let standard = |family: &dyn GaussianFamily| {
+            Start::Standard.draw(family, &mut seed.named("standard").stream(0, 0))
+        };
         let auxiliary = gaussian.as_deref().filter(|_| self.auxiliary > 0).map(standard).transpose()?;
         let auxiliary = auxiliary.map(|standard| (self.auxiliary, seed, standard));
         let tail = Tail::cauchy(dim).at(&start.mean, &start.deviations)?;
@@ -173,7 +174,7 @@ impl Place {
         Self { mean: vec![mean; dim], deviations: vec![scale; dim], params: None }
     }
 
-    fn of(family: &dyn Gaussian, params: Vec<f64>) -> Result<Self, Error> {
+    fn of(family: &dyn GaussianFamily, params: Vec<f64>) -> Result<Self, Error> {
         let deviations = family.variances(&params)?.iter().map(|variance| variance.sqrt()).collect();
         Ok(Self { mean: family.mean(&params).to_vec(), deviations, params: Some(params) })
     }

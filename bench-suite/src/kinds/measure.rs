@@ -2,7 +2,7 @@
 
 use mcsa_core::{Error, Family, Seed};
 use mcsa_estimators::Draws;
-use mcsa_families::Gaussian;
+use mcsa_families::GaussianFamily;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::ascend::{Log, Seen};
@@ -43,7 +43,7 @@ pub(super) struct Warmed(#[serde(with = "mcsa_core::bits::vector")] pub(super) V
 /// Evaluators of rows.
 pub(super) enum Measured<'s> {
     /// Evaluator of fits of the target, and the Gaussian family.
-    Target(&'s dyn Evaluator, &'s dyn Gaussian),
+    Target(&'s dyn Evaluator, &'s dyn GaussianFamily),
     /// Reference draws of the target.
     Reference(Reference, &'s dyn Posterior, &'s dyn Family),
 }
@@ -89,7 +89,7 @@ impl Recorder<'_> {
     fn by_target(
         &self,
         evaluator: &dyn Evaluator,
-        family: &dyn Gaussian,
+        family: &dyn GaussianFamily,
         seen: &Seen<'_>,
     ) -> Result<Row, Error> {
         let (step, is_last) = (seen.step, seen.step == self.fit.steps);

@@ -1,6 +1,6 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use mcsa_core::{ChainFamily, Error, LearnableStateSpace, PathFamily, Seed, bits};
+use mcsa_core::{Error, LearnableStateSpace, PathFamily, Seed, bits};
 use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
@@ -154,9 +154,8 @@ fn filtered(
     if is_own {
         return smc.log_evidence(&model, &mut Bootstrap(&model), &mut stream("bootstrap"), &mut work);
     }
-    let chain = Twisted.on(&model);
-    let mut memory = vec![0.0; chain.guide_len()];
-    let mut guide = chain.guide(lambda, &mut memory);
+    let mut memory = vec![0.0; Twisted.guide_len(&model)];
+    let mut guide = Twisted.guide(&model, lambda, &mut memory);
     match method {
         Method::Smc { .. } => {
             let mut guide = Untwisted { model: &model, guide };

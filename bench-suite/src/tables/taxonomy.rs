@@ -1,6 +1,6 @@
 //! Measured classification of kernels by proposals and acceptance rule (CW, Tab. 2).
 
-use mcsa_core::{Address, At, Cloud, Counted, Error, Kernel, Seed};
+use mcsa_core::{Address, At, Cloud, Counted, Error, Kernel, Parametric, Seed};
 use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Hmc, Imh, Leapfrog, Mala, Mass, Rwm, Selection};
 use mcsa_models::Gaussian;
@@ -56,7 +56,7 @@ fn seen<K: Kernel<Counted<Gaussian>>>(name: &'static str, kernel: &K) -> Result<
     let params = family.at(&[0.0], &[1.0])?;
     let columns = kernel.columns(1);
     let (mut guide_work, mut work) =
-        (vec![0.0; mcsa_core::Family::work_len(&family, columns)], vec![0.0; kernel.work_len(&target, 1)]);
+        (vec![0.0; family.work_len(columns)], vec![0.0; kernel.work_len(&target, 1)]);
     let mut chains = [-1.0, 1.0].map(|start| kernel.init(&target, faer::Mat::full(1, 1, start)));
     let mut lanes = Seed::new(0).named(name).streams(1, 0);
     let before = target.counts();

@@ -4,8 +4,8 @@ use faer::Mat;
 use mcsa_core::{Columns, Family, Reparameterised};
 
 use super::case::normals;
-use super::{Case, Verdict};
-use mcsa_core::law::same_bits;
+use super::{Case, Failure};
+use mcsa_core::law::{same_bits, same_columns};
 
 const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 
@@ -14,7 +14,7 @@ const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 ///
 /// # Errors
 /// If a bit differs; the failure names the batch size and the column or parameter.
-pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Verdict {
+pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
     let mut stream = case.stream("batch");
@@ -42,7 +42,7 @@ pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If a bit differs; the failure names the batch size and the coordinate or parameter.
-pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Verdict {
+pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "transport_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
     let mut stream = case.stream("transport");
@@ -56,10 +56,7 @@ pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Ver
             let point = alone.as_mut().subcols_mut(j, 1);
             family.transport(params, noise.as_ref().subcols(j, 1), point, &mut case.work(1));
         }
-        for j in 0..columns {
-            let place = |i| format!("transport, coordinate {i}, column {j} of {columns}");
-            same_bits(LAW, place, together.as_ref().column(j), alone.as_ref().column(j))?;
-        }
+        same_columns(LAW, "transport", together.as_ref(), alone.as_ref())?;
 
         let mut together_slopes = normals(family.dim(), columns, &mut stream);
         let mut alone_slopes = together_slopes.clone();
@@ -68,10 +65,8 @@ pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Ver
             let point = together.as_ref().subcols(j, 1);
             let slope = alone_slopes.as_mut().subcols_mut(j, 1);
             family.add_slopes(params, point, 0.7, slope, &mut case.work(1));
-            let place = |i| format!("add_slopes, coordinate {i}, column {j} of {columns}");
-            let (together, alone) = (together_slopes.as_ref(), alone_slopes.as_ref());
-            same_bits(LAW, place, together.column(j), alone.column(j))?;
         }
+        same_columns(LAW, "add_slopes", together_slopes.as_ref(), alone_slopes.as_ref())?;
 
         let cotangents = normals(family.dim(), columns, &mut stream);
         let mut together: Vec<f64> = (0..params.len()).map(|_| stream.normal()).collect();

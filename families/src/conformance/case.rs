@@ -2,9 +2,10 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::law::LeftOut;
+use mcsa_core::quadrature::Map;
 use mcsa_core::{Columns, Error, Family, Seed, Stream};
 
-use super::{LAWS, Map};
+use super::LAWS;
 
 /// Function `knots(family, params, z, i)`: values of coordinate `i` at which the score has a kink or a jump on the line through `z`
 /// along that coordinate, in any order.

@@ -2,14 +2,14 @@
 
 use mcsa_core::Family;
 
-use super::{Case, Failure, Verdict};
+use super::{Case, Failure};
 
 /// `check` admits the parameters of the case and refuses invalid ones: too short, too long, or with a NaN or an infinity
 /// at any position (of more than 64 positions, 64 are tested).
 ///
 /// # Errors
 /// If `check` refuses the parameters of the case or admits invalid ones; the failure names them.
-pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Verdict {
+pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "bad_params_are_refused";
     let mut params = case.params.clone();
     if let Err(error) = case.family.check(&params) {

@@ -3,14 +3,14 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Family, Reparameterised};
 
-use super::{Case, Verdict};
+use super::{Case, Failure};
 use mcsa_core::law::{near, same_bits};
 
 /// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
 ///
 /// # Errors
 /// If a density differs; the failure names the column.
-pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Verdict {
+pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     let (z, log_q) = case.draw(32, &mut case.stream("density"));
     let again = case.log_probs(&case.params, z.as_ref());
     for (j, (&found, &expected)) in log_q.iter().zip(&again).enumerate() {
@@ -24,7 +24,7 @@ pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If a bit differs; the failure names the number of lanes and the column.
-pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Verdict {
+pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "lanes_draw_their_columns";
     let (family, columns) = (&case.family, 12);
     for lanes in [1, 2, 3, 4, 6, 12] {
@@ -51,7 +51,7 @@ pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If a mean differs from zero; the failure names the parameter.
-pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Verdict {
+pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     let (z, _) = case.draw(count(case), &mut case.stream("follow"));
     mean_score_is_zero("draws_follow_the_density", case, z.as_ref())
 }
@@ -60,7 +60,7 @@ pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If a mean differs from zero; the failure names the parameter.
-pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Verdict {
+pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     let (family, columns) = (&case.family, count(case));
     let mut noise = Mat::full(family.noise_dim(), columns, f64::NAN);
     let mut z = Mat::full(family.dim(), columns, f64::NAN);
@@ -76,7 +76,11 @@ fn count<F: Family>(case: &Case<F>) -> usize {
 /// Tolerance for means of scores that are all zero up to rounding, so that their standard error is zero or meaningless.
 const ROUNDING: f64 = 1e-14;
 
-fn mean_score_is_zero<F: Family>(law: &'static str, case: &Case<F>, z: MatRef<'_, f64>) -> Verdict {
+fn mean_score_is_zero<F: Family>(
+    law: &'static str,
+    case: &Case<F>,
+    z: MatRef<'_, f64>,
+) -> Result<(), Failure> {
     let scores = case.scores(z);
     let mut values = vec![0.0; scores.len()];
     for k in 0..case.family.num_params() {
@@ -102,7 +106,7 @@ pub(super) fn mean(values: &[f64]) -> (f64, f64) {
 ///
 /// # Errors
 /// If a density or a coordinate differs; the failure names the column.
-pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Verdict {
+pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "reflection_keeps_the_density";
     let z = case.points(8);
     let mut images = z.clone();

@@ -1,34 +1,16 @@
 //! Laws of memory: no allocation in a warm call.
 
 use faer::Mat;
+use mcsa_core::law::{Meter, allocates_nothing as silent};
 use mcsa_core::{Family, Reparameterised};
 
-use super::{Case, Failure, Verdict};
-
-/// Function that runs a closure and returns its number of allocations.
-///
-/// Only a binary can install an allocator, so the caller provides the meter; the crate `allocation-counter` has one:
-/// `|call| allocation_counter::measure(call).count_total`.
-pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
-
-pub(super) fn silent(
-    law: &'static str,
-    verb: &'static str,
-    meter: Meter<'_>,
-    call: &mut dyn FnMut(),
-) -> Verdict {
-    call();
-    match meter(call) {
-        0 => Ok(()),
-        count => Err(Failure::new(law, verb, "no allocation", format!("{count}"))),
-    }
-}
+use super::{Case, Failure};
 
 /// `log_probs`, `add_scores`, `sample_into` and `check` allocate nothing.
 ///
 /// # Errors
 /// If a method allocates; the failure names the method and the number of allocations.
-pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
+pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
     const LAW: &str = "allocates_nothing";
     let (family, params, columns) = (&case.family, &case.params, 4);
     let mut work = case.work(columns);
@@ -51,7 +33,10 @@ pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Verdict
 ///
 /// # Errors
 /// If a method allocates; the failure names the method and the number of allocations.
-pub fn transport_allocates_nothing<F: Reparameterised>(case: &Case<F>, meter: Meter<'_>) -> Verdict {
+pub fn transport_allocates_nothing<F: Reparameterised>(
+    case: &Case<F>,
+    meter: Meter<'_>,
+) -> Result<(), Failure> {
     const LAW: &str = "transport_allocates_nothing";
     let (family, params, columns) = (&case.family, &case.params, 4);
     let mut work = case.work(columns);

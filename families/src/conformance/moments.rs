@@ -2,7 +2,7 @@
 
 use mcsa_core::{Family, Reparameterised};
 
-use super::{Case, Verdict, draws, quadrature};
+use super::{Case, Failure, draws, totals};
 use mcsa_core::law::near;
 
 const TOLERANCE: f64 = 1e-9;
@@ -11,9 +11,9 @@ const TOLERANCE: f64 = 1e-9;
 ///
 /// # Errors
 /// If the integral differs; the failure names it.
-pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Verdict {
+pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "density_integrates_to_one";
-    let Some(totals) = quadrature::totals(case) else { return Ok(()) };
+    let Some(totals) = totals::totals(case) else { return Ok(()) };
     let place = || format!("mass, changing by {:.0e} at the last halving", totals.change);
     near(LAW, place, totals.mass, 1.0, TOLERANCE)
 }
@@ -24,9 +24,9 @@ pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If a mean differs from zero; the failure names the first such parameter.
-pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Verdict {
+pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "scores_have_mean_zero";
-    let Some(totals) = quadrature::totals(case) else { return Ok(()) };
+    let Some(totals) = totals::totals(case) else { return Ok(()) };
     let scores = case.scores(case.points(64).as_ref());
     let size: f64 = scores.iter().flatten().map(|s| s * s).sum::<f64>() / scores.len() as f64;
     for (k, &mean) in totals.score.iter().enumerate() {
@@ -41,10 +41,10 @@ pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If the entropy differs; the failure names both numbers.
-pub fn entropy_is_mean_surprise<F: Reparameterised>(case: &Case<F>) -> Verdict {
+pub fn entropy_is_mean_surprise<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "entropy_is_mean_surprise";
     let entropy = case.family.entropy(&case.params, &mut case.work(1));
-    if let Some(totals) = quadrature::totals(case) {
+    if let Some(totals) = totals::totals(case) {
         near(LAW, || "by quadrature".into(), entropy, totals.surprise, TOLERANCE * (1.0 + entropy.abs()))?;
     }
     let (_, log_q) = case.draw(4096, &mut case.stream("entropy"));

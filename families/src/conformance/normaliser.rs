@@ -37,7 +37,7 @@ pub fn density_is_normalised<F: Family>(case: &Case<F>) -> Result<Option<Power>,
     if (dim == 1 || dim == 2) && case.left_out.reason("density_integrates_to_one").is_none() {
         return Ok(None);
     }
-    let power = |size, effort: String| Ok(Some(Power::new(LAW, "log normaliser of log q", size, effort)));
+    let power = |size, effort: String| Ok(Some(Power::new("the log normaliser of log q", size, effort)));
     let mut stream = case.stream("normaliser");
     let (z, log_q) = case.draw(PILOT, &mut stream);
     let mut pilot_stream = case.stream("pilot of the normaliser");

@@ -2,6 +2,7 @@
 
 use faer::linalg::solvers::DenseSolveCore;
 use faer::{Mat, MatRef, Side};
+use mcsa_core::law::unit;
 use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Columns, Family, Stream};
 
@@ -201,13 +202,6 @@ impl Reference {
 
 fn norm(y: &[f64]) -> f64 {
     y.iter().map(|y| y * y).sum::<f64>().sqrt()
-}
-
-fn unit(dim: usize, stream: &mut Stream) -> Vec<f64> {
-    let mut u: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
-    let length = norm(&u);
-    u.iter_mut().for_each(|u| *u /= length);
-    u
 }
 
 /// Mode by Newton's method on differences, from a first guess, and `C` with `C C^T` the negative Hessian of the log density there.

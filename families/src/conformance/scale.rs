@@ -85,5 +85,5 @@ fn scale<F: Family>(
     let error = 1.0 / (draws as f64 * information).sqrt();
     let place = || format!("relative error of the scale, {draws} draws");
     near(law, place, mean / information, 0.0, ACCEPTED * error + 1e-9)?;
-    Ok(Some(Power::new(law, "relative scale of draws", DETECTED * error, format!("{draws} draws"))))
+    Ok(Some(Power::new("the relative scale of draws", DETECTED * error, format!("{draws} draws"))))
 }

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::law::memory_is_enough;
 use mcsa_core::{Family, Pushforward, Reparameterised};
 
-use super::{Case, Verdict};
+use super::{Case, Failure};
 
 const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
 
@@ -12,7 +12,7 @@ const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
 ///
 /// # Errors
 /// If a method needs more; the failure names the method, the length claimed and a length that is enough.
-pub fn work_is_enough<F: Family>(case: &Case<F>) -> Verdict {
+pub fn work_is_enough<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "work_is_enough";
     let (family, params) = (&case.family, &case.params);
     for columns in SIZES {
@@ -20,7 +20,7 @@ pub fn work_is_enough<F: Family>(case: &Case<F>) -> Verdict {
         let (weights, mut gradient) = (vec![0.5; columns], vec![0.0; params.len()]);
         let mut lane = [case.stream("work")];
         let claimed = family.work_len(columns);
-        let place = |verb: &'static str| move || format!("{verb}, {columns} columns");
+        let place = |verb: &str| format!("{verb}, {columns} columns");
         memory_is_enough(LAW, place("sample_into"), claimed, |work| {
             family.sample_into(params, &mut lane, z.as_mut(), &mut log_q, work);
         })?;
@@ -38,7 +38,7 @@ pub fn work_is_enough<F: Family>(case: &Case<F>) -> Verdict {
 ///
 /// # Errors
 /// If a method needs more; the failure names the method, the length claimed and a length that is enough.
-pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Verdict {
+pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "transport_work_is_enough";
     let (family, params) = (&case.family, &case.params);
     for columns in SIZES {
@@ -47,7 +47,7 @@ pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Verdict {
         let mut z = Mat::zeros(family.dim(), columns);
         let (mut slopes, mut gradient) = (z.clone(), vec![0.0; params.len()]);
         let claimed = family.work_len(columns);
-        let place = |verb: &'static str| move || format!("{verb}, {columns} columns");
+        let place = |verb: &str| format!("{verb}, {columns} columns");
         memory_is_enough(LAW, place("transport"), claimed, |work| {
             family.transport(params, noise.as_ref(), z.as_mut(), work);
         })?;
@@ -59,29 +59,19 @@ pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Verdict {
         })?;
     }
     let (claimed, mut gradient) = (family.work_len(1), vec![0.0; params.len()]);
-    memory_is_enough(
-        LAW,
-        || "entropy".into(),
-        claimed,
-        |work| {
-            let _ = family.entropy(params, work);
-        },
-    )?;
-    memory_is_enough(
-        LAW,
-        || "add_entropy_gradient".into(),
-        claimed,
-        |work| {
-            family.add_entropy_gradient(params, 1.0, &mut gradient, work);
-        },
-    )
+    memory_is_enough(LAW, "entropy", claimed, |work| {
+        let _ = family.entropy(params, work);
+    })?;
+    memory_is_enough(LAW, "add_entropy_gradient", claimed, |work| {
+        family.add_entropy_gradient(params, 1.0, &mut gradient, work);
+    })
 }
 
 /// The methods of a pushforward need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
 ///
 /// # Errors
 /// If a method needs more; the failure names the method, the length claimed and a length that is enough.
-pub fn push_work_is_enough<F: Pushforward>(case: &Case<F>) -> Verdict {
+pub fn push_work_is_enough<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "push_work_is_enough";
     let (family, params) = (&case.family, &case.params);
     for columns in SIZES {
@@ -90,7 +80,7 @@ pub fn push_work_is_enough<F: Pushforward>(case: &Case<F>) -> Verdict {
         let (mut z, mut log_q) = (Mat::zeros(family.dim(), columns), vec![0.0; columns]);
         let (weights, mut gradient) = (vec![0.5; columns], vec![0.0; params.len()]);
         let claimed = family.work_len(columns);
-        let place = |verb: &'static str| move || format!("{verb}, {columns} columns");
+        let place = |verb: &str| format!("{verb}, {columns} columns");
         memory_is_enough(LAW, place("push"), claimed, |work| {
             family.push(params, noise.as_ref(), z.as_mut(), &mut log_q, work);
         })?;

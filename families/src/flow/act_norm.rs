@@ -1,8 +1,8 @@
 //! Activation normalisation (ActNorm): location and scale of each coordinate.
 
-use mcsa_core::{Error, borrow};
+use mcsa_core::{Error, Stream, borrow};
 
-use super::layer::{At, Bijection, Direction, Sweep};
+use super::bijection::{At, Bijection, Direction, Sweep};
 use crate::{Link, standard};
 
 /// ActNorm layer `y = b + s x`, `s = ln(1 + e^rho)`, coordinate by coordinate (Kingma & Dhariwal 2018, section 3.1).
@@ -38,12 +38,14 @@ impl Bijection for ActNorm {
         2 * self.dim + 1
     }
 
-    fn work_len(&self, _: usize) -> usize {
-        0
-    }
-
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         LINK.check(&params[self.dim..])
+    }
+
+    fn start(&self, _: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
+        let begin = params.len();
+        params.resize(begin + self.num_params(), 0.0);
+        self.place(&vec![0.0; self.dim], &vec![1.0; self.dim], &mut params[begin..])
     }
 
     fn prepare(&self, params: &[f64], mut prepared: &mut [f64], _: bool) {

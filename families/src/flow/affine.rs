@@ -3,8 +3,8 @@
 use mcsa_core::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
-use super::coupling::{Monotone, Theta};
-use super::layer::Direction;
+use super::bijection::Direction;
+use super::monotone::{Monotone, Theta};
 
 /// Affine coupling map of RealNVP (Dinh et al. 2017, eq. 7), with bounded log scales:
 ///

@@ -2,9 +2,9 @@
 
 use faer::reborrow::Reborrow;
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Stream};
+use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Stream};
 
-use super::layer::Direction;
+use super::bijection::Direction;
 use super::sweep::{BLOCK, Weights};
 use super::{Base, Flow};
 use crate::standard;
@@ -15,26 +15,6 @@ fn decided(log_q: f64, z: &[f64]) -> f64 {
 }
 
 impl<B: Base> Family for Flow<B> {
-    fn config(&self) -> String {
-        format!("{:?}", Flow::config(self))
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn num_params(&self) -> usize {
-        self.len_params()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.room_len(columns)
-    }
-
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.admit(params)
-    }
-
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let noise = self.base.noise(self.base_params(params));
@@ -134,7 +114,9 @@ impl<B: Base> Flow<B> {
     ) {
         self.carry(params, Direction::Inverse, z, noise, log_det, work);
     }
+}
 
+impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
@@ -161,7 +143,7 @@ impl<B: Base> Flow<B> {
     ) {
         assert_eq!((from.nrows(), from.ncols()), (self.dim, log_det.len()), "a determinant per column");
         assert_eq!((to.nrows(), to.ncols()), (self.dim, from.ncols()), "an image per column");
-        assert_eq!(params.len(), self.len_params(), "the params of every layer, and of the base");
+        assert_eq!(params.len(), self.num_params(), "the params of every layer, and of the base");
         let mut room = self.room(params, from.ncols(), false, work);
         for (b, log_det) in log_det.chunks_mut(BLOCK).enumerate() {
             let passed = room.pass(self, params, direction, from, b * BLOCK, false);

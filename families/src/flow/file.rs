@@ -1,6 +1,6 @@
 //! Flow and parameters as text (JSON), saved and loaded bit for bit.
 
-use mcsa_core::{Error, all_finite, same_length};
+use mcsa_core::{Error, Parametric};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -40,13 +40,13 @@ fn checksum(flow: &FlowConfig, params: &[f64]) -> Result<String, Error> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-impl<B: Base> Flow<B> {
+impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// The flow and these parameters as text (JSON): format, version, config, every bit of every parameter, checksum.
     ///
     /// # Errors
-    /// If `Family::check` refuses `params`.
+    /// If `check` refuses `params`.
     pub fn save(&self, params: &[f64]) -> Result<String, Error> {
-        self.admit(params).map_err(|error| error.within("saving a flow"))?;
+        self.check(params).map_err(|error| error.within("saving a flow"))?;
         let flow = self.config();
         let checksum = checksum(&flow, params)?;
         let file = File { format: FORMAT.into(), version: VERSION, flow, params: params.to_vec(), checksum };
@@ -88,9 +88,7 @@ impl<B: Base> Flow<B> {
             return Err(refuse(Error::invalid(changed)));
         }
         let flow = Self::from_config(flow).map_err(refuse)?;
-        same_length("params", flow.len_params(), params.len()).map_err(refuse)?;
-        all_finite("params", &params).map_err(refuse)?;
-        flow.admit(&params).map_err(refuse)?;
+        flow.check(&params).map_err(refuse)?;
         Ok((flow, params))
     }
 }

@@ -1,26 +1,37 @@
-//! Layers of a flow: configuration, and bijections with log-determinants and derivatives.
+//! Layers of a flow: configuration, and the bijection of each in a given dimension.
 
-use mcsa_core::{Error, Stream};
+use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::act_norm::ActNorm;
+use super::autoregressive::{Autoregressive, MaskedAffine};
+use super::bijection::Bijection;
+use super::block_neural::{BlockLayer, BlockNeural};
 use super::coupling::{Coupling, CouplingLayer};
 use super::linear::Linear;
-use super::mask::Permutation;
+use super::permutation::{Order, Permutation};
+use super::planar::Planar;
+use super::radial::Radial;
 
 /// Layer of a flow: a bijection whose Jacobian determinant is cheap.
 ///
 /// | layer | `y` | parameters |
 /// |---|---|---|
 /// | `Coupling` | each moving coordinate by a monotone map whose parameters depend on the others | those of its network |
+/// | `Autoregressive` | each coordinate scaled and shifted depending on those before it | those of its network |
 /// | `Permutation` | the coordinates in another order | none |
 /// | `Linear` | `b + L U x` | `d + d^2`: `[b; L; U]` |
 /// | `ActNorm` | `b + s x` | `2 d`: `[b; rho]`, `s = ln(1 + e^rho)` |
+/// | `Planar` | `x + u' tanh(w . x + b)` | `2 d + 1`: `[w; u; b]` |
+/// | `Radial` | `x + beta' (x - z0) / (alpha + \|x - z0\|)` | `d + 2`: `[z0; a; b]` |
+/// | `BlockNeural` | a network that is monotone in each coordinate; no inverse | those of its network |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Layer {
     /// Coupling: a network of some coordinates gives the maps of the others.
     Coupling(Coupling),
+    /// Masked autoregressive affine map, or its inverse.
+    Autoregressive(Autoregressive),
     /// Permutation of the coordinates.
     Permutation(Permutation),
     /// Invertible matrix by its triangular factors, and a shift (Kingma & Dhariwal 2018): `L` lower triangular by columns, packed
@@ -28,114 +39,84 @@ pub enum Layer {
     Linear,
     /// Location and scale of each coordinate (Kingma & Dhariwal 2018), packed as in [`MeanField`](crate::MeanField).
     ActNorm,
-}
-
-/// Parameters of a layer, and the quantities prepared from them for a batch.
-#[derive(Clone, Copy)]
-pub(super) struct At<'a> {
-    pub(super) params: &'a [f64],
-    pub(super) prepared: &'a [f64],
-}
-
-/// Direction in which a batch passes a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// `y = f(x)`.
-    Forward,
-    /// `x = f^-1(y)`.
-    Inverse,
-}
-
-/// Record of a sweep that a reverse sweep reads.
-#[derive(Clone, Copy)]
-pub(super) struct Sweep<'a> {
-    pub(super) direction: Direction,
-    pub(super) tape: &'a [f64],
-    /// Cotangent of `ln |det df/dx|` of each point, for either direction.
-    pub(super) weights: &'a [f64],
-}
-
-/// Bijection `y = f(x)` on batches, points one after the other in a slice. The arithmetic of one point does not depend on the
-/// others.
-pub(super) trait Bijection {
-    fn num_params(&self) -> usize;
-
-    /// Length of tape per point, which a sweep writes for the reverse sweep.
-    fn tape_len(&self) -> usize;
-
-    /// Length of the quantities that depend on lambda alone.
-    fn prepared_len(&self) -> usize;
-
-    fn work_len(&self, columns: usize) -> usize;
-
-    /// Refuses finite parameters at which the layer cannot be represented.
-    fn check(&self, params: &[f64]) -> Result<(), Error>;
-
-    /// Writes the quantities that depend on lambda alone; also those of backward sweeps if `backward`.
-    fn prepare(&self, params: &[f64], prepared: &mut [f64], backward: bool);
-
-    /// `x <- f(x)`, `log_det += ln |det df/dx|`.
-    fn forward(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], work: &mut [f64]);
-
-    /// `y <- f^-1(y)`, `log_det += ln |det df/dx|` at the result.
-    fn inverse(&self, at: At<'_>, y: &mut [f64], log_det: &mut [f64], tape: &mut [f64], work: &mut [f64]);
-
-    /// Reverse-mode derivative: replaces cotangents of a sweep's output by those of its input; `gradient += ..` in the order of
-    /// points.
+    /// Planar layer: it stretches or compresses space along one direction, near one plane.
     ///
-    /// With `l = ln |det df/dx|` of cotangent `v`: after `forward` it is `dx = f_x^T dy + v l_x` and
-    /// `dlambda = f_lambda^T dy + v l_lambda`. After `inverse`, `l` is still a function of `x`, which is then the output: with
-    /// `g = dx + v l_x` it is `dy = f_x^-T g` and `dlambda = -f_lambda^T dy + v l_lambda`.
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        d: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        work: &mut [f64],
-    );
+    /// ```text
+    /// y = x + u' tanh(a),   a = w . x + b,   u' = u + (c - w . u) w / |w|^2,   c = -1 + softplus(w . u)
+    /// log |det dy/dx| = log(1 + c sech^2 a) = log(tanh^2 a + softplus(w . u) sech^2 a),   params [w; u; b]
+    /// ```
+    /// (Rezende & Mohamed 2015, eq. 10 and appendix A.1.) Since `w . u' = c > -1`, the map is a bijection at every lambda, and the
+    /// second form of the log-determinant has no cancellation.
+    ///
+    /// The inverse solves one scalar equation, `a + c tanh a = w . y + b`, monotone in `a`, by Newton's method. It starts on the
+    /// side on which every step moves towards the root, and ends when rounding stops it (some 5 steps, at most 100). If `c` is near
+    /// -1 the map is nearly flat at its plane and the equation is ill-posed there: it loses as many digits as `sech^2 a` comes near
+    /// `-1/c`.
+    ///
+    /// Refused are `|w|^2 < 1e-200` and a `w . u` whose softplus is not a normal number.
+    Planar,
+    /// Radial layer: it contracts space towards a centre or expands it.
+    ///
+    /// ```text
+    /// y = x + beta' h (x - z0),   h = 1 / (alpha + r),   r = |x - z0|,   alpha = softplus(a),   beta' = -alpha + softplus(b)
+    /// log |det dy/dx| = (d - 1) log(1 + beta' h) + log(1 + beta' h + beta' h' r),               params [z0; a; b]
+    /// ```
+    /// (Rezende & Mohamed 2015, eq. 14 and appendix A.2.) Since `beta' > -alpha`, the map is a bijection at every lambda. With
+    /// `e = softplus(b)` the two factors are `(r + e) / (alpha + r)` and `(r^2 + 2 alpha r + alpha e) / (alpha + r)^2`, without
+    /// cancellation.
+    ///
+    /// The inverse has a closed form: the distance `s = |y - z0|` satisfies `s (alpha + r) = r (r + e)`, a quadratic in `r` with one
+    /// nonnegative root. At `r = 0` the log-determinant has a kink; its slope there is taken as 0.
+    Radial,
+    /// Block neural autoregressive network. Its inverse has no formula: only a [`Bnaf`](super::Bnaf) can have this layer.
+    BlockNeural(BlockNeural),
+}
+
+impl Layer {
+    /// True if the inverse can be evaluated, so that a flow of such layers has a density at every point.
+    pub fn has_inverse(&self) -> bool {
+        !matches!(self, Self::BlockNeural(_))
+    }
 }
 
 /// A layer in a given dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
     Coupling(CouplingLayer),
+    Autoregressive(MaskedAffine),
     Permutation(Order),
     Linear(Linear),
     ActNorm(ActNorm),
+    Planar(Planar),
+    Radial(Radial),
+    BlockNeural(BlockLayer),
 }
 
 impl Part {
     pub(super) fn new(layer: &Layer, dim: usize) -> Result<Self, Error> {
         Ok(match layer {
             Layer::Coupling(coupling) => Self::Coupling(CouplingLayer::new(coupling, dim)?),
+            Layer::Autoregressive(config) => Self::Autoregressive(MaskedAffine::new(config, dim)?),
             Layer::Permutation(permutation) => Self::Permutation(Order { sources: permutation.sources(dim) }),
             Layer::Linear => Self::Linear(Linear { dim }),
             Layer::ActNorm => Self::ActNorm(ActNorm { dim }),
+            Layer::Planar => Self::Planar(Planar { dim }),
+            Layer::Radial => Self::Radial(Radial { dim }),
+            Layer::BlockNeural(config) => Self::BlockNeural(BlockLayer::new(config, dim)?),
         })
     }
 
     pub(super) fn bijection(&self) -> &dyn Bijection {
         match self {
             Self::Coupling(coupling) => coupling,
+            Self::Autoregressive(masked) => masked,
             Self::Permutation(order) => order,
             Self::Linear(linear) => linear,
             Self::ActNorm(norm) => norm,
+            Self::Planar(planar) => planar,
+            Self::Radial(radial) => radial,
+            Self::BlockNeural(block) => block,
         }
-    }
-
-    /// Appends parameters at which the layer is the identity, up to the order of coordinates.
-    pub(super) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
-        match self {
-            Self::Coupling(coupling) => coupling.network().start(stream, params),
-            Self::Permutation(_) => {}
-            Self::Linear(Linear { dim }) | Self::ActNorm(ActNorm { dim }) => {
-                let start = params.len();
-                params.resize(start + self.bijection().num_params(), 0.0);
-                self.place(&vec![0.0; *dim], &vec![1.0; *dim], &mut params[start..])?;
-            }
-        }
-        Ok(())
     }
 
     /// Sets `params` such that the layer is `y = location + scales x`.
@@ -146,72 +127,7 @@ impl Part {
                 let diagonal = |i, j| if i == j { scales[i] } else { 0.0 };
                 linear.place(location, faer::Mat::from_fn(linear.dim, linear.dim, diagonal).as_ref(), params)
             }
-            Self::Coupling(_) | Self::Permutation(_) => {
-                Err(Error::invalid("the last layer has no location and scale: end with ActNorm or Linear"))
-            }
+            _ => Err(Error::invalid("the last layer has no location and scale: end with ActNorm or Linear")),
         }
-    }
-}
-
-/// Permutation of a given dimension: `y_i = x_source[i]`.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Order {
-    sources: Vec<usize>,
-}
-
-impl Order {
-    /// `x_i <- x_source[i]` of each point, or the inverse.
-    fn apply(&self, direction: Direction, points: &mut [f64], work: &mut [f64]) {
-        let dim = self.sources.len();
-        for x in points.chunks_exact_mut(dim) {
-            let before = &mut work[..dim];
-            before.copy_from_slice(x);
-            for (i, &source) in self.sources.iter().enumerate() {
-                match direction {
-                    Direction::Forward => x[i] = before[source],
-                    Direction::Inverse => x[source] = before[i],
-                }
-            }
-        }
-    }
-}
-
-impl Bijection for Order {
-    fn num_params(&self) -> usize {
-        0
-    }
-
-    fn tape_len(&self) -> usize {
-        0
-    }
-
-    fn prepared_len(&self) -> usize {
-        0
-    }
-
-    fn work_len(&self, _: usize) -> usize {
-        self.sources.len()
-    }
-
-    fn check(&self, _: &[f64]) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn prepare(&self, _: &[f64], _: &mut [f64], _: bool) {}
-
-    fn forward(&self, _: At<'_>, x: &mut [f64], _: &mut [f64], _: &mut [f64], work: &mut [f64]) {
-        self.apply(Direction::Forward, x, work);
-    }
-
-    fn inverse(&self, _: At<'_>, y: &mut [f64], _: &mut [f64], _: &mut [f64], work: &mut [f64]) {
-        self.apply(Direction::Inverse, y, work);
-    }
-
-    fn backward(&self, _: At<'_>, sweep: Sweep<'_>, d: &mut [f64], _: Option<&mut [f64]>, work: &mut [f64]) {
-        let back = match sweep.direction {
-            Direction::Forward => Direction::Inverse,
-            Direction::Inverse => Direction::Forward,
-        };
-        self.apply(back, d, work);
     }
 }

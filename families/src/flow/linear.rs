@@ -1,10 +1,10 @@
 //! Linear layer of a flow: an invertible matrix by its LU factors, and a shift.
 
-use faer::MatRef;
-use mcsa_core::{Error, borrow};
+use faer::{Mat, MatRef};
+use mcsa_core::{Error, Stream, borrow};
 use pulp::Arch;
 
-use super::layer::{At, Bijection, Direction, Sweep};
+use super::bijection::{At, Bijection, Direction, Sweep};
 use crate::{FullRank, Link, packed, standard};
 
 /// Linear layer `y = b + L U x`: `L` lower triangular with `L_kk = ln(1 + e^rho_k)`, `U` upper triangular with ones on its diagonal
@@ -150,6 +150,12 @@ impl Bijection for Linear {
             LINK.check(&[rho]).map_err(|error| error.within(format!("column {k} of the factor")))?;
         }
         Ok(())
+    }
+
+    fn start(&self, _: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
+        let begin = params.len();
+        params.resize(begin + self.num_params(), 0.0);
+        self.place(&vec![0.0; self.dim], Mat::identity(self.dim, self.dim).as_ref(), &mut params[begin..])
     }
 
     fn prepare(&self, params: &[f64], mut prepared: &mut [f64], _: bool) {

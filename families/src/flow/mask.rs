@@ -1,7 +1,9 @@
-//! Masks of coupling layers, and permutations of coordinates.
+//! Masks of coupling layers.
 
-use mcsa_core::{Seed, Stream};
+use mcsa_core::Seed;
 use serde::{Deserialize, Serialize};
+
+use super::permutation::shuffled;
 
 /// Set of coordinates that a coupling moves; the others stay and are the input of its network (Dinh et al. 2017, section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,39 +42,6 @@ impl Mask {
     }
 }
 
-/// Permutation of coordinates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Permutation {
-    /// Reversed order.
-    Reverse,
-    /// Random order, all permutations equally likely.
-    Random {
-        /// Seed of the permutation.
-        seed: u64,
-    },
-}
-
-impl Permutation {
-    /// Indices `source` such that `y_i = x_source[i]`.
-    pub fn sources(self, dim: usize) -> Vec<usize> {
-        match self {
-            Self::Reverse => (0..dim).rev().collect(),
-            Self::Random { seed } => shuffled(dim, &mut Seed::new(seed).named("permutation").stream(0, 0)),
-        }
-    }
-}
-
-/// Random permutation of `0..count` (Fisher & Yates).
-fn shuffled(count: usize, stream: &mut Stream) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        let chosen = stream.index(last + 1).expect("there is something to choose from");
-        order.swap(last, chosen);
-    }
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,16 +63,5 @@ mod tests {
         assert!(different.len() > 5);
         assert_eq!(Mask::alternating(1).take(2).collect::<Vec<_>>(), [Mask::Even, Mask::Even]);
         assert_eq!(Mask::alternating(2).take(2).collect::<Vec<_>>(), [Mask::Even, Mask::Odd]);
-    }
-
-    #[test]
-    fn orders_are_permutations_and_functions_of_their_seed() {
-        assert_eq!(Permutation::Reverse.sources(3), [2, 1, 0]);
-        for seed in 0..10 {
-            let mut order = Permutation::Random { seed }.sources(9);
-            assert_eq!(order, Permutation::Random { seed }.sources(9));
-            order.sort_unstable();
-            assert_eq!(order, (0..9).collect::<Vec<_>>());
-        }
     }
 }

@@ -1,27 +1,40 @@
-//! Normalizing flows with an exact inverse: [`Flow`], its layers and its base distributions.
+//! Normalizing flows: [`Flow`], its layers and its base distributions.
 
 mod act_norm;
 mod affine;
+mod autoregressive;
 mod base;
+mod bijection;
+mod block_neural;
+mod blocks;
 mod coupling;
 mod family;
 mod file;
 mod layer;
 mod linear;
+mod made;
 mod mask;
 mod model;
-pub(crate) mod network;
-pub(crate) mod product;
+mod monotone;
+mod network;
+mod permutation;
+mod planar;
+mod product;
 mod push;
+mod radial;
 mod spline;
+mod staircase;
 mod start;
 mod sweep;
 
 pub use affine::Affine;
+pub use autoregressive::Autoregressive;
 pub use base::{Base, BaseConfig, FixedBase, Gauss};
+pub use block_neural::BlockNeural;
 pub use coupling::{Coupling, Map as CouplingMap};
 pub use layer::Layer;
-pub use mask::{Mask, Permutation};
-pub use model::{Flow, FlowConfig};
+pub use mask::Mask;
+pub use model::{Bnaf, Flow, FlowConfig};
 pub use network::Activation;
+pub use permutation::Permutation;
 pub use spline::Spline;

@@ -1,21 +1,32 @@
-//! Normalizing flow with an exact inverse: layers on a base distribution.
+//! Normalizing flow: layers on a base distribution.
 
 use std::ops::Range;
 
-use mcsa_core::Error;
+use mcsa_core::{Error, Parametric};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Part;
-use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, Layer, Mask, Spline};
+use super::{
+    Activation, Affine, Autoregressive, Base, BaseConfig, BlockNeural, Coupling, CouplingMap, Gauss, Layer,
+    Mask, Spline,
+};
 
-/// Normalizing flow: noise transformed by layers whose inverses and Jacobian determinants are exact and cheap.
+/// Normalizing flow: noise transformed by layers whose Jacobian determinants, and inverses if `INVERTIBLE`, are exact and cheap.
 ///
 /// ```text
 /// z = f_K(.. f_1(eps) ..),   eps ~ base,   log q(z) = log r(eps) - sum_k ln |det df_k|
 /// ```
-/// Both directions cost the same, so that it is a [`Family`](mcsa_core::Family), whose scores are needed at points that it did not draw,
-/// and on a [`FixedBase`](super::FixedBase) also a [`Pushforward`](mcsa_core::Pushforward). It is not
+/// With an inverse it is a [`Family`](mcsa_core::Family), whose scores are needed at points that it did not draw, and on a
+/// [`FixedBase`](super::FixedBase) every flow is a [`Pushforward`](mcsa_core::Pushforward). It is not
 /// [`Reparameterised`](mcsa_core::Reparameterised): its entropy has no closed form. Scores are hand-written reverse sweeps.
+///
+/// | constructor | draws of `d` coordinates | density at a point that it did not draw |
+/// |---|---|---|
+/// | [`real_nvp`](Flow::real_nvp), [`neural_spline`](Flow::neural_spline) | one pass | one pass |
+/// | [`masked_autoregressive`](Flow::masked_autoregressive) | `d` short steps, in all one pass | one pass |
+/// | [`inverse_autoregressive`](Flow::inverse_autoregressive) | one pass | `d` short steps, in all one pass |
+/// | [`planar`](Flow::planar), [`radial`](Flow::radial) | one pass | one pass; planar: a scalar equation per layer |
+/// | [`block_neural`](Flow::block_neural), a [`Bnaf`] | one pass | none |
 ///
 /// Lambda is `[parameters of layer 1; ..; parameters of layer K; parameter of the base, if it is learned]`, see [`Layer`] and
 /// [`layout`](Flow::layout). At the parameters of [`start_at`](Flow::start_at) the flow is exactly a Gaussian, or a t.
@@ -27,7 +38,7 @@ use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, 
 /// network's products may overflow at parameters that no fit reaches; the log density is then `-inf` or NaN, which kernels reject.
 ///
 /// ```
-/// use mcsa_core::{Family, Seed};
+/// use mcsa_core::{Family, Parametric, Seed};
 /// use mcsa_families::{Flow, Gauss};
 /// let q = Flow::real_nvp(2, Gauss, 4, &[16])?;
 /// let params = q.start_at(&[1.0, -1.0], &[0.5, 2.0], &mut Seed::new(1).stream(0, 0))?;
@@ -36,13 +47,35 @@ use super::{Activation, Affine, Base, BaseConfig, Coupling, CouplingMap, Gauss, 
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Flow<B = Gauss> {
+pub struct Flow<B = Gauss, const INVERTIBLE: bool = true> {
     pub(super) dim: usize,
     pub(super) base: B,
     layers: Vec<Layer>,
     pub(super) parts: Vec<Placed>,
     num_params: usize,
 }
+
+/// Flow without an inverse, which may have the layer [`Layer::BlockNeural`] (B-NAF; De Cao, Titov & Aziz 2019).
+///
+/// It is a [`Pushforward`](mcsa_core::Pushforward) alone, for the exclusive divergence. It is no [`Family`](mcsa_core::Family), and
+/// using it as the proposal of a kernel does not compile:
+///
+/// ```compile_fail,E0277
+/// use mcsa_families::{Flow, Gauss};
+/// fn inclusive(_: impl mcsa_core::Family) {}
+/// inclusive(Flow::block_neural(2, Gauss, 1, &[8, 8])?);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+/// ```
+/// use mcsa_core::Parametric;
+/// use mcsa_families::{Flow, Gauss};
+/// fn exclusive(_: &impl mcsa_core::Pushforward) {}
+/// let q = Flow::block_neural(2, Gauss, 1, &[8, 8])?;
+/// exclusive(&q);
+/// assert_eq!(q.num_params(), (24 + 2 * 16) + (192 + 2 * 16) + (24 + 2 * 2) + 4);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+pub type Bnaf<B = Gauss> = Flow<B, false>;
 
 /// A layer, and the ranges of its parameters, prepared quantities and tape.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,23 +103,10 @@ impl<B: Base> Flow<B> {
     /// Flow in `dim` dimensions; layers from the base outwards.
     ///
     /// # Errors
-    /// If `dim` is 0, or a layer cannot be built: its mask moves nothing, a hidden layer has no units, or a bound is out of range.
+    /// If `dim` is 0, or a layer cannot be built: its mask moves nothing, a hidden layer has no units, a bound is out of range, or it
+    /// has no inverse.
     pub fn new(dim: usize, base: B, layers: Vec<Layer>) -> Result<Self, Error> {
-        if dim == 0 {
-            return Err(Error::parameter("dimension of a flow", 0.0, "at least 1"));
-        }
-        let mut parts = Vec::<Placed>::with_capacity(layers.len());
-        for (k, layer) in layers.iter().enumerate() {
-            let part = Part::new(layer, dim).map_err(|error| error.within(format!("layer {k} of a flow")))?;
-            let after = |end: Option<usize>, len: usize| end.unwrap_or(0)..end.unwrap_or(0) + len;
-            let (last, bijection) = (parts.last(), part.bijection());
-            let params = after(last.map(|last| last.params.end), bijection.num_params());
-            let prepared = after(last.map(|last| last.prepared.end), bijection.prepared_len());
-            let tape = after(last.map(|last| last.tape.end), bijection.tape_len());
-            parts.push(Placed { part, params, prepared, tape });
-        }
-        let num_params = parts.last().map_or(0, |last| last.params.end) + B::NUM_PARAMS;
-        Ok(Self { dim, base, layers, parts, num_params })
+        Self::of(dim, base, layers)
     }
 
     /// RealNVP (Dinh et al. 2017): affine couplings with alternating masks, then location and scale. Networks have `hidden` layers
@@ -126,12 +146,128 @@ impl<B: Base> Flow<B> {
         Self::new(dim, base, layers.chain([Layer::ActNorm]).collect())
     }
 
+    /// Masked autoregressive flow, MAF (Papamakarios, Pavlakou & Murray 2017): `layers` autoregressive layers, every second one with
+    /// the coordinates from the last to the first, then location and scale. Log scales are bounded by 3.
+    ///
+    /// Score climbing needs densities and scores at the states of chains, one pass each, and draws. A draw takes `dim` sequential
+    /// steps, each for all points of the batch, with the arithmetic of one pass in all.
+    ///
+    /// ```
+    /// use mcsa_core::{Family, Parametric, Seed};
+    /// use mcsa_families::{Flow, Gauss};
+    /// let q = Flow::masked_autoregressive(3, Gauss, 2, &[8])?;
+    /// let params = q.start_at(&[0.0; 3], &[1.0; 3], &mut Seed::new(1).stream(0, 0))?;
+    /// let log_q = q.log_prob(&params, &[0.0; 3], &mut vec![0.0; q.work_len(1)]);
+    /// assert!((log_q + 1.5 * (2.0 * std::f64::consts::PI).ln()).abs() < 1e-12);
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If `dim` is 0, or a hidden layer has no units.
+    pub fn masked_autoregressive(
+        dim: usize,
+        base: B,
+        layers: usize,
+        hidden: &[usize],
+    ) -> Result<Self, Error> {
+        Self::autoregressive(dim, base, layers, hidden, false)
+    }
+
+    /// Inverse autoregressive flow, IAF (Kingma et al. 2016): [`masked_autoregressive`](Self::masked_autoregressive) with the two
+    /// directions exchanged.
+    ///
+    /// The evidence lower bound needs draws alone and is cheap. As a [`Family`](mcsa_core::Family) the density is exact too, but it first
+    /// computes the noise of each point in `dim` sequential steps, with the arithmetic of one pass but a longer latency.
+    ///
+    /// # Errors
+    /// If `dim` is 0, or a hidden layer has no units.
+    pub fn inverse_autoregressive(
+        dim: usize,
+        base: B,
+        layers: usize,
+        hidden: &[usize],
+    ) -> Result<Self, Error> {
+        Self::autoregressive(dim, base, layers, hidden, true)
+    }
+
+    fn autoregressive(
+        dim: usize,
+        base: B,
+        layers: usize,
+        hidden: &[usize],
+        inverse: bool,
+    ) -> Result<Self, Error> {
+        let config = Autoregressive { hidden: hidden.to_vec(), inverse, ..Autoregressive::default() };
+        let layer = |k| Layer::Autoregressive(Autoregressive { reversed: k % 2 == 1, ..config.clone() });
+        Self::new(dim, base, (0..layers).map(layer).chain([Layer::ActNorm]).collect())
+    }
+
+    /// Planar flow (Rezende & Mohamed 2015), a teaching example for low dimensions: `layers` planar layers, then location and
+    /// scale.
+    ///
+    /// # Errors
+    /// If `dim` is 0.
+    pub fn planar(dim: usize, base: B, layers: usize) -> Result<Self, Error> {
+        Self::new(dim, base, [vec![Layer::Planar; layers], vec![Layer::ActNorm]].concat())
+    }
+
+    /// Radial flow (Rezende & Mohamed 2015), a teaching example for low dimensions: `layers` radial layers, then location and
+    /// scale.
+    ///
+    /// # Errors
+    /// If `dim` is 0.
+    pub fn radial(dim: usize, base: B, layers: usize) -> Result<Self, Error> {
+        Self::new(dim, base, [vec![Layer::Radial; layers], vec![Layer::ActNorm]].concat())
+    }
+}
+
+impl<B: Base> Bnaf<B> {
+    /// Block neural autoregressive flow (De Cao, Titov & Aziz 2019): `networks` networks, each with `hidden` units per coordinate in
+    /// its hidden layers, then location and scale. All but the last network have a gate; every second one orders the coordinates
+    /// from the last to the first.
+    ///
+    /// # Errors
+    /// If `dim` is 0, or a hidden layer has no units.
+    pub fn block_neural(dim: usize, base: B, networks: usize, hidden: &[usize]) -> Result<Self, Error> {
+        let layer = |k| {
+            let (gated, reversed) = (k + 1 < networks, k % 2 == 1);
+            Layer::BlockNeural(BlockNeural { hidden: hidden.to_vec(), gated, reversed })
+        };
+        Self::of(dim, base, (0..networks).map(layer).chain([Layer::ActNorm]).collect())
+    }
+}
+
+impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+    fn of(dim: usize, base: B, layers: Vec<Layer>) -> Result<Self, Error> {
+        if dim == 0 {
+            return Err(Error::parameter("dimension of a flow", 0.0, "at least 1"));
+        }
+        let mut parts = Vec::<Placed>::with_capacity(layers.len());
+        for (k, layer) in layers.iter().enumerate() {
+            let within = |error: Error| error.within(format!("layer {k} of a flow"));
+            if INVERTIBLE && !layer.has_inverse() {
+                let reason = "it has no inverse: only a Bnaf, a flow that is no Family, can have it";
+                return Err(within(Error::invalid(reason)));
+            }
+            let part = Part::new(layer, dim).map_err(within)?;
+            let after = |end: Option<usize>, len: usize| end.unwrap_or(0)..end.unwrap_or(0) + len;
+            let (last, bijection) = (parts.last(), part.bijection());
+            let params = after(last.map(|last| last.params.end), bijection.num_params());
+            let prepared = after(last.map(|last| last.prepared.end), bijection.prepared_len());
+            let tape = after(last.map(|last| last.tape.end), bijection.tape_len());
+            parts.push(Placed { part, params, prepared, tape });
+        }
+        let num_params = parts.last().map_or(0, |last| last.params.end) + B::NUM_PARAMS;
+        Ok(Self { dim, base, layers, parts, num_params })
+    }
+
     /// Flow with this config.
     ///
     /// # Errors
-    /// If [`new`](Self::new) refuses `dim` or the layers, or the base of `config` is not of type `B`.
+    /// If `dim` is 0, a layer cannot be built, or has no inverse although the flow is `INVERTIBLE`, or the base of `config` is not of
+    /// type `B`.
     pub fn from_config(config: FlowConfig) -> Result<Self, Error> {
-        Self::new(config.dim, B::from_config(config.base)?, config.layers)
+        Self::of(config.dim, B::from_config(config.base)?, config.layers)
     }
 
     /// The config from which [`from_config`](Self::from_config) builds this flow.
@@ -154,19 +290,31 @@ impl<B: Base> Flow<B> {
         self.layers.iter().zip(self.parts.iter().map(|placed| placed.params.clone())).collect()
     }
 
-    /// The length of lambda.
-    pub(super) fn len_params(&self) -> usize {
-        self.num_params
-    }
-
     /// The parameters of the base.
     pub(super) fn base_params<'a>(&self, params: &'a [f64]) -> &'a [f64] {
         assert_eq!(params.len(), self.num_params, "the params of every layer, and of the base");
         &params[self.num_params - B::NUM_PARAMS..]
     }
+}
 
-    /// Refuses parameters of the wrong number, not finite, or not allowed in a layer or the base.
-    pub(super) fn admit(&self, params: &[f64]) -> Result<(), Error> {
+impl<B: Base, const INVERTIBLE: bool> Parametric for Flow<B, INVERTIBLE> {
+    fn config(&self) -> String {
+        format!("{:?}", Flow::config(self))
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn num_params(&self) -> usize {
+        self.num_params
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.room_len(columns)
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
         mcsa_core::same_length("params", self.num_params, params.len())?;
         mcsa_core::all_finite("params", params)?;
         for (k, placed) in self.parts.iter().enumerate() {

@@ -1,33 +1,13 @@
 //! Flow as a pushforward: draws with pathwise gradients, for the exclusive divergence.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Error, Pushforward, Stream};
+use mcsa_core::{Pushforward, Stream};
 
-use super::layer::Direction;
+use super::bijection::Direction;
 use super::sweep::{BLOCK, Weights};
 use super::{FixedBase, Flow};
 
-impl<B: FixedBase> Pushforward for Flow<B> {
-    fn config(&self) -> String {
-        format!("{:?}", Flow::config(self))
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn num_params(&self) -> usize {
-        self.len_params()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.room_len(columns)
-    }
-
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.admit(params)
-    }
-
+impl<B: FixedBase, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
         self.base.noise(&[]).sample_into(lanes, noise);

@@ -3,8 +3,8 @@
 use mcsa_core::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
-use super::coupling::{Monotone, Theta};
-use super::layer::Direction;
+use super::bijection::Direction;
+use super::monotone::{Monotone, Theta};
 
 /// Monotone rational-quadratic spline (Durkan et al. 2019, section 3.1): `K` bins on `[-B, B]`, the identity outside.
 ///

@@ -1,30 +1,31 @@
 //! Initial parameters of a flow.
 
 use faer::MatRef;
-use mcsa_core::{Columns, Error, Stream, all_finite, same_length};
+use mcsa_core::{Columns, Error, Parametric, Stream, all_finite, same_length};
 
-use super::layer::{At, Part};
+use super::bijection::At;
+use super::layer::Part;
 use super::{Base, Flow};
 use crate::Learned;
 
-impl<B: Base> Flow<B> {
-    /// Initial parameters at which the flow is its base: every layer is the identity, up to the order of coordinates. Hidden
-    /// weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units; the parameter of a learned base is
-    /// 0.
+impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+    /// Initial parameters at which the flow is its base: every layer is the identity, up to the order of coordinates (block neural
+    /// layers: nearly). Hidden weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units; the
+    /// parameter of a learned base is 0.
     ///
     /// # Errors
     /// If an initial layer is refused, which does not happen for a flow that could be built.
     pub fn start(&self, stream: &mut Stream) -> Result<Vec<f64>, Error> {
-        let mut params = Vec::with_capacity(self.len_params());
+        let mut params = Vec::with_capacity(self.num_params());
         for placed in &self.parts {
-            placed.part.start(stream, &mut params)?;
+            placed.part.bijection().start(stream, &mut params)?;
         }
-        params.resize(self.len_params(), 0.0);
+        params.resize(self.num_params(), 0.0);
         Ok(params)
     }
 
-    /// Initial parameters at which the flow is exactly its base with this location and these scales: on [`Gauss`](super::Gauss) the
-    /// Gaussian of a [`MeanField`](crate::MeanField).
+    /// Initial parameters at which the flow is its base with this location and these scales (exactly, without block neural layers): on
+    /// [`Gauss`](super::Gauss) the Gaussian of a [`MeanField`](crate::MeanField).
     ///
     /// # Errors
     /// If the last layer is neither `ActNorm` nor `Linear`, a length differs, or a number is not finite or a scale not positive.
@@ -64,7 +65,9 @@ impl<B: Base> Flow<B> {
             .last()
             .ok_or_else(|| Error::invalid("a flow of no layers cannot be placed: end with ActNorm or Linear"))
     }
+}
 
+impl<B: Base> Flow<B> {
     /// Data-dependent initialisation (Kingma & Dhariwal 2018, section 3.1): sets every `ActNorm` such that these points, on their
     /// way to the noise, leave it with mean 0 and variance 1. Other parameters are not changed.
     ///
@@ -72,7 +75,7 @@ impl<B: Base> Flow<B> {
     /// If the flow refuses `params`, the points have another dimension, are fewer than two or not finite, or a coordinate does not
     /// vary; `params` is then unchanged.
     pub fn normalise(&self, params: &mut [f64], points: MatRef<'_, f64>) -> Result<(), Error> {
-        self.admit(params)?;
+        self.check(params)?;
         same_length("a point", self.dim, points.nrows())?;
         if points.ncols() < 2 {
             return Err(Error::parameter("number of points", points.ncols() as f64, "at least 2"));
@@ -100,14 +103,14 @@ impl<B: Base> Flow<B> {
     }
 }
 
-impl Flow<Learned> {
+impl<const INVERTIBLE: bool> Flow<Learned, INVERTIBLE> {
     /// Sets the degrees of freedom of the base to `dof`.
     ///
     /// # Errors
     /// If `params` has another length, or `dof` is not finite and above the floor.
     pub fn set_dof(&self, params: &mut [f64], dof: f64) -> Result<(), Error> {
-        same_length("params", self.len_params(), params.len())?;
-        params[self.len_params() - 1] = self.base.param(dof)?;
+        same_length("params", self.num_params(), params.len())?;
+        params[self.num_params() - 1] = self.base.param(dof)?;
         Ok(())
     }
 }

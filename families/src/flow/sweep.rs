@@ -3,7 +3,7 @@
 use faer::MatRef;
 use mcsa_core::{Columns, borrow};
 
-use super::layer::{At, Direction, Sweep};
+use super::bijection::{At, Direction, Sweep};
 use super::model::{Flow, Placed};
 use super::{Base, base::Noise};
 
@@ -34,7 +34,7 @@ pub(super) struct Passed<'a> {
     pub(super) log_det: &'a mut [f64],
 }
 
-impl<B: Base> Flow<B> {
+impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Length of `work` for batches of `columns` columns.
     pub(super) fn room_len(&self, columns: usize) -> usize {
         let n = columns.min(BLOCK);
@@ -80,9 +80,9 @@ impl<B: Base> Flow<B> {
 impl Room<'_> {
     /// Passes a block of columns, starting at `first`, through all layers in one direction. The tape is kept for a backward sweep
     /// if `taped`.
-    pub(super) fn pass<B: Base>(
+    pub(super) fn pass<B: Base, const INVERTIBLE: bool>(
         &mut self,
-        flow: &Flow<B>,
+        flow: &Flow<B, INVERTIBLE>,
         params: &[f64],
         direction: Direction,
         points: MatRef<'_, f64>,
@@ -117,9 +117,9 @@ impl Room<'_> {
     /// Backward sweep over the block of the last [`pass`](Self::pass), which was `taped`, with output cotangents in `self.d`;
     /// returns the cotangents of the input points. `weights` are those of log densities, in which the log-determinant has a minus
     /// sign.
-    pub(super) fn back<B: Base>(
+    pub(super) fn back<B: Base, const INVERTIBLE: bool>(
         &mut self,
-        flow: &Flow<B>,
+        flow: &Flow<B, INVERTIBLE>,
         params: &[f64],
         direction: Direction,
         weights: Weights<'_>,

@@ -2,9 +2,7 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one,
-};
+use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, numeric, one};
 
 use super::{Likelihood, Logistic, ScalePrior};
 use crate::design::GROUP;
@@ -152,6 +150,14 @@ impl LogDensity for HierarchicalLogistic {
             *out = decided(*out, z.column(j));
         }
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.push(("sigma_beta".into(), z[0].exp()));
+        out.push(("sigma_alpha".into(), z[1].exp()));
+        let (beta, alpha) = z[FIRST..].split_at(self.num_features());
+        out.extend(beta.iter().enumerate().map(|(k, &b)| (Cow::from(format!("beta[{k}]")), b)));
+        out.push(("alpha".into(), alpha[0]));
+    }
 }
 
 impl Gradient for HierarchicalLogistic {
@@ -240,15 +246,5 @@ impl Constrained for HierarchicalLogistic {
             + weights
             + log_normal(alpha[0], sigma)
             + self.likelihood.log_at(&rows, &theta[FIRST..])
-    }
-}
-
-impl Named for HierarchicalLogistic {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("sigma_beta".into(), z[0].exp()));
-        out.push(("sigma_alpha".into(), z[1].exp()));
-        let (beta, alpha) = z[FIRST..].split_at(self.num_features());
-        out.extend(beta.iter().enumerate().map(|(k, &b)| (Cow::from(format!("beta[{k}]")), b)));
-        out.push(("alpha".into(), alpha[0]));
     }
 }

@@ -2,9 +2,7 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, numeric, one,
-};
+use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, numeric, one};
 
 use super::{Likelihood, Link, Logistic, Probit};
 use crate::support::{decided, positive};
@@ -86,6 +84,10 @@ impl<L: Link> LogDensity for BinaryRegression<L> {
             *out = decided(*out, z.column(j));
         }
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend(z.iter().enumerate().map(|(k, &z)| (Cow::from(format!("weight[{k}]")), z)));
+    }
 }
 
 impl<L: Link> Gradient for BinaryRegression<L> {
@@ -141,11 +143,5 @@ impl<L: Link> Separable for BinaryRegression<L> {
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
         self.likelihood.log_at(rows, z)
-    }
-}
-
-impl<L: Link> Named for BinaryRegression<L> {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(k, &z)| (Cow::from(format!("weight[{k}]")), z)));
     }
 }

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{Columns, ColumnsMut, Gradient, LogDensity};
 
-use super::{Case, Verdict};
+use super::{Case, Failure};
 use mcsa_core::law::same_bits;
 
 /// Batch sizes, up to more than the width of vector registers and of blocks of them.
@@ -14,7 +14,7 @@ const SIZES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];
 ///
 /// # Errors
 /// If a column differs; the failure names the batch size and the column.
-pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Verdict {
+pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     for columns in SIZES {
         let mut z = case.points(columns);
@@ -35,7 +35,7 @@ pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If an entry differs; the failure names the batch size, the column and the coordinate.
-pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Verdict {
+pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "gradient_batch_equals_columns";
     let (target, dim) = (&case.target, case.target.dim());
     for columns in SIZES {

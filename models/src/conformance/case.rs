@@ -1,10 +1,11 @@
 //! Test case of the conformance suite: a target and the points at which it is tested.
 
 use faer::{Mat, MatRef};
-use mcsa_core::law::LeftOut;
+use mcsa_core::law::{Direction, LeftOut, directions};
+use mcsa_core::quadrature::Map;
 use mcsa_core::{Error, LogDensity, Seed, Stream};
 
-use super::{LAWS, Map};
+use super::LAWS;
 
 /// Writes conditional or marginal distribution functions of a target at a point: `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 =
 /// z_i-1)` or `u_i = P(Z_i <= z_i)`. At an exact draw each is uniform on `(0, 1)`.
@@ -132,6 +133,11 @@ impl<P: LogDensity> Case<P> {
     pub(super) fn points(&self, columns: usize) -> Mat<f64> {
         let mut stream = self.stream("points");
         Mat::from_fn(self.target.dim(), columns, |i, _| self.centre[i] + self.spread[i] * stream.normal())
+    }
+
+    /// Test directions; their lengths are those of the spread.
+    pub(super) fn directions(&self) -> Vec<Direction> {
+        directions("coordinate", &self.spread, 8, &mut self.stream("directions"))
     }
 
     /// True in at most three dimensions, where quadrature is affordable.

@@ -2,9 +2,8 @@
 
 use mcsa_core::{Columns, Curvature, Gradient, LogDensity};
 
-use super::slope::{directions, is_slope};
-use super::{Case, Verdict};
-use mcsa_core::law::near;
+use super::{Case, Failure};
+use mcsa_core::law::{ROUNDING, is_slope, near, slope};
 
 const POINTS: usize = 4;
 
@@ -16,7 +15,7 @@ const POINTS: usize = 4;
 ///
 /// # Errors
 /// If a slope differs; the failure names the direction and the slope found by differences.
-pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Verdict {
+pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     let z = case.points(POINTS);
     let mut gradient = vec![f64::NAN; case.target.dim()];
     let mut moved = gradient.clone();
@@ -24,12 +23,13 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Verdict {
         let z = z.as_ref().column(j);
         gradient.fill(f64::NAN);
         case.target.gradient_into(z, &mut gradient, &mut case.work(1));
-        for direction in directions(case) {
+        for direction in case.directions() {
             let place = || format!("{}, point {j}", direction.name);
-            is_slope("gradient_is_gradient", place, direction.dot(&gradient), |t| {
+            let expected = slope(ROUNDING, |t| {
                 direction.move_into(z, t, &mut moved);
                 case.log_density(&moved)
-            })?;
+            });
+            is_slope("gradient_is_gradient", place, direction.dot(&gradient), expected)?;
         }
     }
     Ok(())
@@ -39,7 +39,7 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If a value differs; the failure names the point.
-pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Verdict {
+pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     let z = case.points(8);
     let mut gradient = vec![f64::NAN; case.target.dim()];
     for j in 0..z.ncols() {
@@ -57,10 +57,10 @@ pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If a slope differs; the failure names the direction and the slope found by differences.
-pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Verdict {
+pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), Failure> {
     let (z, dim) = (case.points(POINTS), case.target.dim());
     let (mut product, mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
-    let all = directions(case);
+    let all = case.directions();
     for j in 0..POINTS {
         let z = z.as_ref().column(j);
         for (k, along) in all.iter().enumerate() {
@@ -68,11 +68,12 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Verdict {
             case.target.hessian_vector_into(z, &along.v, &mut product, &mut case.work(1));
             for across in [along, &all[(k + 1) % all.len()]] {
                 let place = || format!("{} along {}, point {j}", across.name, along.name);
-                is_slope("hessian_vector_is_derivative", place, across.dot(&product), |t| {
+                let expected = slope(ROUNDING, |t| {
                     along.move_into(z, t, &mut moved);
                     case.target.gradient_into(&moved, &mut gradient, &mut case.work(1));
                     across.dot(&gradient)
-                })?;
+                });
+                is_slope("hessian_vector_is_derivative", place, across.dot(&product), expected)?;
             }
         }
     }
@@ -85,7 +86,7 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If a value differs; the failure names the point.
-pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> f64) -> Verdict {
+pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> f64) -> Result<(), Failure> {
     let z = case.points(8);
     for j in 0..z.ncols() {
         let z = z.as_ref().column(j);
@@ -104,14 +105,14 @@ pub type SlopeOracle<'a> = dyn Fn(&[f64], &[f64]) -> (f64, f64) + 'a;
 ///
 /// # Errors
 /// If a value or slope differs; the failure names the direction and the point.
-pub fn gradient_equals<P: Gradient>(case: &Case<P>, oracle: &SlopeOracle<'_>) -> Verdict {
+pub fn gradient_equals<P: Gradient>(case: &Case<P>, oracle: &SlopeOracle<'_>) -> Result<(), Failure> {
     const LAW: &str = "gradient_equals";
     let z = case.points(POINTS);
     let mut gradient = vec![f64::NAN; case.target.dim()];
     for j in 0..POINTS {
         let z = z.as_ref().column(j);
         let log_p = case.target.gradient_into(z, &mut gradient, &mut case.work(1));
-        for direction in directions(case) {
+        for direction in case.directions() {
             let (value, slope) = oracle(z, &direction.v);
             near(LAW, || format!("value, point {j}"), log_p, value, 1e-10 * (1.0 + value.abs()))?;
             let size = 1.0 + direction.v.iter().zip(&gradient).map(|(v, g)| (v * g).abs()).sum::<f64>();

@@ -2,7 +2,7 @@
 
 use mcsa_core::ExactDraws;
 
-use super::{Case, Failure, Verdict};
+use super::{Case, Failure};
 
 const DRAWS: usize = 16_384;
 /// False-alarm probability of one case, so that thirty-two cases together stay below 1e-4.
@@ -33,7 +33,7 @@ fn distance_from_uniform(values: &mut [f64]) -> f64 {
 /// # Errors
 /// If a coordinate's distance is too large (the failure names both), a draw is outside the support, or the case has no
 /// distribution functions.
-pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Verdict {
+pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "draws_follow_the_law";
     let Some(uniforms) = case.uniforms else {
         return Err(Failure::new(LAW, "the case", "distribution functions: Case::with_uniforms", "none"));

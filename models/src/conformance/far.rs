@@ -2,7 +2,7 @@
 
 use mcsa_core::LogDensity;
 
-use super::{Case, Failure, Verdict};
+use super::{Case, Failure};
 
 const FAR: [f64; 6] = [1e3, 1e8, 1e154, 1e200, 1e306, f64::MAX];
 
@@ -14,7 +14,7 @@ const FAR: [f64; 6] = [1e3, 1e8, 1e154, 1e200, 1e306, f64::MAX];
 ///
 /// # Errors
 /// If a value breaks the law; the failure names the coordinate and its value.
-pub fn far_points_are_decided<P: LogDensity>(case: &Case<P>) -> Verdict {
+pub fn far_points_are_decided<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "far_points_are_decided";
     let dim = case.target.dim();
     if dim == 0 {

@@ -1,23 +1,10 @@
 //! Memory laws: no allocation after the first call.
 
 use faer::Mat;
+use mcsa_core::law::{Meter, allocates_nothing as silent};
 use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable};
 
-use super::{Case, Failure, Verdict};
-
-/// Counter of allocations: runs a closure and returns how many allocations it made.
-///
-/// Only a binary can install an allocator, so the caller supplies the counter; the crate `allocation-counter` has one:
-/// `|call| allocation_counter::measure(call).count_total`.
-pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
-
-fn silent(law: &'static str, verb: &'static str, meter: Meter<'_>, call: &mut dyn FnMut()) -> Verdict {
-    call();
-    match meter(call) {
-        0 => Ok(()),
-        count => Err(Failure::new(law, verb, "no allocation", format!("{count}"))),
-    }
-}
+use super::{Case, Failure};
 
 const COLUMNS: usize = 5;
 
@@ -25,7 +12,7 @@ const COLUMNS: usize = 5;
 ///
 /// # Errors
 /// If a method allocates; the failure names the method and the number of allocations.
-pub fn density_allocates_nothing<P: LogDensity>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+pub fn density_allocates_nothing<P: LogDensity>(case: &Case<P>, meter: Meter<'_>) -> Result<(), Failure> {
     const LAW: &str = "density_allocates_nothing";
     let (target, z) = (&case.target, case.points(COLUMNS));
     let (mut out, mut work) = ([0.0; COLUMNS], case.work(COLUMNS));
@@ -39,7 +26,7 @@ pub fn density_allocates_nothing<P: LogDensity>(case: &Case<P>, meter: Meter<'_>
 ///
 /// # Errors
 /// If a method allocates; the failure names the method and the number of allocations.
-pub fn gradient_allocates_nothing<P: Gradient>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+pub fn gradient_allocates_nothing<P: Gradient>(case: &Case<P>, meter: Meter<'_>) -> Result<(), Failure> {
     const LAW: &str = "gradient_allocates_nothing";
     let (target, z) = (&case.target, case.points(COLUMNS));
     let (mut out, mut work) = ([0.0; COLUMNS], case.work(COLUMNS));
@@ -57,7 +44,7 @@ pub fn gradient_allocates_nothing<P: Gradient>(case: &Case<P>, meter: Meter<'_>)
 ///
 /// # Errors
 /// If the method allocates; the failure names the number of allocations.
-pub fn curvature_allocates_nothing<P: Curvature>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+pub fn curvature_allocates_nothing<P: Curvature>(case: &Case<P>, meter: Meter<'_>) -> Result<(), Failure> {
     let (target, z) = (&case.target, case.points(2));
     let (mut product, mut work) = (vec![0.0; target.dim()], case.work(1));
     let (z, v) = (z.as_ref().column(0), z.as_ref().column(1));
@@ -70,7 +57,7 @@ pub fn curvature_allocates_nothing<P: Curvature>(case: &Case<P>, meter: Meter<'_
 ///
 /// # Errors
 /// If a method allocates; the failure names the method and the number of allocations.
-pub fn terms_allocate_nothing<P: Separable>(case: &Case<P>, meter: Meter<'_>) -> Verdict {
+pub fn terms_allocate_nothing<P: Separable>(case: &Case<P>, meter: Meter<'_>) -> Result<(), Failure> {
     const LAW: &str = "terms_allocate_nothing";
     let (target, z) = (&case.target, case.points(1));
     let (z, mut work, mut sum) = (z.as_ref().column(0), case.work(1), 0.0);

@@ -21,7 +21,7 @@
 //! | [`gradient_knows_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
 //! | [`gradient_is_gradient`], [`hessian_vector_is_derivative`] | `Gradient`, `Curvature` | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`terms_add_up`] | `Separable` | subsets of the rows | 1e-10 |
-//! | [`names_are_distinct`] | `Named` | two calls | bit-identical |
+//! | [`names_are_distinct`] | all | two calls | bit-identical |
 //! | [`transforms_invert`], [`density_carries_its_jacobian`] | [`Constrained`](crate::Constrained) | round trip; the paper's formula | 1e-10 |
 //! | [`jacobians_are_slopes`] | [`Constrained`](crate::Constrained) | extrapolated differences | as above |
 //! | [`draws_follow_the_law`] | `ExactDraws` | one-sample Kolmogorov-Smirnov | false alarm 3e-6 per case, 1e-4 in total |
@@ -43,13 +43,11 @@ mod memory;
 mod moments;
 mod names;
 mod probes;
-mod slope;
 mod suite;
 mod terms;
 mod transforms;
 mod work;
 
-pub use crate::quadrature::Map;
 pub use batch::{batch_equals_columns, gradient_batch_equals_columns};
 pub use case::{Case, Uniforms};
 pub use differences::{
@@ -58,9 +56,11 @@ pub use differences::{
 };
 pub use draws::draws_follow_the_law;
 pub use far::far_points_are_decided;
-pub use mcsa_core::law::{Failure, Power, Report, Verdict};
+pub use mcsa_core::law::{Failure, Meter, Power, Report};
+pub use mcsa_core::law_tests;
+pub use mcsa_core::quadrature::Map;
 pub use memory::{
-    Meter, curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
+    curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
     terms_allocate_nothing,
 };
 pub use moments::{moments_are_integrals, normaliser_is_integral};

@@ -1,12 +1,12 @@
 //! Laws of ground truth: normaliser and moments against quadrature.
 
-use super::{Case, Verdict};
+use super::{Case, Failure};
 use crate::GroundTruth;
-use crate::quadrature::{Axis, each_node, log_integral};
 use mcsa_core::law::near;
+use mcsa_core::quadrature::{Axis, each_node, log_integral};
 
 fn axes<P: GroundTruth>(case: &Case<P>) -> Vec<Axis> {
-    let axis = |(&centre, &width)| Axis { map: case.map, centre, width };
+    let axis = |(&centre, &width)| Axis::line(case.map, centre, width);
     case.centre.iter().zip(&case.spread).map(axis).collect()
 }
 
@@ -14,14 +14,14 @@ fn axes<P: GroundTruth>(case: &Case<P>) -> Vec<Axis> {
 ///
 /// # Errors
 /// If it differs; the failure gives the integral found.
-pub fn normaliser_is_integral<P: GroundTruth>(case: &Case<P>) -> Verdict {
+pub fn normaliser_is_integral<P: GroundTruth>(case: &Case<P>) -> Result<(), Failure> {
     if !case.is_integrable() {
         return Ok(());
     }
     let mut work = case.work(1);
-    let (integral, change) = log_integral(&axes(case), 1e-10, |z| case.target.log_density(z, &mut work));
-    let place = || format!("log integral, changing by {change:.0e} at the last halving");
-    near("normaliser_is_integral", place, case.target.log_normaliser(), integral, 1e-8)
+    let integral = log_integral(&axes(case), 1e-10, |z| case.target.log_density(z, &mut work));
+    let place = || format!("log integral, changing by {:.0e} at the last halving", integral.error);
+    near("normaliser_is_integral", place, case.target.log_normaliser(), integral.value, 1e-8)
 }
 
 /// `mean` and `covariance` are those of the density, within 1e-6 of the spreads, in at most three dimensions. Not tested in
@@ -29,7 +29,7 @@ pub fn normaliser_is_integral<P: GroundTruth>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If a moment differs; the failure names the coordinates and the moment found.
-pub fn moments_are_integrals<P: GroundTruth>(case: &Case<P>) -> Verdict {
+pub fn moments_are_integrals<P: GroundTruth>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "moments_are_integrals";
     let dim = case.target.dim();
     if !case.is_integrable() {

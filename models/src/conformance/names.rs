@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use mcsa_core::{Columns, Named};
+use mcsa_core::{Columns, LogDensity};
 
-use super::{Case, Failure, Verdict};
+use super::{Case, Failure};
 use mcsa_core::law::same_bits;
 
 /// `constrain` appends to the list, gives every parameter a distinct name and a finite value, and repeats the values bit by bit.
 ///
 /// # Errors
 /// If a name is not distinct or a value not finite or not repeated; the failure gives the name.
-pub fn names_are_distinct<P: Named>(case: &Case<P>) -> Verdict {
+pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "names_are_distinct";
     let points = case.points(1);
     let z = points.as_ref().column(0);

@@ -1,11 +1,10 @@
 //! Probe laws: a density evaluated at random points, on a grid, on the axes, and on rays into the tails.
 
 use faer::Mat;
-use mcsa_core::law::Power;
+use mcsa_core::law::{Direction, Power, ROUNDING, slope, unit};
 use mcsa_core::{Columns, Gradient, LogDensity, Stream};
 
-use super::slope::{Direction, slope};
-use super::{Case, Failure, Verdict};
+use super::{Case, Failure};
 
 /// Extent of grid and axes, in spreads.
 const REACH: f64 = 8.0;
@@ -82,7 +81,7 @@ pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Powe
     };
     let effort = format!("{probes} scattered probes{grid}, {rays} rays to {END} spreads");
     let size = 1.0 - 0.1_f64.powf(1.0 / probes as f64);
-    Ok(Some(Power::new(LAW, "share of the scattered probes' law in a hole", size, effort)))
+    Ok(Some(Power::new("the share of the scattered probes' law in a hole", size, effort)))
 }
 
 const LAW: &str = "density_is_never_nan";
@@ -97,7 +96,7 @@ const LAW: &str = "density_is_never_nan";
 ///
 /// # Errors
 /// If a slope differs; the failure names the point and the slope found by differences.
-pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Verdict {
+pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "gradient_holds_in_the_tails";
     let dim = case.target.dim();
     let mut stream = case.stream("tails");
@@ -126,7 +125,7 @@ pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Verdict {
             let place = |what: &str| format!("slope in {what}, at {radius} spreads along {}", along.name);
             for direction in [&along, &random(&mut stream)] {
                 let found = direction.dot(&gradient);
-                let (expected, error) = slope(|t| {
+                let (expected, error) = slope(ROUNDING, |t| {
                     direction.move_into(&z, t, &mut moved);
                     case.log_density(&moved)
                 });
@@ -143,13 +142,6 @@ pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Verdict {
         }
     }
     Ok(())
-}
-
-fn unit(dim: usize, stream: &mut Stream) -> Vec<f64> {
-    let mut u: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
-    let length = u.iter().map(|u| u * u).sum::<f64>().sqrt();
-    u.iter_mut().for_each(|u| *u /= length);
-    u
 }
 
 /// The first six coordinates of a point, as text.

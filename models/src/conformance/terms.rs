@@ -2,7 +2,7 @@
 
 use mcsa_core::{Columns, Separable};
 
-use super::{Case, Verdict};
+use super::{Case, Failure};
 use mcsa_core::law::near;
 
 /// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods are sums over rows: they add over any split of the
@@ -10,7 +10,7 @@ use mcsa_core::law::near;
 ///
 /// # Errors
 /// If a sum differs; the failure names the subset and the point.
-pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Verdict {
+pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "terms_add_up";
     let (target, data) = (&case.target, case.target.num_data());
     let rows: Vec<usize> = (0..data).collect();

@@ -2,10 +2,9 @@
 
 use mcsa_core::Columns;
 
-use super::slope::is_slope;
-use super::{Case, Failure, Verdict};
+use super::{Case, Failure};
 use crate::Constrained;
-use mcsa_core::law::near;
+use mcsa_core::law::{ROUNDING, is_slope, near, slope};
 
 /// The coordinates tested: all, or at most 64 evenly spaced ones.
 fn coordinates(dim: usize) -> impl Iterator<Item = usize> {
@@ -16,7 +15,7 @@ fn coordinates(dim: usize) -> impl Iterator<Item = usize> {
 ///
 /// # Errors
 /// If a coordinate differs; the failure names it and the point.
-pub fn transforms_invert<P: Constrained>(case: &Case<P>) -> Verdict {
+pub fn transforms_invert<P: Constrained>(case: &Case<P>) -> Result<(), Failure> {
     let points = case.points(8);
     let dim = case.target.dim();
     let (mut theta, mut back) = (vec![f64::NAN; dim], vec![f64::NAN; dim]);
@@ -36,7 +35,7 @@ pub fn transforms_invert<P: Constrained>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If a derivative differs; the failure names the coordinate and the point.
-pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Verdict {
+pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "jacobians_are_slopes";
     let points = case.points(4);
     for j in 0..points.ncols() {
@@ -44,9 +43,11 @@ pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Verdict {
         for i in coordinates(z.len()) {
             let transform = case.target.transform(i);
             let place = || format!("coordinate {i}, point {j}");
-            is_slope(LAW, place, transform.log_slope(z[i]).exp(), |t| transform.constrain(z[i] + t))?;
+            let expected = slope(ROUNDING, |t| transform.constrain(z[i] + t));
+            is_slope(LAW, place, transform.log_slope(z[i]).exp(), expected)?;
             let place = || format!("gradient of the log-Jacobian, coordinate {i}, point {j}");
-            is_slope(LAW, place, transform.log_slope_gradient(z[i]), |t| transform.log_slope(z[i] + t))?;
+            let expected = slope(ROUNDING, |t| transform.log_slope(z[i] + t));
+            is_slope(LAW, place, transform.log_slope_gradient(z[i]), expected)?;
         }
     }
     Ok(())
@@ -57,7 +58,7 @@ pub fn jacobians_are_slopes<P: Constrained>(case: &Case<P>) -> Verdict {
 ///
 /// # Errors
 /// If a value differs; the failure names the point, and says so if exactly the Jacobian is missing.
-pub fn density_carries_its_jacobian<P: Constrained>(case: &Case<P>) -> Verdict {
+pub fn density_carries_its_jacobian<P: Constrained>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "density_carries_its_jacobian";
     let points = case.points(8);
     let mut theta = vec![f64::NAN; case.target.dim()];

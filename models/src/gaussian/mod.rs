@@ -3,15 +3,14 @@
 mod random;
 mod triangle;
 
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::linalg::solvers::{Llt, LltError};
 use faer::{Mat, MatMut, MatRef, Side};
 use mcsa_core::numeric::{dot, sum_squares_scaled};
 use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite,
-    borrow, same_length,
+    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow,
+    same_length,
 };
 
 use crate::GroundTruth;
@@ -308,12 +307,6 @@ impl GroundTruth for Gaussian {
 
     fn covariance(&self) -> Option<Mat<f64>> {
         Some(self.covariance())
-    }
-}
-
-impl Named for Gaussian {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
     }
 }
 

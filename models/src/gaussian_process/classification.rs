@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
@@ -153,6 +153,14 @@ impl LogDensity for GaussianProcessClassification {
         let field = self.field.log_density(self.scales(z), f, None, work);
         decided(self.hyperprior(z) + field + Logistic::sum_log(self.margins(f, margins)), z)
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.push(("amplitude".into(), z[0].exp()));
+        out.push(("nugget".into(), z[1].exp()));
+        let (lengths, f) = z[2..].split_at(self.field.features());
+        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
+        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
+    }
 }
 
 impl Gradient for GaussianProcessClassification {
@@ -179,15 +187,5 @@ impl Gradient for GaussianProcessClassification {
             *g += *slope * sign;
         }
         log_p
-    }
-}
-
-impl Named for GaussianProcessClassification {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("amplitude".into(), z[0].exp()));
-        out.push(("nugget".into(), z[1].exp()));
-        let (lengths, f) = z[2..].split_at(self.field.features());
-        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
-        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
     }
 }

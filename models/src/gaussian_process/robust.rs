@@ -3,7 +3,7 @@ use std::f64::consts::PI;
 
 use faer::MatRef;
 use mcsa_core::numeric::scalar::{digamma, ln_gamma};
-use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
@@ -204,6 +204,14 @@ impl LogDensity for RobustGaussianProcess {
         let field = self.field.log_density(self.scales(z), &z[self.first()..], None, work);
         decided(self.hyperprior(z, None) + field + self.likelihood(z, squares, logs), z)
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let names = ["eps_y", "eps_f", "amplitude", "nu"];
+        out.extend(names.iter().zip(z).map(|(&name, u)| (Cow::from(name), u.exp())));
+        let (lengths, f) = z[LENGTHS..].split_at(self.field.features());
+        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
+        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
+    }
 }
 
 impl Gradient for RobustGaussianProcess {
@@ -239,15 +247,5 @@ impl Gradient for RobustGaussianProcess {
             *g += *slope;
         }
         log_p
-    }
-}
-
-impl Named for RobustGaussianProcess {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        let names = ["eps_y", "eps_f", "amplitude", "nu"];
-        out.extend(names.iter().zip(z).map(|(&name, u)| (Cow::from(name), u.exp())));
-        let (lengths, f) = z[LENGTHS..].split_at(self.field.features());
-        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
-        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
     }
 }

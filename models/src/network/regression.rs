@@ -3,8 +3,7 @@ use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow, numeric,
-    same_length,
+    Columns, ColumnsMut, Error, Gradient, LogDensity, Separable, all_finite, borrow, numeric, same_length,
 };
 
 use super::rectifier::{add_rectified, rectify_back};
@@ -154,6 +153,16 @@ impl LogDensity for NeuralRegression {
         self.errors_into(z, units, errors, packed);
         decided(self.prior(z) + normals(z[1], self.y.len(), numeric::dot(errors, errors)).0, z)
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.push(("lambda".into(), z[0].exp()));
+        out.push(("gamma".into(), z[1].exp()));
+        let d = self.inputs.columns();
+        let (first, second) = self.layers(&z[2..]);
+        let name = |at: usize| Cow::from(format!("W1[{}, {}]", at / d, at % d));
+        out.extend(first.iter().enumerate().map(|(at, &w)| (name(at), w)));
+        out.extend(second.iter().enumerate().map(|(h, &w)| (Cow::from(format!("W2[{h}]")), w)));
+    }
 }
 
 impl Gradient for NeuralRegression {
@@ -238,17 +247,5 @@ impl Constrained for NeuralRegression {
         let terms =
             (0..self.y.len()).map(|i| log_normal(self.error(i, &theta[2..]), precision.sqrt().recip()));
         gamma(lambda) + gamma(precision) + weights + terms.sum::<f64>()
-    }
-}
-
-impl Named for NeuralRegression {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("lambda".into(), z[0].exp()));
-        out.push(("gamma".into(), z[1].exp()));
-        let d = self.inputs.columns();
-        let (first, second) = self.layers(&z[2..]);
-        let name = |at: usize| Cow::from(format!("W1[{}, {}]", at / d, at % d));
-        out.extend(first.iter().enumerate().map(|(at, &w)| (name(at), w)));
-        out.extend(second.iter().enumerate().map(|(h, &w)| (Cow::from(format!("W2[{h}]")), w)));
     }
 }

@@ -1,6 +1,7 @@
 //! Exact evidence of the radon model.
 
-use crate::quadrature::{Axis, Map, log_integral};
+use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
+
 use crate::support::{HALF_LOG_TAU, decided};
 
 use super::counties::LANES;
@@ -38,10 +39,11 @@ impl Radon {
                 let curvature = (2.0 * at(0.0) - at(0.05) - at(-0.05)) / (0.05 * 0.05);
                 // Where the density is flat, use the width of an exponential tail.
                 let width = if curvature > 1.0 { curvature.sqrt().recip() } else { 1.0 };
-                Axis { map: Map::Sinh, centre: centre[k], width }
+                Axis::line(Map::Sinh, centre[k], width)
             })
             .collect();
-        log_integral(&axes, tolerance, log_p)
+        let Integral { value, error } = log_integral(&axes, tolerance, log_p);
+        (value, error)
     }
 
     /// `log p(y, log scales)`, with all effects and their means integrated out.

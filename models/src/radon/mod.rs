@@ -5,7 +5,7 @@ mod evidence;
 
 use std::borrow::Cow;
 
-use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
 
 use crate::prior::exponential;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
@@ -187,6 +187,15 @@ impl LogDensity for Radon {
         let sums = pulp::Arch::new().dispatch(|| self.sums::<false>(z, &scales, &mut []));
         self.value(z, &scales, &sums)
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let scales = ["sigma_a", "sigma_b", "sigma_y"].into_iter().zip(z);
+        out.extend(scales.map(|(name, z)| (name.into(), z.exp())));
+        out.extend([("mu_a".into(), z[3]), ("mu_b".into(), z[4])]);
+        for (name, effects) in ["a", "b"].into_iter().zip(z[5..].chunks(self.num_counties.max(1))) {
+            out.extend(effects.iter().enumerate().map(|(c, &e)| (Cow::from(format!("{name}[{c}]")), e)));
+        }
+    }
 }
 
 impl Gradient for Radon {
@@ -244,16 +253,5 @@ impl Constrained for Radon {
         let slopes: f64 = b.iter().map(|b| log_normal(b - theta[4], theta[1])).sum();
         let row = |row: usize| log_normal(self.rows[row].2 - self.predicted(row, theta), theta[2]);
         prior + means + intercepts + slopes + (0..self.rows.len()).map(row).sum::<f64>()
-    }
-}
-
-impl Named for Radon {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        let scales = ["sigma_a", "sigma_b", "sigma_y"].into_iter().zip(z);
-        out.extend(scales.map(|(name, z)| (name.into(), z.exp())));
-        out.extend([("mu_a".into(), z[3]), ("mu_b".into(), z[4])]);
-        for (name, effects) in ["a", "b"].into_iter().zip(z[5..].chunks(self.num_counties.max(1))) {
-            out.extend(effects.iter().enumerate().map(|(c, &e)| (Cow::from(format!("{name}[{c}]")), e)));
-        }
     }
 }

@@ -1,12 +1,10 @@
 //! Stochastic volatility model of exchange-rate returns as a state-space model.
 
-use std::borrow::Cow;
-
 use faer::MatRef;
 use mcsa_core::numeric::{dot, exp, sum};
 use mcsa_core::{
-    Columns, Curvature, Error, Gradient, Learnable, LearnableStateSpace, LogDensity, Named, Separable,
-    Stream, all_finite, borrow,
+    Columns, Curvature, Error, Gradient, Learnable, LearnableStateSpace, LogDensity, Separable, Stream,
+    all_finite, borrow,
 };
 
 use super::states::Law;
@@ -223,12 +221,6 @@ impl Separable for FxVolatility {
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
         let term = |&row: &usize| self.log_likelihood(row + 1, z[row + 1]);
         decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
-    }
-}
-
-impl Named for FxVolatility {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(t, &z)| (Cow::from(format!("z[{t}]")), z)));
     }
 }
 

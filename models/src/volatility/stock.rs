@@ -5,7 +5,7 @@ use std::f64::consts::{LN_2, PI};
 
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{dot, exp, scalar, sum};
-use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
+use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Separable, all_finite, borrow};
 
 use super::path::{LANES, Recursion};
 use crate::prior::{cauchy, half_cauchy};
@@ -181,6 +181,11 @@ impl LogDensity for StockVolatility {
             work = four;
         }
     }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        out.extend([("phi".into(), persistence(z[0]).0), ("sigma".into(), z[1].exp()), ("mu".into(), z[2])]);
+        out.extend(z[3..].iter().enumerate().map(|(t, &e)| (Cow::from(format!("e[{t}]")), e)));
+    }
 }
 
 impl Gradient for StockVolatility {
@@ -263,12 +268,5 @@ impl Constrained for StockVolatility {
             log_p += log_normal(e, 1.0) + log_normal(y, (0.5 * (mu + h)).exp());
         }
         log_p
-    }
-}
-
-impl Named for StockVolatility {
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend([("phi".into(), persistence(z[0]).0), ("sigma".into(), z[1].exp()), ("mu".into(), z[2])]);
-        out.extend(z[3..].iter().enumerate().map(|(t, &e)| (Cow::from(format!("e[{t}]")), e)));
     }
 }

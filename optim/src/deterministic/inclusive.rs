@@ -75,8 +75,8 @@ impl Quadrature {
 /// argmin_lambda KL(p || q_lambda) = argmax_lambda E_p[log q_lambda(z)],   E_p by quadrature, its gradient by the score
 /// ```
 /// The value of the [`Peak`] is `E_p[log q_lambda]`, so the divergence at the optimum is `E_p[log p]` minus this value. A lambda
-/// for which [`Family::check`] fails counts as `-inf`. In families with several lambdas for one density (mixtures), the peak is one
-/// of several optima.
+/// for which [`check`](mcsa_core::Parametric::check) fails counts as `-inf`. In families with several lambdas for one density
+/// (mixtures), the peak is one of several optima.
 ///
 /// # Errors
 /// If family and quadrature differ in dimension, the family refuses the start, or [`Lbfgs::maximise`] fails.

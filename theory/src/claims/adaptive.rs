@@ -5,7 +5,7 @@ use std::fmt;
 use mcsa_core::Stream;
 
 use super::atoms::tuple;
-use super::{Atoms, Case, Setting};
+use super::{Atoms, Searchable, Setting};
 use crate::{Instance, Square};
 
 /// A target and one guide per atom: the next step uses the guide of the atom at which the chain is. The simplest dependence of
@@ -44,7 +44,7 @@ impl Adaptive {
     }
 }
 
-impl Case for Adaptive {
+impl Searchable for Adaptive {
     type Setting = Setting;
 
     fn draw(setting: &Setting, stream: &mut Stream) -> Self {

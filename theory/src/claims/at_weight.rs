@@ -5,7 +5,7 @@ use std::fmt;
 use mcsa_core::Stream;
 
 use super::atoms::short;
-use super::{Atoms, Case, Setting};
+use super::{Atoms, Searchable, Setting};
 
 /// Atoms and a weight `v > 0` that need not be the weight of an atom, for claims about functions of a weight.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct AtWeight {
 /// Bound on `|log v|`: weights are within a factor `e^8` of 1.
 const FARTHEST: f64 = 8.0;
 
-impl Case for AtWeight {
+impl Searchable for AtWeight {
     type Setting = Setting;
 
     /// Half of the cases have the weight of the start, which is often `w*`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcsa_core::Stream;
 
-use super::Case;
+use super::Searchable;
 use crate::{Instance, dot};
 
 /// A target, a guide and scores on a few atoms, and the counts that a claim contains.
@@ -159,7 +159,7 @@ pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
 /// Least logit relative to the largest.
 const LEAST_LOGIT: f64 = -40.0;
 
-impl Case for Atoms {
+impl Searchable for Atoms {
     type Setting = Setting;
 
     /// Logits are normal, with a spread from nearly uniform to nearly degenerate. In one case of sixteen the guide equals the

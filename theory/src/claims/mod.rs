@@ -1,7 +1,7 @@
 //! Claims of the papers about bias, variance and rates, each as a test that can fail.
 //!
 //! A [`Claim`] holds the formula [as printed](Claim::printed) and, where that fails, [corrected formulas](Claim::corrected).
-//! A [`Statement`] is tested on [`Case`]s whose two sides are computed without sampling: examples worked out by hand,
+//! A [`Statement`] is tested on cases ([`Searchable`]) whose two sides are computed without sampling: examples worked out by hand,
 //! thousands of random cases, and local searches from the worst of these. The [`Standing`] follows from the numbers found;
 //! none is written down here. A statement may have a twin, a stronger statement that the search must refute: a test of the search.
 //!
@@ -16,7 +16,6 @@
 mod adaptive;
 mod at_weight;
 mod atoms;
-mod case;
 mod claim;
 mod cw;
 mod finding;
@@ -25,6 +24,7 @@ mod msc;
 mod numbers;
 mod pmcsa;
 mod search;
+mod searchable;
 mod sides;
 mod sl_dais;
 mod statement;
@@ -32,11 +32,11 @@ mod statement;
 pub use adaptive::Adaptive;
 pub use at_weight::AtWeight;
 pub use atoms::{Atoms, Setting};
-pub use case::Case;
 pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MSC, PMCSA, Paper, SL_DAIS};
 pub use finding::{Finding, Standing, Witness};
 pub use numbers::{Domain, Numbers};
 pub use search::Effort;
+pub use searchable::Searchable;
 pub use sides::{Relation, Sides};
 pub use statement::{Bound, Measure, Statement};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcsa_core::Stream;
 
-use super::Case;
+use super::Searchable;
 use super::atoms::{short, tuple};
 
 /// Domain of a variable, and its map to the real line on which the search moves.
@@ -103,7 +103,7 @@ impl Numbers {
     }
 }
 
-impl Case for Numbers {
+impl Searchable for Numbers {
     type Setting = Self;
 
     /// Coordinates are normal, with a small or a large spread.

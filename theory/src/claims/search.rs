@@ -4,7 +4,7 @@ use mcsa_core::Seed;
 use mcsa_optim::deterministic::NelderMead;
 
 use super::finding::{Finding, Witness};
-use super::{Case, Sides};
+use super::{Searchable, Sides};
 
 /// Effort of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ struct Worst<C> {
 
 /// Evaluates the examples and random cases of each setting, then maximises the badness from the worst of them by Nelder-Mead.
 /// The result is a pure function of the arguments.
-pub(super) fn search<C: Case>(
+pub(super) fn search<C: Searchable>(
     settings: &[C::Setting],
     examples: &[C],
     measure: &dyn Fn(&C) -> Option<Sides>,
@@ -87,7 +87,7 @@ fn is_worse(a: &Sides, b: &Sides) -> bool {
     (a.refute(), a.badness()) > (b.refute(), b.badness())
 }
 
-fn climb<C: Case>(
+fn climb<C: Searchable>(
     start: &Worst<C>,
     measure: &dyn Fn(&C) -> Option<Sides>,
     iterations: u64,

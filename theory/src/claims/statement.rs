@@ -4,7 +4,7 @@ use mcsa_core::Seed;
 
 use super::finding::{Finding, Standing};
 use super::search::{Effort, search};
-use super::{Case, Sides};
+use super::{Searchable, Sides};
 
 /// Computes the two sides of a claim in a case; `None` where the claim does not apply, or rounding would decide.
 pub type Measure<C> = fn(&C) -> Option<Sides>;
@@ -55,7 +55,7 @@ impl Statement {
 /// assert_eq!(statement.examine(Effort::BRIEF, seed).standing, Standing::Tight);
 /// assert!(statement.twin().unwrap().examine(Effort::BRIEF, seed).search_refutes());
 /// ```
-pub struct Bound<C: Case> {
+pub struct Bound<C: Searchable> {
     formula: String,
     method: &'static str,
     settings: Vec<C::Setting>,
@@ -64,7 +64,7 @@ pub struct Bound<C: Case> {
     twin: Option<Box<Statement>>,
 }
 
-impl<C: Case> Bound<C> {
+impl<C: Searchable> Bound<C> {
     /// A formula about cases of these settings; `measure` computes its sides.
     pub fn new(formula: &str, settings: Vec<C::Setting>, measure: Measure<C>) -> Self {
         let method = "enumeration";
@@ -114,7 +114,7 @@ impl<C: Case> Bound<C> {
     }
 }
 
-impl<C: Case> From<Bound<C>> for Statement {
+impl<C: Searchable> From<Bound<C>> for Statement {
     fn from(mut bound: Bound<C>) -> Self {
         let (twin, examples) = (bound.twin.take(), std::mem::take(&mut bound.examples));
         let statement = bound.statement(bound.formula.clone(), examples, bound.measure);

@@ -2,7 +2,7 @@
 
 use super::{Chart, Curve, counts, doublings};
 use crate::bounds::pmcsa;
-use crate::{Instance, distance};
+use crate::{Instance, total_variation};
 
 pub(super) fn charts() -> Vec<Chart> {
     vec![accepted(), mean_after(), weighted(), path(), diagonal(), second_moment()]
@@ -84,7 +84,7 @@ fn path() -> Chart {
                 other.push(0.5 * if stationary { kernel.row(z)[y] } else { 0.5 });
             }
         }
-        distance(&law, &other)
+        total_variation(&law, &other)
     };
     Chart {
         name: "path",

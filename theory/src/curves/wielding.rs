@@ -4,9 +4,9 @@ use mcsa_core::Seed;
 
 use super::{Chart, Curve, counts, doublings};
 use crate::bounds::cw;
-use crate::claims::{Adaptive, Atoms, Case, Setting};
+use crate::claims::{Adaptive, Atoms, Searchable, Setting};
 use crate::dais::{Law, LinearDais, Quadratic};
-use crate::{Instance, Parts, distance, dot};
+use crate::{Instance, Parts, dot, total_variation};
 
 pub(super) fn charts() -> Vec<Chart> {
     vec![ratio(), adapted(), gap(), weighted(), pairs(), surrogate()]
@@ -38,7 +38,7 @@ fn ratio() -> Chart {
 fn adapted() -> Chart {
     let case = Adaptive::new(&[0.5, 0.5], &[vec![0.5, 0.5], vec![0.75, 0.25]], 1, 0);
     let step = case.transition();
-    let far = |t: f64| distance(step.power(t as usize).row(0), &[0.5, 0.5]);
+    let far = |t: f64| total_variation(step.power(t as usize).row(0), &[0.5, 0.5]);
     Chart {
         name: "adapted",
         claim: "003-T2-ADAPTED",

@@ -5,11 +5,11 @@ use mcsa_core::{Error, Guide, Kernel, Seed};
 use super::paths::{Paths, Plan};
 use super::{Invariance, chains, ranks};
 use crate::draws::Walk;
-use crate::exact::ExactDraws;
 use crate::p_value::{two_sample, uniform_counts};
 use crate::power::{self, PROBABILITY};
 use crate::statistic::{Scores, Statistics};
-use crate::{Evidence, Power, Sequential, Smallest, Verdict};
+use crate::{Check, Measured, Power, Sequential, Smallest};
+use mcsa_core::ExactDraws;
 
 /// Least number of draws for which the bound on the two-sample distance is proved.
 const LEAST_DRAWS: usize = 458;
@@ -112,7 +112,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         errors * paths.standard_error(self.statistics.dim())
     }
 
-    pub(crate) fn along_paths(&mut self) -> Vec<Verdict> {
+    pub(crate) fn along_paths(&mut self) -> Vec<Check> {
         let (sequential, draws) = (self.sequential, self.draws);
         let mut two = sequential.run("two samples", draws, |stage, draws| {
             let stage = self.reach(stage, draws)?;
@@ -135,14 +135,14 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
             self.error_seen(first, self.groups(draws)),
             "the stationary mean, in standard deviations, or scale of a coordinate",
         );
-        vec![Verdict::exact("moves", still, 0.0, ""), two, Verdict { power, ..means }]
+        vec![Check::exact("moves", still, 0.0, ""), two, Check { power, ..means }]
     }
 
-    pub(crate) fn ranks<R: Kernel<P>>(&mut self, reversal: &R) -> Verdict {
+    pub(crate) fn ranks<R: Kernel<P>>(&mut self, reversal: &R) -> Check {
         let (config, every_chain) = (self.config, !self.config.interacting);
         let draws = self.draws.min(RANKED);
         let sequential = self.sequential;
-        let mut verdict = sequential.run("rank", draws, |stage, draws| {
+        let mut check = sequential.run("rank", draws, |stage, draws| {
             let seed = config.seed.named("rank").child(stage.into());
             let plan = (config.path, self.groups(draws), every_chain);
             let counts = ranks::counts(&mut self.walk, reversal, &mut self.statistics, seed, plan)?;
@@ -150,40 +150,40 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
                 counts.iter().zip(&self.names).map(|(c, name)| (uniform_counts(c), name.clone())),
             ))
         });
-        if !matches!(verdict.evidence, Evidence::Refused(_)) {
+        if !matches!(check.measured, Measured::Refused(_)) {
             let counted = self.counted(self.groups(draws)) as f64;
             let error = power::of_counts(self.sequential, self.names.len(), config.path + 1, counted);
-            verdict.power = powerful(error, "the frequencies of ranks of a coordinate, root mean square,");
+            check.power = powerful(error, "the frequencies of ranks of a coordinate, root mean square,");
         }
-        verdict
+        check
     }
 
-    pub(crate) fn independence(&mut self) -> Verdict {
+    pub(crate) fn independence(&mut self) -> Check {
         let (draws, chains) = (self.draws, self.walk.chains);
         let seed = self.config.seed.named("pairs");
         let sequential = self.sequential;
-        let mut verdict = sequential.run("independent chains", draws, |stage, draws| {
+        let mut check = sequential.run("independent chains", draws, |stage, draws| {
             let stage = self.reach(stage, draws)?;
             let seed = seed.child(stage as u64);
             Ok(Smallest::of(chains::p_values(&self.stages[stage], &self.names, chains, seed)))
         });
-        if !matches!(verdict.evidence, Evidence::Refused(_)) {
+        if !matches!(check.measured, Measured::Refused(_)) {
             let pairs = self.groups(draws) * (chains / 2);
             let tests = self.names.len() + self.statistics.dim() + 1;
             let error = power::of_correlation(self.sequential, tests, pairs as f64);
-            verdict.power = powerful(error, "the correlation of two chains, which should be 0,");
+            check.power = powerful(error, "the correlation of two chains, which should be 0,");
         }
-        verdict
+        check
     }
 
-    pub(crate) fn labels(&mut self) -> Verdict {
+    pub(crate) fn labels(&mut self) -> Check {
         match chains::mislabelled(&mut self.walk, self.config.seed.named("labels")) {
-            Ok(error) => Verdict::exact("labels", error, ROUNDING, ""),
-            Err(error) => Verdict::refused("labels", error),
+            Ok(error) => Check::exact("labels", error, ROUNDING, ""),
+            Err(error) => Check::refused("labels", error),
         }
     }
 }
 
 fn powerful(error: f64, of: &'static str) -> Option<Power> {
-    Some(Power { error, of, probability: PROBABILITY })
+    Some(Power { probability: PROBABILITY, ..Power::new(of, error, "") })
 }

@@ -5,9 +5,9 @@ use mcsa_core::{Cloud, Error, Kernel, Seed, Stream};
 
 use super::paths::Paths;
 use crate::draws::Walk;
-use crate::exact::ExactDraws;
 use crate::p_value::zero_mean;
 use crate::statistic::Scores;
+use mcsa_core::ExactDraws;
 
 /// Number of reference values for the scores of increments.
 const REFERENCES: usize = 1_024;

@@ -4,8 +4,8 @@ use mcsa_core::{Cloud, Columns, Error, Kernel, Seed};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::draws::Walk;
-use crate::exact::ExactDraws;
 use crate::statistic::{Scores, Statistics};
+use mcsa_core::ExactDraws;
 
 /// Number of evaluations of the statistics per path: more cost time, and add little where neighbours are dependent.
 const LOOKS: usize = 8;

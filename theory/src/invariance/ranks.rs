@@ -3,8 +3,8 @@
 use mcsa_core::{Cloud, Error, Kernel, Seed, Stream};
 
 use crate::draws::Walk;
-use crate::exact::ExactDraws;
 use crate::statistic::Statistics;
+use mcsa_core::ExactDraws;
 
 /// Histogram of the rank of the exact draw in its path, for each statistic (Gandy and Scott 2020, Alg. 2).
 ///

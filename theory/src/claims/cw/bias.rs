@@ -2,7 +2,7 @@
 
 use crate::bounds::cw as bounds;
 use crate::claims::{Adaptive, Atoms, Bound, CW, Claim, Setting, Sides};
-use crate::distance;
+use crate::total_variation;
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![sequential(), single(), parallel(), scheduled(), adapted(), divergence()]
@@ -67,7 +67,7 @@ fn scheduled() -> Claim {
             law = problem.imh().push(&law);
             bound *= problem.rate();
         }
-        Some(Sides::at_most(distance(&law, case.problems[0].pi()), bound)).filter(|_| bound > 1e-4)
+        Some(Sides::at_most(total_variation(&law, case.problems[0].pi()), bound)).filter(|_| bound > 1e-4)
     });
     Claim::new("003-T2-SCHEDULED", CW, "Theorem 2", printed.twin_times(0.95))
         .assuming("IMH, lambda moves on a path fixed in advance")
@@ -82,7 +82,7 @@ fn adapted() -> Claim {
         let step = case.transition();
         let law = (0..case.steps).fold(point(case), |law, _| step.push(&law));
         let bound = case.rate().powi(exponent as i32);
-        Some(Sides::at_most(distance(&law, case.problems[0].pi()), bound)).filter(|_| bound > 1e-4)
+        Some(Sides::at_most(total_variation(&law, case.problems[0].pi()), bound)).filter(|_| bound > 1e-4)
     }
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 5]);
     let printed =

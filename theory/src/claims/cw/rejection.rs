@@ -3,7 +3,7 @@
 use super::{fresh, weight};
 use crate::bounds::cw as bounds;
 use crate::claims::{Atoms, Bound, CW, Claim, Setting, Sides};
-use crate::{distance, dot};
+use crate::{dot, total_variation};
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![
@@ -141,7 +141,7 @@ fn imh() -> Claim {
 fn far() -> Claim {
     fn sides(case: &Atoms, atom: f64) -> Option<Sides> {
         let tables = &case.problem;
-        let far = distance(tables.imh().row(case.start), tables.pi());
+        let far = total_variation(tables.imh().row(case.start), tables.pi());
         Some(Sides::at_most(tables.imh_rejections()[case.start], far + atom * case.problem.pi()[case.start]))
     }
     let settings = Setting::atoms(&[2, 3, 4]);

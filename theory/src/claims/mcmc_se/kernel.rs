@@ -1,7 +1,7 @@
 //! Claims on one transition of the chain (MCMC-SE, Sec. 3 and Lemmas 1 and 2).
 
 use crate::claims::{Adaptive, Atoms, Bound, Claim, MCMC_SE, Setting, Sides};
-use crate::{Number, distance, dot};
+use crate::{Number, dot, total_variation};
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![any_start(), acceptance(), adaptation()]
@@ -58,7 +58,7 @@ fn adaptation() -> Claim {
         settings,
         |case| {
             let transition = case.transition().power(case.steps);
-            let exceeds = distance(transition.row(case.start), case.problems[0].pi());
+            let exceeds = total_variation(transition.row(case.start), case.problems[0].pi());
             (case.rate() > 0.05).then(|| Sides::at_most(exceeds, case.rate().powi(case.steps as i32)))
         },
     );
@@ -68,7 +68,7 @@ fn adaptation() -> Claim {
         "TV(K(z, .), p) <= sup r for one step, given z",
         Setting::atoms(&[2, 3]),
         |case| {
-            let distance = distance(case.transition().row(case.start), case.problems[0].pi());
+            let distance = total_variation(case.transition().row(case.start), case.problems[0].pi());
             (case.rate() > 0.05).then(|| Sides::at_most(distance, case.rate()))
         },
     );

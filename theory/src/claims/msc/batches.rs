@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcsa_core::Stream;
 
-use crate::claims::Case;
+use crate::claims::Searchable;
 use crate::claims::atoms::{softmax, tuple};
 
 /// A prior on a few atoms, the likelihoods of `n` data on them, and the batch size `m`.
@@ -61,7 +61,7 @@ pub(super) fn normalised(mut x: Vec<f64>) -> Vec<f64> {
     x
 }
 
-impl Case for Batches {
+impl Searchable for Batches {
     /// Number of atoms, number of data, batch size.
     type Setting = (usize, usize, usize);
 

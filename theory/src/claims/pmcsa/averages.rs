@@ -3,7 +3,7 @@
 use super::joint::product;
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{Atoms, Bound, Claim, Domain, Numbers, PMCSA, Setting, Sides};
-use crate::distance;
+use crate::total_variation;
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![rectangles(), any_sets(), second_moment(), bias()]
@@ -39,7 +39,7 @@ fn any_sets() -> Claim {
             let laws: Vec<[f64; 2]> = case.of(name).iter().map(|&p| [p, 1.0 - p]).collect();
             product(laws.iter().map(|law| &law[..]))
         };
-        Some(Sides::at_most(distance(&joint("a"), &joint("b")), sum_of_differences(case)))
+        Some(Sides::at_most(total_variation(&joint("a"), &joint("b")), sum_of_differences(case)))
     });
     Claim::new("001-L4-TV", PMCSA, "Lemma 4, as it is used", printed.twin_times(0.95))
         .assuming("laws (a_i, 1 - a_i) and (b_i, 1 - b_i)")
@@ -86,12 +86,12 @@ fn bias() -> Claim {
         let roots = (means.len() as f64).sqrt();
         Some(Sides::at_most(
             found,
-            roots * bounds::bias(case.largest_norm(), distance(&law, case.problem.pi())),
+            roots * bounds::bias(case.largest_norm(), total_variation(&law, case.problem.pi())),
         ))
     });
     let corrected = Bound::<Atoms>::new("|E g - mu| <= 2 L TV(law of z, p)", vectors(), |case| {
         let law = reached(case);
-        let distance = distance(&law, case.problem.pi());
+        let distance = total_variation(&law, case.problem.pi());
         Some(Sides::at_most(case.bias_under(&law), bounds::bias(case.largest_norm(), distance)))
     });
     Claim::new(

@@ -4,7 +4,7 @@ use faer::Mat;
 
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{Atoms, Bound, Claim, PMCSA, Setting, Sides};
-use crate::{Spectrum, distance};
+use crate::{Spectrum, total_variation};
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![mixing(), spectrum(), variance(), looser_rate()]
@@ -16,7 +16,10 @@ fn mixing() -> Claim {
         case.rate_to(case.steps)?;
         let power = case.problem.cis(case.samples).transition.power(case.steps);
         let rate = bounds::cis_rate(case.w_star(), case.samples);
-        Some(Sides::at_most(distance(power.row(case.start), case.problem.pi()), rate.powi(case.steps as i32)))
+        Some(Sides::at_most(
+            total_variation(power.row(case.start), case.problem.pi()),
+            rate.powi(case.steps as i32),
+        ))
     });
     Claim::new("001-T-MSC-MIX", PMCSA, "Theorem 1, rate", printed.twin_times(0.95))
         .assuming("CIS with N candidates")

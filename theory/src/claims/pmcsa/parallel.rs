@@ -3,7 +3,7 @@
 use super::joint::product;
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{Atoms, Bound, Claim, PMCSA, Setting, Sides};
-use crate::distance;
+use crate::total_variation;
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![mixing(), variance(), second_moment()]
@@ -17,7 +17,7 @@ fn mixing() -> Claim {
         let found = product(std::iter::repeat_n(kernel.row(case.start), case.samples));
         let target = product(std::iter::repeat_n(case.problem.pi(), case.samples));
         Some(Sides::at_most(
-            distance(&found, &target),
+            total_variation(&found, &target),
             bounds::parallel_distance(case.w_star(), case.samples, case.steps),
         ))
     });

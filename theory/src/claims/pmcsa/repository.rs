@@ -1,7 +1,7 @@
 //! Claims in the LaTeX source of pMCSA that the paper does not print.
 
 use crate::claims::{Atoms, Bound, Claim, Domain, Numbers, PMCSA, Setting, Sides, Statement};
-use crate::distance;
+use crate::total_variation;
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![tail(), concavity(), score(), convergence(), mixing()]
@@ -115,11 +115,14 @@ fn mixing() -> Claim {
     }
     let printed =
         Bound::<Atoms>::new("sum (sqrt p - sqrt q)^2 <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
-            Some(Sides::at_most(2.0 - 2.0 * affinity(case), distance(case.problem.pi(), case.problem.q())))
+            Some(Sides::at_most(
+                2.0 - 2.0 * affinity(case),
+                total_variation(case.problem.pi(), case.problem.q()),
+            ))
         });
     let corrected =
         Bound::<Atoms>::new("1 - sum sqrt(p q) <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
-            Some(Sides::at_most(1.0 - affinity(case), distance(case.problem.pi(), case.problem.q())))
+            Some(Sides::at_most(1.0 - affinity(case), total_variation(case.problem.pi(), case.problem.q())))
         });
     Claim::new(
         "001-R-MIXING",

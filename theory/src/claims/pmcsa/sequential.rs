@@ -3,7 +3,7 @@
 use super::joint::{path, product};
 use crate::bounds::pmcsa as bounds;
 use crate::claims::{Atoms, Bound, Claim, Domain, Numbers, PMCSA, Setting, Sides};
-use crate::{Square, distance};
+use crate::{Square, total_variation};
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![product_kernel(), mixing(), power(), sum(), limit()]
@@ -32,7 +32,7 @@ fn product_kernel() -> Claim {
         let found = product(laws.iter().map(Vec::as_slice));
         let target = product(std::iter::repeat_n(case.problem.pi(), case.samples));
         let bound = bounds::sequential_distance_as_printed(case.w_star(), case.samples, case.steps);
-        Some(Sides::at_most(distance(&found, &target), bound))
+        Some(Sides::at_most(total_variation(&found, &target), bound))
     });
     Claim::new(
         "001-T-JSA-PRODUCT",
@@ -55,14 +55,14 @@ fn mixing() -> Claim {
         case.rate_to(case.samples * case.steps)?;
         let target = product(std::iter::repeat_n(case.problem.pi(), case.samples));
         let bound = bounds::sequential_distance_as_printed(case.w_star(), case.samples, case.steps);
-        Some(Sides::at_most(distance(&jsa(case), &target), bound))
+        Some(Sides::at_most(total_variation(&jsa(case), &target), bound))
     });
     let formula = "TV(law of z_1..z_N at update k, p (x) K (x) .. (x) K) <= r^(N(k-1)+1)";
     let corrected = Bound::<Atoms>::new(formula, settings(), |case| {
         case.rate_to(case.samples * case.steps)?;
         let stationary = path(case.problem.pi(), &case.problem.imh(), case.samples);
         let bound = bounds::sequential_path_distance(case.w_star(), case.samples, case.steps);
-        Some(Sides::at_most(distance(&jsa(case), &stationary), bound))
+        Some(Sides::at_most(total_variation(&jsa(case), &stationary), bound))
     });
     let examples = [2, 5, 10].map(|k| small().samples(2).steps(k));
     let printed = examples.into_iter().fold(printed, Bound::example);
@@ -93,12 +93,12 @@ fn power() -> Claim {
             let joint = path(&first, &kernel, case.samples);
             last = joint.chunks(joint.len() / first.len()).map(|paths| paths.iter().sum()).collect();
         }
-        Some(Sides::equal(distance(&last, &marginal(&kernel, case, case.samples)), 0.0))
+        Some(Sides::equal(total_variation(&last, &marginal(&kernel, case, case.samples)), 0.0))
     })
     .twin("K^(N k + 1)", |case| {
         let kernel = case.problem.imh();
         let last = marginal(&kernel, case, case.samples);
-        Some(Sides::equal(distance(&last, &kernel.push(&last)), 0.0))
+        Some(Sides::equal(total_variation(&last, &kernel.push(&last)), 0.0))
     });
     Claim::new(
         "001-T-JSA-POWER",

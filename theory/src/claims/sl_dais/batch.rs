@@ -3,7 +3,7 @@
 use super::{likelihood, prior, settings};
 use crate::claims::{Bound, Claim, Numbers, SL_DAIS, Sides};
 use crate::dais::{Law, LinearDais, Quadratic};
-use crate::integrate;
+use mcsa_core::quadrature::integrate;
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![divergence(), aggregate()]

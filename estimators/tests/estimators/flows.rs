@@ -1,0 +1,113 @@
+//! Flows fitted to a curved ridge, in both divergences, are better than every Gaussian.
+
+use mcsa_core::{Estimator, ExactDraws, Family, Gradient, LogDensity, Pushforward, Seed, batch, batch_mut};
+use mcsa_estimators::{Ascent, FlowElbo, pmcsa};
+use mcsa_families::{Drawn, Flow, FullRank, Gauss};
+use mcsa_models::Banana;
+use mcsa_optim::Adam;
+
+/// `z_1 | z_0 ~ N(z_0^2 - 1, 1)`: `KL(p || q)` of the best Gaussian is `1/2 ln 3 = 0.55`.
+fn target() -> Banana {
+    Banana::new(1.0, 1.0).unwrap()
+}
+
+const STEPS: u64 = 4000;
+
+fn fit<F, E>(family: &F, estimator: E, start: Vec<f64>, steps: u64) -> Vec<f64>
+where
+    E: Estimator<Banana, F>,
+{
+    let (target, optimizer) = (target(), Adam::new(0.01).unwrap());
+    let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(1) };
+    let mut fit = ascent.start(start).unwrap();
+    ascent.run(&mut fit, steps).unwrap();
+    fit.params().to_vec()
+}
+
+/// `KL(q || p)` from 4096 draws of q; its standard error is below 0.02 in every call here.
+fn exclusive<F: Pushforward>(family: &F, params: &[f64]) -> f64 {
+    let n = 4096;
+    let (mut noise, mut z, mut log_q) = (vec![0.0; 2 * n], vec![0.0; 2 * n], vec![0.0; n]);
+    family.sample_noise_into(&mut [Seed::new(7).stream(0, 0)], batch_mut(&mut noise, 2, n));
+    let mut work = vec![0.0; family.work_len(n)];
+    family.push(params, batch(&noise, 2, n), batch_mut(&mut z, 2, n), &mut log_q, &mut work);
+    let gap = |(z, log_q): (&[f64], &f64)| log_q - target().log_density(z, &mut []);
+    z.chunks_exact(2).zip(&log_q).map(gap).sum::<f64>() / n as f64
+}
+
+/// `KL(p || q)` from 4096 draws of p, with a standard error below 0.02 in every call here.
+fn inclusive<F: Family>(family: &F, params: &[f64]) -> f64 {
+    let (n, target) = (4096, target());
+    let mut stream = Seed::new(8).stream(0, 0);
+    let (mut z, mut log_q) = (vec![0.0; 2 * n], vec![0.0; n]);
+    z.chunks_exact_mut(2).for_each(|z| target.draw_into(&mut stream, z));
+    family.log_probs(params, batch(&z, 2, n), &mut log_q, &mut vec![0.0; family.work_len(n)]);
+    let gap = |(z, log_q): (&[f64], &f64)| target.log_density(z, &mut []) - log_q;
+    z.chunks_exact(2).zip(&log_q).map(gap).sum::<f64>() / n as f64
+}
+
+fn begin<const INVERTIBLE: bool>(q: &Flow<Gauss, INVERTIBLE>) -> Vec<f64> {
+    q.start_at(&[0.0; 2], &[1.0; 2], &mut Seed::new(3).stream(0, 0)).unwrap()
+}
+
+#[test]
+fn the_exclusive_divergence_bends_what_is_known_by_its_draws() {
+    let elbo = || FlowElbo::new(16).mirrored();
+    let gaussian = Drawn(FullRank::new(2));
+    let start = gaussian.0.at(&[0.0; 2], faer::Mat::<f64>::identity(2, 2).as_ref()).unwrap();
+    let best = exclusive(&gaussian, &fit(&gaussian, elbo(), start, STEPS));
+    assert!(best > 0.2, "no Gaussian comes near: {best}");
+    let bnaf = Flow::block_neural(2, Gauss, 1, &[8, 8]).unwrap();
+    let found = exclusive(&bnaf, &fit(&bnaf, elbo(), begin(&bnaf), STEPS));
+    assert!(found < 0.1, "bnaf: {found}");
+    let iaf = Flow::inverse_autoregressive(2, Gauss, 2, &[16]).unwrap();
+    let found = exclusive(&iaf, &fit(&iaf, elbo(), begin(&iaf), STEPS));
+    assert!(found < 0.1, "iaf: {found}");
+    let planar = Flow::planar(2, Gauss, 8).unwrap();
+    let found = exclusive(&planar, &fit(&planar, elbo(), begin(&planar), STEPS));
+    assert!(found < 0.1, "planar: {found}");
+}
+
+#[test]
+fn score_climbing_proposes_from_flows_with_a_density() {
+    let gaussian = FullRank::new(2);
+    let covariance = faer::mat![[1.0, 0.0], [0.0, 3.0_f64.sqrt()]];
+    let best = inclusive(&gaussian, &gaussian.at(&[0.0; 2], covariance.as_ref()).unwrap());
+    assert!((best - 0.5 * 3.0_f64.ln()).abs() < 0.1, "{best}");
+    let maf = Flow::masked_autoregressive(2, Gauss, 2, &[16]).unwrap();
+    let found = inclusive(&maf, &fit(&maf, pmcsa(16), begin(&maf), STEPS));
+    assert!(found < 0.1, "maf: {found}");
+    let planar = Flow::planar(2, Gauss, 8).unwrap();
+    let found = inclusive(&planar, &fit(&planar, pmcsa(16), begin(&planar), STEPS));
+    assert!(found < 0.25, "planar: {found}");
+    let radial = Flow::radial(2, Gauss, 8).unwrap();
+    let found = inclusive(&radial, &fit(&radial, pmcsa(16), begin(&radial), STEPS));
+    assert!(found < 0.35, "radial: {found}");
+}
+
+/// The twin: a fit to another target is far from this one, so the assertions above can fail.
+#[test]
+fn a_fit_to_another_target_is_not_near() {
+    struct Flat(Banana);
+    impl LogDensity for Flat {
+        fn dim(&self) -> usize {
+            2
+        }
+        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+            self.0.log_density(&[z[0], z[1] + self.0.ridge(z[0])], work)
+        }
+    }
+    impl Gradient for Flat {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+            (gradient[0], gradient[1]) = (-z[0], -z[1]);
+            self.log_density(z, work)
+        }
+    }
+    let maf = Flow::masked_autoregressive(2, Gauss, 2, &[16]).unwrap();
+    let (target, optimizer) = (Flat(target()), Adam::new(0.01).unwrap());
+    let ascent =
+        Ascent { target: &target, family: &maf, estimator: pmcsa(16), optimizer, seed: Seed::new(1) };
+    let mut fit = ascent.start(begin(&maf)).unwrap();
+    ascent.run(&mut fit, 300).unwrap();
+    assert!(inclusive(&maf, fit.params()) > 0.5);
+}

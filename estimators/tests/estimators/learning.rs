@@ -1,0 +1,241 @@
+//! Learning with one chain per datum, and joint learning of model parameters.
+
+use faer::{Mat, MatRef};
+use mcsa_core::{
+    Blocks, Columns, Error, Estimator, Given, Learnable, LearnableBlocks, Parametric, Seed, Stream, enumerate,
+};
+use mcsa_estimators::{Ascent, Joint, ScanClimb, jsa_scan};
+use mcsa_families::{Amortised, Atoms, MeanField, PerDatum};
+use mcsa_models::FactorAnalysis;
+use mcsa_optim::{Adam, Schedule};
+
+/// Two data, each with its own distribution on two atoms.
+struct Table;
+
+const LAWS: [[f64; 2]; 2] = [[0.3, 0.7], [0.8, 0.2]];
+
+impl Blocks for Table {
+    fn num_blocks(&self) -> usize {
+        2
+    }
+    fn block_dim(&self) -> usize {
+        1
+    }
+    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
+        for (k, &row) in rows.iter().enumerate() {
+            out[k] = (5.0 * LAWS[row][z.column(k)[0] as usize]).ln();
+        }
+    }
+}
+
+/// Chains distributed as their posteriors: the mean over minibatches, starts and decisions equals the sum over all data exactly.
+#[test]
+fn minibatches_stand_for_all_data() {
+    let family = PerDatum { family: Atoms::on_line(2).unwrap(), data: 2 };
+    let params: [f64; 4] = [0.2, -0.1, 0.4, 0.3];
+    let exact: Vec<f64> = (0..2)
+        .flat_map(|row| {
+            let part = &params[2 * row..2 * row + 2];
+            let total: f64 = part.iter().map(|l| l.exp()).sum();
+            (0..2).map(move |k| LAWS[row][k] - part[k].exp() / total)
+        })
+        .collect();
+    let mean = |climb: &ScanClimb| {
+        let mut mean = vec![0.0; 4];
+        let mut work = vec![f64::NAN; climb.work_len(&Table, &family)];
+        for start in 0..4 {
+            let atoms = [start / 2, start % 2];
+            let probability = LAWS[0][atoms[0]] * LAWS[1][atoms[1]];
+            let positions = Mat::from_fn(1, 2, |_, row| atoms[row] as f64);
+            let branches = enumerate(climb.scan.batch, 100_000, |lanes: &mut [Stream]| {
+                let mut state = climb.scan.init(&Table, positions.clone()).unwrap();
+                let mut direction = vec![f64::NAN; 4];
+                climb
+                    .ascent_direction(&Table, &family, &params, &mut state, lanes, &mut direction, &mut work)
+                    .unwrap();
+                direction
+            });
+            for branch in branches.unwrap() {
+                for (mean, g) in mean.iter_mut().zip(&branch.outcome) {
+                    *mean += probability * branch.probability * g;
+                }
+            }
+        }
+        mean
+    };
+    for batch in [1, 2] {
+        for (found, exact) in mean(&jsa_scan(batch)).iter().zip(&exact) {
+            assert!((found - exact).abs() < 1e-13, "{found} for {exact}");
+        }
+    }
+    // The twin: the score of one datum alone, not multiplied by the number of data, is half of it.
+    assert!(mean(&jsa_scan(1)).iter().zip(&exact).any(|(found, exact)| (0.5 * found - exact).abs() > 1e-2));
+}
+
+fn factor_model() -> (FactorAnalysis, Vec<f64>) {
+    let mut stream = Seed::new(8).stream(0, 0);
+    let loadings = [1.0, -0.6, 0.4];
+    let mut data = Mat::<f64>::zeros(3, 60);
+    for j in 0..60 {
+        let z = stream.normal();
+        for i in 0..3 {
+            data[(i, j)] = 0.3 + loadings[i] * z + 0.5 * stream.normal();
+        }
+    }
+    let theta = vec![1.0, -0.6, 0.4, 0.3, 0.3, 0.3, 0.5_f64.ln()];
+    (FactorAnalysis::new(data, 1).unwrap(), theta)
+}
+
+fn falling(rate: f64) -> Adam {
+    Adam::new(Schedule::power(rate * 300.0_f64.powf(0.7), 300.0, 0.7).unwrap()).unwrap()
+}
+
+/// The exact posterior mean of each datum is linear in the datum: an amortised family finds it, and so does a per-datum family.
+#[test]
+fn amortised_and_per_datum_families_find_the_posterior() {
+    let (model, theta) = factor_model();
+    let given = Given { model: &model, theta: &theta };
+    let climb = jsa_scan(20);
+    let check = |mean_of: &dyn Fn(usize) -> (f64, f64), tolerance: f64| {
+        for row in 0..60 {
+            let (mean, covariance) = model.posterior(&theta, row).unwrap();
+            let deviation = covariance[(0, 0)].sqrt();
+            let (found, scale) = mean_of(row);
+            assert!((found - mean[0]).abs() < tolerance * deviation, "datum {row}: {found} for {}", mean[0]);
+            assert!((scale / deviation - 1.0).abs() < tolerance, "datum {row}: {scale} for {deviation}");
+        }
+    };
+    let one = MeanField::new(1);
+
+    let family = Amortised::new(one, model.data().to_owned()).unwrap();
+    let start = family.same_for_all(&one.at(&[0.0], &[1.0]).unwrap()).unwrap();
+    let ascent = Ascent {
+        target: &given,
+        family: &family,
+        estimator: climb.clone(),
+        optimizer: falling(0.02),
+        seed: Seed::new(1),
+    };
+    let mut fit = ascent.start(start).unwrap();
+    ascent.run(&mut fit, 8_000).unwrap();
+    let read = |row: usize| {
+        let mut own = [0.0; 2];
+        family.params_of(fit.params(), row, &mut own);
+        (own[0], one.link.scale(own[1]))
+    };
+    check(&read, 0.1);
+
+    let family = PerDatum { family: one, data: 60 };
+    let start = one.at(&[0.0], &[1.0]).unwrap().repeat(60);
+    let ascent = Ascent {
+        target: &given,
+        family: &family,
+        estimator: climb,
+        optimizer: falling(0.05),
+        seed: Seed::new(1),
+    };
+    let mut fit = ascent.start(start).unwrap();
+    ascent.run(&mut fit, 15_000).unwrap();
+    check(&|row| (fit.params()[2 * row], one.link.scale(fit.params()[2 * row + 1])), 0.3);
+}
+
+/// Theta and lambda jointly, with minibatches: the evidence comes near its maximum.
+#[test]
+fn joint_learning_over_data_reaches_the_largest_evidence() {
+    let (model, theta) = factor_model();
+    let best = model.largest_log_evidence().unwrap();
+    let one = MeanField::new(1);
+    let family = Amortised::new(one, model.data().to_owned()).unwrap();
+    let mut start = family.same_for_all(&one.at(&[0.0], &[1.0]).unwrap()).unwrap();
+    start.extend([0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
+    let ascent = Ascent {
+        target: &model,
+        family: &family,
+        estimator: Joint { climb: jsa_scan(20) },
+        optimizer: falling(0.02),
+        seed: Seed::new(2),
+    };
+    let mut fit = ascent.start(start).unwrap();
+    let begin = model.log_evidence(&fit.params()[family.num_params()..]).unwrap();
+    ascent.run(&mut fit, 10_000).unwrap();
+    let end = model.log_evidence(&fit.params()[family.num_params()..]).unwrap();
+    assert!(best - begin > 20.0, "{begin} of {best}");
+    assert!(best - end < 0.3, "{end} of {best}");
+    assert!(model.log_evidence(&theta).unwrap() < best);
+}
+
+/// Ten data `x_i = 2` of the model `z_i ~ N(theta, 1), x_i | z_i ~ N(z_i, 1)`: the evidence `prod_i N(2; theta, 2)` is largest at
+/// theta = 2, and there each posterior is `N(2, 1/2)`.
+struct Shift;
+
+impl Learnable for Shift {
+    fn num_thetas(&self) -> usize {
+        1
+    }
+}
+
+impl LearnableBlocks for Shift {
+    fn num_blocks(&self) -> usize {
+        10
+    }
+    fn block_dim(&self) -> usize {
+        1
+    }
+    fn log_blocks(&self, theta: &[f64], _: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
+        for (j, out) in out.iter_mut().enumerate() {
+            let z = z.column(j)[0];
+            *out = -0.5 * ((z - theta[0]).powi(2) + (2.0 - z).powi(2));
+        }
+    }
+    fn add_theta_gradients(
+        &self,
+        theta: &[f64],
+        _: &[usize],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) {
+        for (j, weight) in weights.iter().enumerate() {
+            gradient[0] += weight * (z.column(j)[0] - theta[0]);
+        }
+    }
+}
+
+/// One Gaussian for all data: an amortised family without features.
+fn shared() -> Amortised<MeanField> {
+    Amortised::new(MeanField::new(1), Mat::zeros(0, 10)).unwrap()
+}
+
+#[test]
+fn joint_learning_finds_the_most_likely_parameter() {
+    let (family, one) = (shared(), MeanField::new(1));
+    let mut start = one.at(&[0.0], &[1.0]).unwrap();
+    start.push(-1.0);
+    let ascent = Ascent {
+        target: &Shift,
+        family: &family,
+        estimator: Joint { climb: jsa_scan(10) },
+        optimizer: falling(0.02),
+        seed: Seed::new(3),
+    };
+    let mut fit = ascent.start(start).unwrap();
+    ascent.run(&mut fit, 8_000).unwrap();
+    let [mean, rho, theta] = fit.params() else { panic!("three params") };
+    assert!((theta - 2.0).abs() < 0.05, "{theta}");
+    assert!((mean - 2.0).abs() < 0.05 && (one.link.scale(*rho).powi(2) - 0.5).abs() < 0.05);
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_refused() {
+    let told = |result: Result<(), Error>| result.unwrap_err().to_string();
+    let family = PerDatum { family: Atoms::on_line(2).unwrap(), data: 3 };
+    let mut lanes = Seed::new(1).streams(1, 0);
+    let refused = jsa_scan(1).init(&Table, &family, &[0.0; 6], &mut lanes).map(drop);
+    assert!(told(refused).starts_with("ScanClimb: data of target and family"));
+    let refused = family.check(&[0.0, 0.0, 0.0, f64::NAN, 0.0, 0.0]);
+    assert!(told(refused).starts_with("PerDatum, datum 1: params[1] is NaN"));
+    let joint = Joint { climb: jsa_scan(2) };
+    let refused = Estimator::check_params(&joint, &Shift, &shared(), &[0.0, 0.5]);
+    assert!(told(refused).starts_with("Joint: lambda and theta"));
+}

@@ -1,0 +1,18 @@
+//! Tests of the estimators and of the loop that moves lambda.
+
+mod ascent;
+mod belonging;
+mod controlled;
+mod diverging;
+mod elbo;
+mod exact;
+mod flow_elbo;
+mod flows;
+mod health;
+mod learning;
+mod ledger;
+mod memory;
+mod paths;
+mod resuming;
+mod running;
+mod stopping;

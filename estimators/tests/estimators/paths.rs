@@ -1,0 +1,266 @@
+//! Score climbing for paths: the posterior, and joint learning of the model's parameters.
+
+#![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
+
+use faer::linalg::solvers::DenseSolveCore;
+use mcsa_core::{Estimator, Family, LearnableStateSpace, PathFamily, Seed, StateSpace};
+use mcsa_estimators::{Ascent, Joint, PathClimb, msc_paths, smc_paths};
+use mcsa_families::Twisted;
+use mcsa_kernels::{ConditionalSmc, FreshPaths, Lineage, PathKernel, Resampling, Smc};
+use mcsa_models::{FxVolatility, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta};
+use mcsa_optim::deterministic::Lbfgs;
+use mcsa_optim::{Adam, Schedule};
+
+const TRUTH: LinearGaussianTheta = LinearGaussianTheta { phi: 0.8, log_sigma: -0.3, log_tau: -0.5 };
+
+fn series(times: usize, seed: u64) -> LinearGaussianSeries {
+    let mut series = LinearGaussianSeries::new(vec![0.0; times]).expect("finite");
+    series.simulate(TRUTH, &mut Seed::new(seed).stream(0, 0));
+    series
+}
+
+fn falling(rate: f64, offset: f64) -> Adam {
+    Adam::new(Schedule::power(rate * offset.powf(0.8), offset, 0.8).expect("positive")).expect("possible")
+}
+
+/// The posterior of a linear-Gaussian path is in the family: its means and variances are found, and then every particle
+/// estimates the evidence exactly.
+#[test]
+fn the_posterior_of_a_linear_path_is_found() {
+    let series = series(20, 1);
+    let model = series.with(TRUTH);
+    let fit = |family: &Twisted| {
+        let ascent = Ascent {
+            target: &model,
+            family,
+            estimator: PathClimb { lanes: 8, ..msc_paths(10) },
+            optimizer: falling(0.1, 200.0),
+            seed: Seed::new(2),
+        };
+        let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
+        ascent.run(&mut fit, 6000).expect("finite");
+        fit.params().to_vec()
+    };
+    let params = fit(&Twisted);
+    let chain = Twisted.on(&model);
+    let smc = Smc::new(100, Resampling::Systematic, 0.5).expect("possible");
+    let mut work = vec![0.0; smc.work_len(&model)];
+    let spread = |params: &[f64], work: &mut [f64]| {
+        let mut memory = vec![0.0; Twisted.guide_len(&model)];
+        let estimates = (0..50).map(|lane| {
+            let mut guide = Twisted.guide(&model, params, &mut memory);
+            let found = smc.log_evidence(&model, &mut guide, &mut Seed::new(9).stream(lane, 0), work);
+            (found - model.log_evidence()).powi(2)
+        });
+        (estimates.sum::<f64>() / 50.0).sqrt()
+    };
+    let (before, after) = (spread(&[0.0; 40], &mut work), spread(&params, &mut work));
+    println!("error of log Z-hat with 100 particles: {before:.3} before, {after:.3} after");
+    assert!(after < 0.1 * before, "{before} {after}");
+    // Moments of the fitted family, from draws: 20 000 give means within 0.007 deviations.
+    let (mut lanes, n) = (Seed::new(4).streams(1, 0), 20_000);
+    let mut z = faer::Mat::<f64>::zeros(20, n);
+    chain.sample_into(&params, &mut lanes, z.as_mut(), &mut vec![0.0; n], &mut [0.0; 20]);
+    for (t, state) in model.smoothed().iter().enumerate() {
+        let mean = (0..n).map(|j| z[(t, j)]).sum::<f64>() / n as f64;
+        let variance = (0..n).map(|j| (z[(t, j)] - mean).powi(2)).sum::<f64>() / n as f64;
+        assert!((mean - state.law.mean).abs() < 0.15 * state.law.variance.sqrt(), "{t}");
+        assert!((variance / state.law.variance).ln().abs() < 0.25, "{t}");
+    }
+}
+
+/// The maximum of the exact evidence, and standard errors from its curvature.
+fn maximum_likelihood(series: &LinearGaussianSeries) -> ([f64; 3], [f64; 3]) {
+    let objective = |theta: &[f64], gradient: &mut [f64]| {
+        let model: LinearGaussian<'_> = series.at(theta);
+        gradient.copy_from_slice(&model.evidence_gradient());
+        model.log_evidence()
+    };
+    let peak =
+        Lbfgs::default().maximise(objective, &[0.5, 0.0, 0.0]).expect("finite").converged().expect("a mode");
+    let gradient = |k: usize, h: f64| {
+        let mut theta = peak.point.clone();
+        theta[k] += h;
+        series.at(&theta).evidence_gradient()
+    };
+    let information = faer::Mat::from_fn(3, 3, |i, k| {
+        let slope = |i: usize, k: usize| (gradient(k, -1e-4)[i] - gradient(k, 1e-4)[i]) / 2e-4;
+        0.5 * (slope(i, k) + slope(k, i))
+    });
+    let covariance = information.partial_piv_lu().inverse();
+    ([0, 1, 2].map(|k| peak.point[k]), [0, 1, 2].map(|k| covariance[(k, k)].sqrt()))
+}
+
+fn learned(series: &LinearGaussianSeries, climb: PathClimb, steps: u64) -> [f64; 3] {
+    let family = Twisted;
+    let ascent = Ascent {
+        target: series,
+        family: &family,
+        estimator: Joint { climb },
+        optimizer: falling(0.05, 500.0),
+        seed: Seed::new(3),
+    };
+    let lambdas = 2 * series.anywhere().num_states();
+    let mut start = vec![0.0; lambdas + 3];
+    start[lambdas] = 0.5;
+    let mut fit = ascent.start(start).expect("shapes");
+    ascent.run(&mut fit, steps).expect("finite");
+    [0, 1, 2].map(|k| fit.params()[lambdas + k])
+}
+
+/// Fisher's identity with conditional SMC reaches the maximum of the exact evidence, well within its standard error.
+#[test]
+fn theta_is_learned_to_maximum_likelihood() {
+    let series = series(200, 5);
+    let (best, errors) = maximum_likelihood(&series);
+    let found = learned(&series, msc_paths(10), 8000);
+    for k in 0..3 {
+        println!("theta[{k}]: maximum {:.4} +- {:.4}, found {:.4}", best[k], errors[k], found[k]);
+        assert!((found[k] - best[k]).abs() < 0.5 * errors[k], "{k}: {found:?} {best:?} {errors:?}");
+    }
+    // The twin: the starting value.
+    assert!(
+        [0.5, 0.0, 0.0]
+            .iter()
+            .zip(best)
+            .zip(errors)
+            .all(|((start, best), error)| (start - best).abs() > error)
+    );
+}
+
+/// A warm step allocates nothing, with every lineage rule; nor does a filter.
+#[test]
+fn paths_are_moved_without_allocating() {
+    let returns = (0..30).map(|t| (t as f64 * 1.7).sin()).collect();
+    let target = FxVolatility::new(returns, Default::default()).expect("finite");
+    let mut thetas = vec![0.1; 2 * 31 + 4];
+    for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+        for resampling in [
+            Resampling::Multinomial,
+            Resampling::Residual,
+            Resampling::Stratified,
+            Resampling::Systematic,
+            Resampling::Ssp,
+        ] {
+            let smc = ConditionalSmc { particles: 5, resampling, threshold: 0.7, lineage };
+            let joint = Joint { climb: PathClimb { smc, lanes: 2 } };
+            let mut lanes = Seed::new(1).streams(2, 0);
+            let mut state = joint.init(&target, &Twisted, &thetas, &mut lanes).expect("shapes");
+            let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
+            let mut direction = vec![0.0; thetas.len()];
+            let count = allocation_counter::measure(|| {
+                for _ in 0..5 {
+                    joint.check_params(&target, &Twisted, &thetas).expect("good");
+                    joint
+                        .ascent_direction(
+                            &target,
+                            &Twisted,
+                            &thetas,
+                            &mut state,
+                            &mut lanes,
+                            &mut direction,
+                            &mut work,
+                        )
+                        .expect("finite");
+                }
+            })
+            .count_total;
+            assert_eq!(count, 0, "{lineage:?} {resampling:?}");
+            assert!(direction.iter().all(|g| g.is_finite()));
+        }
+    }
+    let states = target.states();
+    let smc = Smc::new(50, Resampling::Systematic, 0.5).expect("possible");
+    let mut work = vec![f64::NAN; smc.work_len(&states)];
+    let mut lane = Seed::new(2).stream(0, 0);
+    let mut guide = mcsa_kernels::Bootstrap(&states);
+    let count = allocation_counter::measure(|| {
+        smc.log_evidence(&states, &mut guide, &mut lane, &mut work);
+    });
+    assert_eq!(count.count_total, 0);
+    thetas.pop();
+    let joint = Joint { climb: msc_paths(5) };
+    assert!(joint.check_params(&target, &Twisted, &thetas).is_err());
+}
+
+/// A fit that was saved and read continues bit-identically.
+#[test]
+fn a_fit_of_paths_resumes() {
+    let series = series(10, 7);
+    let family = Twisted;
+    let ascent = Ascent {
+        target: &series,
+        family: &family,
+        estimator: Joint { climb: msc_paths(4) },
+        optimizer: falling(0.05, 100.0),
+        seed: Seed::new(3),
+    };
+    let mut through = ascent.start(vec![0.1; 23]).expect("shapes");
+    ascent.run(&mut through, 20).expect("finite");
+    let mut first = ascent.start(vec![0.1; 23]).expect("shapes");
+    ascent.run(&mut first, 9).expect("finite");
+    // As text, in which every bit is kept and NaN equals itself.
+    let text = |fit: &_| serde_json::to_string(fit).expect("plain data");
+    let mut second = serde_json::from_str(&text(&first)).expect("as it was written");
+    ascent.run(&mut second, 11).expect("finite");
+    assert_eq!(text(&through), text(&second));
+    assert_ne!(text(&through), text(&first));
+}
+
+/// Mean of the first state over many steps at a lambda far from the posterior, in posterior standard deviations from the
+/// exact one.
+fn off<K: PathKernel>(kernel: &K, model: &LinearGaussian<'_>) -> f64 {
+    let params = [0.5, 0.2, -0.3, 0.0, 0.1, 0.3, -0.2, 0.0];
+    let (mut memory, mut work) = (vec![0.0; Twisted.guide_len(model)], vec![0.0; kernel.work_len(model)]);
+    let mut paths = kernel.init(model, faer::Mat::zeros(4, 1)).expect("a path");
+    let (mut lanes, steps, mut sum) = (Seed::new(8).streams(1, 0), 40_000, 0.0);
+    for _ in 0..steps {
+        let mut guide = Twisted.guide(model, &params, &mut memory);
+        kernel.step(model, &mut guide, &mut paths, &mut lanes, &mut work);
+        sum += paths.positions[(0, 0)];
+    }
+    let law = model.smoothed()[0].law;
+    (sum / f64::from(steps) - law.mean).abs() / law.variance.sqrt()
+}
+
+/// The baseline is biased with few particles, for any number of paths, and less with many. Independent paths have a
+/// standard error of 0.005 here; conditional SMC is correlated over some ten steps, hence 0.016, of which 0.08 is five.
+#[test]
+fn fresh_paths_are_biased_and_retained_ones_are_not() {
+    let series = LinearGaussianSeries::new(vec![1.5, -0.5, 2.0, 2.5]).expect("finite");
+    let model = series.with(TRUTH);
+    let fresh =
+        |particles| FreshPaths { smc: Smc::new(particles, Resampling::Systematic, 1.0).expect("some") };
+    let (few, many) = (off(&fresh(2), &model), off(&fresh(400), &model));
+    let retained = off(&ConditionalSmc::with_particles(2), &model);
+    println!(
+        "off by {few:.3} with 2 fresh particles, {many:.3} with 400, {retained:.3} with 2 and one retained"
+    );
+    assert!(few > 0.15 && many < 0.05 && retained < 0.08, "{few} {many} {retained}");
+}
+
+#[test]
+fn fresh_paths_allocate_nothing_and_refuse_no_particle() {
+    let target = FxVolatility::new((0..30).map(|t| (t as f64 * 1.7).sin()).collect(), Default::default());
+    let target = target.expect("finite");
+    let (joint, params) = (Joint { climb: smc_paths(5).expect("some") }, vec![0.1; 2 * 31 + 4]);
+    let mut lanes = Seed::new(1).streams(1, 0);
+    let mut state = joint.init(&target, &Twisted, &params, &mut lanes).expect("shapes");
+    let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
+    let mut direction = vec![0.0; params.len()];
+    let count = allocation_counter::measure(|| {
+        let info = joint.ascent_direction(
+            &target,
+            &Twisted,
+            &params,
+            &mut state,
+            &mut lanes,
+            &mut direction,
+            &mut work,
+        );
+        assert!(info.expect("finite").log_evidence.is_finite());
+    });
+    assert_eq!(count.count_total, 0);
+    assert!(direction.iter().all(|g| g.is_finite()));
+    assert!(smc_paths(0).is_err());
+}

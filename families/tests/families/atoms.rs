@@ -1,0 +1,82 @@
+//! Conformance of [`Atoms`], and exact invariance of a kernel that is enumerated on it.
+
+use faer::{Mat, mat};
+use mcsa_core::{At, Columns, Guide, Parametric, Stream, enumerate};
+use mcsa_families::Atoms;
+use mcsa_families::conformance::{self, Case};
+use proptest::prelude::*;
+
+fn cases() -> Vec<Case<Atoms>> {
+    let plane = mat![[0.0, 1.0, 0.0, -2.0], [0.0, 0.5, 3.0, 1.0]];
+    vec![
+        Case::new(Atoms::on_line(1).expect("distinct points"), vec![3.0]),
+        Case::new(Atoms::on_line(4).expect("distinct points"), vec![0.0, 1.0, -1.0, 0.5]),
+        Case::new(Atoms::new(plane).expect("distinct points"), vec![0.0, 1.0, -1.0, 0.5]),
+        Case::new(Atoms::new(Mat::zeros(0, 1)).expect("one point"), vec![0.0]),
+    ]
+}
+
+/// All laws that evaluate points of the support; those that need a density on the plane or slopes between atoms do not apply.
+#[test]
+fn atoms_keep_the_laws() {
+    for case in cases() {
+        conformance::bad_params_are_refused(&case).unwrap();
+        conformance::batch_equals_columns(&case).unwrap();
+        conformance::draws_know_their_density(&case).unwrap();
+        conformance::lanes_draw_their_columns(&case).unwrap();
+        let meter = &mut |call: &mut dyn FnMut()| allocation_counter::measure(call).count_total;
+        conformance::allocates_nothing(&case, meter).unwrap();
+        if case.params.len() > 1 {
+            conformance::draws_follow_the_density(&case).unwrap();
+        }
+    }
+}
+
+/// One step of independent Metropolis-Hastings: propose, weigh, accept.
+fn imh(log_p: &[f64], guide: &mut dyn Guide, z: f64, lanes: &mut [Stream], power: f64) -> f64 {
+    let (mut proposal, mut log_q) = ([0.0], [0.0; 2]);
+    guide.sample_into(lanes, mcsa_core::batch_mut(&mut proposal, 1, 1), &mut log_q[..1]);
+    guide.log_probs(mcsa_core::one(&[z]), &mut log_q[1..]);
+    let log_w = |z: f64, log_q: f64| log_p[z as usize] - power * log_q;
+    if lanes[0].accept(log_w(proposal[0], log_q[0]) - log_w(z, log_q[1])) { proposal[0] } else { z }
+}
+
+/// Largest absolute entry of `p - p K`, with the transition matrix `K` computed by enumeration.
+fn invariance_gap(log_p: &[f64], params: &[f64], power: f64) -> f64 {
+    let atoms = Atoms::on_line(log_p.len()).expect("atoms");
+    let mut work = vec![0.0; atoms.work_len(1)];
+    let mut moved = vec![0.0; log_p.len()];
+    for z in 0..log_p.len() {
+        let point = atoms.points().column(z)[0];
+        let branches = enumerate(1, 1000, |lanes| {
+            let mut guide = At::new(&atoms, params, 1, &mut work).expect("params of the atoms");
+            imh(log_p, &mut guide, point, lanes, power)
+        });
+        for branch in branches.expect("every draw is discrete") {
+            moved[atoms.index_of(&[branch.outcome]).expect("a proposal or the state")] +=
+                log_p[z].exp() * branch.probability;
+        }
+    }
+    moved.iter().zip(log_p).map(|(moved, log_p)| (moved - log_p.exp()).abs()).fold(0.0, f64::max)
+}
+
+proptest! {
+    #[test]
+    fn an_enumerated_kernel_keeps_its_target(
+        logits in (2..6_usize).prop_flat_map(|n| prop::collection::vec((-2.0..2.0_f64, -2.0..2.0_f64), n))
+    ) {
+        let (target, params): (Vec<f64>, Vec<f64>) = logits.into_iter().unzip();
+        let log_total = mcsa_core::numeric::log_sum_exp(&target);
+        let log_p: Vec<f64> = target.iter().map(|logit| logit - log_total).collect();
+        prop_assert!(invariance_gap(&log_p, &params, 1.0) < 1e-14);
+    }
+}
+
+/// Negative control: an exponent of the proposal that is five per cent too small is detected without random draws.
+#[test]
+fn an_almost_right_proposal_ratio_is_seen() {
+    let log_p = [0.2_f64.ln(), 0.5_f64.ln(), 0.3_f64.ln()];
+    let params = [0.0, -1.0, 1.0];
+    assert!(invariance_gap(&log_p, &params, 1.0) < 1e-14);
+    assert!(invariance_gap(&log_p, &params, 0.95) > 1e-3);
+}

@@ -1,0 +1,246 @@
+//! Conformance of masked and inverse autoregressive flows, the order of dependence, and their duality.
+
+use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_families::conformance::{self as laws, Case, Map};
+use mcsa_families::{Autoregressive, Base, Fixed, Flow, Gauss, Layer, Learned, MeanField, suite};
+
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}
+
+fn layer(hidden: &[usize], inverse: bool, reversed: bool) -> Layer {
+    Layer::Autoregressive(Autoregressive { hidden: hidden.to_vec(), bound: 2.0, inverse, reversed })
+}
+
+fn flow<B: Base>(base: B, (dim, layers, hidden): (usize, usize, &[usize]), inverse: bool) -> Flow<B> {
+    let layers = (0..layers).map(|k| layer(hidden, inverse, k % 2 == 1));
+    Flow::new(dim, base, layers.chain([Layer::ActNorm]).collect()).unwrap()
+}
+
+/// Dimensions, numbers of layers, and hidden units: no hidden layer, fewer units than coordinates, one coordinate, no layer at all.
+const SHAPES: [(usize, usize, &[usize]); 7] = [
+    (1, 2, &[5]),
+    (2, 2, &[6]),
+    (2, 1, &[]),
+    (3, 3, &[7, 4]),
+    (6, 2, &[3, 17]),
+    (11, 1, &[24, 24]),
+    (2, 0, &[4]),
+];
+
+/// Parameters at some distance from the start.
+fn moved(mut params: Vec<f64>) -> Vec<f64> {
+    let mut stream = Seed::new(5).stream(0, 0);
+    let size = 3.0 / (params.len() as f64).sqrt();
+    params.iter_mut().for_each(|param| *param += size.min(0.4) * stream.normal());
+    params
+}
+
+fn begin<B: Base>(q: &Flow<B>) -> Vec<f64> {
+    let mean: Vec<f64> = (0..q.dim()).map(|i| 0.3 * i as f64 - 0.2).collect();
+    let scales: Vec<f64> = (0..q.dim()).map(|i| 0.7 + 0.2 * i as f64).collect();
+    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
+}
+
+fn case<B: Base>(q: Flow<B>) -> Case<Flow<B>> {
+    let params = moved(begin(&q));
+    Case::new(q, params).with_draws(1 << 15)
+}
+
+fn maf() -> Vec<Case<Flow>> {
+    SHAPES.map(|shape| case(flow(Gauss, shape, false))).into()
+}
+
+fn iaf() -> Vec<Case<Flow>> {
+    SHAPES.map(|shape| case(flow(Gauss, shape, true))).into()
+}
+
+fn on_a_t() -> [Case<Flow<Fixed>>; 2] {
+    [false, true]
+        .map(|inverse| case(flow(Fixed::new(4.0).unwrap(), (2, 2, &[6]), inverse)).with_map(Map::SinhSinh))
+}
+
+fn on_a_learned_t() -> [Case<Flow<Learned>>; 2] {
+    [false, true].map(|inverse| {
+        case(flow(Learned::above(2.0).unwrap(), (2, 2, &[6]), inverse)).with_map(Map::SinhSinh)
+    })
+}
+
+suite!(maf_family, maf(), meter);
+suite!(maf_pushforward, maf(), meter, pushforward);
+suite!(iaf_family, iaf(), meter);
+suite!(iaf_pushforward, iaf(), meter, pushforward);
+suite!(family_on_a_t, on_a_t(), meter);
+suite!(pushforward_on_a_t, on_a_t(), meter, pushforward);
+suite!(family_on_a_learned_t, on_a_learned_t(), meter);
+
+#[test]
+fn what_is_pushed_knows_its_density() {
+    maf().iter().for_each(|case| assert_eq!(laws::push_knows_its_density(case), Ok(())));
+    iaf().iter().for_each(|case| assert_eq!(laws::push_knows_its_density(case), Ok(())));
+}
+
+#[test]
+fn a_fit_begins_at_the_gaussian() {
+    fn check<F: Family>(q: &F, params: &[f64]) {
+        let gaussian = MeanField::new(q.dim());
+        let mut stream = Seed::new(3).stream(0, 0);
+        for _ in 0..20 {
+            let z: Vec<f64> = (0..q.dim()).map(|_| 3.0 * stream.normal()).collect();
+            let log_q = q.log_prob(params, &z, &mut vec![f64::NAN; q.work_len(1)]);
+            let own = &params[params.len() - gaussian.num_params()..];
+            let expected = gaussian.log_prob(own, &z, &mut vec![0.0; gaussian.work_len(1)]);
+            assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
+        }
+    }
+    for (shape, inverse) in SHAPES.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
+        let q = flow(Gauss, shape, inverse);
+        check(&q, &begin(&q));
+    }
+}
+
+/// Changing coordinate `k` on the side that the network reads leaves the earlier coordinates of the other side bit-identical.
+#[test]
+fn coordinates_depend_on_those_before_them() {
+    let (dim, mut stream) = (6, Seed::new(2).stream(0, 0));
+    for reversed in [false, true] {
+        let q = Flow::new(dim, Gauss, vec![layer(&[12, 9], false, reversed)]).unwrap();
+        let params = moved(q.start(&mut stream).unwrap());
+        let run = |y: &[f64]| {
+            let (mut x, mut work) = (vec![f64::NAN; dim], vec![f64::NAN; q.work_len(1)]);
+            q.invert(&params, one(y), batch_mut(&mut x, dim, 1), &mut [0.0], &mut work);
+            x
+        };
+        let y: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+        let here = run(&y);
+        for k in 0..dim {
+            let mut moved = y.clone();
+            moved[k] += 0.5;
+            for (i, (a, b)) in here.iter().zip(run(&moved)).enumerate() {
+                let before = if reversed { i > k } else { i < k };
+                assert_eq!(a.to_bits() == b.to_bits(), before, "reversed {reversed}: {i} of {k}");
+            }
+        }
+    }
+}
+
+/// With the same networks, a layer of MAF contracts where a layer of IAF at the same parameters expands.
+#[test]
+fn an_affine_layer_the_other_way_round_is_its_dual() {
+    let (dim, mut stream) = (5, Seed::new(2).stream(0, 0));
+    let [maf, iaf] =
+        [false, true].map(|inverse| Flow::new(dim, Gauss, vec![layer(&[16], inverse, false)]).unwrap());
+    let params = moved(maf.start(&mut stream).unwrap());
+    let point: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+    let mut work = vec![f64::NAN; maf.work_len(1)];
+    let [mut x, mut y] = [vec![f64::NAN; dim], vec![f64::NAN; dim]];
+    let (mut pressed, mut stretched) = ([0.0], [0.0]);
+    maf.invert(&params, one(&point), batch_mut(&mut x, dim, 1), &mut pressed, &mut work);
+    iaf.transport(&params, one(&point), batch_mut(&mut y, dim, 1), &mut stretched, &mut work);
+    assert_eq!(pressed, stretched);
+    // x = (p - m) e^-s and y = m + e^s p: so e^s = (y - p) / (p - x), whatever m is.
+    let log_scales = (0..dim).map(|i| ((y[i] - point[i]) / (point[i] - x[i])).ln());
+    assert!((log_scales.sum::<f64>() - stretched[0]).abs() < 1e-10);
+}
+
+/// In a layer, log scales stay within the bound, for any lambda and any distance of the point.
+#[test]
+fn far_away_everything_is_finite_and_bounded() {
+    fn check<F: Family + Pushforward>(case: &Case<F>, bound: f64) {
+        let (q, dim) = (&case.family, case.family.dim());
+        let mut params = case.params.clone();
+        let location = params.len() - 2 * dim;
+        params[..location].iter_mut().for_each(|param| *param *= 20.0);
+        let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
+        let far = batch(&far, dim, 2);
+        let mut work = vec![f64::NAN; q.work_len(2)];
+        let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
+        let mut gradient = vec![0.0; params.len()];
+        q.push(&params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
+        let gaussian = MeanField::new(dim);
+        let mut standard = [0.0];
+        let at = gaussian.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
+        gaussian.log_probs(&at, one(far.column(0)), &mut standard, &mut vec![0.0; 2 * dim]);
+        let scales: f64 = params[location + dim..].iter().map(|&rho| (1.0 + rho.exp()).ln().ln()).sum();
+        assert!((log_q[0] - (standard[0] - scales)).abs() <= bound * dim as f64 + 1e-3);
+        q.add_push_gradients(&params, far, far, &[1.0; 2], &mut gradient, &mut work);
+        q.log_probs(&params, far, &mut log_q, &mut work);
+        q.add_scores(&params, far, &[1.0; 2], &mut gradient, &mut work);
+        assert!(z.iter().chain(&log_q).chain(&gradient).all(|x| x.is_finite()));
+    }
+    for ((_, layers, _), (maf, iaf)) in SHAPES.iter().zip(maf().iter().zip(&iaf())) {
+        check(maf, 2.0 * *layers as f64);
+        check(iaf, 2.0 * *layers as f64);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    assert!(Flow::masked_autoregressive(0, Gauss, 2, &[32]).is_err());
+    let error = Flow::inverse_autoregressive(2, Gauss, 1, &[4, 0]).unwrap_err().to_string();
+    assert_eq!(error, "layer 0 of a flow: hidden layer 1 has no units, expected at least 1");
+    for (bound, message) in [
+        (0.0, "layer 0 of a flow: bound is 0, expected positive and at most 100"),
+        (f64::NAN, "layer 0 of a flow: bound is NaN, expected positive and at most 100"),
+    ] {
+        let config = Autoregressive { bound, ..Autoregressive::default() };
+        let error = Flow::new(2, Gauss, vec![Layer::Autoregressive(config)]).unwrap_err().to_string();
+        assert_eq!(error, message);
+    }
+    let parse = |text| serde_json::from_str::<Autoregressive>(text);
+    assert_eq!(parse(r#"{"bound": 1.0}"#).unwrap(), Autoregressive { bound: 1.0, ..Default::default() });
+    assert!(parse(r#"{"depth": 4}"#).is_err());
+}
+
+/// Faulty family: its conditioner reads its own coordinate, so that its log-determinant is wrong.
+#[derive(Debug, Clone)]
+struct Peeks(MeanField);
+
+impl Parametric for Peeks {
+    fn dim(&self) -> usize {
+        self.0.dim
+    }
+    fn num_params(&self) -> usize {
+        2 * self.0.dim
+    }
+}
+
+impl Pushforward for Peeks {
+    fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
+        mcsa_core::Reparameterised::sample_noise_into(&self.0, lanes, noise);
+    }
+    fn push(
+        &self,
+        params: &[f64],
+        noise: faer::MatRef<'_, f64>,
+        mut z: faer::MatMut<'_, f64>,
+        log_q: &mut [f64],
+        _: &mut [f64],
+    ) {
+        use mcsa_core::ColumnsMut;
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = 0.0;
+            for (i, (z, eps)) in z.column_mut(j).iter_mut().zip(noise.column(j)).enumerate() {
+                let s = params[i] * eps.tanh();
+                *z = s.exp() * eps;
+                *log_q -= 0.5 * eps * eps + 0.918_938_533_204_672_7 + s;
+            }
+        }
+    }
+    fn add_push_gradients(
+        &self,
+        _: &[f64],
+        _: faer::MatRef<'_, f64>,
+        _: faer::MatRef<'_, f64>,
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+    }
+}
+
+#[test]
+fn a_conditioner_that_peeks_is_caught() {
+    let case = Case::new(Peeks(MeanField::new(2)), vec![0.5; 4]);
+    assert!(laws::push_follows_the_density(&case).is_err());
+}

@@ -1,0 +1,307 @@
+//! Conformance of block neural autoregressive flows, comparison with full matrices, triangular Jacobian, and start.
+
+use faer::Mat;
+use mcsa_core::{Parametric, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_families::conformance::{self as laws, Case};
+use mcsa_families::{BaseConfig, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gauss, Layer, suite};
+
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}
+
+fn flow(dim: usize, flows: usize, hidden: &[usize]) -> Bnaf {
+    Flow::block_neural(dim, Gauss, flows, hidden).unwrap()
+}
+
+fn begin(q: &Bnaf) -> Vec<f64> {
+    let mean: Vec<f64> = (0..q.dim()).map(|i| 0.3 * i as f64 - 0.2).collect();
+    let scales: Vec<f64> = (0..q.dim()).map(|i| 0.7 + 0.2 * i as f64).collect();
+    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
+}
+
+/// Case at some distance from the start, gates included.
+fn moved(q: Bnaf) -> Case<Bnaf> {
+    let mut params = begin(&q);
+    let mut stream = Seed::new(5).stream(0, 0);
+    params.iter_mut().for_each(|param| *param += 0.3 * stream.normal());
+    Case::new(q, params)
+}
+
+fn cases() -> Vec<Case<Bnaf>> {
+    let shapes: [(usize, usize, &[usize]); 7] = [
+        (1, 1, &[8]),
+        (2, 1, &[8, 8]),
+        (3, 2, &[4, 3]),
+        (5, 1, &[]),
+        (4, 3, &[2]),
+        (2, 1, &[3, 9, 2]),
+        (2, 0, &[8]),
+    ];
+    shapes.map(|(dim, flows, hidden)| moved(flow(dim, flows, hidden))).into()
+}
+
+suite!(laws_of_a_pushforward, cases(), meter, pushforward);
+
+fn on_a_t() -> [Case<Bnaf<Fixed>>; 1] {
+    let q = Flow::block_neural(2, Fixed::new(4.0).unwrap(), 2, &[4]).unwrap();
+    let mut params = q.start(&mut Seed::new(2).stream(0, 0)).unwrap();
+    let mut stream = Seed::new(5).stream(0, 0);
+    params.iter_mut().for_each(|param| *param += 0.3 * stream.normal());
+    [Case::new(q, params)]
+}
+
+suite!(laws_on_a_t, on_a_t(), meter, pushforward);
+
+/// The layer alone as a flow.
+fn alone(layer: &Layer, dim: usize) -> Bnaf {
+    Bnaf::from_config(FlowConfig { dim, base: BaseConfig::Gauss, layers: vec![layer.clone()] }).unwrap()
+}
+
+/// `y = f(x)` of one layer, and its log-determinant.
+fn run(layer: &Layer, params: &[f64], x: &[f64]) -> (Vec<f64>, f64) {
+    let (q, dim) = (alone(layer, x.len()), x.len());
+    let (mut y, mut log_det, mut work) = (vec![f64::NAN; dim], [0.0], vec![f64::NAN; q.work_len(1)]);
+    q.transport(params, one(x), batch_mut(&mut y, dim, 1), &mut log_det, &mut work);
+    (y, log_det[0])
+}
+
+/// Independent implementation of the flow from its formulas: full matrices with their zeros, and the Jacobian as their product.
+/// Without the normalisation of rows it is a different flow.
+fn oracle(
+    params: &[f64],
+    x: &[f64],
+    factors: &[usize],
+    gated: bool,
+    normalised: bool,
+) -> (Vec<f64>, Mat<f64>) {
+    let dim = x.len();
+    let mut rest = params;
+    let mut jacobian = Mat::<f64>::identity(dim, dim);
+    let mut value = x.to_vec();
+    for (k, pair) in factors.windows(2).enumerate() {
+        let (inputs, rows) = (pair[0], pair[1] * dim);
+        let mut matrix = Mat::<f64>::zeros(rows, inputs * dim);
+        for row in 0..rows {
+            let block = row / pair[1];
+            for entry in 0..(block + 1) * inputs {
+                let w = rest[0];
+                rest = &rest[1..];
+                matrix[(row, entry)] = if entry < block * inputs { w } else { w.exp() };
+            }
+        }
+        let (ws, tail) = rest.split_at(rows);
+        let (bias, tail) = tail.split_at(rows);
+        rest = tail;
+        for row in 0..rows {
+            let square: f64 = (0..inputs * dim).map(|c| matrix[(row, c)].powi(2)).sum();
+            let factor = ws[row].exp() / if normalised { square.sqrt() } else { 1.0 };
+            (0..inputs * dim).for_each(|c| matrix[(row, c)] *= factor);
+        }
+        let h: Vec<f64> = (0..rows)
+            .map(|row| bias[row] + (0..inputs * dim).map(|c| matrix[(row, c)] * value[c]).sum::<f64>())
+            .collect();
+        jacobian = &matrix * &jacobian;
+        let hidden = k + 2 < factors.len();
+        value = h.iter().map(|h| if hidden { h.tanh() + 0.01 * h } else { *h }).collect();
+        for row in (0..rows).filter(|_| hidden) {
+            let slope = 1.0 / h[row].cosh().powi(2) + 0.01;
+            (0..dim).for_each(|c| jacobian[(row, c)] *= slope);
+        }
+    }
+    if gated {
+        let g = 1.0 / (1.0 + (-rest[0]).exp());
+        value = value.iter().zip(x).map(|(f, x)| g * f + (1.0 - g) * x).collect();
+        jacobian = Mat::from_fn(dim, dim, |i, k| g * jacobian[(i, k)] + f64::from(i == k) * (1.0 - g));
+    }
+    (value, jacobian)
+}
+
+#[test]
+fn it_is_the_flow_of_its_formulas() {
+    for (dim, hidden) in [(1, vec![8]), (2, vec![8, 8]), (4, vec![3, 5, 2]), (3, vec![])] {
+        let q = flow(dim, 2, &hidden);
+        let case = moved(q.clone());
+        // The first of two flows has the gate and does not reverse the order.
+        let layer = &q.layers()[0];
+        let own = &case.params[..alone(layer, dim).num_params()];
+        let factors = [&[1], &hidden[..], &[1]].concat();
+        let mut stream = Seed::new(8).stream(0, 0);
+        for _ in 0..5 {
+            let x: Vec<f64> = (0..dim).map(|_| 2.0 * stream.normal()).collect();
+            let (y, log_det) = run(layer, own, &x);
+            let (expected, jacobian) = oracle(own, &x, &factors, true, true);
+            let determinant = jacobian.determinant().ln();
+            assert!((log_det - determinant).abs() < 1e-11, "{log_det} {determinant}");
+            for (y, expected) in y.iter().zip(&expected) {
+                assert!((y - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{y} {expected}");
+            }
+            let (_, jacobian) = oracle(own, &x, &factors, true, false);
+            assert!((log_det - jacobian.determinant().ln()).abs() > 1e-2, "rows are normalised");
+        }
+    }
+}
+
+/// Changing coordinate `k` leaves all earlier coordinates bit-identical and changes its own in the same direction: the Jacobian is
+/// lower triangular with a positive diagonal. Every second flow has the order reversed.
+#[test]
+fn the_jacobian_is_triangular() {
+    let dim = 5;
+    let case = moved(flow(dim, 2, &[8, 8]));
+    let own: Vec<&[f64]> =
+        case.family.layout().iter().map(|(_, range)| &case.params[range.clone()]).collect();
+    let mut stream = Seed::new(9).stream(0, 0);
+    for (number, (layer, own)) in case.family.layers()[..2].iter().zip(own).enumerate() {
+        let x: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+        let (here, _) = run(layer, own, &x);
+        for k in 0..dim {
+            let mut moved = x.clone();
+            moved[k] += 0.1;
+            let (there, _) = run(layer, own, &moved);
+            assert!(there[k] > here[k]);
+            for i in 0..dim {
+                let before = if number == 0 { i < k } else { i > k };
+                assert_eq!(here[i].to_bits() == there[i].to_bits(), before, "flow {number}: {i} of {k}");
+            }
+        }
+    }
+}
+
+/// At the start: slope 1 and value 0 at the centre; off the identity by at most 3 per cent one scale away and a tenth three scales
+/// away.
+#[test]
+fn a_fit_begins_near_the_gaussian() {
+    for (dim, flows, hidden) in [(1, 1, vec![8, 8]), (4, 1, vec![8, 8]), (3, 3, vec![16]), (2, 1, vec![])] {
+        let q = flow(dim, flows, &hidden);
+        let params = begin(&q);
+        for (layer, range) in q.layout().into_iter().take(flows) {
+            let own = &params[range];
+            let (y, log_det) = run(layer, own, &vec![0.0; dim]);
+            assert!(log_det.abs() < 1e-12 && y.iter().all(|y| y.abs() < 1e-12));
+            for (t, bound) in [(-3.0, 0.1), (-1.0, 0.03), (0.1, 0.01), (1.0, 0.03), (3.0, 0.1)] {
+                let (y, _) = run(layer, own, &vec![t; dim]);
+                let worst = y.iter().map(|y| (y / t - 1.0).abs()).fold(0.0, f64::max);
+                assert!(worst < bound, "{t}: {worst}");
+            }
+        }
+    }
+}
+
+#[test]
+fn far_away_everything_is_finite() {
+    for case in cases() {
+        let (q, dim) = (&case.family, case.family.dim());
+        for factor in [1.0, 8.0] {
+            let mut params = case.params.clone();
+            let location = params.len() - 2 * dim;
+            params[..location].iter_mut().for_each(|param| *param *= factor);
+            let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
+            let far = batch(&far, dim, 2);
+            let mut work = vec![f64::NAN; q.work_len(2)];
+            let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
+            let mut gradient = vec![0.0; params.len()];
+            q.push(&params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
+            q.add_push_gradients(&params, far, far, &[1.0; 2], &mut gradient, &mut work);
+            assert!(z.iter().chain(&log_q).chain(&gradient).all(|x| x.is_finite()));
+        }
+    }
+}
+
+/// Nine layers of scale `e^-95`: a product of slopes would underflow to zero; the sum of their logarithms is -855 plus eight
+/// activations.
+#[test]
+fn tiny_slopes_are_not_lost() {
+    let q = flow(1, 1, &[1; 8]);
+    let layer = &q.layers()[0];
+    let params: Vec<f64> = (0..9).flat_map(|_| [0.0, -95.0, 0.0]).collect();
+    let (_, log_det) = run(layer, &params, &[0.3]);
+    assert!((log_det - (-855.0 + 8.0 * 1.01_f64.ln())).abs() < 1e-11, "{log_det}");
+    assert_eq!(log_det.exp(), 0.0);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    assert!(Flow::block_neural(0, Gauss, 1, &[8, 8]).is_err());
+    let error = Flow::block_neural(2, Gauss, 1, &[4, 0]).unwrap_err().to_string();
+    assert_eq!(error, "layer 0 of a flow: hidden layer 1 has no units, expected at least 1");
+    let error =
+        Flow::new(2, Gauss, vec![Layer::BlockNeural(BlockNeural::default())]).unwrap_err().to_string();
+    assert!(error.starts_with("layer 0 of a flow: it has no inverse"), "{error}");
+    let q = flow(2, 2, &[3]);
+    let good = begin(&q);
+    assert_eq!(q.check(&good), Ok(()));
+    // A weight of the own coordinate, a ws, a weight of an earlier coordinate, a scale, a NaN.
+    for (k, value) in [(0, 200.0), (9, -200.0), (3, 1e200), (good.len() - 2, -800.0), (4, f64::NAN)] {
+        let mut bad = good.clone();
+        bad[k] = value;
+        assert!(q.check(&bad).is_err(), "params[{k}] = {value}");
+    }
+    let mut large = good.clone();
+    large[3] = 200.0;
+    assert_eq!(q.check(&large), Ok(()), "a weight of an earlier coordinate may be any number");
+    let mut wrong = good;
+    wrong[0] = 200.0;
+    let message = q.check(&wrong).unwrap_err().to_string();
+    assert!(message.starts_with("layer 0 of a flow: block layer 0: W of the own"), "{message}");
+    assert!(q.check(&[0.0]).is_err());
+    let parse = |text| serde_json::from_str::<BlockNeural>(text);
+    assert_eq!(parse(r#"{"gated": true}"#).unwrap(), BlockNeural { gated: true, ..BlockNeural::default() });
+    assert!(parse(r#"{"gate": true}"#).is_err());
+}
+
+/// Negative control: a gate left out of the log-determinant is detected by the law of densities.
+#[test]
+fn a_forgotten_gate_is_caught() {
+    #[derive(Debug, Clone)]
+    struct Twin(Bnaf);
+    impl Parametric for Twin {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn num_params(&self) -> usize {
+            self.0.num_params()
+        }
+        fn work_len(&self, columns: usize) -> usize {
+            self.0.work_len(columns)
+        }
+    }
+
+    impl Pushforward for Twin {
+        fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
+            self.0.sample_noise_into(lanes, noise);
+        }
+        fn push(
+            &self,
+            params: &[f64],
+            noise: faer::MatRef<'_, f64>,
+            z: faer::MatMut<'_, f64>,
+            log_q: &mut [f64],
+            work: &mut [f64],
+        ) {
+            let layer = &self.0.layers()[0];
+            let own = &params[..alone(layer, noise.nrows()).num_params()];
+            self.0.push(params, noise, z, log_q, work);
+            for (j, log_q) in log_q.iter_mut().enumerate() {
+                let x: Vec<f64> = noise.col(j).iter().copied().collect();
+                let mut open = own.to_vec();
+                *open.last_mut().unwrap() = 40.0;
+                *log_q += run(layer, own, &x).1 - run(layer, &open, &x).1;
+            }
+        }
+        fn add_push_gradients(
+            &self,
+            params: &[f64],
+            noise: faer::MatRef<'_, f64>,
+            cotangents: faer::MatRef<'_, f64>,
+            weights: &[f64],
+            gradient: &mut [f64],
+            work: &mut [f64],
+        ) {
+            self.0.add_push_gradients(params, noise, cotangents, weights, gradient, work);
+        }
+    }
+    let case = moved(flow(2, 2, &[4]));
+    assert_eq!(laws::check_pushforward(&case), Ok(()));
+    let twin = Case::new(Twin(case.family), case.params);
+    assert!(laws::push_follows_the_density(&twin).is_err());
+    assert!(laws::push_gradient_is_gradient(&twin).is_err());
+}

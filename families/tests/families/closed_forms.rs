@@ -1,0 +1,223 @@
+//! Closed forms compared with quadrature, with each other, and with calculations by hand.
+
+use faer::{Mat, mat};
+use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed};
+use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal, kl_gaussian};
+
+fn log_prob(q: &impl Family, params: &[f64], z: &[f64]) -> f64 {
+    q.log_prob(params, z, &mut vec![f64::NAN; q.work_len(1)])
+}
+
+fn entropy(q: &impl Reparameterised, params: &[f64]) -> f64 {
+    q.entropy(params, &mut vec![f64::NAN; q.work_len(1)])
+}
+
+/// Trapezoidal rule on a square of side 24 about the origin, which converges geometrically for Gaussians.
+fn integral(dim: usize, mut f: impl FnMut(&[f64]) -> f64) -> f64 {
+    let (half, step) = (120_i32, 0.1);
+    let at = |k: i32| f64::from(k) * step;
+    let mut total = 0.0;
+    for i in -half..=half {
+        if dim == 1 {
+            total += step * f(&[at(i)]);
+            continue;
+        }
+        for k in -half..=half {
+            total += step * step * f(&[at(i), at(k)]);
+        }
+    }
+    total
+}
+
+fn pair(dim: usize) -> (Vec<f64>, Vec<f64>, FullRank) {
+    let q = FullRank::new(dim).with_link(Link::Exp);
+    match dim {
+        1 => (vec![0.3, -0.2], vec![-0.5, 0.4], q),
+        _ => (vec![0.3, -0.1, 0.2, 0.5, -0.4], vec![-0.2, 0.4, 0.1, -0.6, 0.3], q),
+    }
+}
+
+#[test]
+fn divergence_of_gaussians_is_its_integral() {
+    for dim in [1, 2] {
+        let (p, q, family) = pair(dim);
+        let exact = kl_gaussian(&family.moments(&p).unwrap(), &family.moments(&q).unwrap()).unwrap();
+        let found = integral(dim, |z| {
+            let log_p = log_prob(&family, &p, z);
+            log_p.exp() * (log_p - log_prob(&family, &q, z))
+        });
+        assert!((found - exact).abs() < 1e-10, "{dim}: {found} {exact}");
+    }
+}
+
+#[test]
+fn close_gaussians_keep_their_digits() {
+    let covariance = mat![[2.0, 0.3], [0.3, 1.0]];
+    let p = Normal::new(vec![1.0, 2.0], covariance.as_ref()).unwrap();
+    assert_eq!(kl_gaussian(&p, &p).unwrap(), 0.0);
+    for delta in [1e-3, 1e-7] {
+        // Scale (1 + delta) in one dimension: ((1 + d)^-2 - 1)/2 + ln(1 + d) = d^2 - 5/3 d^3 + O(d^4).
+        let one = |scale: f64| Normal::new(vec![0.0], mat![[scale * scale]].as_ref()).unwrap();
+        let kl = kl_gaussian(&one(1.0), &one(1.0 + delta)).unwrap();
+        let series = delta * delta * (1.0 - 5.0 / 3.0 * delta + 9.0 / 4.0 * delta * delta);
+        assert!((kl / series - 1.0).abs() < 1e-8, "{delta}: {kl} {series}");
+    }
+}
+
+#[test]
+fn broken_gaussians_are_refused() {
+    let refused = |mean: Vec<f64>, covariance: Mat<f64>| {
+        Normal::new(mean, covariance.as_ref()).unwrap_err().to_string()
+    };
+    let indefinite = refused(vec![0.0; 2], mat![[1.0, 2.0], [2.0, 1.0]]);
+    assert_eq!(indefinite, "covariance is not positive definite: the factorisation stops at row 1");
+    assert_eq!(refused(vec![0.0], mat![[f64::NAN]]), "covariance[0] is NaN, expected a finite number");
+    assert!(Normal::new(vec![0.0; 2], mat![[1.0]].as_ref()).is_err());
+    assert!(Normal::from_factor(vec![0.0], mat![[0.0]]).is_err());
+    let one = Normal::new(vec![0.0], mat![[1.0]].as_ref()).unwrap();
+    let two = Normal::new(vec![0.0; 2], mat![[1.0, 0.0], [0.0, 1.0]].as_ref()).unwrap();
+    assert!(kl_gaussian(&one, &two).is_err());
+    assert!(MeanField::new(1).moment_match(&two).is_err());
+}
+
+/// At the minimum of the inclusive divergence the score has mean zero under the target: exact stationarity.
+#[test]
+fn matched_moments_are_the_optimum() {
+    let (p, _, target) = pair(2);
+    let normal = target.moments(&p).unwrap();
+    let (mean_field, full_rank) = (MeanField::new(2), FullRank::new(2));
+    let matched = [mean_field.moment_match(&normal).unwrap(), full_rank.moment_match(&normal).unwrap()];
+    for (q, params) in [&mean_field as &dyn Family, &full_rank].into_iter().zip(&matched) {
+        for k in 0..params.len() {
+            let mean = integral(2, |z| {
+                let mut score = vec![0.0; params.len()];
+                q.add_score(params, z, 1.0, &mut score, &mut vec![0.0; q.work_len(1)]);
+                log_prob(&target, &p, z).exp() * score[k]
+            });
+            assert!(mean.abs() < 1e-10, "param {k}: {mean}");
+        }
+    }
+    let best = kl_gaussian(&normal, &mean_field.moments(&matched[0]).unwrap()).unwrap();
+    let logs: f64 = normal.variances().iter().map(|v| 0.5 * v.ln()).sum();
+    let floor = logs - (0..2).map(|k| normal.factor()[(k, k)].ln()).sum::<f64>();
+    assert!((best - floor).abs() < 1e-14 && best > 0.1, "{best} {floor}");
+    assert!(kl_gaussian(&normal, &full_rank.moments(&matched[1]).unwrap()).unwrap() < 1e-30);
+}
+
+#[test]
+fn families_agree_where_they_meet() {
+    let dim = 6;
+    let at = |n: usize| -> Vec<f64> { (0..n).map(|k| (k as f64 * 1.7).sin()).collect() };
+    let low_rank = LowRank::new(dim, 2);
+    let params = at(low_rank.num_params());
+    let normal = low_rank.moments(&params).unwrap();
+    let full_rank = FullRank::new(dim);
+    let dense = full_rank.moment_match(&normal).unwrap();
+    let z = at(dim);
+    assert!((log_prob(&low_rank, &params, &z) - log_prob(&full_rank, &dense, &z)).abs() < 1e-11);
+    assert!((entropy(&low_rank, &params) - entropy(&full_rank, &dense)).abs() < 1e-12);
+    assert!((normal.entropy() - entropy(&full_rank, &dense)).abs() < 1e-12);
+    let variances = low_rank.variances(&params).unwrap();
+    for (a, b) in variances.iter().zip(full_rank.variances(&dense).unwrap()) {
+        assert!((a / b - 1.0).abs() < 1e-12);
+    }
+    for (i, a) in variances.iter().enumerate() {
+        assert!((a - normal.covariance()[(i, i)]).abs() < 1e-13 * a);
+    }
+
+    let (mean_field, no_rank) = (MeanField::new(dim), LowRank::new(dim, 0));
+    let params = at(2 * dim);
+    assert!((log_prob(&mean_field, &params, &z) - log_prob(&no_rank, &params, &z)).abs() < 1e-12);
+    let diagonal = full_rank.moment_match(&mean_field.moments(&params).unwrap()).unwrap();
+    assert!((log_prob(&mean_field, &params, &z) - log_prob(&full_rank, &diagonal, &z)).abs() < 1e-12);
+}
+
+#[test]
+fn the_triangle_is_packed_as_documented() {
+    let q = FullRank::new(3).with_link(Link::Exp);
+    let params = [1.0, 2.0, 3.0, 0.1, 10.0, 20.0, 0.2, 21.0, 0.3];
+    let normal = q.moments(&params).unwrap();
+    let factor = normal.factor();
+    assert_eq!([factor[(1, 0)], factor[(2, 0)], factor[(2, 1)]], [10.0, 20.0, 21.0]);
+    assert_eq!([factor[(0, 0)], factor[(1, 1)], factor[(2, 2)]], [0.1, 0.2, 0.3].map(f64::exp));
+    assert_eq!(factor[(0, 1)], 0.0);
+    assert_eq!(q.mean(&params), [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn dimension_zero_is_a_point_mass() {
+    fn check(q: &impl GaussianFamily) {
+        let params = vec![];
+        assert!(q.check(&params).is_ok());
+        assert_eq!(log_prob(q, &params, &[]), 0.0);
+        assert_eq!(entropy(q, &params), 0.0);
+        let mut log_q = [f64::NAN; 3];
+        let mut work = vec![f64::NAN; q.work_len(3)];
+        q.sample_into(
+            &params,
+            &mut Seed::new(1).streams(3, 0),
+            mcsa_core::batch_mut(&mut [], 0, 3),
+            &mut log_q,
+            &mut work,
+        );
+        assert_eq!(log_q, [0.0; 3]);
+        assert_eq!(q.moments(&params).unwrap().entropy(), 0.0);
+    }
+    check(&MeanField::new(0));
+    check(&FullRank::new(0));
+    check(&LowRank::new(0, 0));
+    check(&LowRank::new(0, 2));
+}
+
+/// In 5000 dimensions, with covariances that can be inverted by hand: two points at once, and the score of one.
+#[test]
+fn five_thousand_dimensions_work() {
+    let dim = 5000;
+    let z = Mat::from_fn(dim, 2, |i, j| ((i + 7 * j) as f64).sin());
+    let (a, b) = (0.7, 0.02);
+    let constant = -0.5 * dim as f64 * (2.0 * std::f64::consts::PI).ln();
+    let square = |j: usize| z.as_ref().column(j).iter().map(|z| z * z).sum::<f64>();
+    let total = |j: usize| z.as_ref().column(j).iter().sum::<f64>();
+
+    let mean_field = MeanField::new(dim);
+    let params = mean_field.at(&vec![0.0; dim], &vec![a; dim]).unwrap();
+    agree(&mean_field, &params, &z, &|j| constant - dim as f64 * a.ln() - 0.5 * square(j) / (a * a));
+
+    // S = a^2 I + b^2 1 1^T, by one direction.
+    let low_rank = LowRank::new(dim, 1);
+    let params = low_rank.at(&vec![0.0; dim], &vec![a; dim], Mat::full(dim, 1, b).as_ref()).unwrap();
+    let gain = 1.0 + dim as f64 * (b / a).powi(2);
+    let expected = |j: usize| {
+        let quadratic = (square(j) - (b / a).powi(2) * total(j).powi(2) / gain) / (a * a);
+        constant - dim as f64 * a.ln() - 0.5 * gain.ln() - 0.5 * quadratic
+    };
+    agree(&low_rank, &params, &z, &expected);
+
+    // L = a I + b (strictly below the diagonal of the first column).
+    let full_rank = FullRank::new(dim);
+    let mut params = vec![0.0; full_rank.num_params()];
+    params[dim + 1..2 * dim].fill(b);
+    (0..dim).for_each(|k| params[dim + k * (2 * dim + 1 - k) / 2] = full_rank.link.inverse(a).unwrap());
+    let eps = |j: usize, i: usize| (z[(i, j)] - if i > 0 { b * z[(0, j)] / a } else { 0.0 }) / a;
+    let expected = |j: usize| {
+        let quadratic: f64 = (0..dim).map(|i| eps(j, i).powi(2)).sum();
+        constant - dim as f64 * a.ln() - 0.5 * quadratic
+    };
+    agree(&full_rank, &params, &z, &expected);
+    let mut gradient = vec![0.0; params.len()];
+    let mut work = vec![f64::NAN; full_rank.work_len(1)];
+    full_rank.add_score(&params, z.as_ref().column(1), 1.0, &mut gradient, &mut work);
+    // y_i = eps_i / a for i > 0; d/dL_ik = y_i eps_k.
+    for (k, i) in [(0, 1), (0, 4999), (1, 2), (1, 4999)] {
+        let found = gradient[dim + k * (2 * dim + 1 - k) / 2 + i - k];
+        assert!((found - eps(1, i) / a * eps(1, k)).abs() < 1e-11, "{i} {k}: {found}");
+    }
+}
+
+fn agree(q: &impl Family, params: &[f64], z: &Mat<f64>, expected: &dyn Fn(usize) -> f64) {
+    let mut log_q = [f64::NAN; 2];
+    q.log_probs(params, z.as_ref(), &mut log_q, &mut vec![f64::NAN; q.work_len(2)]);
+    for (j, &found) in log_q.iter().enumerate() {
+        assert!((found / expected(j) - 1.0).abs() < 1e-12, "{found} {}", expected(j));
+    }
+}

@@ -1,0 +1,133 @@
+//! Flows saved as text, and flows in a defensive mixture.
+
+use mcsa_core::{At, Guide, Parametric, Seed};
+use mcsa_families::{
+    Base, Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail,
+};
+
+fn trained() -> (Flow, Vec<f64>) {
+    let flow = Flow::neural_spline(3, Gauss, 2, &[4], Spline::default()).unwrap();
+    let params = (0..flow.num_params()).map(|k| (k as f64).sin() / 3.0).collect();
+    (flow, params)
+}
+
+#[test]
+fn a_flow_comes_back_with_every_bit() {
+    let (flow, mut params) = trained();
+    params[..3].copy_from_slice(&[-0.0, f64::MIN_POSITIVE / 8.0, 0.1 + 0.2]);
+    let text = flow.save(&params).unwrap();
+    let (again, back) = <Flow>::load(&text).unwrap();
+    assert_eq!(again, flow);
+    assert!(back.iter().map(|x| x.to_bits()).eq(params.iter().map(|x| x.to_bits())));
+    assert_eq!(again.save(&back).unwrap(), text);
+    // White space does not enter the checksum.
+    let dense: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(<Flow>::load(&dense.to_string()).unwrap().1.len(), params.len());
+
+    let layers =
+        vec![Layer::Linear, Layer::Permutation(Permutation::Random { seed: u64::MAX }), Layer::ActNorm];
+    let student = Flow::new(2, Fixed::new(0.1 + 2.2).unwrap(), layers.clone()).unwrap();
+    let params = vec![0.3; student.num_params()];
+    assert_eq!(<Flow<Fixed>>::load(&student.save(&params).unwrap()).unwrap(), (student, params));
+    let learned = Flow::new(2, Learned::above(2.5).unwrap(), layers).unwrap();
+    let params = vec![0.3; learned.num_params()];
+    assert_eq!(<Flow<Learned>>::load(&learned.save(&params).unwrap()).unwrap(), (learned, params));
+}
+
+/// Every constructor, on a Gaussian and on a t; a flow without an inverse comes back as one.
+#[test]
+fn every_kind_of_flow_can_be_saved() {
+    fn check<B: Base, const I: bool>(flow: Flow<B, I>) -> String {
+        let params = flow.start(&mut Seed::new(2).stream(0, 0)).unwrap();
+        let text = flow.save(&params).unwrap();
+        assert_eq!(<Flow<B, I>>::load(&text).unwrap(), (flow, params));
+        text
+    }
+    fn on<B: Base>(base: B) {
+        check(Flow::masked_autoregressive(3, base, 2, &[4]).unwrap());
+        check(Flow::inverse_autoregressive(3, base, 2, &[4]).unwrap());
+        check(Flow::planar(3, base, 2).unwrap());
+        check(Flow::radial(3, base, 2).unwrap());
+        check(Flow::block_neural(3, base, 2, &[4]).unwrap());
+    }
+    on(Gauss);
+    on(Fixed::new(4.0).unwrap());
+    on(Learned::above(2.0).unwrap());
+    let text = check(Flow::block_neural(2, Gauss, 1, &[4]).unwrap());
+    let error = <Flow>::load(&text).unwrap_err().to_string();
+    assert!(error.starts_with("reading a flow: layer 0 of a flow: it has no inverse"), "{error}");
+}
+
+#[test]
+fn what_is_no_saved_flow_is_refused_with_a_reason() {
+    let (flow, mut params) = trained();
+    let text = flow.save(&params).unwrap();
+    let refused = |text: &str, reason: &str| {
+        let error = <Flow>::load(text).unwrap_err().to_string();
+        assert!(error.starts_with("reading a flow: ") && error.contains(reason), "{error}");
+    };
+    refused("", "cut off");
+    refused(&text[..text.len() / 2], "cut off");
+    refused(&text[..text.len() - 1], "cut off");
+    refused("a flow", "expected value");
+    refused("[1, 2]", "no format and version");
+    refused("{}", "no format and version");
+    refused(&text.replace("mcsa flow", "mcsa fit"), "the format is \"mcsa fit\", expected \"mcsa flow\"");
+    refused(
+        &text.replace("\"version\": 1", "\"version\": 2"),
+        "the version is 2, and this code reads version 1",
+    );
+    refused(
+        &text.replace("\"version\": 1", "\"version\": 2").replace("\"checksum\"", "\"sum\""),
+        "version is 2",
+    );
+    refused(&text.replace("\"checksum\"", "\"sum\""), "unknown field `sum`");
+    refused(&text.replace("\"bins\": 8", "\"bins\": 9"), "the checksum does not match");
+    refused(&text.replace("\"dim\": 3", "\"dim\": 3, \"shape\": 1"), "unknown field `shape`");
+    let place = text.find("\"params\": \"").unwrap() + 14;
+    let digit = if &text[place..=place] == "0" { "1" } else { "0" };
+    refused(&format!("{}{digit}{}", &text[..place], &text[place + 1..]), "the checksum does not match");
+    let student = Flow::real_nvp(3, Fixed::new(3.0).unwrap(), 2, &[4]).unwrap();
+    refused(&student.save(&vec![0.1; student.num_params()]).unwrap(), "a flow on Gauss was asked for");
+    params[0] = f64::NAN;
+    assert!(flow.save(&params).is_err() && flow.save(&params[1..]).is_err());
+}
+
+#[test]
+fn configs_are_files_and_know_their_fields() {
+    let (flow, _) = trained();
+    let text = serde_json::to_string(&flow.config()).unwrap();
+    assert_eq!(<Flow>::from_config(serde_json::from_str(&text).unwrap()).unwrap(), flow);
+    let text = r#"{"dim": 2, "base": {"student": {"dof": 4.0}}, "layers": [
+        {"coupling": {"mask": "even", "hidden": [8], "map": {"affine": {"bound": 1.0}}}},
+        {"permutation": {"random": {"seed": 3}}}, "linear", "act-norm"]}"#;
+    let config: FlowConfig = serde_json::from_str(text).unwrap();
+    assert_eq!(<Flow<Fixed>>::from_config(config).unwrap().layers().len(), 4);
+    for (good, bad) in [
+        ("\"bound\"", "\"bond\""),
+        ("\"hidden\"", "\"hiden\""),
+        ("\"seed\"", "\"sed\""),
+        ("\"dof\"", "\"nu\""),
+    ] {
+        assert!(serde_json::from_str::<FlowConfig>(&text.replace(good, bad)).is_err(), "{bad}");
+    }
+    let bad: FlowConfig = serde_json::from_str(&text.replace("4.0", "-4.0")).unwrap();
+    assert!(<Flow<Fixed>>::from_config(bad).is_err());
+}
+
+#[test]
+fn a_flow_can_be_defended() {
+    let (flow, params) = trained();
+    let defence = Defence::new(0.1, Tail::cauchy(3)).unwrap();
+    let (mut work, mut memory) = (vec![0.0; flow.work_len(6)], vec![0.0; Defence::work_len(6)]);
+    let mut guide = At::new(&flow, &params, 6, &mut work).unwrap();
+    let mut guide = defence.around(&mut guide, 6, &mut memory).unwrap();
+    let (mut z, mut log_q, mut told) = ([0.0; 18], [0.0; 6], [0.0; 6]);
+    guide.sample_into(&mut Seed::new(3).streams(6, 0), mcsa_core::batch_mut(&mut z, 3, 6), &mut log_q);
+    guide.log_probs(mcsa_core::batch(&z, 3, 6), &mut told);
+    let mut cauchy = [0.0; 6];
+    Tail::cauchy(3).log_probs(mcsa_core::batch(&z, 3, 6), &mut cauchy);
+    for ((log_q, told), cauchy) in log_q.iter().zip(told).zip(cauchy) {
+        assert!((log_q - told).abs() < 1e-10 && *log_q >= cauchy + 0.1_f64.ln());
+    }
+}

@@ -1,0 +1,372 @@
+//! Flows: exact inverses, log-determinants, start at the base, and finite numbers far away.
+
+use faer::{Mat, mat};
+use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, Stream};
+use mcsa_families::{
+    Activation, Affine, Autoregressive, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer,
+    Learned, Mask, MeanField, MultivariateT, Permutation, Spline,
+};
+use proptest::prelude::*;
+
+fn stream() -> Stream {
+    Seed::new(5).stream(0, 0)
+}
+
+fn coupling(mask: Mask, activation: Activation, map: CouplingMap) -> Layer {
+    Layer::Coupling(Coupling { mask, hidden: vec![7, 6], activation, map })
+}
+
+fn autoregressive(inverse: bool) -> Layer {
+    let config = Autoregressive { hidden: vec![6], bound: 1.0, inverse, reversed: inverse };
+    Layer::Autoregressive(config)
+}
+
+/// A flow with every kind of layer that has an inverse, and every activation.
+fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
+    let (affine, spline) = (CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default()));
+    let layers = vec![
+        coupling(Mask::Even, Activation::Tanh, spline),
+        Layer::Permutation(Permutation::Random { seed: 8 }),
+        coupling(Mask::Even, Activation::Elu, affine),
+        Layer::Linear,
+        coupling(Mask::Random { seed: 2 }, Activation::Relu, affine),
+        Layer::ActNorm,
+        Layer::Permutation(Permutation::Reverse),
+        Layer::Planar,
+        autoregressive(false),
+        Layer::Radial,
+        autoregressive(true),
+        coupling(Mask::Even, Activation::Tanh, spline),
+        Layer::Linear,
+    ];
+    Flow::new(dim, base, layers).expect("a flow")
+}
+
+fn somewhere<B: Base>(flow: &Flow<B>) -> Vec<f64> {
+    (0..flow.num_params()).map(|k| 0.4 * (1.3 * k as f64 + 0.4).sin()).collect()
+}
+
+fn noise(dim: usize, columns: usize) -> Mat<f64> {
+    let mut stream = stream();
+    Mat::from_fn(dim, columns, |_, _| 1.5 * stream.normal())
+}
+
+fn memory<B: Base>(flow: &Flow<B>, columns: usize) -> Vec<f64> {
+    vec![f64::NAN; flow.work_len(columns)]
+}
+
+fn transport(flow: &Flow, params: &[f64], noise: &Mat<f64>) -> (Mat<f64>, Vec<f64>) {
+    let (mut z, mut log_det) = (Mat::zeros(noise.nrows(), noise.ncols()), vec![f64::NAN; noise.ncols()]);
+    flow.transport(params, noise.as_ref(), z.as_mut(), &mut log_det, &mut memory(flow, noise.ncols()));
+    (z, log_det)
+}
+
+/// Forward then inverse, and inverse then forward, are the identity within 1e-10; for more points than a block holds.
+#[test]
+fn the_inverse_is_the_inverse() {
+    for dim in [1, 2, 5, 10] {
+        let flow = everything(dim, Gauss);
+        let (params, eps) = (somewhere(&flow), noise(dim, 107));
+        let (z, log_det) = transport(&flow, &params, &eps);
+        let (mut back, mut log_back) = (Mat::zeros(dim, 107), vec![f64::NAN; 107]);
+        flow.invert(&params, z.as_ref(), back.as_mut(), &mut log_back, &mut memory(&flow, 107));
+        for j in 0..107 {
+            assert!((log_det[j] - log_back[j]).abs() < 1e-10, "dimension {dim}, point {j}");
+            for i in 0..dim {
+                let gap = (back[(i, j)] - eps[(i, j)]).abs();
+                assert!(gap < 1e-10 * (1.0 + eps[(i, j)].abs()), "dimension {dim}, point {j}: {gap:e}");
+            }
+        }
+        // Negative control: the inverse at a lambda of which one parameter differs by a millionth is not the inverse.
+        let mut other = params.clone();
+        *other.last_mut().expect("a param") += 1e-6;
+        other[0] += 1e-6;
+        flow.invert(&other, z.as_ref(), back.as_mut(), &mut log_back, &mut memory(&flow, 107));
+        assert!((&back - &eps).norm_max() > 1e-8, "dimension {dim}");
+        let (mut inner, mut logs) = (Mat::zeros(dim, 107), vec![f64::NAN; 107]);
+        flow.invert(&params, eps.as_ref(), inner.as_mut(), &mut logs, &mut memory(&flow, 107));
+        let (again, _) = transport(&flow, &params, &inner);
+        assert!((&again - &eps).norm_max() < 1e-10, "dimension {dim}");
+    }
+}
+
+proptest! {
+    /// For any dimension, masks, networks and parameters.
+    #[test]
+    fn any_flow_inverts_and_knows_its_density(
+        dim in 1..7_usize,
+        seed in 0..1000_u64,
+        units in 1..20_usize,
+        size in 0.0..1.5_f64,
+        columns in 0..60_usize,
+    ) {
+        let maps = [CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default())];
+        let activations = [Activation::Tanh, Activation::Elu, Activation::Relu];
+        let mut layers: Vec<_> = (0..4)
+            .map(|k| {
+                let (map, activation) = (maps[(seed as usize >> k) % 2], activations[(seed as usize + k) % 3]);
+                let mask = Mask::Random { seed: seed + k as u64 };
+                Layer::Coupling(Coupling { mask, hidden: vec![units; k % 3], activation, map })
+            })
+            .collect();
+        layers.insert(2, Layer::Permutation(Permutation::Random { seed }));
+        layers.push(Layer::ActNorm);
+        let flow = Flow::new(dim, Gauss, layers).unwrap();
+        let params: Vec<f64> = somewhere(&flow).iter().map(|param| size * param).collect();
+        let eps = noise(dim, columns);
+        let (mut z, mut log_q) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
+        flow.push(&params, eps.as_ref(), z.as_mut(), &mut log_q, &mut memory(&flow, columns));
+        let (mut back, mut log_det) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
+        flow.invert(&params, z.as_ref(), back.as_mut(), &mut log_det, &mut memory(&flow, columns));
+        // Change of the noise if z moves by some last places: where a map is steep, the inverse loses this accuracy.
+        let (mut near, moved) = (Mat::zeros(dim, columns), &z * faer::Scale(1.0 + 1e-14));
+        flow.invert(&params, moved.as_ref(), near.as_mut(), &mut log_det, &mut memory(&flow, columns));
+        for j in 0..columns {
+            for i in 0..dim {
+                let gap = (back[(i, j)] - eps[(i, j)]).abs();
+                let steep = (0..dim).map(|i| (near[(i, j)] - back[(i, j)]).abs()).fold(0.0, f64::max);
+                prop_assert!(gap < 1e-10 + 30.0 * steep, "point {}: {:e}, steep {:e}", j, gap, steep);
+            }
+        }
+        let (mut told, mut nearby) = (vec![f64::NAN; columns], vec![f64::NAN; columns]);
+        flow.log_probs(&params, z.as_ref(), &mut told, &mut memory(&flow, columns));
+        flow.log_probs(&params, moved.as_ref(), &mut nearby, &mut memory(&flow, columns));
+        for ((log_q, told), nearby) in log_q.iter().zip(told).zip(nearby) {
+            let steep = (nearby - told).abs();
+            let gap = (log_q - told).abs();
+            prop_assert!(gap < 1e-9 * (1.0 + told.abs()) + 100.0 * steep, "{} {}, steep {}", log_q, told, steep);
+        }
+    }
+}
+
+/// Central differences of step 1e-5: truncation and rounding below 1e-8.
+#[test]
+fn determinants_are_those_of_the_jacobian() {
+    for dim in [1, 2, 5] {
+        let flow = everything(dim, Gauss);
+        let (params, eps) = (somewhere(&flow), noise(dim, 9));
+        let (_, log_det) = transport(&flow, &params, &eps);
+        for j in 0..9 {
+            let column = |k: usize, step: f64| {
+                let moved = Mat::from_fn(dim, 1, |i, _| eps[(i, j)] + if i == k { step } else { 0.0 });
+                transport(&flow, &params, &moved).0
+            };
+            let slopes: Vec<_> =
+                (0..dim).map(|k| (&column(k, 1e-5) - &column(k, -1e-5)) * faer::Scale(5e4)).collect();
+            let jacobian = Mat::from_fn(dim, dim, |i, k| slopes[k][(i, 0)]);
+            let found = jacobian.determinant().abs().ln();
+            assert!((found - log_det[j]).abs() < 1e-7, "dimension {dim}, point {j}: {found} {}", log_det[j]);
+            // Negative control: the opposite sign is detected.
+            assert!((found + log_det[j]).abs() > 1e-3);
+        }
+    }
+}
+
+/// A batch of more than two blocks has the bits of its points alone; so have sums of scores.
+#[test]
+fn blocks_are_not_seen() {
+    let flow = everything(5, Gauss);
+    let (params, eps) = (somewhere(&flow), noise(5, 101));
+    let (z, _) = transport(&flow, &params, &eps);
+    let mut log_q = vec![f64::NAN; 101];
+    flow.log_probs(&params, z.as_ref(), &mut log_q, &mut memory(&flow, 101));
+    let (mut together, mut alone) = (vec![0.1; params.len()], vec![0.1; params.len()]);
+    flow.add_scores(&params, z.as_ref(), &log_q, &mut together, &mut memory(&flow, 101));
+    let (mut pushed, mut pushed_alone) = (together.clone(), together.clone());
+    flow.add_push_gradients(&params, eps.as_ref(), z.as_ref(), &log_q, &mut pushed, &mut memory(&flow, 101));
+    for (j, &log_q) in log_q.iter().enumerate() {
+        let mut work = memory(&flow, 1);
+        assert_eq!(flow.log_prob(&params, z.as_ref().column(j), &mut work).to_bits(), log_q.to_bits());
+        flow.add_score(&params, z.as_ref().column(j), log_q, &mut alone, &mut work);
+        let (eps, z) = (eps.as_ref().subcols(j, 1), z.as_ref().subcols(j, 1));
+        flow.add_push_gradients(&params, eps, z, &[log_q], &mut pushed_alone, &mut work);
+    }
+    assert_eq!(together, alone);
+    assert_eq!(pushed, pushed_alone);
+}
+
+/// Compares the flow with a closed form at draws of the closed form.
+fn same_density<B: Base, F: Family>(flow: &Flow<B>, params: &[f64], closed: &F, closed_params: &[f64]) {
+    let (dim, columns) = (closed.dim(), 60);
+    let (mut z, mut expected, mut found) = (Mat::zeros(dim, columns), vec![0.0; columns], vec![0.0; columns]);
+    let mut work = vec![f64::NAN; closed.work_len(columns)];
+    closed.sample_into(closed_params, &mut [stream()], z.as_mut(), &mut expected, &mut work);
+    closed.log_probs(closed_params, z.as_ref(), &mut expected, &mut work);
+    flow.log_probs(params, z.as_ref(), &mut found, &mut memory(flow, columns));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{found} {expected}");
+    }
+}
+
+#[test]
+fn a_flow_begins_as_the_gaussian_it_is_given() {
+    let (mean, scales) = ([1.0, -2.0, 0.3, 4.0], [0.5, 2.0, 1.0, 0.01]);
+    let field = MeanField::new(4);
+    let factor =
+        mat![[2.0, 0.0, 0.0, 0.0], [0.5, 0.3, 0.0, 0.0], [-1.0, 0.7, 1.5, 0.0], [0.2, -0.1, 0.4, 0.9]];
+    let full = FullRank::new(4);
+    let t = MultivariateT { dim: 4, link: full.link, dof: Fixed::new(3.0).unwrap() };
+    for flow in [
+        Flow::real_nvp(4, Gauss, 5, &[8]).unwrap(),
+        Flow::neural_spline(4, Gauss, 3, &[8], Spline { bins: 5, ..Spline::default() }).unwrap(),
+        everything(4, Gauss),
+    ] {
+        let params = flow.start_at(&mean, &scales, &mut stream()).unwrap();
+        same_density(&flow, &params, &field, &field.at(&mean, &scales).unwrap());
+        let params = flow.start(&mut stream()).unwrap();
+        same_density(&flow, &params, &field, &field.at(&[0.0; 4], &[1.0; 4]).unwrap());
+    }
+    let flow = everything(4, Gauss);
+    let params = flow.start_at_factor(&mean, factor.as_ref(), &mut stream()).unwrap();
+    same_density(&flow, &params, &full, &full.at(&mean, factor.as_ref()).unwrap());
+    let flow = everything(4, t.dof);
+    let params = flow.start_at_factor(&mean, factor.as_ref(), &mut stream()).unwrap();
+    same_density(&flow, &params, &t, &t.at(&mean, factor.as_ref()).unwrap());
+
+    let learned = MultivariateT::learned(4, 1.0).unwrap();
+    let flow = everything(4, Learned::above(1.0).unwrap());
+    let mut params = flow.start_at_factor(&mean, factor.as_ref(), &mut stream()).unwrap();
+    flow.set_dof(&mut params, 3.5).unwrap();
+    same_density(&flow, &params, &learned, &learned.at(&mean, factor.as_ref(), 3.5).unwrap());
+    assert!(flow.set_dof(&mut params, 0.5).is_err());
+}
+
+/// At a distance of a million, in all directions, at extreme parameters: log densities and scores are finite, or the density is
+/// zero.
+#[test]
+fn far_away_nothing_is_nan() {
+    fn far<B: Base>(flow: &Flow<B>, size: f64, distance: f64) -> (Vec<f64>, Vec<f64>) {
+        let params: Vec<f64> = somewhere(flow).iter().map(|param| size * param).collect();
+        let z = Mat::from_fn(5, 16, |i, j| distance * if (j >> (i % 4)) & 1 == 0 { 1.0 } else { -1.0 });
+        let (mut log_q, mut score) = (vec![0.0; 16], vec![0.0; params.len()]);
+        flow.log_probs(&params, z.as_ref(), &mut log_q, &mut memory(flow, 16));
+        flow.add_scores(&params, z.as_ref(), &[1.0; 16], &mut score, &mut memory(flow, 16));
+        (log_q, score)
+    }
+    let t = Fixed::new(2.0).unwrap();
+    for size in [1.0, 10.0] {
+        for activation in [Activation::Tanh, Activation::Elu, Activation::Relu] {
+            let layers = || {
+                let maps = [CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default())];
+                let mut layers: Vec<_> = Mask::alternating(5)
+                    .take(6)
+                    .enumerate()
+                    .map(|(k, mask)| coupling(mask, activation, maps[k / 2 % 2]))
+                    .collect();
+                layers.push(Layer::ActNorm);
+                layers
+            };
+            let found = [
+                far(&Flow::new(5, Gauss, layers()).unwrap(), size, 1e6),
+                far(&Flow::new(5, t, layers()).unwrap(), size, 1e6),
+            ];
+            for (log_q, score) in found {
+                assert!(log_q.iter().all(|x| x.is_finite()), "{activation:?} {size}: {log_q:?}");
+                assert!(score.iter().all(|x| x.is_finite()), "{activation:?} {size}");
+            }
+            let (log_q, _) = far(&Flow::new(5, Gauss, layers()).unwrap(), size, 1e200);
+            assert!(log_q.iter().all(|&x| x == f64::NEG_INFINITY), "{log_q:?}");
+        }
+    }
+}
+
+/// Central differences of step 1e-5, errors below 1e-7.
+#[test]
+fn slopes_are_those_of_the_log_density() {
+    let flow = everything(5, Learned::above(2.0).unwrap());
+    let params = somewhere(&flow);
+    let z = noise(5, 60);
+    let mut slopes = Mat::full(5, 60, 1.0);
+    flow.add_slopes(&params, z.as_ref(), 2.0, slopes.as_mut(), &mut memory(&flow, 60));
+    for j in 0..60 {
+        for i in 0..5 {
+            let at = |step: f64| {
+                let mut z = z.as_ref().column(j).to_vec();
+                z[i] += step;
+                flow.log_prob(&params, &z, &mut memory(&flow, 1))
+            };
+            let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let found = 0.5 * (slopes[(i, j)] - 1.0);
+            assert!((found - expected).abs() < 1e-6 * (1.0 + expected.abs()), "{i} {j}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn points_set_the_norms() {
+    let flow = Flow::new(
+        3,
+        Gauss,
+        vec![
+            Layer::ActNorm,
+            coupling(Mask::Even, Activation::Tanh, CouplingMap::Affine(Affine::default())),
+            Layer::ActNorm,
+        ],
+    )
+    .unwrap();
+    let mut params = somewhere(&flow);
+    let points =
+        Mat::from_fn(3, 50, |i, j| 5.0 + i as f64 * ((3 * i + 7 * j) as f64).sin() + (j as f64 * 1.7).cos());
+    flow.normalise(&mut params, points.as_ref()).unwrap();
+    let (mut eps, mut log_det) = (Mat::zeros(3, 50), vec![0.0; 50]);
+    flow.invert(&params, points.as_ref(), eps.as_mut(), &mut log_det, &mut memory(&flow, 50));
+    for i in 0..3 {
+        let mean = (0..50).map(|j| eps[(i, j)]).sum::<f64>() / 50.0;
+        let variance = (0..50).map(|j| (eps[(i, j)] - mean).powi(2)).sum::<f64>() / 50.0;
+        assert!(mean.abs() < 1e-12 && (variance - 1.0).abs() < 1e-12, "coordinate {i}: {mean} {variance}");
+    }
+    let before = params.clone();
+    assert!(flow.normalise(&mut params, Mat::full(3, 9, 1.0).as_ref()).is_err(), "nothing varies");
+    assert!(flow.normalise(&mut params, points.as_ref().subcols(0, 1)).is_err());
+    assert!(flow.normalise(&mut params, Mat::full(2, 9, 1.0).as_ref()).is_err());
+    assert!(flow.normalise(&mut params, Mat::full(3, 9, f64::NAN).as_ref()).is_err());
+    assert_eq!(params, before);
+}
+
+#[test]
+fn what_cannot_be_built_is_refused() {
+    let affine = |bound| CouplingMap::Affine(Affine { bound });
+    let spline = |spline| coupling(Mask::Even, Activation::Tanh, CouplingMap::Spline(spline));
+    let good = Spline::default();
+    let bad = [
+        coupling(Mask::Even, Activation::Tanh, affine(0.0)),
+        coupling(Mask::Even, Activation::Tanh, affine(f64::NAN)),
+        coupling(Mask::Even, Activation::Tanh, affine(1e3)),
+        Layer::Coupling(Coupling {
+            mask: Mask::Even,
+            hidden: vec![0],
+            activation: Activation::Elu,
+            map: affine(1.0),
+        }),
+        spline(Spline { bins: 0, ..good }),
+        spline(Spline { bound: -1.0, ..good }),
+        spline(Spline { least_width: 0.2, ..good }),
+        spline(Spline { least_height: 0.0, ..good }),
+        spline(Spline { least_slope: 1.0, ..good }),
+    ];
+    for layer in bad {
+        assert!(Flow::new(2, Gauss, vec![layer.clone()]).is_err(), "{layer:?}");
+    }
+    let odd = coupling(Mask::Odd, Activation::Tanh, affine(1.0));
+    let error = Flow::new(1, Gauss, vec![odd]).unwrap_err().to_string();
+    assert_eq!(error, "layer 0 of a flow: Odd moves nothing in dimension 1");
+    assert!(Flow::new(0, Gauss, vec![]).is_err());
+
+    let flow = Flow::new(2, Gauss, vec![Layer::Linear, Layer::Permutation(Permutation::Reverse)]).unwrap();
+    assert!(flow.start_at(&[0.0; 2], &[1.0; 2], &mut stream()).is_err());
+    assert!(Flow::new(2, Gauss, vec![]).unwrap().start_at(&[0.0; 2], &[1.0; 2], &mut stream()).is_err());
+    let flow = Flow::real_nvp(2, Gauss, 2, &[3]).unwrap();
+    assert!(flow.start_at_factor(&[0.0; 2], mat![[1.0, 0.0], [0.0, 1.0]].as_ref(), &mut stream()).is_err());
+    for scales in [[1.0, 0.0], [1.0, -1.0], [f64::NAN, 1.0]] {
+        assert!(flow.start_at(&[0.0; 2], &scales, &mut stream()).is_err());
+    }
+    assert!(flow.start_at(&[0.0; 3], &[1.0; 2], &mut stream()).is_err());
+    assert!(flow.start_at(&[f64::NAN, 0.0], &[1.0; 2], &mut stream()).is_err());
+
+    let mut params = flow.start(&mut stream()).unwrap();
+    *params.last_mut().unwrap() = -800.0;
+    let error = flow.check(&params).unwrap_err().to_string();
+    assert!(error.starts_with("layer 2 of a flow: rho[1] is -800"), "{error}");
+    let ranges: Vec<_> = flow.layout().into_iter().map(|(_, range)| range).collect();
+    assert_eq!((ranges.len(), ranges[2].len(), ranges[2].end), (3, 4, params.len()));
+}

@@ -1,0 +1,374 @@
+//! Detection of faults too small for the laws of a few thousand draws, and a correct family whose score has a kink.
+
+use faer::{MatMut, MatRef};
+use mcsa_core::{ColumnsMut, Error, Family, Parametric, Pushforward, Reparameterised, Stream};
+use mcsa_families::conformance::{self as laws, Case, Map};
+use mcsa_families::{
+    Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, suite,
+};
+
+/// A family with one fault: draws too wide by a factor about the first `d` parameters, a wrong constant in `log q`, or memory
+/// claimed too short.
+#[derive(Debug, Clone)]
+struct Twin<F> {
+    family: F,
+    scale: f64,
+    constant: f64,
+    short: usize,
+}
+
+impl<F: Family> Twin<F> {
+    fn widen(&self, params: &[f64], mut z: MatMut<'_, f64>) {
+        for j in 0..z.ncols() {
+            let moves = z.column_mut(j).iter_mut().zip(params);
+            moves.for_each(|(z, centre)| *z = centre + self.scale * (*z - centre));
+        }
+    }
+}
+
+impl<F: Family> Parametric for Twin<F> {
+    fn dim(&self) -> usize {
+        self.family.dim()
+    }
+    fn num_params(&self) -> usize {
+        self.family.num_params()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.family.work_len(columns).saturating_sub(self.short)
+    }
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        self.family.check(params)
+    }
+}
+
+impl<F: Family> Family for Twin<F> {
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+        self.family.log_probs(params, z, log_q, work);
+        log_q.iter_mut().for_each(|log_q| *log_q += self.constant);
+    }
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.family.sample_into(params, lanes, z.as_mut(), log_q, work);
+        self.widen(params, z.as_mut());
+        self.log_probs(params, z.as_ref(), log_q, work);
+    }
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.family.add_scores(params, z, weights, gradient, work);
+    }
+}
+
+impl<F: Reparameterised> Reparameterised for Twin<F> {
+    fn noise_dim(&self) -> usize {
+        self.family.noise_dim()
+    }
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        self.family.sample_noise_into(lanes, noise);
+    }
+    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, mut z: MatMut<'_, f64>, work: &mut [f64]) {
+        self.family.transport(params, noise, z.as_mut(), work);
+        self.widen(params, z);
+    }
+    fn add_pullbacks(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.family.add_pullbacks(params, noise, cotangents, gradient, work);
+    }
+    fn add_slopes(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        slopes: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        self.family.add_slopes(params, z, weight, slopes, work);
+    }
+    fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
+        self.family.entropy(params, work)
+    }
+    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
+        self.family.add_entropy_gradient(params, weight, gradient, work);
+    }
+}
+
+fn params(count: usize, size: f64) -> Vec<f64> {
+    (0..count).map(|k| size * (k as f64 * 1.3).sin()).collect()
+}
+
+fn case<F: Family>(family: F, map: Map) -> Case<Twin<F>> {
+    let size = 1.0 / (family.dim() as f64).sqrt();
+    let params = params(family.num_params(), size);
+    Case::new(Twin { family, scale: 1.0, constant: 0.0, short: 0 }, params).with_map(map)
+}
+
+fn twin<F: Family + Clone>(case: &Case<Twin<F>>, change: impl FnOnce(&mut Twin<F>)) -> Case<Twin<F>> {
+    let mut twin = case.family.clone();
+    change(&mut twin);
+    Case { family: twin, params: case.params.clone(), left_out: case.left_out.clone(), ..*case }
+}
+
+/// An error of one per cent in the scale of draws is detected; without it the law holds and states its power.
+fn sees_the_scale<F: Family + Clone>(right: &Case<Twin<F>>) {
+    let power = laws::draws_have_their_scale(right).expect("right").expect("some dimension");
+    assert!(power.size <= 0.009, "{power}");
+    let failure = laws::draws_have_their_scale(&twin(right, |twin| twin.scale = 1.01)).expect_err("too wide");
+    assert_eq!(failure.law, "draws_have_their_scale");
+}
+
+/// An error of 1e-3 in the log normaliser, of either sign, is detected.
+fn sees_the_constant<F: Family + Clone>(right: &Case<Twin<F>>) {
+    let power = laws::density_is_normalised(right).expect("right").expect("always");
+    assert!(power.size <= 1.05e-3, "{power}");
+    for constant in [1e-3, -1e-3] {
+        let failure =
+            laws::density_is_normalised(&twin(right, |twin| twin.constant = constant)).expect_err("off");
+        assert_eq!(failure.law, "density_is_normalised");
+    }
+}
+
+#[test]
+fn one_per_cent_in_the_scale_of_draws_is_seen() {
+    [1, 3, 20].into_iter().for_each(|dim| sees_the_scale(&case(MeanField::new(dim), Map::Sinh)));
+    sees_the_scale(&case(FullRank::new(10), Map::Sinh));
+    sees_the_scale(&case(LowRank::new(7, 2), Map::Sinh));
+    sees_the_scale(&case(GaussianMixture::new(5, 1).expect("a component"), Map::Sinh));
+    sees_the_scale(&case(StudentT::fixed(10, 3.0).expect("degrees"), Map::SinhSinh));
+    sees_the_scale(&case(MultivariateT::learned(4, 2.0).expect("degrees"), Map::SinhSinh));
+    sees_the_scale(&case(Flow::real_nvp(4, Gauss, 2, &[5]).expect("a flow"), Map::Sinh));
+    sees_the_scale(&case(Laplace(8), Map::Sinh));
+}
+
+/// Heavy tails on the line carry little information about a scale: a Cauchy needs a million draws.
+#[test]
+fn the_scale_of_a_cauchy_needs_a_million_draws() {
+    let right = case(StudentT::fixed(1, 1.0).expect("degrees"), Map::SinhSinh);
+    let power = |draws| {
+        laws::draws_have_their_scale(&right.clone().with_draws(draws)).expect("right").expect("d = 1")
+    };
+    assert!(power(1 << 16).size > 0.02);
+    let wide = twin(&right, |twin| twin.scale = 1.01).with_draws(1 << 21);
+    assert!(laws::draws_have_their_scale(&wide).is_err());
+}
+
+/// An error in the scale of transported noise alone is detected.
+#[test]
+fn one_per_cent_in_the_scale_of_transport_is_seen() {
+    for dim in [1, 6] {
+        let right = case(MeanField::new(dim), Map::Sinh);
+        assert!(laws::transport_has_its_scale(&right).is_ok());
+        let failure =
+            laws::transport_has_its_scale(&twin(&right, |twin| twin.scale = 1.01)).expect_err("too wide");
+        assert_eq!(failure.law, "transport_has_its_scale");
+    }
+}
+
+#[test]
+fn a_thousandth_in_the_normaliser_is_seen() {
+    [3, 20].into_iter().for_each(|dim| sees_the_constant(&case(MeanField::new(dim), Map::Sinh)));
+    let plane = case(MeanField::new(2), Map::Sinh);
+    assert_eq!(laws::density_is_normalised(&plane), Ok(None), "quadrature does it");
+    sees_the_constant(
+        &plane.without("density_integrates_to_one", "to see the bridge in the plane").expect("a law"),
+    );
+    [3, 20].into_iter().for_each(|dim| sees_the_constant(&case(FullRank::new(dim), Map::Sinh)));
+    sees_the_constant(&case(LowRank::new(7, 2), Map::Sinh));
+    [3, 9]
+        .into_iter()
+        .for_each(|dim| sees_the_constant(&case(StudentT::fixed(dim, 3.0).expect("degrees"), Map::SinhSinh)));
+    [3, 9].into_iter().for_each(|dim| {
+        sees_the_constant(&case(MultivariateT::learned(dim, 1.0).expect("degrees"), Map::SinhSinh))
+    });
+    [3, 8].into_iter().for_each(|dim| sees_the_constant(&case(Laplace(dim), Map::Sinh)));
+}
+
+/// Flows have no close reference density: the law detects larger errors only, and its power says so.
+#[test]
+fn a_flow_states_what_it_cannot_see() {
+    let right = case(Flow::real_nvp(4, Gauss, 4, &[5]).expect("a flow"), Map::Sinh);
+    let power = laws::density_is_normalised(&right).expect("right").expect("always");
+    assert!(power.size > 1e-3 && power.size < 0.1, "{power}");
+    let wrong = twin(&right, |twin| twin.constant = 1.5 * power.size);
+    assert!(laws::density_is_normalised(&wrong).is_err());
+}
+
+#[test]
+fn memory_claimed_short_is_a_failure() {
+    let right = case(MeanField::new(3), Map::Sinh);
+    assert!(laws::work_is_enough(&right).is_ok() && laws::transport_work_is_enough(&right).is_ok());
+    let short = twin(&right, |twin| twin.short = 1);
+    for failure in
+        [laws::check(&short), laws::work_is_enough(&short)].map(|verdict| verdict.expect_err("short"))
+    {
+        assert_eq!(failure.law, "work_is_enough");
+        assert!(failure.expected.ends_with("that work_len claims"), "{failure}");
+    }
+    let failure = laws::check_reparameterised(&short).expect_err("short");
+    assert_eq!(failure.law, "transport_work_is_enough", "{failure}");
+    // A law that is not about memory reports the panic as a failure with its name.
+    let failure = laws::check(&short.clone().without("work_is_enough", "to see another law fail").unwrap());
+    let failure = failure.expect_err("short").to_string();
+    assert!(failure.starts_with("density_is_normalised: the code under examination: found "), "{failure}");
+}
+
+#[test]
+fn memory_claimed_short_by_a_pushforward_is_a_failure() {
+    struct Short(Flow);
+    impl Parametric for Short {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn num_params(&self) -> usize {
+            self.0.num_params()
+        }
+        fn work_len(&self, columns: usize) -> usize {
+            self.0.work_len(columns).saturating_sub(1)
+        }
+    }
+
+    impl Pushforward for Short {
+        fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+            self.0.sample_noise_into(lanes, noise);
+        }
+        fn push(
+            &self,
+            params: &[f64],
+            noise: MatRef<'_, f64>,
+            z: MatMut<'_, f64>,
+            log_q: &mut [f64],
+            work: &mut [f64],
+        ) {
+            self.0.push(params, noise, z, log_q, work);
+        }
+        fn add_push_gradients(
+            &self,
+            params: &[f64],
+            noise: MatRef<'_, f64>,
+            cotangents: MatRef<'_, f64>,
+            weights: &[f64],
+            gradient: &mut [f64],
+            work: &mut [f64],
+        ) {
+            self.0.add_push_gradients(params, noise, cotangents, weights, gradient, work);
+        }
+    }
+    let flow = Flow::real_nvp(2, Gauss, 2, &[5]).expect("a flow");
+    let params = params(flow.num_params(), 0.5);
+    let failure = laws::check_pushforward(&Case::new(Short(flow), params)).expect_err("short");
+    assert_eq!(failure.law, "push_work_is_enough");
+}
+
+#[test]
+fn laws_left_out_are_reported_with_their_reasons() {
+    let right = case(MeanField::new(1), Map::Sinh);
+    let wrong = twin(&right, |twin| twin.scale = 1.01);
+    assert_eq!(laws::check(&wrong).expect_err("too wide").law, "draws_have_their_scale");
+    let unknown = right.without("draws_have_the_scale", "misspelt").expect_err("no such law").to_string();
+    assert!(
+        unknown.starts_with("no law is called \"draws_have_the_scale\"; the laws are work_is_enough, "),
+        "{unknown}"
+    );
+    let report = laws::report(&wrong.without("draws_have_their_scale", "the twin draws wide").unwrap());
+    assert!(report.holds() && !report.on("draws_have_their_scale").unwrap().holds());
+    let said = "  left out draws_have_their_scale   the twin draws wide\n";
+    assert!(report.to_string().contains(said), "{report}");
+}
+
+/// Independent double exponentials: `q(z) = prod_i e^(-|z_i - m_i| / b_i) / 2 b_i`, lambda = `[m; ln b]`. The score jumps at the centre.
+#[derive(Debug, Clone, Copy)]
+struct Laplace(usize);
+
+impl Parametric for Laplace {
+    fn dim(&self) -> usize {
+        self.0
+    }
+    fn num_params(&self) -> usize {
+        2 * self.0
+    }
+}
+
+impl Family for Laplace {
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
+        let (centre, log_scale) = params.split_at(self.0);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let term = |i: usize| {
+                -(z[(i, j)] - centre[i]).abs() / log_scale[i].exp() - log_scale[i] - std::f64::consts::LN_2
+            };
+            *log_q = (0..self.0).map(term).sum();
+        }
+    }
+    fn sample_into(
+        &self,
+        params: &[f64],
+        lanes: &mut [Stream],
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let per_lane = (z.ncols() / lanes.len()).max(1);
+        for j in 0..z.ncols() {
+            for (i, z) in z.column_mut(j).iter_mut().enumerate() {
+                let u = 2.0 * lanes[j / per_lane].uniform() - 1.0;
+                *z = params[i] - params[self.0 + i].exp() * u.signum() * (-u.abs()).ln_1p();
+            }
+        }
+        self.log_probs(params, z.as_ref(), log_q, work);
+    }
+    fn add_scores(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) {
+        for (j, weight) in weights.iter().enumerate() {
+            for i in 0..self.0 {
+                let eps = (z[(i, j)] - params[i]) / params[self.0 + i].exp();
+                gradient[i] += weight * eps.signum() / params[self.0 + i].exp();
+                gradient[self.0 + i] += weight * (eps.abs() - 1.0);
+            }
+        }
+    }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        z.iter_mut().zip(params).for_each(|(z, centre)| *z = 2.0 * centre - *z);
+        true
+    }
+}
+
+fn laplaces() -> Vec<Case<Laplace>> {
+    let case = |dim: usize| {
+        Case::new(Laplace(dim), params(2 * dim, 1.0)).with_knots(|_, params, _, i| vec![params[i]])
+    };
+    [0, 1, 2, 3, 8].map(case).into()
+}
+
+suite!(laplace, laplaces(), |call: &mut dyn FnMut()| allocation_counter::measure(call).count_total);
+
+/// Without knots the trapezoidal rule meets the kink in the middle of a cell.
+#[test]
+fn a_kink_needs_a_knot() {
+    for case in laplaces().into_iter().filter(|case| matches!(case.family.0, 1 | 2)) {
+        let blind = Case { knots: None, ..case };
+        assert!(
+            laws::scores_have_mean_zero(&blind).is_err() || laws::density_integrates_to_one(&blind).is_err()
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Laws of the gradient kernels: exact ones first, then one-step invariance, each with twins that must fail.
+
+mod integrator;
+mod invariance;
+mod orbit;
+mod robustness;
+mod sampling;
+mod targets;
+mod textbook;
+mod trajectory;
+mod twins;
+mod warm_up;

@@ -1,0 +1,217 @@
+//! No-U-turn kernel against its definition on the states of an orbit, without recursion on points.
+
+use std::collections::BTreeMap;
+
+use mcsa_core::Gradient;
+use mcsa_kernels::{Leapfrog, Nuts};
+use proptest::prelude::*;
+
+use super::orbit::{Orbit, STARTS, leapfrog, moved, orbit, row};
+use super::targets::{Banana, Edge, Funnel, Pit, correlated};
+
+type Law = BTreeMap<i32, f64>;
+
+/// The definition in indices of states: U-turns of stretches of an orbit, and the distribution of the next state.
+struct Definition<'a> {
+    states: &'a Orbit,
+    leapfrog: &'a Leapfrog,
+    max_depth: usize,
+    twist: Twist,
+}
+
+/// Deviation from the definition.
+#[derive(Clone, Copy, PartialEq)]
+enum Twist {
+    Nothing,
+    /// Sub-trees of a new half are not checked.
+    OnlyTheWhole,
+    /// A divergence is an energy error against the start, as in Stan, not between the states of a tree.
+    AgainstTheStart,
+}
+
+impl Definition<'_> {
+    fn sum(&self, from: i32, to: i32) -> Vec<f64> {
+        let dim = self.states[&0].p.len();
+        (0..dim).map(|i| (from..=to).map(|k| self.states[&k].p[i]).sum()).collect()
+    }
+
+    /// True if the momenta at `a` and `b` still point along the sum of those in `from..=to`.
+    fn apart(&self, a: i32, b: i32, from: i32, to: i32) -> bool {
+        let sum = self.sum(from, to);
+        let along = |k: i32| {
+            let mut velocity = vec![0.0; sum.len()];
+            self.leapfrog.mass().drift(1.0, &self.states[&k].p, &mut velocity);
+            velocity.iter().zip(&sum).map(|(v, s)| v * s).sum::<f64>()
+        };
+        along(a) > 0.0 && along(b) > 0.0
+    }
+
+    fn spread(&self, from: i32, to: i32) -> f64 {
+        let energies = || (from..=to).map(|k| self.states[&k].energy);
+        energies().fold(f64::MIN, f64::max) - energies().fold(f64::MAX, f64::min)
+    }
+
+    fn stops(&self, from: i32, to: i32) -> bool {
+        if self.twist != Twist::AgainstTheStart && self.spread(from, to) > 1000.0 {
+            return true;
+        }
+        let middle = from + (to - from + 1) / 2;
+        !(self.apart(from, to, from, to)
+            && self.apart(from, middle, from, middle)
+            && self.apart(middle - 1, to, middle - 1, to))
+    }
+
+    fn breaks(&self, from: i32, to: i32, start: i32) -> bool {
+        let diverges = |k: i32| {
+            self.twist == Twist::AgainstTheStart
+                && self.states[&k].energy - self.states[&start].energy > 1000.0
+        };
+        if (from..=to).any(|k| !self.states.contains_key(&k) || diverges(k)) {
+            return true;
+        }
+        if from == to || self.twist == Twist::OnlyTheWhole {
+            return false;
+        }
+        let middle = from + (to - from + 1) / 2;
+        self.stops(from, to) || self.breaks(from, middle - 1, start) || self.breaks(middle, to, start)
+    }
+
+    fn weight(&self, k: i32) -> f64 {
+        (self.states[&0].energy - self.states[&k].energy).exp()
+    }
+
+    fn total(&self, from: i32, to: i32) -> f64 {
+        (from..=to).map(|k| self.weight(k)).sum()
+    }
+
+    /// Adds `probability` times the distribution of the final state, given that the tree is `from..=to` and the drawn state
+    /// has distribution `law`.
+    fn grow(
+        &self,
+        start: i32,
+        (from, to): (i32, i32),
+        law: &Law,
+        depth: usize,
+        probability: f64,
+        out: &mut Law,
+    ) {
+        if depth == self.max_depth {
+            return settle(law, probability, out);
+        }
+        let length = 1 << depth;
+        for (first, last) in [(from - length, from - 1), (to + 1, to + length)] {
+            if self.breaks(first, last, start) {
+                settle(law, probability / 2.0, out);
+                continue;
+            }
+            let new = self.total(first, last);
+            let take = (new / self.total(from, to)).min(1.0);
+            let mut law: Law = law.iter().map(|(&k, p)| (k, (1.0 - take) * p)).collect();
+            law.extend((first..=last).map(|k| (k, take * self.weight(k) / new)));
+            let (from, to) = (from.min(first), to.max(last));
+            if self.stops(from, to) {
+                settle(&law, probability / 2.0, out);
+            } else {
+                self.grow(start, (from, to), &law, depth + 1, probability / 2.0, out);
+            }
+        }
+    }
+
+    fn row(&self, from: i32) -> Law {
+        let mut out = Law::new();
+        self.grow(from, (from, from), &Law::from([(from, 1.0)]), 0, 1.0, &mut out);
+        out
+    }
+}
+
+fn settle(law: &Law, probability: f64, out: &mut Law) {
+    law.iter().for_each(|(&k, p)| *out.entry(k).or_insert(0.0) += probability * p);
+}
+
+fn distance(a: &Law, b: &Law) -> f64 {
+    let keys = a.keys().chain(b.keys());
+    keys.map(|k| (a.get(k).unwrap_or(&0.0) - b.get(k).unwrap_or(&0.0)).abs()).fold(0.0, f64::max)
+}
+
+/// The largest difference between the rows of the code and of the definition, over the starts.
+fn strangeness<P: Gradient>(target: &P, eps: f64, max_depth: usize, twist: Twist) -> f64 {
+    STARTS.into_iter().map(|start| difference(target, eps, max_depth, twist, start)).fold(0.0, f64::max)
+}
+
+fn difference<P: Gradient>(
+    target: &P,
+    eps: f64,
+    max_depth: usize,
+    twist: Twist,
+    (z, p): ([f64; 2], [f64; 2]),
+) -> f64 {
+    let dim = target.dim();
+    let nuts = Nuts::with(leapfrog(eps, dim), max_depth).unwrap();
+    let leapfrog = nuts.leapfrog();
+    let states = orbit(target, leapfrog, (1 << max_depth) - 1, &z[..dim], &p[..dim]);
+    let mut transition = moved(&nuts, target, |state, p, lanes, work| {
+        nuts.transition(target, state, p, lanes, work);
+    });
+    let definition = Definition { states: &states, leapfrog, max_depth, twist };
+    distance(&row(&states, 0, 1.0, &mut transition), &definition.row(0))
+}
+
+proptest! {
+    /// From random starts, so that each of the checks across halves is decisive in some cases.
+    #[test]
+    fn nuts_is_what_its_definition_says_from_anywhere(
+        z in [-1.5..1.5f64, -1.5..1.5f64],
+        p in [-2.0..2.0f64, -2.0..2.0f64],
+        eps in 0.1..0.8f64,
+    ) {
+        prop_assert!(difference(&Banana, eps, 3, Twist::Nothing, (z, p)) < 1e-9);
+        prop_assert!(difference(&correlated(), eps, 3, Twist::Nothing, (z, p)) < 1e-9);
+    }
+}
+
+/// The largest relative difference between the weight that the definition carries into a start and its own.
+fn imbalance<P: Gradient>(target: &P, eps: f64, twist: Twist) -> f64 {
+    let (max_depth, dim) = (3, target.dim());
+    let leapfrog = leapfrog(eps, dim);
+    let at = |(z, p): ([f64; 2], [f64; 2])| {
+        let states = orbit(target, &leapfrog, 2 * (1 << max_depth), &z[..dim], &p[..dim]);
+        let definition = Definition { states: &states, leapfrog: &leapfrog, max_depth, twist };
+        let into = |k: i32| definition.weight(k) * definition.row(k).get(&0).unwrap_or(&0.0);
+        ((1 - (1 << max_depth)..1 << max_depth).map(into).sum::<f64>() - 1.0).abs()
+    };
+    STARTS.into_iter().map(at).fold(0.0, f64::max)
+}
+
+const EDGE: Edge = Edge { edge: 0.6, beyond: f64::NEG_INFINITY };
+
+/// A pit about as deep as the divergence threshold: some states of an orbit see an energy error of 1000 and others do not.
+const PIT: Pit = Pit { place: 0.9, half_width: 0.2, depth: 1000.0 };
+
+#[test]
+fn nuts_is_what_its_definition_says() {
+    for (eps, max_depth) in [(0.2, 3), (0.45, 3), (0.8, 3), (1.1, 2)] {
+        let worst = strangeness(&Banana, eps, max_depth, Twist::Nothing)
+            .max(strangeness(&Funnel, eps, max_depth, Twist::Nothing))
+            .max(strangeness(&correlated(), eps, max_depth, Twist::Nothing))
+            .max(strangeness(&EDGE, eps, max_depth, Twist::Nothing))
+            .max(strangeness(&PIT, eps, max_depth, Twist::Nothing));
+        assert!(worst < 1e-12, "{eps} {max_depth}: {worst}");
+    }
+}
+
+/// A U-turn check of the new half as a whole only gives a different kernel, which is not invariant.
+#[test]
+fn without_a_look_inside_the_new_half_weight_is_lost() {
+    assert!(strangeness(&Banana, 0.8, 3, Twist::OnlyTheWhole) > 1e-3);
+    assert!(imbalance(&Banana, 0.8, Twist::Nothing) < 1e-12);
+    assert!(imbalance(&Banana, 0.8, Twist::OnlyTheWhole) > 1e-3);
+}
+
+/// A divergence against the start, as Stan has it, loses weight where states of one orbit disagree on it.
+#[test]
+fn a_divergence_against_the_start_is_not_invariant() {
+    let worst =
+        |twist| [0.2, 0.3, 0.45].map(|eps| imbalance(&PIT, eps, twist)).into_iter().fold(0.0, f64::max);
+    assert!(worst(Twist::Nothing) < 1e-12, "{}", worst(Twist::Nothing));
+    assert!(worst(Twist::AgainstTheStart) > 1e-3, "{}", worst(Twist::AgainstTheStart));
+}

@@ -1,0 +1,8 @@
+//! Tests of the kernels: laws, metrics, and pinned first numbers.
+
+mod law;
+mod metrics;
+mod particles;
+mod proposing;
+mod random_scan;
+mod stability;

@@ -1,0 +1,249 @@
+//! Edge cases of particle methods: extreme weights, models with NaN, memory, and pinned first values.
+
+use faer::Mat;
+use mcsa_core::{LogDensity, PathFamily, Seed, StateSpace, Stream};
+use mcsa_families::Twisted;
+use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
+use mcsa_models::{FxVolatility, Theta};
+use proptest::prelude::*;
+
+const RULES: [Resampling; 5] = [
+    Resampling::Multinomial,
+    Resampling::Residual,
+    Resampling::Stratified,
+    Resampling::Systematic,
+    Resampling::Ssp,
+];
+
+fn counts(ancestors: &[usize]) -> Vec<f64> {
+    let mut counts = vec![0.0; ancestors.len()];
+    ancestors.iter().for_each(|&ancestor| counts[ancestor] += 1.0);
+    counts
+}
+
+proptest! {
+    /// For all weights, from equal ones to a single positive one: every ancestor has weight, the retained one is last, and
+    /// the schemes that promise it round `S W_i` down or up (systematic and SSP), or not below (residual).
+    #[test]
+    fn ancestors_have_weight(
+        logs in proptest::collection::vec(prop_oneof![-3.0..0.0f64, -800.0..0.0f64, Just(0.0)], 1..40),
+        seed in 0u64..1000,
+        pick in 0usize..40,
+        scale in prop_oneof![Just(1.0), 1e-9..1e9f64],
+    ) {
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = logs.iter().map(|log| (log - top).exp()).sum();
+        let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp() / total).collect();
+        let (count, size) = (weights.len(), weights.len() as f64);
+        let scaled: Vec<f64> = weights.iter().map(|weight| scale * weight).collect();
+        let alive: Vec<usize> = (0..count).filter(|&k| weights[k] > 0.0).collect();
+        let retained = alive[pick % alive.len()];
+        let (mut ancestors, mut ends) = (vec![usize::MAX; count], vec![f64::NAN; count]);
+        for (lane, rule) in (0..).zip(RULES) {
+            let mut stream = Seed::new(seed).stream(lane, 0);
+            rule.ancestors_into(&mut stream, &scaled, &mut ancestors, &mut ends);
+            prop_assert!(ancestors.iter().all(|&ancestor| weights[ancestor] > 0.0), "{rule:?}");
+            for (n, weight) in counts(&ancestors).iter().zip(&weights) {
+                let mean = size * weight;
+                if matches!(rule, Resampling::Systematic | Resampling::Ssp) {
+                    prop_assert!((n - mean).abs() < 1.0 + 1e-9, "{rule:?}: {n} for {mean}");
+                }
+                if rule == Resampling::Residual {
+                    prop_assert!(*n >= mean.floor() - 1e-9, "{n} for {mean}");
+                }
+            }
+            rule.ancestors_given_into(&mut stream, &scaled, retained, &mut ancestors, &mut ends);
+            prop_assert_eq!(ancestors[count - 1], retained);
+            prop_assert!(ancestors.iter().all(|&ancestor| weights[ancestor] > 0.0), "{:?}", rule);
+        }
+    }
+}
+
+/// Equal weights leave no remainder to be drawn, whatever their scale and the rounding of their sum.
+#[test]
+fn equal_weights_leave_no_remainder() {
+    let mut stream = Seed::new(3).stream(0, 0);
+    for count in 1..200 {
+        for scale in [1e-9, 0.1, 1.0 / 3.0, 7e8] {
+            let (weights, each): (_, Vec<usize>) = (vec![scale; count], (0..count).collect());
+            let (mut ancestors, mut ends) = (vec![0; count], vec![0.0; count]);
+            Resampling::Residual.ancestors_into(&mut stream, &weights, &mut ancestors, &mut ends);
+            assert_eq!(ancestors, each, "{scale}");
+            Resampling::Residual.ancestors_given_into(&mut stream, &weights, 0, &mut ancestors, &mut ends);
+            ancestors.sort_unstable();
+            assert_eq!(ancestors, each, "{scale}");
+        }
+    }
+}
+
+fn model() -> FxVolatility {
+    let theta = Theta { mu: -0.5, atanh_phi: 1.2, log_sigma: -1.0, log_beta: 0.2 };
+    FxVolatility::new((0..12).map(|t| (f64::from(t) * 1.7).sin()).collect(), theta).expect("finite")
+}
+
+/// A model whose observation density is NaN, or zero, on one side of 0.
+struct Faulty<P>(P, f64);
+
+impl<P: StateSpace> LogDensity for Faulty<P> {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        self.log_path(z)
+    }
+}
+
+impl<P: StateSpace> StateSpace for Faulty<P> {
+    fn num_states(&self) -> usize {
+        self.0.num_states()
+    }
+    fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
+        self.0.draw_states_into(t, previous, stream, z);
+    }
+    fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
+        self.0.log_transitions(t, previous, z, out);
+    }
+    fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]) {
+        self.0.log_observations(t, z, out);
+        for (out, z) in out.iter_mut().zip(z) {
+            if *z > 0.0 {
+                *out = self.1;
+            }
+        }
+    }
+}
+
+/// States of NaN or infinite weight are never chosen and are counted; states of zero density are not faults.
+#[test]
+fn faults_of_a_model_are_counted_and_left() {
+    let inner = model();
+    for (value, is_fault) in [(f64::NAN, true), (f64::INFINITY, true), (f64::NEG_INFINITY, false)] {
+        let target = Faulty(inner.states(), value);
+        for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+            for resampling in RULES {
+                let kernel = ConditionalSmc { particles: 8, resampling, threshold: 0.8, lineage };
+                let start = Mat::from_fn(13, 1, |_, _| -1.0);
+                let mut paths = kernel.init(&target, start).expect("a path");
+                let mut work = vec![f64::NAN; kernel.work_len(&target)];
+                let (mut faults, mut renewed) = (0, 0.0);
+                for step in 0..20 {
+                    let mut lanes = Seed::new(1).streams(1, step);
+                    let info =
+                        kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
+                    faults += info.non_finite;
+                    renewed += info.renewed;
+                    assert!(paths.positions.col_as_slice(0).iter().all(|&z| z <= 0.0));
+                }
+                assert_eq!(faults > 0, is_fault, "{value} {lineage:?} {resampling:?}");
+                assert!(renewed > 1.0, "{renewed}");
+            }
+        }
+    }
+}
+
+/// If all states have zero density, the path stays and the evidence is zero.
+#[test]
+fn a_path_stays_when_all_weights_vanish() {
+    let far = Theta { mu: 50.0, atanh_phi: 0.5, ..model().theta() };
+    let inner = FxVolatility::new(vec![0.3; 12], far).expect("finite");
+    let target = Faulty(inner.states(), f64::NEG_INFINITY);
+    let kernel = ConditionalSmc::with_particles(2);
+    let mut paths = kernel.init(&target, Mat::from_fn(13, 2, |_, _| 40.0)).expect("a path");
+    let before = paths.clone();
+    let mut work = vec![f64::NAN; kernel.work_len(&target)];
+    let mut lanes = Seed::new(1).streams(2, 0);
+    let info = kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
+    assert_eq!((paths, info.vanished), (before, 2));
+    let smc = Smc::new(1, Resampling::Systematic, 1.0).expect("possible");
+    let mut work = vec![f64::NAN; smc.work_len(&target)];
+    let found = smc.log_evidence(&target, &mut Bootstrap(&target), &mut lanes[0], &mut work);
+    assert_eq!(found, f64::NEG_INFINITY);
+}
+
+/// A path outside the support moves to one inside.
+#[test]
+fn an_impossible_path_is_left() {
+    let inner = model();
+    let target = Faulty(inner.states(), f64::NEG_INFINITY);
+    let kernel = ConditionalSmc::with_particles(20);
+    let mut paths = kernel.init(&target, Mat::from_fn(13, 1, |_, _| 0.5)).expect("a path");
+    let mut work = vec![f64::NAN; kernel.work_len(&target)];
+    for step in 0..5 {
+        let mut lanes = Seed::new(1).streams(1, step);
+        kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
+    }
+    assert!(paths.positions.col_as_slice(0).iter().all(|&z| z <= 0.0));
+}
+
+#[test]
+fn particles_allocate_nothing() {
+    let inner = model();
+    let target = inner.states();
+    let params = [0.1; 26];
+    let mut memory = vec![f64::NAN; Twisted.guide_len(&target)];
+    for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+        for resampling in RULES {
+            let kernel = ConditionalSmc { particles: 6, resampling, threshold: 0.9, lineage };
+            let mut paths = kernel.init(&target, Mat::zeros(13, 3)).expect("paths");
+            let mut work = vec![f64::NAN; kernel.work_len(&target)];
+            let mut lanes = Seed::new(1).streams(3, 0);
+            let smc = Smc::new(60, resampling, 0.5).expect("possible");
+            let mut smc_work = vec![f64::NAN; smc.path_work_len(&target)];
+            let mut path = [0.0; 13];
+            let count = allocation_counter::measure(|| {
+                let mut guide = Twisted.guide(&target, &params, &mut memory);
+                kernel.step(&target, &mut guide, &mut paths, &mut lanes, &mut work);
+                smc.draw_path_into(&target, &mut guide, &mut lanes[0], &mut path, &mut smc_work);
+            });
+            assert_eq!(count.count_total, 0, "{lineage:?} {resampling:?}");
+        }
+    }
+}
+
+/// A chain is bit-identical alone and in a batch: other lanes do not affect it.
+#[test]
+fn a_chain_does_not_see_its_neighbours() {
+    let inner = model();
+    let target = inner.states();
+    let kernel = ConditionalSmc::with_particles(5);
+    let run = |lanes: std::ops::Range<u64>| {
+        let mut paths =
+            kernel.init(&target, Mat::zeros(13, lanes.end as usize - lanes.start as usize)).expect("paths");
+        let mut work = vec![f64::NAN; kernel.work_len(&target)];
+        for step in 0..4 {
+            let mut streams: Vec<Stream> =
+                lanes.clone().map(|lane| Seed::new(3).stream(lane, step)).collect();
+            kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut streams, &mut work);
+        }
+        paths.positions
+    };
+    let (all, last) = (run(0..3), run(2..3));
+    assert_eq!(all.col_as_slice(2), last.col_as_slice(0));
+}
+
+/// Pinned first values at `Seed::new(1)`, to ten digits: the sum of a path after three steps, and an evidence.
+#[test]
+fn the_first_numbers_are_pinned() {
+    let inner = model();
+    let target = inner.states();
+    let found: Vec<f64> = RULES
+        .into_iter()
+        .map(|resampling| {
+            let kernel = ConditionalSmc { resampling, ..ConditionalSmc::with_particles(5) };
+            let mut paths = kernel.init(&target, Mat::zeros(13, 1)).expect("a path");
+            let mut work = vec![f64::NAN; kernel.work_len(&target)];
+            for step in 0..3 {
+                let mut lanes = Seed::new(1).streams(1, step);
+                kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
+            }
+            paths.positions.col_as_slice(0).iter().sum()
+        })
+        .collect();
+    assert!(
+        found.iter().zip(PINNED).all(|(found, pin): (&f64, f64)| (found - pin).abs() < 1e-10 * pin.abs()),
+        "{found:?}"
+    );
+}
+
+const PINNED: [f64; 5] =
+    [-8.275756309593032, -5.730113954310514, -11.472077534009411, -14.3963609685049, -17.793622498044304];

@@ -1,0 +1,6 @@
+//! Tests of the optimisers.
+
+mod argmin_users;
+mod deterministic;
+mod laws;
+mod noisy_quadratic;

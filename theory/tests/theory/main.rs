@@ -1,0 +1,13 @@
+//! Tests of the verification of kernels, and of the workspace's kernels by it.
+
+mod claims;
+mod continuous;
+mod curves;
+mod enumeration;
+mod families;
+mod gradient_kernels;
+mod instances;
+mod mutations;
+mod pairs;
+mod particles;
+mod targets;

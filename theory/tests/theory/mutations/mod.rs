@@ -1,0 +1,313 @@
+//! Mutation tests of this crate: kernels with one deliberate mistake each, and the check that must detect it.
+//!
+//! The correct variants of all mutants, and the production kernels, pass every check. Exact checks raise no false alarm;
+//! the statistical ones do with a probability of at most 1e-4 for the crate, a quarter of it in this suite.
+
+#![expect(clippy::print_stdout, reason = "the matrix of mutants and checks is what this suite is for")]
+
+mod candidates;
+mod composed;
+mod gradient;
+mod independent;
+mod memory;
+mod power;
+mod subtle;
+
+use faer::Mat;
+use mcsa_core::{Error, Kernel, Seed};
+use mcsa_kernels as kernels;
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
+use mcsa_models::{Banana, Gaussian};
+use mcsa_theory::{Cell, Finite, FiniteGuide, Matrix, Report, Shifted, Spread, Trial, closed, judge};
+use mcsa_theory::{Check, transition_matrix, transition_matrix_along};
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
+
+use crate::targets::{banana, correlated};
+use candidates::Candidates;
+use composed::{Delayed, Scan};
+use gradient::{Hmc, HmcSlip, Mala, MalaSlip, RandomWalk, Scaling};
+use independent::Independent;
+use subtle::{EstimateSlip, PseudoMarginal};
+
+/// Number of statistical reports on correct kernels, at most two each, over which the level is split.
+const REPORTS: usize = 54;
+/// The kernel that chooses for all chains with the first lane, as documented, so that its chains are not independent.
+const MIXTURE: &str = "mixture";
+const LIMIT: usize = 1_000_000;
+
+const CLOSED: &str = "closed form";
+const INVARIANT: &str = "pi K = pi";
+const TWO_CHAINS: &str = "pi K = pi, two chains";
+const MOVING: &str = "pi K = pi, guide moves";
+const CLOUD: &str = "pi C = pi";
+const REMEMBERED: &str = "remembered log p";
+const TWO_SAMPLES: &str = "two samples";
+const MEANS: &str = "means";
+const RANK: &str = "rank";
+const CONSTANTS: &str = "constants do not matter";
+const CHAINS: &str = "independent chains";
+const LABELS: &str = "labels do not matter";
+const REPLAY: &str = "replay";
+
+/// Four atoms on a grid, so that a kernel can move along coordinates.
+fn grid(weights: [f64; 4]) -> Finite {
+    let atoms = Mat::from_fn(2, 4, |i, k| ((k >> i) & 1) as f64);
+    Finite::new(atoms, weights.iter().map(|w| w.ln()).collect()).expect("positive weights")
+}
+
+const P: [f64; 4] = [1.0, 4.0, 2.0, 3.0];
+/// Products of independent coordinates: (1, 2) x (1, 3) and (2, 1) x (1, 1).
+const Q: [f64; 4] = [1.0, 2.0, 3.0, 6.0];
+const R: [f64; 4] = [2.0, 1.0, 2.0, 1.0];
+const S: [f64; 4] = [1.0, 1.0, 3.0, 2.0];
+
+fn named(law: &'static str, check: Result<Check, Error>) -> Check {
+    match check {
+        Ok(check) => Check { law, ..check },
+        Err(error) => Check::refused(law, error),
+    }
+}
+
+fn exactly<K: Kernel<Finite>>(kernel: &K, closed: Option<Mat<f64>>, reversible: bool) -> Report {
+    let (target, mut q, mut r) = (grid(P), FiniteGuide::new(grid(Q)), FiniteGuide::new(grid(R)));
+    let mut alone = |chains| transition_matrix(kernel, &target, &mut q, target.atoms(), chains, LIMIT);
+    let (one, two) = (alone(1), alone(2));
+    let moving = transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT);
+    let mut checks = match &one {
+        Ok(one) => one.report("").checks,
+        Err(error) => vec![Check::refused(INVARIANT, error.clone())],
+    };
+    if let Ok(one) = &one {
+        checks.extend(reversible.then(|| one.is_reversible()));
+        checks.extend(closed.map(|closed| one.equals(&closed)));
+    }
+    checks.push(named(TWO_CHAINS, two.map(|two| two.keeps_target())));
+    checks.push(named(MOVING, moving.map(|moving| moving.keeps_target())));
+    Report::new("", checks)
+}
+
+fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) -> Result<S, Error> {
+    let text = serde_json::to_string(state).map_err(|error| Error::invalid(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
+}
+
+fn by_trial<K>(kernel: &K) -> Report
+where
+    K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+{
+    let target = banana();
+    let mut guide = Spread::around(&target, Seed::new(2), 1.4);
+    let trial = Trial::new(kernel, &target);
+    let checks = vec![
+        trial.forgets_constants(&mut guide, 2048.0),
+        trial.forgets_labels(&mut guide),
+        trial.replays(&mut guide),
+        trial.restores(&mut guide, through_json),
+    ];
+    Report::new("", checks)
+}
+
+/// Exact, statistical and metamorphic checks of a kernel that proposes from its guide.
+fn guided<K>(matrix: &mut Matrix, name: &str, kernel: &K, closed: Option<Mat<f64>>, reversible: bool)
+where
+    K: Kernel<Finite> + Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+{
+    matrix.add(name, &exactly(kernel, closed, reversible));
+    walking(matrix, name, kernel, reversible);
+}
+
+/// Statistical and metamorphic checks of a kernel without a guide.
+fn walking<K>(matrix: &mut Matrix, name: &str, kernel: &K, reversible: bool)
+where
+    K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+{
+    let mut judge = judge(0.25e-4).share(REPORTS).seed(Seed::new(3)).quick();
+    (judge.reversible, judge.interacting) = (reversible, name == MIXTURE);
+    matrix.add(name, &judge.of(kernel, &banana()));
+    matrix.add(name, &by_trial(kernel));
+}
+
+/// Checks also on a correlated normal, where the gradient of one coordinate depends on the other.
+fn gradient<K>(matrix: &mut Matrix, name: &str, kernel: &K)
+where
+    K: Kernel<Banana> + Kernel<Gaussian> + for<'a> Kernel<Shifted<'a, Banana>>,
+{
+    walking(matrix, name, kernel, true);
+    let target = correlated(2, 0.8);
+    matrix.add(name, &judge(0.25e-4).share(REPORTS).seed(Seed::new(4)).quick().of(kernel, &target));
+}
+
+fn independent_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
+    use independent::Slip;
+    let list = [
+        (Slip::StaleLogQ, "stale log q", MOVING),
+        (Slip::MissingRatio, "missing q ratio", INVARIANT),
+        (Slip::InvertedRatio, "inverted ratio", INVARIANT),
+        (Slip::StaleLogP, "stale log p", REMEMBERED),
+        (Slip::SharedProposal, "chains share a proposal", TWO_CHAINS),
+        (Slip::FirstLane, "chains share a stream", LABELS),
+        (Slip::OutOfTheLog, "weights out of the log", CONSTANTS),
+        (Slip::CloudOfProposals, "averages proposals", CLOUD),
+        (Slip::HiddenCounter, "hidden counter", REPLAY),
+    ];
+    list.map(|(slip, name, check)| {
+        guided(matrix, name, &Independent::with(slip), Some(closed::imh(&P, &Q)), true);
+        (name, check)
+    })
+    .into()
+}
+
+fn candidate_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
+    use candidates::Slip;
+    let list = [
+        (Slip::RetainedDropped, "retained dropped", INVARIANT),
+        (Slip::RetainedDoubled, "retained doubled", INVARIANT),
+        (Slip::RetainedFivePercentOff, "retained 5% off", INVARIANT),
+        (Slip::WeightsToAPower, "weights to the power 1.05", INVARIANT),
+        (Slip::OneCandidateFewer, "one candidate fewer", CLOSED),
+        (Slip::ResampledWithoutRetained, "resampled without retained", INVARIANT),
+        (Slip::CloudWithoutRetained, "cloud without retained", CLOUD),
+    ];
+    list.map(|(slip, name, check)| {
+        guided(matrix, name, &Candidates { slip }, Some(closed::cis(&P, &Q, 3)), true);
+        (name, check)
+    })
+    .into()
+}
+
+/// Adds a mutant of delayed acceptance, whose kernel differs between the finite and the continuous problem.
+fn delayed(matrix: &mut Matrix, name: &str, second_ratio: bool) {
+    matrix.add(name, &exactly(&Delayed { surrogate: grid(S), second_ratio }, None, true));
+    walking(matrix, name, &Delayed { surrogate: Gaussian::standard(2), second_ratio }, true);
+}
+
+fn other_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
+    delayed(matrix, "delayed, no second ratio", false);
+    guided(matrix, "scan prefers a coordinate", &Scan { fair: false }, None, true);
+    let mut caught = vec![("delayed, no second ratio", INVARIANT), ("scan prefers a coordinate", INVARIANT)];
+    for (slip, name, check) in [
+        (HmcSlip::MissingHalfStep, "missing half step", MEANS),
+        (HmcSlip::WrongKineticSign, "wrong kinetic sign", TWO_SAMPLES),
+        (HmcSlip::NoAcceptTest, "no accept test", RANK),
+    ] {
+        gradient(matrix, name, &Hmc { slip, eps: 0.5 });
+        caught.push((name, check));
+    }
+    for (slip, name, check) in [
+        (MalaSlip::MissingRatio, "walk without its q ratio", TWO_SAMPLES),
+        (MalaSlip::Sequential, "sequential, not at once", MEANS),
+    ] {
+        gradient(matrix, name, &Mala { slip, eps: 0.9 });
+        caught.push((name, check));
+    }
+    gradient(matrix, "wrong Jacobian", &Scaling { jacobian: false });
+    gradient(matrix, "steps grow with distance", &RandomWalk { growing: true });
+    caught.extend([("wrong Jacobian", TWO_SAMPLES), ("steps grow with distance", MEANS)]);
+    caught
+}
+
+fn estimate_mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
+    let list = [
+        (EstimateSlip::StartsFresh, "estimate, starts fresh", INVARIANT),
+        (EstimateSlip::EstimatesAnew, "estimate not kept", INVARIANT),
+        (EstimateSlip::Biased, "estimate biased", INVARIANT),
+    ];
+    list.map(|(slip, name, check)| {
+        guided(matrix, name, &PseudoMarginal { slip }, None, true);
+        (name, check)
+    })
+    .into()
+}
+
+#[test]
+fn every_mutant_is_caught() {
+    let mut matrix = Matrix::default();
+    let mut expected = independent_mutants(&mut matrix);
+    expected.extend(candidate_mutants(&mut matrix));
+    expected.extend(estimate_mutants(&mut matrix));
+    expected.extend(other_mutants(&mut matrix));
+    println!("{matrix}");
+    assert!(expected.len() >= 16 && matrix.mutants().count() == expected.len());
+    for (mutant, check) in expected {
+        assert!(matrix.catches(mutant, check), "{mutant} passed {check}");
+    }
+}
+
+/// Generated counterexamples shrink: for a mistake that only enumeration detects, to two atoms of weight at most one.
+#[test]
+fn a_counterexample_is_tiny() {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let weights = |n: usize| prop::collection::vec(0..10_u8, n);
+    let problems = (2..6_usize).prop_flat_map(move |n| (weights(n), weights(n)));
+    let result = runner.run(&problems, |(p, q)| {
+        let line = |weights: &[u8]| Finite::on_line(&weights.iter().map(|&w| w.into()).collect::<Vec<_>>());
+        let (Ok(target), Ok(q)) = (line(&p), line(&q)) else { return Err(TestCaseError::reject("no atom")) };
+        let kernel = Candidates { slip: candidates::Slip::RetainedFivePercentOff };
+        let found = transition_matrix(&kernel, &target, &mut FiniteGuide::new(q), target.atoms(), 1, LIMIT);
+        prop_assert!(found.unwrap().keeps_target().holds());
+        Ok(())
+    });
+    let Err(TestError::Fail(_, (p, q))) = result else { panic!("the mistake was not found: {result:?}") };
+    println!("smallest counterexample: target {p:?}, guide {q:?}");
+    assert!(p.len() == 2 && p.iter().chain(&q).all(|&w| w <= 2));
+}
+
+fn right<K>(matrix: &mut Matrix, name: &str, kernel: &K, closed: Option<Mat<f64>>, reversible: bool)
+where
+    K: Kernel<Finite> + Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+{
+    guided(matrix, name, kernel, closed, reversible);
+}
+
+#[test]
+fn every_right_kernel_passes() {
+    let mut matrix = Matrix::default();
+    let m = &mut matrix;
+    let (imh, cis) = (closed::imh(&P, &Q), closed::cis(&P, &Q, 3));
+    right(m, "twin of imh", &Independent::with(independent::Slip::None), Some(imh.clone()), true);
+    right(m, "twin of cis", &Candidates { slip: candidates::Slip::None }, Some(cis.clone()), true);
+    right(m, "twin of scan", &Scan { fair: true }, None, true);
+    right(m, "twin of estimate", &PseudoMarginal { slip: EstimateSlip::None }, None, true);
+    delayed(m, "twin of delayed", true);
+    gradient(m, "twin of hmc", &Hmc { slip: HmcSlip::None, eps: 0.5 });
+    gradient(m, "twin of mala", &Mala { slip: MalaSlip::None, eps: 0.9 });
+    gradient(m, "twin of scaling", &Scaling { jacobian: true });
+    gradient(m, "twin of walk", &RandomWalk { growing: false });
+
+    let barker = Imh { acceptance: Acceptance::Barker, sweeps: 1 };
+    let sweeps = Imh { acceptance: Acceptance::Metropolis, sweeps: 2 };
+    right(m, "imh", &Imh::default(), Some(imh.clone()), true);
+    right(m, "imh, barker", &barker, Some(closed::barker(&P, &Q)), true);
+    right(m, "imh, two sweeps", &sweeps, Some(closed::power(&imh, 2)), true);
+    right(m, "cis", &Cis { candidates: 3 }, Some(cis.clone()), true);
+    let twice = Repeat { kernel: Imh::default(), times: 2 };
+    right(m, "repeat", &twice, Some(closed::power(&imh, 2)), true);
+    let estimate = || PseudoMarginal { slip: EstimateSlip::None };
+    right(m, "repeat of estimate", &Repeat { kernel: estimate(), times: 2 }, None, true);
+    right(m, "cycle of estimate", &Cycle { first: Imh::default(), second: estimate() }, None, false);
+    let cycle = Cycle { first: Imh::default(), second: Cis { candidates: 3 } };
+    right(m, "cycle", &cycle, Some(&imh * &cis), false);
+    let mixture = Mixture::new(0.5, Imh::default(), Cis { candidates: 3 }).unwrap();
+    walking(m, MIXTURE, &mixture, true);
+    let finite = DelayedAcceptance { inner: Imh::default(), surrogate: grid(S) };
+    m.add("delayed acceptance", &exactly(&finite, None, true));
+    let continuous = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
+    walking(m, "delayed acceptance", &continuous, true);
+    gradient(m, "rwm", &kernels::Rwm::new(0.8).unwrap());
+    gradient(m, "mala", &kernels::Mala::new(0.7).unwrap());
+    gradient(m, "hmc", &kernels::Hmc::new(0.4, 5).unwrap());
+    gradient(m, "elliptical", &kernels::Elliptical::new(kernels::GaussianPrior::standard(2)));
+    walking(m, "nuts", &kernels::Nuts::new(0.4).unwrap(), false);
+
+    println!("{matrix}");
+    let right: Vec<_> = matrix.mutants().map(String::from).collect();
+    assert!(2 * right.len() <= REPORTS);
+    for kernel in right {
+        let ordered = kernel == MIXTURE && matrix.catches(&kernel, LABELS);
+        let alarms = matrix.count(&kernel, Cell::Caught);
+        assert_eq!(alarms, usize::from(ordered), "{kernel}");
+        assert_eq!(matrix.cell(&kernel, TWO_SAMPLES), Cell::Passed, "{kernel}");
+    }
+}

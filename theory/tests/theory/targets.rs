@@ -1,0 +1,28 @@
+//! Targets of the tests. Each has a property that breaks some kernel: correlation, curvature, varying scale, separate modes,
+//! heavy tails.
+
+use faer::Mat;
+use mcsa_models::{Banana, Funnel, Gaussian, Mixture, Student};
+
+/// Mean 0, variance 1, and correlation `rho^|i - j|`: a stationary autoregression.
+pub(crate) fn correlated(dim: usize, rho: f64) -> Gaussian {
+    let covariance = Mat::from_fn(dim, dim, |i, j| rho.powi(i.abs_diff(j) as i32));
+    Gaussian::new(vec![0.0; dim], covariance.as_ref()).expect("a correlation")
+}
+
+pub(crate) fn banana() -> Banana {
+    Banana::new(1.5, 0.4).expect("a width and a bend")
+}
+
+/// Three dimensions and scale 1, so that short chains still reach both ends.
+pub(crate) fn funnel() -> Funnel {
+    Funnel::new(3, 1.0).expect("a scale")
+}
+
+pub(crate) fn mixture() -> Mixture {
+    Mixture::modes(2, 4.0, 0.3).expect("a distance and a share")
+}
+
+pub(crate) fn student(dim: usize, freedom: f64) -> Student {
+    Student::new(vec![0.0; dim], vec![1.0; dim], freedom).expect("degrees of freedom")
+}
