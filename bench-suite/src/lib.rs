@@ -37,6 +37,7 @@ pub mod catalog;
 pub mod claims;
 pub mod evidence;
 pub mod experiment;
+pub(crate) mod experiments;
 pub mod figures;
 pub mod forecast;
 pub mod grid;
