@@ -135,7 +135,7 @@ impl Experiment {
         let place = |error: Error| error.within(file);
         let experiment: Self =
             toml::from_str(text).map_err(|error| place(Error::invalid(error.to_string())))?;
-        experiment.check().map_err(place)?;
+        experiment.check().map_err(|error| place(at_line(error, text)))?;
         Ok(experiment)
     }
 
@@ -226,6 +226,30 @@ impl Experiment {
     pub fn seed(&self) -> Seed {
         Seed::new(self.seed).named(&self.id)
     }
+}
+
+/// Adds the line of the section that an error names: `[[fits.method]] number 2` or `preset.quick.targets`.
+fn at_line(error: Error, text: &str) -> Error {
+    let reason = error.to_string();
+    let header = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
+    let lines = |section: &str| {
+        let is_it = |(_, line): &(usize, &str)| header(line) == section;
+        text.lines().enumerate().filter(is_it).map(|(at, _)| at + 1).collect::<Vec<_>>()
+    };
+    let entry = reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "));
+    let line = match (entry, reason.strip_prefix("preset.")) {
+        (Some((section, rest)), _) => {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            let number = digits.parse::<usize>().unwrap_or(0);
+            lines(&format!("[[{section}]]")).get(number.wrapping_sub(1)).copied()
+        }
+        (None, Some(rest)) => {
+            let name = rest.split(['.', ':']).next().unwrap_or_default();
+            lines(&format!("[preset.{name}]")).first().copied()
+        }
+        _ => None,
+    };
+    line.map_or(error, |line| Error::invalid(reason).within(format!("line {line}")))
 }
 
 /// Keys of a task in `fewer`: method and target, or method alone.

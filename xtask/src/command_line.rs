@@ -17,7 +17,7 @@ pub(crate) enum Request<'a> {
 /// `--help` asks for help only before a bare `--`; arguments after it are passed to the program that the verb starts.
 pub(crate) fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
     let Some((first, rest)) = arguments.split_first() else {
-        return Err(format!("which verb?\n\n{}", verbs::overview()));
+        return Err(format!("no verb given\n\n{}", verbs::overview()));
     };
     match first.as_str() {
         "-h" | "--help" => Ok(Request::Overview),

@@ -197,7 +197,7 @@ fn numbers_are_those_of_the_definition() {
     let number = |keys: &str| {
         let (head, _) = entry.text.split_once("[[claim]]").unwrap();
         let text = format!(
-            "{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\nwhere = {{ target = 'banana' }}\n{keys}"
+            "{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\nwhere = {{ target = 'diagonal-gaussian' }}\n{keys}"
         );
         let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
         let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };
@@ -223,8 +223,7 @@ fn each_replicate_is_a_term() {
     let entry = example();
     let experiment = entry.experiment().unwrap();
     let (head, _) = entry.text.split_once("[[claim]]").unwrap();
-    let keys =
-        "where = { target = 'banana' }\nof = 'pmcsa'\nsummary = 'each'\ninterval = 'none'\nat-most = 2";
+    let keys = "where = { target = 'diagonal-gaussian' }\nof = 'pmcsa'\nsummary = 'each'\ninterval = 'none'\nat-most = 2";
     let text = format!("{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\n{keys}");
     let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
     let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };

@@ -56,6 +56,7 @@ impl Selection {
         }
         Ok(entries)
     }
+
     /// Store of results.
     pub fn store(&self) -> Store {
         Store::new(self.out.join("results"))
