@@ -38,9 +38,11 @@ pub struct Experiment {
     /// Metrics of the standard figures and tables; all recorded ones if absent.
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// Number of claims, which are read by [`claims`](crate::claims) and do not change results.
+    /// Claims, which are read by [`claims`](crate::claims) and change no result.
     #[serde(rename = "claim", default)]
     claims: Vec<IgnoredAny>,
+    #[serde(rename = "claims", default)]
+    claims_common: Option<IgnoredAny>,
     /// Amount of computation in each preset.
     #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,

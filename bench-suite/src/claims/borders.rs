@@ -195,7 +195,7 @@ fn numbers_are_those_of_the_definition() {
     let entry = example();
     let experiment = entry.experiment().unwrap();
     let number = |keys: &str| {
-        let (head, _) = entry.text.split_once("[[claim]]").unwrap();
+        let (head, _) = entry.text.split_once("[claims]").unwrap();
         let text = format!(
             "{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\nwhere = {{ target = 'diagonal-gaussian' }}\n{keys}"
         );
@@ -222,7 +222,7 @@ fn numbers_are_those_of_the_definition() {
 fn each_replicate_is_a_term() {
     let entry = example();
     let experiment = entry.experiment().unwrap();
-    let (head, _) = entry.text.split_once("[[claim]]").unwrap();
+    let (head, _) = entry.text.split_once("[claims]").unwrap();
     let keys = "where = { target = 'diagonal-gaussian' }\nof = 'pmcsa'\nsummary = 'each'\ninterval = 'none'\nat-most = 2";
     let text = format!("{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\n{keys}");
     let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();

@@ -13,16 +13,31 @@ use crate::kinds::Task;
 /// The claims of a file; its other sections are read elsewhere.
 #[derive(Debug, Deserialize)]
 struct Section {
+    #[serde(rename = "claims", default)]
+    common: Common,
     #[serde(rename = "claim", default)]
     claims: Vec<Spanned<Row>>,
+}
+
+/// The section `[claims]`: values of keys that claims leave out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Common {
+    citation: Option<String>,
+    metric: Option<String>,
+    at: Option<Value>,
+    summary: Option<Summary>,
+    compare: Option<Compare>,
+    interval: Option<Interval>,
+    replicates: Option<Replicates>,
+    steps: Option<u64>,
 }
 
 /// A table `[[claim]]` as written. The keys are explained in `docs/experiment-file.md`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Row {
-    #[serde(default = "ours")]
-    citation: String,
+    citation: Option<String>,
     sentence: String,
     check: Option<String>,
     theory: Option<String>,
@@ -73,10 +88,6 @@ enum Replicates {
     Common,
 }
 
-fn ours() -> String {
-    "ours".to_owned()
-}
-
 /// The claims of an experiment, in the order of its file.
 ///
 /// # Errors
@@ -98,7 +109,7 @@ pub fn claims(
         let line = 1 + text[..row.span().start].matches('\n').count();
         let place =
             |error: Error| error.within(format!("[[claim]] number {number}, line {line}")).within(file);
-        row.into_inner().claim(experiment, &planned, checks).map_err(place)
+        row.into_inner().claim(&section.common, experiment, &planned, checks).map_err(place)
     };
     (1..).zip(section.claims).map(claim).collect()
 }
@@ -107,7 +118,8 @@ type Planned = [Vec<(Settings, Task)>];
 
 impl Row {
     fn claim(
-        self,
+        mut self,
+        common: &Common,
         experiment: &Experiment,
         planned: &Planned,
         checks: &[(&str, Check)],
@@ -115,7 +127,10 @@ impl Row {
         let invalid = |reason: String| Err(Error::invalid(reason));
         let compared = self.compared();
         let basis = match (&self.check, &self.theory, &self.not_reproducible) {
-            (None, None, None) => Basis::Contrast(self.contrast(experiment, planned)?),
+            (None, None, None) => {
+                self.complete(common);
+                Basis::Contrast(self.contrast(experiment, planned)?)
+            }
             _ if !compared.is_empty() => {
                 return invalid(format!(
                     "{} belongs to a comparison, which this claim is not",
@@ -139,7 +154,19 @@ impl Row {
             (None, None, Some(why)) => Basis::NotReproducible(why.clone()),
             _ => return invalid("only one of check, theory and not-reproducible can be given".to_owned()),
         };
-        Ok(Claim { citation: self.citation, sentence: self.sentence, basis })
+        let citation = self.citation.or_else(|| common.citation.clone());
+        Ok(Claim { citation: citation.unwrap_or_else(|| "ours".to_owned()), sentence: self.sentence, basis })
+    }
+
+    /// Fills in common values for keys that are left out.
+    fn complete(&mut self, common: &Common) {
+        self.metric = self.metric.take().or_else(|| common.metric.clone());
+        self.at = self.at.take().or_else(|| common.at.clone());
+        self.summary = self.summary.or(common.summary);
+        self.compare = self.compare.or(common.compare);
+        self.interval = self.interval.or(common.interval);
+        self.replicates = self.replicates.or(common.replicates);
+        self.steps = self.steps.or(common.steps);
     }
 
     /// Names of the given keys that belong to comparisons.
