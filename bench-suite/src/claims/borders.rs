@@ -115,8 +115,12 @@ impl<'c> Scene<'c> {
 
     /// Summaries for which every term is on the claimed side.
     fn held(&self) -> Vec<f64> {
-        let mut summaries =
-            vec![if self.contrast.distance_from.is_some() { 100.0 } else { 0.0 }; self.tasks.len()];
+        let start = match self.contrast.terms[0].1 {
+            Some(Other::Number(number)) if !self.contrast.is_ratio => number,
+            _ if self.contrast.distance_from.is_some() => 100.0,
+            _ => 0.0,
+        };
+        let mut summaries = vec![start; self.tasks.len()];
         for _ in 0..100_000 {
             let lacks = (0..self.contrast.terms.len()).map(|term| (term, self.lack(term, &summaries)));
             let worst = lacks.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
