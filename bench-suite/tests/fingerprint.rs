@@ -29,7 +29,8 @@ const PACKAGES: [&str; 9] = [
 /// Modules of the suite that compute rows, and some that only show them.
 const ROWS: [&str; 9] =
     ["as_published", "catalog", "experiment", "grid", "kinds", "number", "plan", "quantile", "store"];
-const SHOWN: [&str; 8] = ["claims", "evidence", "figures", "look", "registry", "report", "tables", "verbs"];
+const SHOWN: [&str; 9] =
+    ["claims", "evidence", "experiments", "figures", "look", "registry", "report", "tables", "verbs"];
 
 /// The module of the suite that contains a file.
 fn module(place: &str) -> Option<&str> {

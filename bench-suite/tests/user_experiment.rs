@@ -76,7 +76,7 @@ fn the_example_runs_and_its_claims_are_checked() {
     assert!(refused.status.code() == Some(2) && words.contains("[preset.paper] is missing"), "{words}");
 }
 
-/// What is replaced in the example, by what, and parts of the message.
+/// Replaced text of the example, its replacement, and parts of the message.
 const MALFORMED: [(&str, &str, &[&str]); 31] = [
     ("title =", "titel =", &["line 4", "unknown field `titel`"]),
     ("id = \"my-experiment\"\n", "", &["missing field `id`"]),
@@ -130,8 +130,8 @@ const MALFORMED: [(&str, &str, &[&str]); 31] = [
     ),
     ("against = \"snis\"", "against = \"pmcsa\"", &["line 57", "nothing is compared"]),
     ("summary = \"mean\"", "summary = \"each\"", &["line 50", "it needs interval = \"none\""]),
-    ("{ at = 900 }", "{ at = 910 }", &["line 65", "step 910 is not recorded; the nearest is 900"]),
-    ("at-least = 0.1", "check = \"half_time\"", &["line 65", "where, of, against belongs to a comparison"]),
+    ("{ at = 900 }", "{ at = 910 }", &["line 66", "step 910 is not recorded; the nearest is 900"]),
+    ("at-least = 0.3", "check = \"half_time\"", &["line 66", "where, of, against belongs to a comparison"]),
     (
         "where = { target = \"correlated-gaussian\" }\nof = \"pmcsa\"\nat-most = 0.5",
         "check = \"x\"",

@@ -6,8 +6,6 @@
 //! check gives a [`Finding`]: a number, a threshold and a verdict. It abstains if rows are missing, replicates are too few, or
 //! the claim cannot be reproduced.
 
-#[cfg(test)]
-mod borders;
 mod claim;
 mod contrast;
 pub(crate) mod curves;
@@ -16,7 +14,7 @@ pub(crate) mod resampling;
 mod section;
 mod selector;
 #[cfg(test)]
-pub(crate) mod synthetic;
+pub(crate) mod tests;
 
 pub use claim::{Basis, Check, Claim};
 pub use contrast::Contrast;

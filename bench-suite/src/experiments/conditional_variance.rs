@@ -108,7 +108,7 @@ fn single_saturates(evidence: &Evidence) -> Finding {
 mod tests {
     use super::*;
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
 
     fn verdicts(variance: fn(&str, f64) -> f64) -> Vec<Verdict> {

@@ -91,7 +91,7 @@ const RISE: f64 = 0.02;
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::synthetic::{checks, evidence, verdicts};
+    use crate::claims::tests::{checks, evidence, verdicts};
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

@@ -159,7 +159,7 @@ fn farthest(
 mod tests {
     use super::*;
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::synthetic;
+    use crate::claims::tests as synthetic;
     use crate::experiment::PresetName;
 
     /// Verdicts for `times` the minimal number of evaluations in every step.

@@ -75,7 +75,7 @@ fn lost_modes_are_silent(evidence: &Evidence) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict::{Agree, Disagree, TooLittle};
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
 
     #[test]

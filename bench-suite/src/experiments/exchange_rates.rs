@@ -221,7 +221,7 @@ fn several(evidence: &Evidence, first: First, name: &str) -> Finding {
 mod tests {
     use super::*;
     use crate::claims::Verdict;
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

@@ -150,7 +150,7 @@ fn others_gain_late(evidence: &Evidence) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict;
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

@@ -97,7 +97,7 @@ fn single_is_slow(evidence: &Evidence) -> Finding {
 mod tests {
     use super::*;
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
     use mcsa_data::Catalogue;

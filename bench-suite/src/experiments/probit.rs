@@ -193,7 +193,7 @@ fn closer_scales(evidence: &Evidence) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

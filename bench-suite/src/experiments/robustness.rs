@@ -159,7 +159,7 @@ fn is_off(evidence: &Evidence, set: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict;
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

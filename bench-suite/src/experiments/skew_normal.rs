@@ -176,7 +176,7 @@ fn far_below(evidence: &Evidence) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict;
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

@@ -136,7 +136,7 @@ fn equally_biased(evidence: &Evidence) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

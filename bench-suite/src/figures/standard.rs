@@ -56,9 +56,14 @@ fn trace(evidence: &Evidence, differences: &Differences, name: &str) -> Plate {
         let steps = here.first().map(Series::steps).unwrap_or_default();
         let (x, from) =
             if doubles(&steps) { (Axis::log("Iteration"), 1) } else { (Axis::linear("Iteration"), 0) };
-        let y = if is_log { Axis::log(label(name)) } else { late(&here, name, Axis::linear(label(name))) };
+        let y = match (is_log, from) {
+            (true, _) => Axis::log(label(name)),
+            (false, 0) => late(&here, name, Axis::linear(label(name))),
+            (false, _) => Axis::linear(label(name)),
+        };
         let mut panel = Panel::new(x, y).titled(escaped(place));
         let floor = here.iter().find_map(|series| series.last(&format!("{name}_floor")).first().copied());
+        let floor = floor.filter(|floor| !is_log || *floor > 0.0);
         panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
         with_medians(panel, &here, name, from, |series| style(differences, series))
     };
@@ -81,12 +86,12 @@ fn doubles(steps: &[u64]) -> bool {
     }
 }
 
-/// Returns true if all finite values are positive and differ more than thirtyfold.
+/// Returns true if all finite values are positive and differ more than tenfold.
 fn spans_decades(values: impl Iterator<Item = f64>) -> bool {
     let finite = values.filter(|value| value.is_finite());
     let (low, high) =
         finite.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-    low > 0.0 && high > 30.0 * low
+    low > 0.0 && high > 10.0 * low
 }
 
 /// Scales a linear axis to bands after the first tenth of the steps if early values would compress the rest.
@@ -148,7 +153,7 @@ fn end(evidence: &Evidence, differences: &Differences, names: &[String]) -> Figu
     }
     let columns = panels.len().min(2);
     let rows = places.len() as f64;
-    let mut figure = Figure::new(panels).shaped((0.25 + 0.2 * rows).clamp(0.45, 1.4));
+    let mut figure = Figure::new(panels).shaped((0.14 + 0.12 * rows).clamp(0.3, 1.4));
     (figure.columns, figure.shares_y, figure.shares_legend) = (columns, true, true);
     if columns == 1 {
         figure = figure.wide(120.0);

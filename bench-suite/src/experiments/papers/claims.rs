@@ -51,7 +51,7 @@ fn of(judgement: &Judgement) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::synthetic::entry;
+    use crate::claims::tests::entry;
     use mcsa_theory::claims::Witness;
 
     fn judgement(standing: Standing, witness: Option<(f64, f64)>) -> Judgement {

@@ -111,7 +111,7 @@ fn learns(evidence: &Evidence) -> Finding {
 mod tests {
     use super::*;
     use crate::claims::Verdict;
-    use crate::claims::synthetic::checks;
+    use crate::claims::tests::checks;
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 

@@ -1,9 +1,10 @@
-//! Every contrast of every experiment on both sides of its border, and without the results that it needs.
+//! Every contrast of every experiment on both sides of its border and without the results that it needs, and synthetic results
+//! for the tests of other checks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::contrast::{Contrast, Other, Relation, Summary, When, recorded};
+use super::contrast::{Contrast, Other, Relation, Side, Summary, When, recorded};
 use super::selector::Settings;
 use super::{Basis, Verdict};
 use crate::evidence::Evidence;
@@ -12,6 +13,36 @@ use crate::kinds::Task;
 use crate::plan::Job;
 use crate::registry::{Entry, REGISTRY};
 use crate::store::{Ended, Outcome, Row};
+
+/// The experiment with this name.
+pub(crate) fn entry(id: &str) -> Entry {
+    REGISTRY.iter().find(|entry| entry.file == format!("experiments/{id}.toml")).unwrap().clone()
+}
+
+/// Results of an experiment: rows by task, replicate and step.
+pub(crate) fn evidence(
+    id: &str,
+    preset: PresetName,
+    rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
+) -> Evidence {
+    Evidence::synthetic(entry(id).experiment().unwrap(), preset, rows)
+}
+
+/// Verdicts on the claims that are checked in Rust.
+pub(crate) fn verdicts(evidence: &Evidence) -> Vec<Verdict> {
+    let claims = entry(&evidence.experiment.id).claims(&evidence.experiment).unwrap();
+    let checked = claims.iter().filter(|claim| matches!(claim.basis, Basis::Check(..)));
+    checked.map(|claim| claim.find(evidence).verdict).collect()
+}
+
+/// Verdicts on the claims of an experiment that are checked in Rust, on synthetic results.
+pub(crate) fn checks(
+    id: &str,
+    preset: PresetName,
+    rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
+) -> Vec<Verdict> {
+    verdicts(&evidence(id, preset, rows))
+}
 
 const REPLICATES: u64 = 5;
 /// Distance from the border, in the units of a difference.
@@ -30,7 +61,7 @@ impl<'c> Scene<'c> {
         let found = |preset: &PresetName| {
             let all = Task::all(experiment, experiment.presets.get(preset)?).unwrap();
             let is_long = |task: &&Task| task.length() >= contrast.steps;
-            let task = |side: &super::contrast::Side| {
+            let task = |side: &Side| {
                 all.iter().filter(is_long).find(|task| side.selector.selects(&Settings::of(task))).cloned()
             };
             contrast.sides.iter().map(task).collect::<Option<Vec<Task>>>()
