@@ -116,7 +116,7 @@ impl<'c> Scene<'c> {
         self.contrast.find(&self.evidence(summaries, NOISE)).verdict
     }
 
-    /// What a term lacks to be on the claimed side of the border by the margin; negative if it is there.
+    /// Distance of a term from the claimed side of the border and its margin; negative if it is there.
     fn lack(&self, term: usize, summaries: &[f64]) -> f64 {
         let (of, other) = self.contrast.terms[term];
         let scaled = |number: f64| if self.contrast.is_ratio { number.ln() } else { number };
