@@ -37,7 +37,7 @@ pub struct Experiment {
     pub notes: Vec<String>,
     /// Metrics of the standard figures and tables; all recorded ones if absent.
     #[serde(default)]
-    pub metrics: Vec<String>,
+    pub shows: Vec<String>,
     /// Claims, which are read by [`claims`](crate::claims) and change no result.
     #[serde(rename = "claim", default)]
     claims: Vec<IgnoredAny>,

@@ -11,8 +11,8 @@ const COSTS: [&str; 3] = ["p_evaluations", "p_gradients", "seconds"];
 
 /// The metrics that the experiment names; else all that are recorded, without costs, entries of vectors and floors.
 pub(crate) fn metrics(evidence: &Evidence) -> Vec<String> {
-    if !evidence.experiment.metrics.is_empty() {
-        return evidence.experiment.metrics.clone();
+    if !evidence.experiment.shows.is_empty() {
+        return evidence.experiment.shows.clone();
     }
     let rows = evidence.outcomes.iter().filter_map(|outcome| outcome.rows.last());
     let names: BTreeSet<&String> = rows.flat_map(|row| row.values.keys()).collect();
