@@ -92,7 +92,7 @@ impl Selector {
         }
         // The method comes first.
         words.sort_by_key(|word| word.contains(" = ") || word.starts_with("on "));
-        words.join(", ")
+        words.join(", ").replace(", on ", " on ")
     }
 
     /// Checks that some preset has a job with these settings and none has several.
