@@ -110,7 +110,7 @@ const MALFORMED: [(&str, &str, &[&str]); 31] = [
     ("[claims]", "[claims]\nbudget = 1", &["unknown field `budget`", "`citation`, `metric`"]),
     ("at-most = 0.5", "", &["number 1, line 50", "exactly one of at-least and at-most"]),
     ("at-most = 0.5", "at-most = nan", &["line 50", "a border is NaN"]),
-    ("metric = \"kl\"\n", "", &["line 50", "the key metric is missing"]),
+    ("metric = \"kl\"\n", "", &["line 49", "the key metric is missing"]),
     ("of = \"pmcsa\"\nat-most", "at-most", &["line 50", "either of, with or without against"]),
     ("of = \"pmcsa\"\nat-most", "of = 3\nat-most", &["line 50", "of = 3: a kind of method"]),
     (
