@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcsa_core::{Error, Seed};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 pub use crate::task::Preset;
@@ -25,6 +26,7 @@ pub struct Experiment {
     /// Title shown above the figure.
     pub title: String,
     /// Published figure or table that the experiment reproduces, by citation key: `CW, Fig. 6`.
+    #[serde(default)]
     pub reproduces: Vec<String>,
     /// Seed from which the seeds of all jobs are derived.
     pub seed: u64,
@@ -33,6 +35,14 @@ pub struct Experiment {
     /// Notes for the reader: settings that the papers leave open, known faults of the reproduced experiment.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// Metrics of the standard figures and tables; all recorded ones if absent.
+    #[serde(default)]
+    pub shows: Vec<String>,
+    /// Claims, which are read by [`claims`](crate::claims) and change no result.
+    #[serde(rename = "claim", default)]
+    claims: Vec<IgnoredAny>,
+    #[serde(rename = "claims", default)]
+    claims_common: Option<IgnoredAny>,
     /// Amount of computation in each preset.
     #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,
@@ -96,7 +106,7 @@ impl Experiment {
         let place = |error: Error| error.within(file);
         let experiment: Self =
             toml::from_str(text).map_err(|error| place(Error::invalid(error.to_string())))?;
-        experiment.check().map_err(place)?;
+        experiment.check().map_err(|error| place(at_line(error, text)))?;
         Ok(experiment)
     }
 
@@ -129,14 +139,24 @@ impl Experiment {
     }
 
     fn check(&self) -> Result<(), Error> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        if let Some(name) = std::iter::once(&self.id)
+            .chain(&self.also)
+            .find(|name| name.is_empty() || !name.chars().all(is_plain))
+        {
+            let reason = "it names files: letters, digits, - and _ are expected";
+            return Err(Error::invalid(format!("the name {name:?}: {reason}")));
+        }
         let sections = self.sections();
         if self.is_exhibit() {
             let is_alone = sections.is_empty() && self.presets.is_empty();
             let reason = "an [exhibit] has no jobs, hence no section of another kind and no [preset]";
             return if is_alone { Ok(()) } else { Err(Error::invalid(reason)) };
         }
-        for name in PresetName::ALL {
-            let preset = self.preset(name)?;
+        if self.presets.is_empty() {
+            return Err(Error::invalid("no section [preset.default], [preset.quick] or [preset.paper]"));
+        }
+        for (name, preset) in &self.presets {
             if preset.replicates == 0 || preset.steps == 0 {
                 let name = name.name();
                 return Err(Error::invalid(format!("preset.{name}: replicates and steps are at least 1")));
@@ -178,15 +198,39 @@ impl Experiment {
     /// # Errors
     /// If the file has no preset of this name.
     pub fn preset(&self, name: PresetName) -> Result<&Preset, Error> {
-        self.presets
-            .get(&name)
-            .ok_or_else(|| Error::invalid(format!("the section [preset.{}] is missing", name.name())))
+        self.presets.get(&name).ok_or_else(|| {
+            Error::invalid(format!("{}: the section [preset.{}] is missing", self.id, name.name()))
+        })
     }
 
     /// Root seed of all randomness of the experiment.
     pub fn seed(&self) -> Seed {
         Seed::new(self.seed).named(&self.id)
     }
+}
+
+/// Adds the line of the section that an error names: `[[fits.method]] number 2` or `preset.quick.targets`.
+fn at_line(error: Error, text: &str) -> Error {
+    let reason = error.to_string();
+    let header = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
+    let lines = |section: &str| {
+        let is_it = |(_, line): &(usize, &str)| header(line) == section;
+        text.lines().enumerate().filter(is_it).map(|(at, _)| at + 1).collect::<Vec<_>>()
+    };
+    let entry = reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "));
+    let line = match (entry, reason.strip_prefix("preset.")) {
+        (Some((section, rest)), _) => {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            let number = digits.parse::<usize>().unwrap_or(0);
+            lines(&format!("[[{section}]]")).get(number.wrapping_sub(1)).copied()
+        }
+        (None, Some(rest)) => {
+            let name = rest.split(['.', ':']).next().unwrap_or_default();
+            lines(&format!("[preset.{name}]")).first().copied()
+        }
+        _ => None,
+    };
+    line.map_or(error, |line| Error::invalid(reason).within(format!("line {line}")))
 }
 
 #[cfg(test)]
@@ -196,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_line_is_named_with_its_file() {
-        let text = REGISTRY[0].text;
+        let text = &REGISTRY[0].text;
         let refused = |from: &str, to: &str| {
             assert!(text.contains(from), "{from}");
             Experiment::parse("x.toml", &text.replacen(from, to, 1)).unwrap_err().to_string()
@@ -218,6 +262,8 @@ mod tests {
         assert!(error.contains("fits.start-of.snis"), "{error}");
         let error = refused("[preset.quick]", "[preset.swift]");
         assert!(error.contains("swift"), "{error}");
+        let error = refused("id = \"gaussian\"", "id = \"../gaussian\"");
+        assert!(error.contains("../gaussian") && error.contains("letters, digits"), "{error}");
         let error = refused("[preset.quick]", "[exhibit]\n[preset.quick]");
         assert!(error.contains("x.toml") && error.contains("an [exhibit] has no jobs"), "{error}");
     }

@@ -16,13 +16,17 @@
 //!
 //! 1. `experiments/<id>.toml`: targets, methods, and the amount of computation in each preset. Unknown keys are refused with
 //!    their name. A setting that is a list expands to each of its values; `on` lists the targets that a method is run on.
-//! 2. `figures/<noun>.rs`: a function from [`evidence::Evidence`] to [`figures::Plate`]s. Colours come from [`look`].
-//! 3. `claims/<noun>.rs`: the claims, each with a number and a threshold, tested on synthetic rows for which the claim holds,
-//!    fails and abstains.
-//! 4. A line in [`registry`] and, for a table, its cells in `published/cells.csv`.
+//! 2. In the same file, its [`claims`]: comparisons of methods need no code.
+//! 3. A line in `experiments/registry.rs` and, for a published table, its cells in `published/cells.csv`.
+//! 4. If the standard [`figures`] and [`tables`] do not suffice, a room `experiments/<noun>.rs` with functions from
+//!    [`evidence::Evidence`] to [`figures::Plate`]s and [`tables::Sheet`]s, and checks of claims that are no comparisons, tested
+//!    on synthetic rows for which they hold, fail and abstain. Colours come from [`look`].
+//!
+//! A file of the user needs the first two steps alone: `cargo xtask figures my_experiment.toml`. `docs/experiment-file.md` lists
+//! all keys.
 //!
 //! An experiment without jobs, because it is a formula or measured when drawn, is an exhibit: its file has `[exhibit]` in
-//! place of presets and jobs, and the other steps do not change. [`tables`] are made like figures.
+//! place of presets and jobs, and the other steps do not change.
 //!
 //! `cargo xtask figures <id>` runs the experiment; resuming, table, CSV, report and summary need no further code. A new kind
 //! of job, which is neither a fit nor a variance, is a file in [`task`], one in [`kinds`] and an arm in `Task`; a new model, method or
@@ -37,6 +41,7 @@ pub mod catalog;
 pub mod claims;
 pub mod evidence;
 pub mod experiment;
+pub(crate) mod experiments;
 pub mod figures;
 pub mod forecast;
 pub mod grid;

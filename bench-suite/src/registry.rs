@@ -1,102 +1,138 @@
-//! Registry of all experiments with their figures, tables and claims. To add one: its file in `experiments/`, its figures in
-//! `figures/`, its claims in `claims/`, and an entry here.
+//! Experiments with their figures, tables and claims: those of the repository, and those in files of the user.
+
+use std::borrow::Cow;
+use std::path::Path;
 
 use mcsa_core::Error;
 
-use crate::claims::{self, Claim};
+use crate::claims::{Check, Claim, claims};
 use crate::evidence::Evidence;
 use crate::experiment::Experiment;
+pub use crate::experiments::REGISTRY;
 use crate::figures::{self, Plate};
+use crate::published::cells;
 use crate::tables::{self, Sheet};
+use crate::text;
 
 /// An experiment with its figures, tables and claims.
+#[derive(Clone)]
 pub struct Entry {
     /// Name of the file.
-    pub file: &'static str,
+    pub file: Cow<'static, str>,
     /// Text of the file.
-    pub text: &'static str,
+    pub text: Cow<'static, str>,
     /// Figures, from results alone.
     pub figures: fn(&Evidence) -> Vec<Plate>,
     /// Tables, in addition to the one of published cells.
     pub tables: fn(&Evidence) -> Vec<Sheet>,
-    /// Claims that its results are checked against.
-    pub claims: fn() -> Vec<Claim>,
+    /// Checks of claims that are no comparisons, by the names that the file has for them.
+    pub checks: &'static [(&'static str, Check)],
 }
-
-macro_rules! entry {
-    ($file:literal, $module:ident) => {
-        entry!($file, $module, figures::$module, tables::none)
-    };
-    ($file:literal, $module:ident, $figures:path, $tables:path) => {
-        Entry {
-            file: concat!("experiments/", $file, ".toml"),
-            text: include_str!(concat!("../experiments/", $file, ".toml")),
-            figures: $figures,
-            tables: $tables,
-            claims: claims::$module,
-        }
-    };
-}
-
-/// All experiments, in the order of the report.
-pub const REGISTRY: [Entry; 27] = [
-    entry!("gaussian", gaussian),
-    entry!("k000-tab2-logistic", logistic),
-    entry!("k003-fig2-logistic", logistic_speed),
-    entry!("k003-fig6-isotropic-gaussian", convergence),
-    entry!("k003-fig7-conditional-variance", conditional_variance),
-    entry!("k003-fig4b-stock", stock),
-    entry!("k003-tab2-kernels", taxonomy, figures::none, tables::taxonomy),
-    entry!("k000-fig2-bias-bound", bias_bound),
-    entry!("k000-fig3-var-vs-kl", variance_divergence),
-    entry!("k000-fig6-radon", radon),
-    entry!("k000-tab3-gpc", processes),
-    entry!("mcsa-tab-rates", bounds, figures::none, tables::bounds),
-    entry!("mcsa-tab-cost", cost, figures::none, tables::cost),
-    entry!("theory", papers),
-    entry!("mcsa-fig-gradvar", gradient_variance),
-    entry!("mcsa-fig-stepsize", step_size),
-    entry!("mcsa-tab-bnn", neural_regression),
-    entry!("mcsa-tab-rgp", robust_process),
-    entry!("msc-tab1-probit", probit, figures::probit, tables::probit),
-    entry!("msc-fig1-skewnormal", skew_normal),
-    entry!("msc-fig2-robust-S", robustness),
-    entry!("msc-fig3-fx", exchange_rates, figures::exchange_rates, tables::exchange_rates),
-    entry!("msc-fig5-subset", subset_average),
-    entry!("msc-fig6-chivi", chi_square),
-    entry!("msc-alg4-ancestors", ancestor_weight, figures::ancestor_weight, tables::ancestor_weight),
-    entry!("flow-families", shapes, figures::shapes, tables::shapes),
-    entry!("flow-directions", directions, figures::directions, tables::shapes),
-];
 
 impl Entry {
+    /// Reads an experiment from a file of the user, with the standard figures and tables.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not an experiment, has one of our names, or is an exhibit; the message names the file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let entry = Self {
+            file: Cow::Owned(path.display().to_string()),
+            text: Cow::Owned(text::read(path)?),
+            figures: figures::standard,
+            tables: tables::standard,
+            checks: &[],
+        };
+        let experiment = entry.experiment()?;
+        entry.claims(&experiment)?;
+        let invalid = |reason: String| Err(Error::invalid(reason).within(&*entry.file));
+        for ours in &REGISTRY {
+            let ours = ours.experiment()?;
+            let names = std::iter::once(&experiment.id).chain(&experiment.also);
+            if let Some(name) = names.into_iter().find(|name| ours.is_called(name)) {
+                return invalid(format!("{name:?} is the name of an experiment of the repository"));
+            }
+        }
+        if experiment.is_exhibit() {
+            return invalid(
+                "an [exhibit] is drawn by code of the repository: a section of jobs is needed".into(),
+            );
+        }
+        if let Some(published) = &experiment.published
+            && cells(&published.table)?.is_empty()
+        {
+            return invalid(format!(
+                "published.table = {:?}: no cells of this table are known",
+                published.table
+            ));
+        }
+        Ok(entry)
+    }
+
+    /// True if the experiment is in a file of the user.
+    pub fn is_of_user(&self) -> bool {
+        matches!(self.text, Cow::Owned(_))
+    }
+
     /// Parses the experiment.
     ///
     /// # Errors
-    /// If its file is malformed; tests exclude this.
+    /// If its file is malformed; tests exclude this for those of the repository.
     pub fn experiment(&self) -> Result<Experiment, Error> {
-        Experiment::parse(self.file, self.text)
+        Experiment::parse(&self.file, &self.text)
+    }
+
+    /// The claims that its results are checked against.
+    ///
+    /// # Errors
+    /// If one is malformed; tests exclude this for those of the repository.
+    pub fn claims(&self, experiment: &Experiment) -> Result<Vec<Claim>, Error> {
+        claims(&self.file, &self.text, experiment, self.checks)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+    use crate::claims::Basis;
+    use crate::experiment::PresetName;
 
     #[test]
-    fn an_experiment_is_called_as_its_file() {
+    fn an_experiment_is_called_as_its_file_and_has_every_preset() {
         for entry in &REGISTRY {
-            assert_eq!(format!("experiments/{}.toml", entry.experiment().unwrap().id), entry.file);
+            let experiment = entry.experiment().unwrap();
+            assert_eq!(format!("experiments/{}.toml", experiment.id), entry.file);
+            assert!(
+                experiment.is_exhibit()
+                    || PresetName::ALL.iter().all(|name| experiment.preset(*name).is_ok())
+            );
         }
     }
 
     #[test]
     fn no_two_experiments_answer_to_one_name() {
-        let mut names = std::collections::HashSet::new();
+        let mut names = HashSet::new();
         for entry in &REGISTRY {
             let experiment = entry.experiment().unwrap();
             let all = std::iter::once(experiment.id).chain(experiment.also);
             all.for_each(|name| assert!(names.insert(name.clone()), "{name}"));
         }
+    }
+
+    /// Every check in Rust is named by a claim of some experiment, and every named one exists.
+    #[test]
+    fn every_check_has_its_claim() {
+        let (mut used, mut known) = (HashSet::new(), HashSet::new());
+        for entry in &REGISTRY {
+            let room: Vec<&str> = entry.checks.iter().map(|(name, _)| *name).collect();
+            known.extend(room.iter().map(|name| (room.clone(), (*name).to_owned())));
+            for claim in entry.claims(&entry.experiment().unwrap()).unwrap() {
+                if let Basis::Check(name, _) = claim.basis {
+                    used.insert((room.clone(), name));
+                }
+            }
+        }
+        assert_eq!(used, known);
     }
 }

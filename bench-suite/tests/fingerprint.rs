@@ -29,8 +29,19 @@ const PACKAGES: [&str; 9] = [
 /// Modules of the suite that compute rows, and some that only show them.
 const ROWS: [&str; 9] =
     ["as_published", "catalog", "grid", "kinds", "metric", "number", "quantile", "store", "task"];
-const SHOWN: [&str; 10] =
-    ["claims", "evidence", "experiment", "figures", "look", "plan", "registry", "report", "tables", "verbs"];
+const SHOWN: [&str; 11] = [
+    "claims",
+    "evidence",
+    "experiment",
+    "experiments",
+    "figures",
+    "look",
+    "plan",
+    "registry",
+    "report",
+    "tables",
+    "verbs",
+];
 
 /// The module of the suite that contains a file.
 fn module(place: &str) -> Option<&str> {

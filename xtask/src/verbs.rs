@@ -44,7 +44,7 @@ pub(crate) const VERBS: [Verb; 9] = [
         details: "Builds bench-suite in release mode, runs the jobs that have no result of this code, draws every\n\
                   figure, judges every claim and writes report/index.html. An interrupted run goes on where it\n\
                   stopped.\n\n\
-                  IDS...             only these experiments\n\
+                  IDS...             only these experiments, by name, or files of your own: my_experiment.toml\n\
                   --preset P         quick (2 minutes), default (some minutes) or paper (hours)\n\
                   --jobs N           jobs at once; results do not depend on it\n\
                   --out DIR          where results/ and report/ go\n\

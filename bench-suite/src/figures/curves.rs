@@ -6,17 +6,17 @@ use crate::published;
 use mcsa_plot::{Layer, Marker, Panel, Style};
 
 /// Levels of the lower end, middle and upper end of a band of quantiles.
-pub(super) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
+pub(crate) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
 
 /// Smallest number of replicates for which a band is drawn.
-pub(super) const FEWEST: usize = 3;
+pub(crate) const FEWEST: usize = 3;
 
 /// Abscissae; then low, middle and high ordinates.
 type Curve = (Vec<f64>, [Vec<f64>; 3]);
 
 /// Adds the median of a metric over replicates against steps, and the band from the tenth to the ninetieth percentile; `from`
 /// is the first step drawn, which on a logarithmic axis is at least 1.
-pub(super) fn with_medians(
+pub(crate) fn with_medians(
     panel: Panel,
     series: &[Series<'_>],
     name: &str,
@@ -27,7 +27,7 @@ pub(super) fn with_medians(
 }
 
 /// As [`with_medians`], with the mean and its 80 % bootstrap interval.
-pub(super) fn with_means(
+pub(crate) fn with_means(
     panel: Panel,
     series: &[Series<'_>],
     name: &str,
@@ -64,7 +64,7 @@ fn with(
 }
 
 /// Hollow rings at values read off a published curve, for every method that was run, within the range of the axes.
-pub(super) fn with_readings(mut panel: Panel, series: &[Series<'_>], citation: &str) -> Panel {
+pub(crate) fn with_readings(mut panel: Panel, series: &[Series<'_>], citation: &str) -> Panel {
     let is_within =
         |range: Option<(f64, f64)>, value: f64| range.is_none_or(|(low, high)| low <= value && value <= high);
     for series in series {
@@ -79,17 +79,17 @@ pub(super) fn with_readings(mut panel: Panel, series: &[Series<'_>], citation: &
 }
 
 /// Name and style of a method, without its budget.
-pub(super) fn by_method(series: &Series<'_>) -> (String, Style) {
+pub(crate) fn by_method(series: &Series<'_>) -> (String, Style) {
     (look::name(series.method().kind()).to_owned(), look::style(series.method()))
 }
 
 /// Caption of medians: replicates, band, and [`status`].
-pub(super) fn provenance(evidence: &Evidence) -> String {
+pub(crate) fn provenance(evidence: &Evidence) -> String {
     caption(evidence, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
 }
 
 /// Caption of means: replicates, interval, and [`status`].
-pub(super) fn provenance_of_means(evidence: &Evidence) -> String {
+pub(crate) fn provenance_of_means(evidence: &Evidence) -> String {
     caption(evidence, "Means", "bands are 80 % bootstrap intervals of the mean")
 }
 
@@ -118,7 +118,7 @@ fn fewer(evidence: &Evidence) -> String {
 }
 
 /// Text on preset, missing jobs, and failures.
-pub(super) fn status(evidence: &Evidence) -> String {
+pub(crate) fn status(evidence: &Evidence) -> String {
     let mut text = format!(" Preset *{}*.", evidence.preset.name());
     text.push_str(&fewer(evidence));
     if evidence.missing > 0 {

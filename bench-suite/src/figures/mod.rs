@@ -1,45 +1,10 @@
-//! Figures: pure functions from results to drawings.
+//! Figures: pure functions from results to drawings. Here are the standard figures and what figures have in common; those of
+//! single experiments are in [`experiments`](crate::experiments).
 
-mod ancestor_weight;
-mod bias_bound;
-mod conditional_variance;
-mod convergence;
-mod curves;
-mod directions;
-mod exchange_rates;
-mod gaussian;
-mod gradient_variance;
-mod logistic;
-mod marginal_likelihood;
-mod papers;
-mod probit;
-mod responses;
-mod robustness;
-mod shapes;
-mod skew_normal;
-mod step_size;
-mod subset_average;
-mod variance_divergence;
+pub(crate) mod curves;
+mod standard;
 
-pub use ancestor_weight::ancestor_weight;
-pub use bias_bound::bias_bound;
-pub use conditional_variance::conditional_variance;
-pub use convergence::convergence;
-pub use directions::directions;
-pub use exchange_rates::exchange_rates;
-pub use gaussian::gaussian;
-pub use gradient_variance::gradient_variance;
-pub use logistic::{logistic, logistic_speed, processes};
-pub use marginal_likelihood::{radon, stock};
-pub use papers::papers;
-pub use probit::probit;
-pub use responses::{neural_regression, robust_process};
-pub use robustness::robustness;
-pub use shapes::shapes;
-pub use skew_normal::{chi_square, skew_normal};
-pub use step_size::step_size;
-pub use subset_average::subset_average;
-pub use variance_divergence::variance_divergence;
+pub use standard::standard;
 
 use crate::evidence::Evidence;
 use mcsa_plot::Figure;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::comparison::{Agreement, Comparison, Tally, compare};
 use super::html::{Group, details, escape, grouped, number, table};
-use crate::claims::{Finding, Verdict};
+use crate::claims::{Claim, Finding, Verdict};
 use crate::evidence::Evidence;
 use crate::experiment::PresetName;
 use crate::forecast::span;
@@ -12,7 +12,7 @@ use crate::interval::Interval;
 use crate::look;
 use crate::provenance::Run;
 use crate::registry::Entry;
-use crate::tables::Sheet;
+use crate::tables::{Sheet, standard};
 use mcsa_core::Error;
 use mcsa_plot::Drawing;
 
@@ -21,13 +21,15 @@ pub struct Card {
     /// Results.
     pub evidence: Evidence,
     /// Text of the experiment's file.
-    pub text: &'static str,
+    pub text: String,
+    /// True if the experiment is in a file of the user.
+    pub is_of_user: bool,
     /// Figures by file name.
     pub drawings: Vec<(String, Drawing)>,
     /// Tables other than the comparison with published cells.
     pub sheets: Vec<Sheet>,
     /// Claims: citation, sentence, finding.
-    pub findings: Vec<(&'static str, &'static str, Finding)>,
+    pub findings: Vec<(String, String, Finding)>,
     /// Comparison with cells of the published table.
     pub comparisons: Vec<Comparison>,
     /// Runs that produced the results.
@@ -46,10 +48,22 @@ impl Card {
             let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, plate.name));
             drawings.push((format!("{}-{}", evidence.experiment.id, plate.name), drawing.map_err(place)?));
         }
-        let found = |claim: crate::claims::Claim| (claim.citation, claim.sentence, claim.find(&evidence));
-        let findings = (entry.claims)().into_iter().map(found).collect();
+        let found = |claim: Claim| {
+            let finding = claim.find(&evidence);
+            (claim.citation, claim.sentence, finding)
+        };
+        let findings = entry.claims(&evidence.experiment)?.into_iter().map(found).collect();
         let (comparisons, sheets) = (compare(&evidence)?, (entry.tables)(&evidence));
-        Ok(Self { text: entry.text, drawings, sheets, findings, comparisons, runs, evidence })
+        Ok(Self {
+            text: entry.text.to_string(),
+            is_of_user: entry.is_of_user(),
+            drawings,
+            sheets,
+            findings,
+            comparisons,
+            runs,
+            evidence,
+        })
     }
 
     /// Number of claims with this verdict.
@@ -75,10 +89,10 @@ impl Card {
             "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"cite\">{cite} <code>{id}</code></p>\n",
             id = escape(&experiment.id),
             title = escape(&experiment.title),
-            cite = if experiment.reproduces.is_empty() {
-                "Ours.".into()
-            } else {
-                escape(&(experiment.reproduces.join("; ") + "."))
+            cite = match experiment.reproduces.as_slice() {
+                [] if self.is_of_user => "User experiment.".into(),
+                [] => "Ours.".into(),
+                all => escape(&(all.join("; ") + ".")),
             },
         );
         text.push_str(&self.state());
@@ -106,7 +120,7 @@ impl Card {
         }
         if !experiment.is_exhibit() {
             text.push_str(&details("Cost of each method", &self.costs()));
-            text.push_str(&details("Settings", &format!("<pre>{}</pre>\n", escape(self.text))));
+            text.push_str(&details("Settings", &format!("<pre>{}</pre>\n", escape(&self.text))));
             text.push_str(&details("Runs", &self.provenance()));
         }
         text + "</section>\n"
@@ -140,7 +154,7 @@ impl Card {
         if self.findings.is_empty() {
             return String::new();
         }
-        let row = |(citation, sentence, finding): &(&str, &str, Finding)| {
+        let row = |(citation, sentence, finding): &(String, String, Finding)| {
             vec![
                 pill(finding.verdict),
                 format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
@@ -153,14 +167,10 @@ impl Card {
 
     /// A table with its title and note.
     fn sheet(&self, sheet: &Sheet) -> String {
-        let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
-        let head: Vec<&str> = head.iter().map(String::as_str).collect();
-        let row = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
-        let rows: Vec<Vec<String>> = sheet.rows.iter().map(row).collect();
         format!(
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
             escape(&sheet.title),
-            table("plain", &head, &rows),
+            rows(sheet),
             escape(&sheet.note),
             self.evidence.experiment.id,
             sheet.name,
@@ -205,30 +215,12 @@ impl Card {
             .then(|| format!(", of fits that stop after {ours} of the {published} published steps"))
     }
 
-    /// Final metrics of our fits, if there is no published table.
+    /// Final metrics, if there is neither a published nor a standard table.
     fn ends(&self) -> String {
-        let mut rows = Vec::new();
-        for series in self.evidence.series().iter().filter(|series| series.fit().is_some()) {
-            let names = series.outcomes.first().and_then(|outcome| outcome.rows.first());
-            let names = names.map(|row| row.values.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-            for name in names.iter().filter(|name| !COSTS.contains(name)) {
-                let found = crate::interval::bootstrap(&series.last(name), 0.8);
-                rows.push(vec![
-                    escape(&series.target().title()),
-                    escape(name),
-                    format!("{} ({})", escape(look::name(series.method().kind())), series.method().budget()),
-                    found.as_ref().map_or_else(|| "–".to_owned(), interval),
-                ]);
-            }
-        }
-        if rows.is_empty() {
+        if self.is_of_user || self.evidence.series().iter().all(|series| series.fit().is_none()) {
             return String::new();
         }
-        let body = table(
-            "numbers",
-            &["Target", "Metric", "Method", "Mean at the end, 80 % bootstrap interval"],
-            &rows,
-        );
+        let body = standard(&self.evidence).iter().map(rows).collect::<String>();
         details("Numbers at the end", &body)
     }
 
@@ -296,6 +288,15 @@ impl Card {
     }
 }
 
+/// Head and rows of a table.
+fn rows(sheet: &Sheet) -> String {
+    let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let row = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = sheet.rows.iter().map(row).collect();
+    table("plain", &head, &rows)
+}
+
 /// A comparison as cells of a table.
 fn cells_of(comparison: &Comparison) -> Vec<String> {
     let Comparison { cell, ours, agreement } = comparison;
@@ -323,9 +324,6 @@ fn millimetres(svg: &str) -> f64 {
     let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once("mm\""));
     width.and_then(|(number, _)| number.parse().ok()).unwrap_or(170.0)
 }
-
-/// Names of rows' entries that are costs instead of metrics.
-const COSTS: [&str; 3] = ["p_evaluations", "p_gradients", "seconds"];
 
 fn interval(interval: &Interval) -> String {
     let Interval { value, low, high, .. } = *interval;

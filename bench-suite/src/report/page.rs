@@ -100,7 +100,10 @@ fn row(card: &Card) -> Vec<String> {
         "<a href=\"#{}\">{}</a> <span class=\"cite\">{}</span>",
         escape(&experiment.id),
         escape(&experiment.title),
-        escape(&experiment.reproduces.join("; "))
+        match card.is_of_user {
+            true => "user experiment".to_owned(),
+            false => escape(&experiment.reproduces.join("; ")),
+        }
     )];
     let counted = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
     cells.extend(Verdict::ALL.iter().map(|verdict| counted(card.count(*verdict))));

@@ -1,21 +1,13 @@
 //! Tables: pure functions from results to text and numbers. The comparison with published cells is made for every experiment
-//! by the [`report`](crate::report); here are all other tables.
+//! by the [`report`](crate::report). Here is the standard table; those of single experiments are in
+//! [`experiments`](crate::experiments).
 
-mod ancestor_weight;
-mod bounds;
-pub(crate) mod cost;
-mod exchange_rates;
-mod probit;
-mod shapes;
-pub(crate) mod taxonomy;
+mod differences;
+mod standard;
 
-pub use ancestor_weight::ancestor_weight;
-pub use bounds::bounds;
-pub use cost::cost;
-pub use exchange_rates::exchange_rates;
-pub use probit::probit;
-pub use shapes::shapes;
-pub use taxonomy::taxonomy;
+pub(crate) use differences::Differences;
+pub(crate) use standard::metrics;
+pub use standard::standard;
 
 use crate::evidence::Evidence;
 

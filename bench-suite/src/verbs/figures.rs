@@ -21,6 +21,9 @@ use crate::store::{Journal, Store, sweep};
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.
 ///
+/// A path that ends in `.toml` is an experiment of your own, in the form of `bench-suite/examples/my_experiment.toml`: it gets
+/// the standard figures and tables, and its claims are checked.
+///
 /// Results are stored under a name made of everything that determines them: jobs with a result are not run again, an
 /// interrupted run continues where it stopped, and results of other code are computed again.
 #[derive(Debug, Clone, Args)]
@@ -85,7 +88,7 @@ impl Figures {
 
     fn run_missing(
         &self,
-        entries: &[&Entry],
+        entries: &[Entry],
         interrupt: &Interrupt,
         out: &mut impl Write,
     ) -> Result<Vec<Error>, Exit> {
@@ -117,7 +120,7 @@ impl Figures {
         for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
             let experiment = entry.experiment()?;
             let start = Provenance::of(&experiment, preset, jobs.len(), self.threads());
-            start.begin(&journal, &store, &experiment.id, entry.text)?;
+            start.begin(&journal, &store, &experiment.id, &entry.text)?;
         }
         let (store, catalogue, forecast) = (&store, &catalogue, &forecast);
         let runner = Runner { store, catalogue, threads: self.jobs, forecast, interrupt };
@@ -142,12 +145,12 @@ impl Figures {
 
     /// Estimates the time of the jobs and prints it: from results of any preset and, before runs of the preset `paper`, from
     /// short versions of tasks that have no result.
-    fn forecast(&self, entries: &[&Entry], jobs: &[&Job], interrupt: &Interrupt) -> Result<Forecast, Exit> {
+    fn forecast(&self, entries: &[Entry], jobs: &[&Job], interrupt: &Interrupt) -> Result<Forecast, Exit> {
         let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
         let mut kept = Vec::new();
-        for entry in entries.iter() {
+        for entry in entries {
             let experiment = entry.experiment()?;
-            for preset in PresetName::ALL {
+            for &preset in experiment.presets.keys() {
                 // Two replicates suffice to estimate the time.
                 let jobs = plan(&experiment, preset, &catalogue)?.jobs;
                 kept.extend(jobs.into_iter().filter(|job| job.replicate < 2));
@@ -167,11 +170,14 @@ impl Figures {
         Ok(forecast)
     }
 
-    fn list(&self, entries: &[&Entry], out: &mut impl Write) -> Result<(), Exit> {
+    fn list(&self, entries: &[Entry], out: &mut impl Write) -> Result<(), Exit> {
         let catalogue = self.selection.catalogue();
         for entry in entries {
             let experiment = entry.experiment()?;
             writeln!(out, "{}: {}", experiment.id, experiment.title)?;
+            if entry.is_of_user() {
+                writeln!(out, "    user experiment, {}", entry.file)?;
+            }
             if !experiment.also.is_empty() {
                 writeln!(out, "    also called {}", experiment.also.join(", "))?;
             }
@@ -182,13 +188,15 @@ impl Figures {
                 writeln!(out, "    no jobs: computed when it is drawn")?;
                 continue;
             }
-            for preset in PresetName::ALL {
+            for (&preset, effort) in &experiment.presets {
                 let plan = plan(&experiment, preset, &catalogue)?;
-                let effort = experiment.preset(preset)?;
                 let (jobs, replicates, steps) = (plan.jobs.len(), effort.replicates, effort.steps);
                 let name = preset.name();
                 writeln!(out, "    {name:8} {jobs} jobs, {replicates} replicates, {steps} steps")?;
             }
+        }
+        if self.selection.ids.is_empty() {
+            writeln!(out, "An experiment of your own: the path of a file, `figures my_experiment.toml`")?;
         }
         Ok(())
     }

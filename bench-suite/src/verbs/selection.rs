@@ -1,6 +1,7 @@
 //! Selection of experiments, preset and folders.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mcsa_core::Error;
@@ -18,7 +19,9 @@ use mcsa_data::Catalogue;
 /// Arguments common to `figures` and `claims`.
 #[derive(Debug, Clone, Args)]
 pub struct Selection {
-    /// Only these experiments, by any of their names; by default all. `figures --list` shows them.
+    /// Only these experiments, by any of their names or by the path of a file of your own, `my_experiment.toml`; by default all
+    /// of the repository. `figures --list` shows their names.
+    #[arg(value_name = "ID|FILE")]
     pub ids: Vec<String>,
     /// Amount of computation.
     #[arg(long, value_enum, default_value = "default")]
@@ -32,25 +35,26 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Selected experiments.
+    /// Selected experiments: those of the repository, then those in files of the user.
     ///
     /// # Errors
-    /// If an id is unknown.
-    pub fn entries(&self) -> Result<Vec<&'static Entry>, Exit> {
-        let mut chosen = Vec::new();
-        for entry in &REGISTRY {
+    /// If an id is unknown, or a file is not an experiment or lacks the preset.
+    pub fn entries(&self) -> Result<Vec<Entry>, Exit> {
+        let (files, ids): (Vec<&String>, Vec<&String>) =
+            self.ids.iter().partition(|id| id.ends_with(".toml"));
+        let mut entries = if ids.is_empty() && !files.is_empty() { Vec::new() } else { known(&ids)? };
+        let mut names = BTreeSet::new();
+        for file in files {
+            let entry = Entry::read(Path::new(file)).map_err(Exit::Usage)?;
             let experiment = entry.experiment()?;
-            if self.ids.is_empty() || self.ids.iter().any(|id| experiment.is_called(id)) {
-                chosen.push((experiment, entry));
+            experiment.preset(self.preset).map_err(|error| Exit::Usage(error.within(file)))?;
+            if !names.insert(experiment.id.clone()) {
+                let reason = format!("{:?} is the name of another given file", experiment.id);
+                return Err(Exit::Usage(Error::invalid(reason).within(file)));
             }
+            entries.push(entry);
         }
-        match self.ids.iter().find(|id| !chosen.iter().any(|(known, _)| known.is_called(id))) {
-            Some(id) => {
-                let reason = format!("no experiment {id:?}; `figures --list` shows those there are");
-                Err(Exit::Usage(Error::invalid(reason)))
-            }
-            None => Ok(chosen.into_iter().map(|(_, entry)| entry).collect()),
-        }
+        Ok(entries)
     }
 
     /// Store of results.
@@ -91,9 +95,9 @@ impl Selection {
     ///
     /// # Errors
     /// If an experiment cannot be planned or a figure cannot be drawn.
-    pub fn cards(&self, entries: &[&Entry]) -> Result<Vec<Card>, Error> {
+    pub fn cards(&self, entries: &[Entry]) -> Result<Vec<Card>, Error> {
         let (store, catalogue) = (self.store(), self.catalogue());
-        let card = |entry: &&Entry| {
+        let card = |entry: &Entry| {
             let experiment = entry.experiment()?;
             let (runs, lines) = Run::all(&store, &experiment.id);
             let mut evidence = Evidence::gather(experiment, self.preset, &store, &catalogue)?;
@@ -102,5 +106,23 @@ impl Selection {
             Card::new(entry, evidence, runs)
         };
         entries.iter().map(card).collect()
+    }
+}
+
+/// Experiments of the repository with these names; all if there are none.
+fn known(ids: &[&String]) -> Result<Vec<Entry>, Exit> {
+    let mut chosen = Vec::new();
+    for entry in &REGISTRY {
+        let experiment = entry.experiment()?;
+        if ids.is_empty() || ids.iter().any(|id| experiment.is_called(id)) {
+            chosen.push((experiment, entry.clone()));
+        }
+    }
+    match ids.iter().find(|id| !chosen.iter().any(|(known, _)| known.is_called(id))) {
+        Some(id) => {
+            let reason = format!("no experiment {id:?}; `figures --list` shows those there are");
+            Err(Exit::Usage(Error::invalid(reason)))
+        }
+        None => Ok(chosen.into_iter().map(|(_, entry)| entry).collect()),
     }
 }

@@ -1,0 +1,56 @@
+//! A claim with its source and its check.
+
+use super::{Contrast, ENOUGH, Finding, Verdict};
+use crate::evidence::Evidence;
+use crate::experiments::examined;
+
+/// Check of a claim in Rust.
+pub type Check = fn(&Evidence) -> Finding;
+
+/// A claim, with its source and its check.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// Citation: `CW, Fig. 6`.
+    pub citation: String,
+    /// The claim in our words.
+    pub sentence: String,
+    /// Check against results.
+    pub basis: Basis,
+}
+
+/// Check of a claim.
+#[derive(Debug, Clone)]
+pub enum Basis {
+    /// Comparison of metrics of methods.
+    Contrast(Contrast),
+    /// Search for a counterexample to the claim of this id in [`mcsa_theory::claims`].
+    Theory(String),
+    /// Function of the experiment's room, with its name.
+    Check(String, Check),
+    /// Reason why the claim cannot be reproduced.
+    NotReproducible(String),
+}
+
+impl Claim {
+    /// Checks the claim. Abstains if results are of other code or have too few replicates. An exhibit needs no replicates,
+    /// because it has no randomness.
+    pub fn find(&self, evidence: &Evidence) -> Finding {
+        let finding = match &self.basis {
+            Basis::Contrast(contrast) => contrast.find(evidence),
+            Basis::Theory(id) => examined(id),
+            Basis::Check(_, check) => check(evidence),
+            Basis::NotReproducible(why) => Finding::not_reproducible(why.as_str()),
+        };
+        if finding.verdict == Verdict::NotReproducible {
+            return finding;
+        }
+        if evidence.is_stale {
+            return Finding::too_little("all results are of other code; run the experiment again");
+        }
+        match evidence.replicates() {
+            _ if evidence.experiment.is_exhibit() => finding,
+            few if few < ENOUGH => Finding::too_little(format!("{few} replicates; {ENOUGH} are needed")),
+            _ => finding,
+        }
+    }
+}

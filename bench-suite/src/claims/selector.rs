@@ -1,0 +1,175 @@
+//! Selection of the jobs that a claim is about, by their settings.
+
+use std::collections::BTreeSet;
+
+use mcsa_core::Error;
+use serde_json::Value as Json;
+use toml::Value;
+
+use crate::experiment::Experiment;
+use crate::kinds::Task;
+use crate::look;
+
+/// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
+/// stands for its `kind` or `name`, or for the label of a target; `budget` is the N of a method.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Selector(pub(super) toml::Table);
+
+/// Settings of a task, as they can be selected.
+pub(super) struct Settings {
+    label: String,
+    budget: usize,
+    all: Json,
+}
+
+impl Settings {
+    pub(super) fn of(task: &Task) -> Self {
+        // A task is an enum: one key, the kind of job, with its settings.
+        let tagged = serde_json::to_value(task).unwrap_or_default();
+        let all = tagged.as_object().and_then(|all| all.values().next().cloned()).unwrap_or_default();
+        Self { label: task.target().label().to_owned(), budget: task.method().budget(), all }
+    }
+
+    fn has(&self, key: &str, wanted: &Value) -> bool {
+        match (key, wanted) {
+            ("budget", wanted) => number(wanted) == Some(self.budget as f64),
+            ("target", Value::String(label)) if *label == self.label => true,
+            _ => self.all.get(key).is_some_and(|found| is_part(found, wanted)),
+        }
+    }
+
+    /// Value of a setting as it may be written in a selector.
+    fn shown(&self, key: &str) -> Option<String> {
+        let word = |found: &Json| Some(found.get("kind").or(found.get("name"))?.as_str()?.to_owned());
+        match key {
+            "budget" => Some(self.budget.to_string()),
+            "target" => Some(self.label.clone()),
+            _ => self.all.get(key).map(|found| word(found).unwrap_or_else(|| found.to_string())),
+        }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        let all = self.all.as_object().into_iter().flat_map(|all| all.keys().map(String::as_str));
+        all.chain(["budget"])
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+/// Returns true if all that is wanted is found.
+fn is_part(found: &Json, wanted: &Value) -> bool {
+    match wanted {
+        Value::Table(table) => {
+            table.iter().all(|(key, wanted)| found.get(key).is_some_and(|found| is_part(found, wanted)))
+        }
+        Value::String(word) => {
+            [Some(found), found.get("kind"), found.get("name")].into_iter().flatten().any(|text| text == word)
+        }
+        Value::Boolean(wanted) => found == wanted,
+        wanted => number(wanted).is_some_and(|wanted| found.as_f64() == Some(wanted)),
+    }
+}
+
+impl Selector {
+    /// Returns true if a task has these settings.
+    pub(super) fn selects(&self, settings: &Settings) -> bool {
+        self.0.iter().all(|(key, wanted)| settings.has(key, wanted))
+    }
+
+    /// Settings in words, without those that `other` has too.
+    pub(super) fn words(&self, other: Option<&Self>) -> String {
+        let is_new = |key: &str, value| other.is_none_or(|other| other.0.get(key) != Some(value));
+        let mut words = Vec::new();
+        for (key, value) in self.0.iter().filter(|(key, value)| is_new(key, value)) {
+            words.push(match (key.as_str(), value) {
+                ("method", Value::String(kind)) => look::name(kind).to_owned(),
+                ("target", Value::String(label)) => format!("on {label}"),
+                ("budget", value) => format!("N = {value}"),
+                (key, value) => format!("{key} = {value}"),
+            });
+        }
+        // The method comes first.
+        words.sort_by_key(|word| word.contains(" = ") || word.starts_with("on "));
+        words.join(", ").replace(", on ", " on ")
+    }
+
+    /// Checks that some preset has a job with these settings and none has several.
+    ///
+    /// # Errors
+    /// If there is none or there are several; the message names the setting and its values.
+    pub(super) fn check(
+        &self,
+        experiment: &Experiment,
+        planned: &[Vec<(Settings, Task)>],
+    ) -> Result<(), Error> {
+        let all = || planned.iter().flatten().map(|(settings, _)| settings);
+        for preset in planned {
+            let matched: Vec<&Settings> = preset
+                .iter()
+                .map(|(settings, _)| settings)
+                .filter(|settings| self.selects(settings))
+                .collect();
+            if let [first, .., last] = matched.as_slice() {
+                let differing: Vec<&str> = first
+                    .keys()
+                    .filter(|key| {
+                        first.shown(key) != last.shown(key) || first.all.get(*key) != last.all.get(*key)
+                    })
+                    .collect();
+                return Err(Error::invalid(format!(
+                    "{} jobs have {}; they differ in {}",
+                    matched.len(),
+                    self.listed(),
+                    differing.join(", ")
+                )));
+            }
+        }
+        if all().any(|settings| self.selects(settings)) {
+            return Ok(());
+        }
+        for (key, wanted) in &self.0 {
+            if all().any(|settings| settings.has(key, wanted)) {
+                continue;
+            }
+            let known: BTreeSet<String> = all().filter_map(|settings| settings.shown(key)).collect();
+            let known: Vec<String> = known.into_iter().collect();
+            return Err(Error::invalid(if known.is_empty() {
+                let keys: BTreeSet<&str> = all().flat_map(Settings::keys).collect();
+                let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+                format!("no job has a setting {key:?}; the settings are {keys}")
+            } else {
+                format!("no job of {} has {key} = {wanted}; there are {}", experiment.id, known.join(", "))
+            }));
+        }
+        Err(Error::invalid(format!("no job of {} has {}", experiment.id, self.listed())))
+    }
+
+    fn listed(&self) -> String {
+        let pairs: Vec<String> = self.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        if pairs.is_empty() { "no settings".to_owned() } else { pairs.join(", ") }
+    }
+}
+
+/// All combinations of the values of a table; a list stands for each of its values, also within tables.
+pub(super) fn combinations(table: &toml::Table) -> Vec<toml::Table> {
+    let mut all = vec![toml::Table::new()];
+    for (key, value) in table {
+        let values: Vec<Value> = match value {
+            Value::Array(values) => values.clone(),
+            Value::Table(inner) => combinations(inner).into_iter().map(Value::Table).collect(),
+            plain => vec![plain.clone()],
+        };
+        let with = |table: &toml::Table, value: &Value| {
+            let mut table = table.clone();
+            table.insert(key.clone(), value.clone());
+            table
+        };
+        all = all
+            .iter()
+            .flat_map(|table| values.iter().map(|value| with(table, value)).collect::<Vec<_>>())
+            .collect();
+    }
+    all
+}

@@ -1,0 +1,280 @@
+//! Every contrast of every experiment on both sides of its border and without the results that it needs, and synthetic results
+//! for the tests of other checks.
+
+use std::path::Path;
+
+use super::contrast::{Contrast, Other, Relation, Side, Summary, When};
+use super::selector::Settings;
+use super::{Basis, Verdict};
+use crate::evidence::Evidence;
+use crate::experiment::{Experiment, PresetName};
+use crate::metric::{Metric, Vector};
+use crate::registry::{Entry, REGISTRY};
+use crate::store::{Ended, Outcome, Row};
+use crate::task::{Job, Task};
+
+/// The experiment with this name.
+pub(crate) fn entry(id: &str) -> Entry {
+    REGISTRY.iter().find(|entry| entry.file == format!("experiments/{id}.toml")).unwrap().clone()
+}
+
+/// Results of an experiment: rows by task, replicate and step.
+pub(crate) fn evidence(
+    id: &str,
+    preset: PresetName,
+    rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
+) -> Evidence {
+    Evidence::synthetic(entry(id).experiment().unwrap(), preset, rows)
+}
+
+/// Verdicts on the claims that are checked in Rust.
+pub(crate) fn verdicts(evidence: &Evidence) -> Vec<Verdict> {
+    let claims = entry(&evidence.experiment.id).claims(&evidence.experiment).unwrap();
+    let checked = claims.iter().filter(|claim| matches!(claim.basis, Basis::Check(..)));
+    checked.map(|claim| claim.find(evidence).verdict).collect()
+}
+
+/// Verdicts on the claims of an experiment that are checked in Rust, on synthetic results.
+pub(crate) fn checks(
+    id: &str,
+    preset: PresetName,
+    rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
+) -> Vec<Verdict> {
+    verdicts(&evidence(id, preset, rows))
+}
+
+/// Metrics and vectors of a row.
+type Synthetic = (Vec<(&'static str, f64)>, Vec<(Vector, Vec<f64>)>);
+
+/// As [`checks`], for results whose rows hold vectors.
+pub(crate) fn checks_with_vectors(
+    id: &str,
+    preset: PresetName,
+    rows: impl Fn(&Task, u64, u64) -> Synthetic,
+) -> Vec<Verdict> {
+    verdicts(&Evidence::with_vectors(entry(id).experiment().unwrap(), preset, rows))
+}
+
+const REPLICATES: u64 = 5;
+/// Distance from the border, in the units of a difference.
+const MARGIN: f64 = 1e-3;
+const NOISE: f64 = 1e-6;
+
+/// A contrast with the task of each of its sides. Absent data matter not: rows are synthetic.
+struct Scene<'c> {
+    experiment: &'c Experiment,
+    contrast: &'c Contrast,
+    tasks: Vec<Task>,
+}
+
+impl<'c> Scene<'c> {
+    fn of(experiment: &'c Experiment, contrast: &'c Contrast) -> Self {
+        let found = |preset: &PresetName| {
+            let all = experiment.tasks(experiment.presets.get(preset)?).unwrap();
+            let is_long = |task: &&Task| task.length() >= contrast.steps;
+            let task = |side: &Side| {
+                all.iter().filter(is_long).find(|task| side.selector.selects(&Settings::of(task))).cloned()
+            };
+            contrast.sides.iter().map(task).collect::<Option<Vec<Task>>>()
+        };
+        let tasks = PresetName::ALL.iter().rev().find_map(found).expect("some preset has every side");
+        Self { experiment, contrast, tasks }
+    }
+
+    /// Results in which the side `k` has the summary `summaries[k]`, up to noise.
+    fn evidence(&self, summaries: &[f64], noise: f64) -> Evidence {
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        for (k, (side, task)) in self.contrast.sides.iter().zip(&self.tasks).enumerate() {
+            let step = match side.at {
+                When::Step(step) => step,
+                When::End => *task.recorded().last().unwrap(),
+            };
+            for replicate in 0..REPLICATES {
+                let sign = if (replicate + k as u64).is_multiple_of(2) { 1.0 } else { -1.0 };
+                let value = summaries[k] + sign * noise * (1 + replicate) as f64;
+                let value = match (self.contrast.is_ratio, self.contrast.distance_from) {
+                    (true, _) => value.exp(),
+                    (_, Some(place)) => place + value,
+                    _ => value,
+                };
+                let is_it =
+                    |outcome: &&mut Outcome| outcome.job.task == *task && outcome.job.replicate == replicate;
+                if outcomes.iter_mut().find(is_it).is_none() {
+                    let (experiment, seed) =
+                        (self.experiment.id.clone(), self.experiment.seed().child(replicate));
+                    let job = Job { experiment, task: task.clone(), data: None, replicate, seed };
+                    outcomes.push(Outcome { job, rows: Vec::new(), ended: Ended::default() });
+                }
+                let rows = &mut outcomes.iter_mut().find(is_it).unwrap().rows;
+                if !rows.iter().any(|row| row.step == step) {
+                    rows.push(Row::new(step, []));
+                    rows.sort_by_key(|row| row.step);
+                }
+                let row = rows.iter_mut().find(|row| row.step == step).unwrap();
+                row.values.insert(Metric::named(&side.metric).expect("a known metric").name, value);
+            }
+        }
+        let mut evidence = Evidence::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
+        evidence.outcomes = outcomes;
+        evidence
+    }
+
+    fn preset(&self) -> PresetName {
+        *self.experiment.presets.keys().next().unwrap()
+    }
+
+    fn verdict(&self, summaries: &[f64]) -> Verdict {
+        self.contrast.find(&self.evidence(summaries, NOISE)).verdict
+    }
+
+    /// Distance of a term from the claimed side of the border and its margin; negative if it is there.
+    fn lack(&self, term: usize, summaries: &[f64]) -> f64 {
+        let (of, other) = self.contrast.terms[term];
+        let scaled = |number: f64| if self.contrast.is_ratio { number.ln() } else { number };
+        let other = match other {
+            None => 0.0,
+            Some(Other::Number(number)) => scaled(number),
+            Some(Other::Side(other)) => summaries[other],
+        };
+        let value = summaries[of] - other;
+        match self.contrast.relation {
+            Relation::AtLeast(border) => scaled(border) + MARGIN - value,
+            Relation::AtMost(border) => value - scaled(border) + MARGIN,
+        }
+    }
+
+    /// Moves the sides of a term so that it lacks `lack` less.
+    fn mend(&self, term: usize, lack: f64, summaries: &mut [f64]) {
+        let up = if matches!(self.contrast.relation, Relation::AtLeast(_)) { lack } else { -lack };
+        match self.contrast.terms[term] {
+            (of, Some(Other::Side(other))) => {
+                summaries[of] += 0.5 * up;
+                summaries[other] -= 0.5 * up;
+            }
+            (of, _) => summaries[of] += up,
+        }
+    }
+
+    /// Summaries for which every term is on the claimed side.
+    fn held(&self) -> Vec<f64> {
+        let start = match self.contrast.terms[0].1 {
+            Some(Other::Number(number)) if !self.contrast.is_ratio => number,
+            _ if self.contrast.distance_from.is_some() => 100.0,
+            _ => 0.0,
+        };
+        let mut summaries = vec![start; self.tasks.len()];
+        for _ in 0..100_000 {
+            let lacks = (0..self.contrast.terms.len()).map(|term| (term, self.lack(term, &summaries)));
+            let worst = lacks.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+            if worst.1 <= 0.0 {
+                return summaries;
+            }
+            self.mend(worst.0, worst.1 + 0.1 * MARGIN, &mut summaries);
+        }
+        panic!("the terms contradict each other: {:?}", self.contrast);
+    }
+
+    fn holds_fails_and_abstains(&self) {
+        use Verdict::{Agree, Disagree, TooLittle};
+        let (contrast, held) = (self.contrast, self.held());
+        assert_eq!(self.verdict(&held), Agree, "{contrast:?}");
+        // Each term fails alone; of a claim that one term suffices for, all do.
+        let mut all = held.clone();
+        for term in 0..contrast.terms.len() {
+            let mut failed = held.clone();
+            for summaries in [&mut failed, &mut all] {
+                let lack = self.lack(term, summaries);
+                self.mend(term, lack - 2.0 * MARGIN, summaries);
+            }
+            assert!(contrast.any || self.verdict(&failed) == Disagree, "{term} {contrast:?}");
+        }
+        assert!(!contrast.any || self.verdict(&all) == Disagree, "{contrast:?}");
+        // Luck, missing numbers, missing methods, missing replicates, short fits.
+        if contrast.is_resampled {
+            assert_ne!(contrast.find(&self.evidence(&held, 50.0)).verdict, Agree, "{contrast:?}");
+        }
+        assert_eq!(self.verdict(&vec![f64::NAN; held.len()]), TooLittle, "{contrast:?}");
+        for task in &self.tasks {
+            let mut evidence = self.evidence(&held, NOISE);
+            evidence.outcomes.retain(|outcome| outcome.job.task != *task);
+            assert_eq!(contrast.find(&evidence).verdict, TooLittle, "{contrast:?}");
+            let mut evidence = self.evidence(&held, NOISE);
+            evidence.outcomes.retain(|outcome| outcome.job.task != *task || outcome.job.replicate != 1);
+            let is_open =
+                contrast.is_resampled && !contrast.common && self.tasks.iter().any(|other| other != task);
+            let expected = if is_open { TooLittle } else { Agree };
+            assert_eq!(contrast.find(&evidence).verdict, expected, "{contrast:?}");
+        }
+        if contrast.steps > 0 {
+            let mut evidence = self.evidence(&held, NOISE);
+            for outcome in &mut evidence.outcomes {
+                outcome.job.task = outcome.job.task.of_length(contrast.steps - 1);
+            }
+            assert_eq!(contrast.find(&evidence).verdict, TooLittle, "{contrast:?}");
+        }
+    }
+}
+
+/// An experiment of the repository's examples.
+fn example() -> Entry {
+    Entry::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/my_experiment.toml")).unwrap()
+}
+
+#[test]
+fn every_contrast_holds_fails_and_abstains() {
+    let mut count = 0;
+    for entry in REGISTRY.iter().cloned().chain([example()]) {
+        let experiment = entry.experiment().unwrap();
+        for claim in entry.claims(&experiment).unwrap() {
+            if let Basis::Contrast(contrast) = &claim.basis {
+                Scene::of(&experiment, contrast).holds_fails_and_abstains();
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
+/// Means 1, 2 and 4 of three methods: differences, ratios and distances by hand.
+#[test]
+fn numbers_are_those_of_the_definition() {
+    let entry = example();
+    let experiment = entry.experiment().unwrap();
+    let number = |keys: &str| {
+        let (head, _) = entry.text.split_once("[claims]").unwrap();
+        let text = format!(
+            "{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\nwhere = {{ target = 'diagonal-gaussian' }}\n{keys}"
+        );
+        let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
+        let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };
+        let values: Vec<f64> = contrast
+            .sides
+            .iter()
+            .map(|side| if side.selector.0["method"].as_str() == Some("pmcsa") { 1.0 } else { 4.0 })
+            .collect();
+        let plain = Contrast { distance_from: None, is_ratio: false, ..contrast.clone() };
+        let evidence = Scene::of(&experiment, &plain).evidence(&values, 0.0);
+        contrast.find(&evidence).number
+    };
+    assert_eq!(number("of = 'pmcsa'\nagainst = 'snis'\nat-most = 0"), -3.0);
+    assert_eq!(number("of = 'pmcsa'\nagainst = 'snis'\ncompare = 'ratio'\nat-most = 1"), 0.25);
+    assert_eq!(number("of = ['pmcsa', 'snis']\ndistance-from = 3\nat-most = 2"), 2.0);
+    assert_eq!(number("of = ['pmcsa', 'snis']\ndistance-from = 3\nany = true\nat-most = 2"), 1.0);
+    assert_eq!(number("of = ['pmcsa', 'snis']\nagainst = 0.5\nsummary = 'mean'\nat-least = 0"), 0.5);
+}
+
+/// A summary of single replicates counts them all.
+#[test]
+fn each_replicate_is_a_term() {
+    let entry = example();
+    let experiment = entry.experiment().unwrap();
+    let (head, _) = entry.text.split_once("[claims]").unwrap();
+    let keys = "where = { target = 'diagonal-gaussian' }\nof = 'pmcsa'\nsummary = 'each'\ninterval = 'none'\nat-most = 2";
+    let text = format!("{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\n{keys}");
+    let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
+    let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };
+    assert_eq!(contrast.summary, Summary::Each);
+    let found = contrast.find(&Scene::of(&experiment, contrast).evidence(&[1.0], 0.5));
+    // Replicates 1 -+ 0.5 k: the greatest is that of replicate 4.
+    assert_eq!((found.number, found.verdict), (3.5, Verdict::Disagree));
+}

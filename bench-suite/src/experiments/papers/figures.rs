@@ -1,0 +1,140 @@
+//! Charts of the papers' claims on bias, variance and rates.
+
+use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
+use mcsa_theory::curves::{self, Chart, Curve};
+
+use super::judged;
+use crate::evidence::Evidence;
+use crate::figures::Plate;
+
+/// A figure for each chart, with the verdict of a search in its caption.
+pub(crate) fn figures(_: &Evidence) -> Vec<Plate> {
+    curves::all().iter().map(|chart| Plate::new(chart.name, figure(chart))).collect()
+}
+
+fn figure(chart: &Chart) -> Figure {
+    let caption = match judged(chart.claim) {
+        Some(judgement) => {
+            let standing = judgement.standing();
+            format!("{}, {}: {}", judgement.paper.key, judgement.place, chart.caption(standing))
+        }
+        None => chart.sight.to_owned(),
+    };
+    let is_cloud = chart.name == "jensen-gap";
+    let x = if is_cloud || doubles(&chart.curves) {
+        Axis::log(title(chart.x))
+    } else {
+        Axis::linear(title(chart.x))
+    };
+    let y = if is_cloud || spans_decades(&chart.curves) {
+        Axis::log(title(chart.y))
+    } else {
+        Axis::linear(title(chart.y))
+    };
+    let mut panel = Panel::new(x, y);
+    if is_cloud {
+        let ends = [3e-4, 1.0];
+        panel.x = panel.x.spanning(3e-4, 3.0);
+        panel.y = panel.y.spanning(1e-6, 1.0);
+        panel = panel.with(Layer::line(ends, ends).styled(Style::reference()).named("gap = bound"));
+    }
+    for (index, curve) in chart.curves.iter().enumerate() {
+        let (x, y): (Vec<f64>, Vec<f64>) = curve.points.iter().copied().unzip();
+        let style = style(curve.label, index);
+        let layer = match is_cloud {
+            true => Layer::points(x, y).styled(style.sized(2.2).faint(0.7)),
+            false => Layer::line(x, y).styled(style),
+        };
+        panel = panel.with(layer.named(plain(curve.label)));
+    }
+    Figure::new(vec![panel]).captioned(plain(&caption))
+}
+
+/// Style of a curve. The quantity itself is broad and black, so that a bound that it attains is visible on top of it.
+fn style(label: &str, index: usize) -> Style {
+    let plain = Style::series(index);
+    let of = |color: Color, dash: Dash, width: f64| Style { color, dash, width, ..plain };
+    match label {
+        "printed" => of(PALETTE[1], Dash::Short, 1.3),
+        "corrected" => of(PALETTE[0], Dash::Long, 1.3),
+        "limit" | "1/N" => of(Color::GREY, Dash::Dotted, 1.3),
+        "exact" | "exact, worst start" | "surrogate" | "to independent copies" => {
+            of(Color::BLACK, Dash::Solid, 2.2)
+        }
+        "exact likelihood" | "to a stationary path" => of(PALETTE[2], Dash::Solid, 1.3),
+        _ => plain,
+    }
+}
+
+/// Returns true if abscissae double, as counts on a logarithmic axis should.
+fn doubles(curves: &[Curve]) -> bool {
+    let pair = |window: &[(f64, f64)]| window[1].0 == 2.0 * window[0].0;
+    curves.iter().all(|curve| curve.points.len() > 2 && curve.points.windows(2).all(pair))
+}
+
+/// Returns true if all ordinates are positive, and some curve that is not a bound varies more than thirtyfold.
+fn spans_decades(curves: &[Curve]) -> bool {
+    let ends = |curve: &Curve| {
+        let all = || curve.points.iter().map(|point| point.1);
+        (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
+    };
+    let is_wide = |curve: &Curve| {
+        let (low, high) = ends(curve);
+        !matches!(curve.label, "printed" | "corrected") && high > 30.0 * low
+    };
+    curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
+}
+
+/// Title of an axis: an initial word gets a capital, an initial symbol does not.
+fn title(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            plain(&first.to_uppercase().chain(letters).collect::<String>())
+        }
+        _ => plain(text),
+    }
+}
+
+/// Markup of a text: single letters in italics, indices and exponents of one letter as sub- and superscripts, all other
+/// markup characters escaped.
+fn plain(text: &str) -> String {
+    let (mut marked, mut letters, mut before) = (String::new(), text.chars().peekable(), ' ');
+    while let Some(c) = letters.next() {
+        match (c, letters.peek().copied()) {
+            ('_' | '^', Some(next)) if next.is_alphanumeric() => {
+                marked.push_str(&format!("{c}{{{next}}}"));
+                letters.next();
+            }
+            (_, next) if is_symbol(before, c, next.unwrap_or(' ')) => marked.extend(['*', c, '*']),
+            _ if "\\*^_{}".contains(c) => marked.extend(['\\', c]),
+            _ => marked.push(c),
+        }
+        before = c;
+    }
+    marked
+}
+
+/// Returns true if a letter is a symbol: not part of a word or a name, not an article, a genitive or an expectation.
+fn is_symbol(before: char, c: char, after: char) -> bool {
+    let is_part = |neighbour: char| neighbour.is_alphanumeric() || "-'\u{2019}".contains(neighbour);
+    c.is_alphabetic() && !"aAE".contains(c) && !is_part(before) && !is_part(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_in_italics_and_words_are_not() {
+        let cases = [
+            ("T_n(w*)", "*T*_{n}(*w*\\*)"),
+            ("E[1] after n steps", "E[1] after *n* steps"),
+            ("A bound's 16/N^2, 001-T-L2", "A bound's 16/*N*^{2}, 001-T-L2"),
+        ];
+        for (text, marked) in cases {
+            assert_eq!(plain(text), marked);
+        }
+        assert_eq!((title("update k").as_str(), title("n").as_str()), ("Update *k*", "*n*"));
+    }
+}

@@ -1,0 +1,229 @@
+//! Final divergence against the step size, a panel for each optimiser (pMCSA).
+
+use mcsa_plot::{Axis, Figure, Layer, Panel};
+
+use crate::catalog::Rule;
+use crate::claims::{Check, Finding, greatest, least};
+use crate::evidence::{Evidence, Series};
+use crate::figures::Plate;
+use crate::figures::curves::{by_method, status};
+use crate::quantile::quantile;
+use crate::store::Outcome;
+
+/// Value drawn for a fit that diverged: above every axis.
+const FAR: f64 = 1e6;
+
+/// Divergence at the end against the step size; the horizontal line is the minimum over the family.
+pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+    let last = evidence.series().iter().filter_map(|series| Some(series.fit()?.steps)).max().unwrap_or(STEPS);
+    let rules = [("sgd", "SGD"), ("momentum", "Momentum"), ("nesterov", "Nesterov"), ("adam", "Adam")];
+    let panels = rules.map(|(rule, title)| {
+        let x = Axis::log("Step size").spanning(9e-4, 1.1);
+        // Short fits end far outside of the range of the paper's axis.
+        let y = match last < STEPS {
+            true => Axis::log("KL(*p* ∥ *q*)").spanning(3.0, 3e3),
+            false => Axis::linear("KL(*p* ∥ *q*)").spanning(0.0, 60.0),
+        };
+        let mut panel = Panel::new(x, y).titled(title);
+        let floor = evidence.series().iter().find_map(|series| series.at(0, "kl_floor").first().copied());
+        panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
+        let mut lines = Vec::new();
+        for kind in ["pmcsa", "jsa", "msc", "msc-rb"] {
+            let mut columns = [const { Vec::new() }; 4];
+            let mut look = None;
+            for series in evidence.series() {
+                let is_here = series.rule().is_some_and(|known| known.kind() == rule);
+                if !is_here || series.method().kind() != kind {
+                    continue;
+                }
+                let (Some(rate), Some(ends)) = (rate(&series), ends(&series)) else { continue };
+                look = Some(by_method(&series));
+                columns[0].push(rate);
+                columns[1..].iter_mut().zip(ends).for_each(|(column, value)| column.push(value.min(FAR)));
+            }
+            let Some((name, style)) = look else { continue };
+            let [rates, low, median, high] = columns;
+            panel = panel.with(Layer::band(rates.clone(), low, high).styled(style));
+            lines.push(Layer::line(rates.clone(), median.clone()).named(name.clone()).styled(style));
+            lines.push(Layer::points(rates, median).named(name).styled(style.sized(3.0)));
+        }
+        lines.into_iter().fold(panel, Panel::with)
+    });
+    let caption = format!(
+        "After {last} iterations: medians of {} replicates, bands from the 10^{{th}} to the 90^{{th}} percentile; fits that \
+         diverged count as infinitely far.{}",
+        evidence.replicates(),
+        status(evidence)
+    );
+    vec![Plate::new("divergence", Figure::new(panels.into()).as_multiples(4).shaped(1.1).captioned(caption))]
+}
+
+/// Checks of the claims.
+pub(crate) const CHECKS: [(&str, Check); 4] = [
+    ("parallel_is_widest", parallel_is_widest),
+    ("adam_is_widest", adam_is_widest),
+    ("all_converge", all_converge),
+    ("parallel_is_lowest", parallel_is_lowest),
+];
+
+const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc", "msc-rb"];
+const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
+
+/// Step size of a fit.
+fn rate(series: &Series<'_>) -> Option<f64> {
+    let rate = match series.rule()? {
+        Rule::Adam(rule) => rule.rate(),
+        Rule::Sgd(rule) => &rule.rate,
+        Rule::Momentum(rule) => rule.rate(),
+        Rule::Nesterov(rule) => rule.rate(),
+        _ => return None,
+    };
+    Some(rate.at(1))
+}
+
+/// Tenth percentile, median and ninetieth percentile of the divergence at the end; infinite for a fit that diverged.
+fn ends(series: &Series<'_>) -> Option<[f64; 3]> {
+    let end = |outcome: &&Outcome| match &outcome.ended.failure {
+        Some(_) => Some(f64::INFINITY),
+        None => outcome.rows.last()?.values.get("kl").copied(),
+    };
+    let mut values: Vec<f64> = series.outcomes.iter().map(end).collect::<Option<_>>()?;
+    // Interpolation between infinite values would give NaN.
+    values.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::MAX);
+    (!values.is_empty()).then(|| [0.1, 0.5, 0.9].map(|level| quantile(&mut values, level)))
+}
+
+/// Step sizes in ascending order, each with the median divergence above the floor; `None` if fits are shorter than the
+/// paper's.
+fn excesses(evidence: &Evidence, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>> {
+    let mut all = Vec::new();
+    for series in evidence.series() {
+        let is_it = series.rule().is_some_and(|known| known.kind() == rule) && series.method().kind() == kind;
+        if !is_it {
+            continue;
+        }
+        if series.fit().is_none_or(|fit| fit.steps < STEPS) {
+            return None;
+        }
+        let floor = *series.at(0, "kl_floor").first()?;
+        all.push((rate(&series)?, ends(&series)?[1] - floor));
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_known = all.len() > 1 && all.iter().all(|(_, excess)| !excess.is_nan());
+    is_known.then_some(all)
+}
+
+/// Number of iterations in the paper's figure.
+const STEPS: u64 = 10_000;
+/// Largest divergence above the floor that counts as close: the paper's 20, minus the 7 at which its curves level off.
+const NEAR: f64 = 13.0;
+
+/// Decades of step sizes that end close to the floor; each size counts for its share of the axis.
+fn width(evidence: &Evidence, rule: &str, kind: &str) -> Option<f64> {
+    let all = excesses(evidence, rule, kind)?;
+    let decades = (all[all.len() - 1].0 / all[0].0).log10();
+    let near = all.iter().filter(|(_, excess)| *excess < NEAR).count();
+    Some(decades * near as f64 / (all.len() - 1) as f64)
+}
+
+const MISSING: &str = "not all optimisers and methods have 10000 iterations";
+
+fn parallel_is_widest(evidence: &Evidence) -> Finding {
+    let mut leads = Vec::new();
+    for rule in RULES {
+        let widths = KINDS.map(|kind| width(evidence, rule, kind));
+        let [Some(parallel), Some(jsa), Some(msc), Some(rb)] = widths else {
+            return Finding::too_little(MISSING);
+        };
+        leads.push(parallel - greatest([jsa, msc, rb]));
+    }
+    Finding::at_least(
+        least(leads),
+        WIDER,
+        "decades by which the range of pMCSA exceeds the widest other, least over optimisers",
+    )
+}
+
+fn adam_is_widest(evidence: &Evidence) -> Finding {
+    let mut leads = Vec::new();
+    for kind in &KINDS[1..] {
+        let widths = RULES.map(|rule| width(evidence, rule, kind));
+        let [Some(sgd), Some(momentum), Some(nesterov), Some(adam)] = widths else {
+            return Finding::too_little(MISSING);
+        };
+        leads.push(adam - greatest([sgd, momentum, nesterov]));
+    }
+    Finding::at_least(
+        least(leads),
+        WIDER,
+        "decades by which the range under Adam exceeds the widest other, least over methods",
+    )
+}
+
+/// Smallest difference in decades that counts as wider: less than the distance between two step sizes of the paper.
+const WIDER: f64 = 0.1;
+
+/// Median divergences above the floor under Adam, at the step size nearest to 0.01.
+fn at_a_hundredth(evidence: &Evidence) -> Option<[f64; 4]> {
+    let mut found = [f64::NAN; 4];
+    for (slot, kind) in found.iter_mut().zip(KINDS) {
+        let all = excesses(evidence, "adam", kind)?;
+        let off = |rate: f64| (rate / 0.01).ln().abs();
+        *slot = all.iter().min_by(|a, b| off(a.0).total_cmp(&off(b.0)))?.1;
+    }
+    Some(found)
+}
+
+fn all_converge(evidence: &Evidence) -> Finding {
+    let Some(excesses) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
+    // The paper's 15, minus the 6.7 of its floor.
+    let what = "median divergence above the floor at the step size nearest to 0.01, greatest over methods";
+    Finding::at_most(greatest(excesses), 8.3, what)
+}
+
+fn parallel_is_lowest(evidence: &Evidence) -> Finding {
+    let Some([parallel, others @ ..]) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
+    let what = "median divergence of the lowest other method less that of pMCSA, in nats";
+    Finding::at_least(least(others) - parallel, 0.0, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict;
+    use crate::claims::tests::checks;
+    use crate::experiment::PresetName;
+    use crate::kinds::Task;
+
+    /// Divergences `best` above the floor within `reach` decades of 0.03, and large outside.
+    fn verdicts(preset: PresetName, best: fn(&str) -> f64, reach: fn(&str, &str) -> f64) -> Vec<Verdict> {
+        let rows = |task: &Task, _: u64, _: u64| {
+            let series = Series { task, outcomes: Vec::new() };
+            let (kind, rule) = (task.method().kind(), series.rule().unwrap().kind());
+            let is_near = (rate(&series).unwrap() / 0.03).log10().abs() < reach(rule, kind);
+            vec![("kl_floor", 4.4), ("kl", 4.4 + if is_near { best(kind) } else { 50.0 })]
+        };
+        checks("mcsa-fig-stepsize", preset, rows)
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        let best = |kind: &str| if kind == "pmcsa" { 2.0 } else { 3.0 };
+        let reach = |rule: &str, kind: &str| match (rule, kind) {
+            (_, "pmcsa") => 1.3,
+            ("adam", _) => 0.9,
+            _ => 0.3,
+        };
+        assert_eq!(verdicts(PresetName::Paper, best, reach), [Verdict::Agree; 4]);
+        let opposite = |rule: &str, kind: &str| match (rule, kind) {
+            ("adam", _) => 0.1,
+            (_, "pmcsa") => 0.3,
+            _ => 1.0,
+        };
+        let worst = |kind: &str| if kind == "pmcsa" { 12.0 } else { 11.0 };
+        assert_eq!(verdicts(PresetName::Paper, worst, opposite)[..3], [Verdict::Disagree; 3]);
+        assert_eq!(verdicts(PresetName::Paper, worst, reach)[2..], [Verdict::Disagree; 2]);
+        assert_eq!(verdicts(PresetName::Quick, best, reach), [Verdict::TooLittle; 4]);
+        assert_eq!(verdicts(PresetName::Paper, |_| f64::NAN, reach), [Verdict::TooLittle; 4]);
+    }
+}

@@ -1,0 +1,167 @@
+//! An experiment in a file of the user: from its text to the report, and refused files with their messages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/my_experiment.toml");
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).args(arguments).output().expect("it starts")
+}
+
+/// Standard output of a run that succeeds.
+fn said(arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = run(arguments);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("words")
+}
+
+/// An empty folder for one test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user_experiment").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn the_example_runs_and_its_claims_are_checked() {
+    let folder = folder("example");
+    let out = folder.to_str().expect("a path in words");
+    let listed = said(&["figures", EXAMPLE, "--list"]);
+    assert!(listed.starts_with("my-experiment: ") && listed.contains("user experiment, "), "{listed}");
+    assert!(
+        listed.contains("quick    16 jobs, 4 replicates, 1000 steps") && !listed.contains("paper"),
+        "{listed}"
+    );
+    assert!(said(&["figures", "--list"]).contains("figures my_experiment.toml"));
+    let figures = ["figures", EXAMPLE, "--preset", "quick", "--out", out];
+    let first = said(&figures);
+    assert!(first.contains("my-experiment: 16 jobs, 16 to run"), "{first}");
+    assert!(first.contains("claims: 2 agree, 1 disagree, 0 not enough evidence"), "{first}");
+    // A lost result is the only one that is computed again.
+    let results = folder.join("results/my-experiment");
+    assert_eq!(
+        fs::read_to_string(results.join("experiment.toml")).expect("settings"),
+        fs::read_to_string(EXAMPLE).expect("the example")
+    );
+    let files = fs::read_dir(&results).expect("results").flatten().map(|file| file.path());
+    let lost = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).min();
+    fs::remove_file(lost.expect("a result")).expect("removed");
+    assert!(said(&figures).contains("my-experiment: 16 jobs, 1 to run"));
+    let report = folder.join("report");
+    for name in ["kl.png", "kl.svg", "end.png", "ends.csv"] {
+        assert!(report.join(format!("my-experiment-{name}")).is_file(), "{name}");
+    }
+    assert_eq!(
+        fs::read_to_string(report.join("my-experiment-ends.csv")).expect("a table").lines().count(),
+        5
+    );
+    let page = fs::read_to_string(report.join("index.html")).expect("a page");
+    for words in
+        ["user experiment", "Parallel chains and importance sampling", "At the end", "the greatest of 2"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    let claims = said(&["claims", EXAMPLE, "--preset", "quick", "--out", out]);
+    assert!(claims.contains("  disagree             On the correlated Gaussian"), "{claims}");
+    assert!(claims.contains("less that of SNIS, the greatest of 2, 90 % interval ["), "{claims}");
+    // Beside ours, and refused at a preset that it does not have.
+    assert!(
+        said(&["claims", EXAMPLE, "gaussian", "--preset", "quick", "--out", out]).contains("gaussian: 0 rep")
+    );
+    let refused = run(&["claims", EXAMPLE, "--preset", "paper", "--out", out]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && words.contains("[preset.paper] is missing"), "{words}");
+}
+
+/// Replaced text of the example, its replacement, and parts of the message.
+const MALFORMED: [(&str, &str, &[&str]); 31] = [
+    ("title =", "titel =", &["line 4", "unknown field `titel`"]),
+    ("id = \"my-experiment\"\n", "", &["missing field `id`"]),
+    ("my-experiment", "../elsewhere", &["\"../elsewhere\"", "letters, digits, - and _"]),
+    ("\"my-experiment\"", "\"gaussian\"", &["\"gaussian\" is the name of an experiment of the repository"]),
+    ("seed = 1", "seed = -1", &["line 5", "invalid value: integer `-1`"]),
+    ("[preset.quick]", "[preset.swift]", &["unknown variant `swift`", "`quick`, `default`, `paper`"]),
+    ("replicates = 4", "replicates = 0", &["line 9", "preset.quick: replicates and steps are at least 1"]),
+    (
+        "steps = 1000\n",
+        "steps = 1000\ntargets = [\"banana\"]\n",
+        &["line 9", "preset.quick.targets: no \"banana\""],
+    ),
+    ("[fits]", "[exhibit]\n[fits]", &["an [exhibit] has no jobs"]),
+    ("[[fits.target]]", "[[fits.taget]]", &["line", "unknown field `taget`"]),
+    (
+        "kind = \"pmcsa\"",
+        "kind = \"pmsca\"",
+        &["line 34", "[[fits.method]] number 1", "unknown variant `pmsca`"],
+    ),
+    ("samples = 10", "smaples = 10", &["line 38", "[[fits.method]] number 2", "unknown field `smaples`"]),
+    (
+        "chains = 10",
+        "chains = 10\non = [\"banana\"]",
+        &["on = \"banana\"", "no [[fits.target]] is called so"],
+    ),
+    ("rate = 0.01", "rate = -1", &["line 42", "rate is -1, expected positive and finite"]),
+    ("[[fits.optimizer]]\nkind = \"adam\"\nrate = 0.01\n", "", &["no [[fits.optimizer]]: at least one"]),
+    ("correlation = 0.2", "correlation = \"high\"", &["line 22", "[[fits.target]] number 1", "invalid type"]),
+    ("at-most = 0.5", "at_most = 0.5", &["line 56", "unknown field `at_most`", "`at-most`"]),
+    ("[claims]", "[claims]\nbudget = 1", &["unknown field `budget`", "`citation`, `metric`"]),
+    ("at-most = 0.5", "", &["number 1, line 52", "exactly one of at-least and at-most"]),
+    ("at-most = 0.5", "at-most = nan", &["line 52", "a border is NaN"]),
+    ("metric = \"kl\"\n", "", &["line 51", "the key metric is missing"]),
+    ("of = \"pmcsa\"\nat-most", "at-most", &["line 52", "either of, with or without against"]),
+    ("of = \"pmcsa\"\nat-most", "of = 3\nat-most", &["line 52", "of = 3: a kind of method"]),
+    (
+        "of = \"pmcsa\"\nat-most",
+        "of = \"jsa\"\nat-most",
+        &["line 52", "method = \"jsa\"; there are pmcsa, snis"],
+    ),
+    (
+        "target = \"correlated-gaussian\" }",
+        "data = \"pima\" }",
+        &["line 52", "no job has a setting \"data\""],
+    ),
+    (
+        "target = \"correlated-gaussian\" }",
+        "budget = 10 }",
+        &["line 52", "2 jobs have", "they differ in target"],
+    ),
+    ("against = \"snis\"", "against = \"pmcsa\"", &["line 59", "nothing is compared"]),
+    ("summary = \"mean\"", "summary = \"each\"", &["line 52", "it needs interval = \"none\""]),
+    ("{ at = 900 }", "{ at = 910 }", &["line 68", "step 910 is not recorded; the nearest is 900"]),
+    ("at-least = 0.3", "check = \"half_time\"", &["line 68", "where, of, against belongs to a comparison"]),
+    (
+        "where = { target = \"correlated-gaussian\" }\nof = \"pmcsa\"\nat-most = 0.5",
+        "check = \"x\"",
+        &["line 52", "no check of this name"],
+    ),
+];
+
+#[test]
+fn a_malformed_file_is_refused_with_name_line_and_key() {
+    let (folder, text) = (folder("malformed"), fs::read_to_string(EXAMPLE).expect("the example"));
+    let file = folder.join("bad.toml");
+    let path = file.to_str().expect("a path in words");
+    for (from, to, parts) in MALFORMED {
+        assert!(text.contains(from), "{from}");
+        fs::write(&file, text.replacen(from, to, 1)).expect("written");
+        let Output { status, stderr, .. } = run(&["figures", path, "--list"]);
+        let words = String::from_utf8_lossy(&stderr).into_owned();
+        assert_eq!(status.code(), Some(2), "{to}: {words}");
+        assert!(words.contains(path), "{to}: {words}");
+        for part in parts {
+            assert!(words.contains(part), "{to}: {part}: {words}");
+        }
+    }
+    // Not TOML, not text, not there, twice.
+    fs::write(&file, "id = ").expect("written");
+    assert!(String::from_utf8_lossy(&run(&["figures", path]).stderr).contains("line 1"));
+    fs::write(&file, b"id = \xff").expect("written");
+    assert!(String::from_utf8_lossy(&run(&["figures", path]).stderr).contains("not text in UTF-8"));
+    fs::remove_file(&file).expect("removed");
+    assert!(String::from_utf8_lossy(&run(&["figures", path]).stderr).contains("cannot be read"));
+    let twice = run(&["figures", EXAMPLE, EXAMPLE, "--list"]);
+    assert!(String::from_utf8_lossy(&twice.stderr).contains("is the name of another given file"));
+}
