@@ -1,6 +1,6 @@
 //! Verification of Markov kernels: invariance tests by draws, exact transition matrices by enumeration, and convergence rates.
 //!
-//! A user-defined kernel is tested in three steps; `examples/own_kernel.rs` shows them for a correct and a faulty kernel:
+//! A user-defined kernel is tested in three steps; the example `own_kernel` of the package `mcsa` shows them for a correct and a faulty kernel:
 //!
 //! 1. By draws. [`judge`]`(1e-4).of(&kernel, &target)` starts chains at exact draws of a target with
 //!    [`ExactDraws`](mcsa_core::ExactDraws), such as those of `mcsa-models`, and tests that they

@@ -1,0 +1,48 @@
+//! The examples run, and print what they claim.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Output of an example, run twice in an empty folder: the second run finds the files of the first.
+fn printed(name: &str) -> [String; 2] {
+    let program = std::env::current_exe().expect("a program");
+    let built =
+        program.parent().and_then(|deps| deps.parent()).expect("a folder").join("examples").join(name);
+    assert!(built.is_file(), "{} is not built: run `cargo build -p mcsa --examples`", built.display());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    [(); 2].map(|()| {
+        let output = Command::new(&built).current_dir(&folder).output().expect("it starts");
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    })
+}
+
+#[test]
+fn a_posterior_is_fitted_and_resumed() {
+    let [first, second] = printed("own_posterior");
+    assert!(
+        first.starts_with("converged at step") && second.starts_with("converged at step"),
+        "{first}{second}"
+    );
+    let step =
+        |text: &str| text.split_whitespace().nth(3).and_then(|step| step.trim_end_matches(':').parse().ok());
+    let [before, after]: [Option<u64>; 2] = [step(&first), step(&second)];
+    assert!(before.is_some() && before < after, "the second run continues: {first}{second}");
+}
+
+#[test]
+fn models_families_and_kernels_are_judged() {
+    let [model, again] = printed("own_model");
+    assert_eq!(model, again);
+    assert!(
+        model.contains("5 of 5 laws hold") && model.contains("gradient_is_gradient: coordinate 0"),
+        "{model}"
+    );
+    let [family, _] = printed("own_family");
+    assert!(family.contains("12 of 12 laws hold") && family.contains("light enough"), "{family}");
+    let [kernel, _] = printed("own_kernel");
+    let verdicts = ["6 of 6 laws hold", "4 of 4 laws hold", "3 of 6 laws hold", "2 of 4 laws hold"];
+    assert!(verdicts.iter().all(|verdict| kernel.contains(verdict)), "{kernel}");
+}
