@@ -57,7 +57,6 @@ pub mod plan;
 pub mod provenance;
 pub mod published;
 mod quantile;
-mod readme;
 pub mod registry;
 pub mod report;
 pub mod runner;

@@ -41,6 +41,7 @@
 //! kernel of one's own (`own_model`, `own_family`, `own_kernel`); `cargo run --release -p mcsa --example own_posterior`.
 
 pub mod prelude;
+mod readme;
 
 pub use faer;
 pub use mcsa_core as core;
