@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::workspace;
 
 /// Path of the table, relative to the root.
-const TABLE: &str = "estimators/benches/counts.md";
+const TABLE: &str = "docs/counts.md";
 
 const STEPS: u64 = 500;
 

@@ -4,7 +4,7 @@ use super::Finding;
 use super::manifest::{Entry, entries};
 
 /// Each package of the workspace with the packages of the workspace that it may depend on.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("mcsa-core", &[]),
     ("mcsa-diagnostics", &["mcsa-core"]),
     ("mcsa-models", &["mcsa-core"]),
@@ -28,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ),
     ("mcsa-data", &["mcsa-core"]),
     ("mcsa-plot", &[]),
+    ("mcsa-speed", &[]),
     (
         TOP,
         &[

@@ -1,5 +1,4 @@
-//! Benchmarks of draws, densities and their gradients of autoregressive flows, per point: `cargo bench -p mcsa-families --bench
-//! flows_autoregressive`.
+//! Benchmarks of draws, densities and their gradients of autoregressive flows, per point: `cargo bench -p mcsa-speed --bench flows_autoregressive`.
 
 use std::hint::black_box;
 

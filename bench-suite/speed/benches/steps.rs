@@ -1,4 +1,4 @@
-//! One step of each estimator with the optimiser, as made by the loop: `cargo bench -p mcsa-estimators`.
+//! One step of each estimator with the optimiser, as made by the loop: `cargo bench -p mcsa-speed --bench steps`.
 //!
 //! The target has the shape of the Pima data: 691 rows, 8 inputs, a hierarchical prior, so 11 dimensions. `likelihood` is
 //! the cost of ten evaluations of the target alone; a step should cost little more.

@@ -1,4 +1,4 @@
-//! Benchmarks of one step of each rule, per parameter: `cargo bench -p mcsa-optim`. The throughput counts parameters.
+//! Benchmarks of one step of each rule, per parameter: `cargo bench -p mcsa-speed --bench optimizers`. The throughput counts parameters.
 
 use std::hint::black_box;
 

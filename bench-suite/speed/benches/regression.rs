@@ -1,4 +1,4 @@
-//! Log density and gradient of the regression models, per batch: `cargo bench -p mcsa-models --bench regression`.
+//! Log density and gradient of the regression models, per batch: `cargo bench -p mcsa-speed --bench regression`.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Log density and gradient of each model, for batches of one and ten points: `cargo bench -p mcsa-models --bench zoo`.
+//! Log density and gradient of each model, for batches of one and ten points: `cargo bench -p mcsa-speed --bench zoo`.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Joint fits of a path as long as the exchange rates, ten particles: `cargo bench -p mcsa-estimators --bench paths`.
+//! Joint fits of a path as long as the exchange rates, ten particles: `cargo bench -p mcsa-speed --bench paths`.
 //!
 //! Throughput is in steps: one of conditional SMC, the scores in lambda and theta, and Adam.
 

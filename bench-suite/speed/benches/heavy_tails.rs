@@ -1,4 +1,4 @@
-//! Benchmarks of heavy tails, mixtures and the Gaussian, per evaluation: `cargo bench -p mcsa-families --bench heavy_tails`.
+//! Benchmarks of heavy tails, mixtures and the Gaussian, per evaluation: `cargo bench -p mcsa-speed --bench heavy_tails`.
 
 use std::hint::black_box;
 

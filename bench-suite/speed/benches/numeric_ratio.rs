@@ -1,6 +1,6 @@
 //! Benchmark table: nanoseconds per element of every elementary function on every backend, and the ratio to the scalar `std` form.
 //!
-//! `cargo bench -p mcsa-core --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the time
+//! `cargo bench -p mcsa-speed --bench numeric_ratio`. Medians of 31 repeats over 1024 numbers in cache; the time
 //! to refill them is included on both sides.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a table of times is the product")]
 

@@ -1,4 +1,4 @@
-//! Benchmarks of flows in ten dimensions, at a hundred points and one: `cargo bench -p mcsa-families --bench flows`.
+//! Benchmarks of flows in ten dimensions, at a hundred points and one: `cargo bench -p mcsa-speed --bench flows`.
 
 use std::hint::black_box;
 

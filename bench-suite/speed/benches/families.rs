@@ -1,4 +1,4 @@
-//! Benchmarks of log densities, scores and draws of each family, per evaluation: `cargo bench -p mcsa-families`.
+//! Benchmarks of log densities, scores and draws of each family, per evaluation: `cargo bench -p mcsa-speed --bench families`.
 
 use std::hint::black_box;
 
