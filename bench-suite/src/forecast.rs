@@ -192,15 +192,15 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
     use crate::experiment::PresetName;
     use crate::registry::REGISTRY;
+    use crate::results::Results;
 
     /// Synthetic results of an experiment that cost `price` of each task: seconds per unit of work, and per row.
     fn results(id: &str, price: fn(&Task) -> (f64, f64)) -> Vec<Outcome> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
         let mut evidence =
-            Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
+            Results::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
         for outcome in &mut evidence.outcomes {
             let (unit, row) = price(&outcome.job.task);
             outcome.ended.seconds = unit * outcome.job.task.work() as f64;

@@ -2,7 +2,7 @@
 //!
 //! An experiment is data. A file of `experiments/` ([`experiment`], with lists that expand to grids: [`grid`]) becomes a
 //! [`plan`] of jobs, each a [`task`] with a seed. The [`catalog`] maps the names in a task to types, [`kinds`] runs it, and the
-//! [`runner`] runs many jobs in parallel. Rows of [`metric`]s go to the [`store`] and are read back as [`evidence`], from which alone
+//! [`runner`] runs many jobs in parallel. Rows of [`metric`]s go to the [`store`] and are read back as [`results`], from which alone
 //! [`figures`], [`claims`] and the [`report`] are made. The report also shows the numbers that were [`published`].
 //!
 //! The name of a job is a hash of everything that determines its result, data included, so that a job with a result is not
@@ -19,7 +19,7 @@
 //! 2. In the same file, its [`claims`]: comparisons of methods need no code.
 //! 3. A line in `experiments/registry.rs` and, for a published table, its cells in `published/cells.csv`.
 //! 4. If the standard [`figures`] and [`tables`] do not suffice, a room `experiments/<noun>.rs` with functions from
-//!    [`evidence::Evidence`] to [`figures::Plate`]s and [`tables::Sheet`]s, and checks of claims that are no comparisons, tested
+//!    [`results::Results`] to [`figures::Plate`]s and [`tables::Sheet`]s, and checks of claims that are no comparisons, tested
 //!    on synthetic rows for which they hold, fail and abstain. Colours come from [`look`].
 //!
 //! A file of the user needs the first two steps alone: `cargo xtask figures my_experiment.toml`. `docs/experiment-file.md` lists
@@ -39,7 +39,6 @@
 pub mod as_published;
 pub mod catalog;
 pub mod claims;
-pub mod evidence;
 pub mod experiment;
 pub(crate) mod experiments;
 pub mod figures;
@@ -59,6 +58,7 @@ pub mod published;
 mod quantile;
 pub mod registry;
 pub mod report;
+pub mod results;
 pub mod runner;
 pub mod store;
 pub mod tables;

@@ -6,11 +6,11 @@ use std::path::Path;
 use mcsa_core::Error;
 
 use crate::claims::{Check, Claim, claims};
-use crate::evidence::Evidence;
 use crate::experiment::Experiment;
 pub use crate::experiments::REGISTRY;
 use crate::figures::{self, Plate};
 use crate::published::cells;
+use crate::results::Results;
 use crate::tables::{self, Sheet};
 use crate::text;
 
@@ -22,9 +22,9 @@ pub struct Entry {
     /// Text of the file.
     pub text: Cow<'static, str>,
     /// Figures, from results alone.
-    pub figures: fn(&Evidence) -> Vec<Plate>,
+    pub figures: fn(&Results) -> Vec<Plate>,
     /// Tables, in addition to the one of published cells.
-    pub tables: fn(&Evidence) -> Vec<Sheet>,
+    pub tables: fn(&Results) -> Vec<Sheet>,
     /// Checks of claims that are no comparisons, by the names that the file has for them.
     pub checks: &'static [(&'static str, Check)],
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use mcsa_bench_suite::evidence::Evidence;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Place, Running};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::{Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::results::Results;
 use mcsa_bench_suite::store::{CODE, Ended, Journal, Row, Store, write_whole};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
@@ -43,8 +43,8 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-fn gathered(store: &Store) -> Evidence {
-    Evidence::gather(experiment(), PresetName::Quick, store, &Catalogue::new(None)).expect("a plan")
+fn gathered(store: &Store) -> Results {
+    Results::gather(experiment(), PresetName::Quick, store, &Catalogue::new(None)).expect("a plan")
 }
 
 /// However a result is damaged, it is not used, its file is named with the reason, and other results are unaffected.

@@ -31,7 +31,7 @@ const ROWS: [&str; 9] =
     ["as_published", "catalog", "grid", "kinds", "metric", "number", "quantile", "store", "task"];
 const SHOWN: [&str; 11] = [
     "claims",
-    "evidence",
+    "results",
     "experiment",
     "experiments",
     "figures",

@@ -115,7 +115,7 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
     /// The guide of `family` at `params`, with the memory `work` for batches of `columns` columns.
     ///
     /// # Errors
-    /// If the params fail [`Parametric::check`], or `work` is shorter than `family.work_len(columns)`.
+    /// If the params fail [`Parametric::check`](crate::Parametric::check), or `work` is shorter than `family.work_len(columns)`.
     pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
         family.check(params)?;
         let needed = family.work_len(columns);

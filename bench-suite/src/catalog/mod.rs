@@ -4,18 +4,18 @@
 //! |---|---|---|
 //! | target | [`target`](Target) | a variant, an arm of `build`, a line of `Target::ALL` |
 //! | method | [`method`](Method) | a variant, an arm of `meet`, a line of `Method::ALL`, a line in `look.rs` |
-//! | optimiser | [`Rule`] | a variant, an arm of each verb |
-//! | family | [`Shape`] | a variant, an arm of `build`, a line of `Shape::ALL` |
+//! | optimiser | [`OptimizerConfig`] | a variant, an arm of each verb |
+//! | family | [`FamilyConfig`] | a variant, an arm of `build`, a line of `FamilyConfig::ALL` |
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
 
 mod evaluator;
+mod family_config;
 mod made_up;
 mod method;
+mod optimizer_config;
 mod prior;
 mod reference;
 mod regression;
-mod rule;
-mod shape;
 mod size;
 mod start;
 mod target;
@@ -24,12 +24,12 @@ mod volatility;
 mod weights;
 
 pub use evaluator::{Evaluator, Measures};
+pub use family_config::{FamilyConfig, Shaped};
 pub use made_up::correlated_gaussian;
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
+pub use optimizer_config::{OptimizerConfig, RuleState};
 pub use reference::Reference;
 pub(crate) use regression::of_labels;
-pub use rule::{Rule, RuleState};
-pub use shape::{Shape, Shaped};
 pub use start::Start;
 pub use target::{Posterior, Problem, Target};
 pub use volatility::First;

@@ -1,11 +1,11 @@
 //! A claim with its source and its check.
 
 use super::{Contrast, ENOUGH, Finding, Verdict};
-use crate::evidence::Evidence;
 use crate::experiments::examined;
+use crate::results::Results;
 
 /// Check of a claim in Rust.
-pub type Check = fn(&Evidence) -> Finding;
+pub type Check = fn(&Results) -> Finding;
 
 /// A claim, with its source and its check.
 #[derive(Debug, Clone)]
@@ -34,21 +34,21 @@ pub enum Basis {
 impl Claim {
     /// Checks the claim. Abstains if results are of other code or have too few replicates. An exhibit needs no replicates,
     /// because it has no randomness.
-    pub fn find(&self, evidence: &Evidence) -> Finding {
+    pub fn find(&self, results: &Results) -> Finding {
         let finding = match &self.basis {
-            Basis::Contrast(contrast) => contrast.find(evidence),
+            Basis::Contrast(contrast) => contrast.find(results),
             Basis::Theory(id) => examined(id),
-            Basis::Check(_, check) => check(evidence),
+            Basis::Check(_, check) => check(results),
             Basis::NotReproducible(why) => Finding::not_reproducible(why.as_str()),
         };
         if finding.verdict == Verdict::NotReproducible {
             return finding;
         }
-        if evidence.is_stale {
+        if results.is_stale {
             return Finding::too_little("all results are of other code; run the experiment again");
         }
-        match evidence.replicates() {
-            _ if evidence.experiment.is_exhibit() => finding,
+        match results.replicates() {
+            _ if results.experiment.is_exhibit() => finding,
             few if few < ENOUGH => Finding::too_little(format!("{few} replicates; {ENOUGH} are needed")),
             _ => finding,
         }

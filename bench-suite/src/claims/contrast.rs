@@ -8,9 +8,9 @@ use serde::Deserialize;
 use super::resampling::{Columns, mean, median};
 use super::selector::{Selector, Settings};
 use super::{ENOUGH, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::experiment::Experiment;
 use crate::kinds::Task;
+use crate::results::{Results, Series};
 use crate::store::Outcome;
 
 /// Comparison of a metric between methods, as written in a table `[[claim]]`.
@@ -115,8 +115,8 @@ impl Contrast {
     }
 
     /// Verdict of results.
-    pub fn find(&self, evidence: &Evidence) -> Finding {
-        let columns = match self.columns(evidence) {
+    pub fn find(&self, results: &Results) -> Finding {
+        let columns = match self.columns(results) {
             Ok(columns) => columns,
             Err(finding) => return finding,
         };
@@ -131,9 +131,9 @@ impl Contrast {
     }
 
     /// Values of each side in the order of replicates; or a finding that says what is missing.
-    fn columns(&self, evidence: &Evidence) -> Result<Columns, Finding> {
+    fn columns(&self, results: &Results) -> Result<Columns, Finding> {
         let all: Vec<(Settings, Series<'_>)> =
-            evidence.series().into_iter().map(|series| (Settings::of(series.task), series)).collect();
+            results.series().into_iter().map(|series| (Settings::of(series.task), series)).collect();
         let mut values = Vec::new();
         for side in &self.sides {
             let words = side.selector.words(None);

@@ -1,7 +1,7 @@
 //! Traces of several series, as columns that can be resampled.
 
 use super::resampling::Columns;
-use crate::evidence::Series;
+use crate::results::Series;
 
 /// A metric along the fits of several series: the steps that all series recorded, and one column of replicates for each step
 /// of each series in turn.

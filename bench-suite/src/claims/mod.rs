@@ -2,7 +2,7 @@
 //!
 //! A claim is a table `[[claim]]` in the file of its experiment: a citation, a sentence and one of four checks. A [`Contrast`]
 //! compares metrics of methods and needs no code; `theory = "<id>"` is a search for a counterexample; `check = "<name>"` is a
-//! function of the experiment's room in [`experiments`](crate::experiments); `not-reproducible = "<why>"` states a reason. The
+//! function of the experiment's room in `experiments`; `not-reproducible = "<why>"` states a reason. The
 //! check gives a [`Finding`]: a number, a threshold and a verdict. It abstains if rows are missing, replicates are too few, or
 //! the claim cannot be reproduced.
 

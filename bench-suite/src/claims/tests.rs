@@ -6,10 +6,10 @@ use std::path::Path;
 use super::contrast::{Contrast, Other, Relation, Side, Summary, When};
 use super::selector::Settings;
 use super::{Basis, Verdict};
-use crate::evidence::Evidence;
 use crate::experiment::{Experiment, PresetName};
 use crate::metric::{Metric, Vector};
 use crate::registry::{Entry, REGISTRY};
+use crate::results::Results;
 use crate::store::{Ended, Outcome, Row};
 use crate::task::{Job, Task};
 
@@ -19,19 +19,19 @@ pub(crate) fn entry(id: &str) -> Entry {
 }
 
 /// Results of an experiment: rows by task, replicate and step.
-pub(crate) fn evidence(
+pub(crate) fn results(
     id: &str,
     preset: PresetName,
     rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
-) -> Evidence {
-    Evidence::synthetic(entry(id).experiment().unwrap(), preset, rows)
+) -> Results {
+    Results::synthetic(entry(id).experiment().unwrap(), preset, rows)
 }
 
 /// Verdicts on the claims that are checked in Rust.
-pub(crate) fn verdicts(evidence: &Evidence) -> Vec<Verdict> {
-    let claims = entry(&evidence.experiment.id).claims(&evidence.experiment).unwrap();
+pub(crate) fn verdicts(results: &Results) -> Vec<Verdict> {
+    let claims = entry(&results.experiment.id).claims(&results.experiment).unwrap();
     let checked = claims.iter().filter(|claim| matches!(claim.basis, Basis::Check(..)));
-    checked.map(|claim| claim.find(evidence).verdict).collect()
+    checked.map(|claim| claim.find(results).verdict).collect()
 }
 
 /// Verdicts on the claims of an experiment that are checked in Rust, on synthetic results.
@@ -40,7 +40,7 @@ pub(crate) fn checks(
     preset: PresetName,
     rows: impl Fn(&Task, u64, u64) -> Vec<(&'static str, f64)>,
 ) -> Vec<Verdict> {
-    verdicts(&evidence(id, preset, rows))
+    verdicts(&results(id, preset, rows))
 }
 
 /// Metrics and vectors of a row.
@@ -52,7 +52,7 @@ pub(crate) fn checks_with_vectors(
     preset: PresetName,
     rows: impl Fn(&Task, u64, u64) -> Synthetic,
 ) -> Vec<Verdict> {
-    verdicts(&Evidence::with_vectors(entry(id).experiment().unwrap(), preset, rows))
+    verdicts(&Results::with_vectors(entry(id).experiment().unwrap(), preset, rows))
 }
 
 const REPLICATES: u64 = 5;
@@ -82,7 +82,7 @@ impl<'c> Scene<'c> {
     }
 
     /// Results in which the side `k` has the summary `summaries[k]`, up to noise.
-    fn evidence(&self, summaries: &[f64], noise: f64) -> Evidence {
+    fn results(&self, summaries: &[f64], noise: f64) -> Results {
         let mut outcomes: Vec<Outcome> = Vec::new();
         for (k, (side, task)) in self.contrast.sides.iter().zip(&self.tasks).enumerate() {
             let step = match side.at {
@@ -114,9 +114,9 @@ impl<'c> Scene<'c> {
                 row.values.insert(Metric::named(&side.metric).expect("a known metric").name, value);
             }
         }
-        let mut evidence = Evidence::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
-        evidence.outcomes = outcomes;
-        evidence
+        let mut results = Results::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
+        results.outcomes = outcomes;
+        results
     }
 
     fn preset(&self) -> PresetName {
@@ -124,7 +124,7 @@ impl<'c> Scene<'c> {
     }
 
     fn verdict(&self, summaries: &[f64]) -> Verdict {
-        self.contrast.find(&self.evidence(summaries, NOISE)).verdict
+        self.contrast.find(&self.results(summaries, NOISE)).verdict
     }
 
     /// Distance of a term from the claimed side of the border and its margin; negative if it is there.
@@ -191,26 +191,26 @@ impl<'c> Scene<'c> {
         assert!(!contrast.any || self.verdict(&all) == Disagree, "{contrast:?}");
         // Luck, missing numbers, missing methods, missing replicates, short fits.
         if contrast.is_resampled {
-            assert_ne!(contrast.find(&self.evidence(&held, 50.0)).verdict, Agree, "{contrast:?}");
+            assert_ne!(contrast.find(&self.results(&held, 50.0)).verdict, Agree, "{contrast:?}");
         }
         assert_eq!(self.verdict(&vec![f64::NAN; held.len()]), TooLittle, "{contrast:?}");
         for task in &self.tasks {
-            let mut evidence = self.evidence(&held, NOISE);
-            evidence.outcomes.retain(|outcome| outcome.job.task != *task);
-            assert_eq!(contrast.find(&evidence).verdict, TooLittle, "{contrast:?}");
-            let mut evidence = self.evidence(&held, NOISE);
-            evidence.outcomes.retain(|outcome| outcome.job.task != *task || outcome.job.replicate != 1);
+            let mut results = self.results(&held, NOISE);
+            results.outcomes.retain(|outcome| outcome.job.task != *task);
+            assert_eq!(contrast.find(&results).verdict, TooLittle, "{contrast:?}");
+            let mut results = self.results(&held, NOISE);
+            results.outcomes.retain(|outcome| outcome.job.task != *task || outcome.job.replicate != 1);
             let is_open =
                 contrast.is_resampled && !contrast.common && self.tasks.iter().any(|other| other != task);
             let expected = if is_open { TooLittle } else { Agree };
-            assert_eq!(contrast.find(&evidence).verdict, expected, "{contrast:?}");
+            assert_eq!(contrast.find(&results).verdict, expected, "{contrast:?}");
         }
         if contrast.steps > 0 {
-            let mut evidence = self.evidence(&held, NOISE);
-            for outcome in &mut evidence.outcomes {
+            let mut results = self.results(&held, NOISE);
+            for outcome in &mut results.outcomes {
                 outcome.job.task = outcome.job.task.of_length(contrast.steps - 1);
             }
-            assert_eq!(contrast.find(&evidence).verdict, TooLittle, "{contrast:?}");
+            assert_eq!(contrast.find(&results).verdict, TooLittle, "{contrast:?}");
         }
     }
 }
@@ -253,8 +253,8 @@ fn numbers_are_those_of_the_definition() {
             .map(|side| if side.selector.0["method"].as_str() == Some("pmcsa") { 1.0 } else { 4.0 })
             .collect();
         let plain = Contrast { distance_from: None, is_ratio: false, ..contrast.clone() };
-        let evidence = Scene::of(&experiment, &plain).evidence(&values, 0.0);
-        contrast.find(&evidence).number
+        let results = Scene::of(&experiment, &plain).results(&values, 0.0);
+        contrast.find(&results).number
     };
     assert_eq!(number("of = 'pmcsa'\nagainst = 'snis'\nat-most = 0"), -3.0);
     assert_eq!(number("of = 'pmcsa'\nagainst = 'snis'\ncompare = 'ratio'\nat-most = 1"), 0.25);
@@ -274,7 +274,7 @@ fn each_replicate_is_a_term() {
     let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
     let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };
     assert_eq!(contrast.summary, Summary::Each);
-    let found = contrast.find(&Scene::of(&experiment, contrast).evidence(&[1.0], 0.5));
+    let found = contrast.find(&Scene::of(&experiment, contrast).results(&[1.0], 0.5));
     // Replicates 1 -+ 0.5 k: the greatest is that of replicate 4.
     assert_eq!((found.number, found.verdict), (3.5, Verdict::Disagree));
 }

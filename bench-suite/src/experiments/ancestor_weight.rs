@@ -5,12 +5,12 @@ use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 use crate::as_published::{Ancestry, TwoStates};
 use crate::claims::{Check, Finding};
-use crate::evidence::Evidence;
 use crate::figures::Plate;
+use crate::results::Results;
 use crate::tables::Sheet;
 
 /// Exact density and histograms of long chains with two particles.
-pub(crate) fn figures(_: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     let scene = TwoStates::default();
     let (mean, variance) = scene.exact();
     let scale = variance.sqrt();
@@ -47,7 +47,7 @@ pub(crate) fn figures(_: &Evidence) -> Vec<Plate> {
 }
 
 /// A row for each rule and number of particles.
-pub(crate) fn tables(_: &Evidence) -> Vec<Sheet> {
+pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
     let rules = [
         (Ancestry::Kept, "kept"),
         (Ancestry::Correct, "sampled, correct weight"),

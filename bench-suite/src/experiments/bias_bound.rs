@@ -5,12 +5,12 @@ use mcsa_theory::bounds::mcmc_se;
 
 use crate::catalog::Method;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::Evidence;
 use crate::figures::Plate;
 use crate::look;
+use crate::results::Results;
 
 /// All curves in one panel; the printed bound of Theorem 1 dotted.
-pub(crate) fn figures(_: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     let divergences: Vec<f64> = (0..=100).map(|k| 0.1 * f64::from(k)).collect();
     let mut panel = Panel::new(
         Axis::linear("KL(*p* ∥ *q*) = log *w\\**"),

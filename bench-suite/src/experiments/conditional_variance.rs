@@ -4,18 +4,18 @@ use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
 use crate::claims::resampling::{Columns, median};
 use crate::claims::{Check, Finding, greatest};
-use crate::evidence::Evidence;
 use crate::figures::Plate;
 use crate::figures::curves::{EIGHTY, status};
 use crate::kinds::Task;
 use crate::look;
 use crate::published;
 use crate::quantile::quantile;
+use crate::results::Results;
 
 const METHODS: [&str; 3] = ["pmcsa", "msc", "msc-rb"];
 
 /// A panel for each gap; hollow rings are values read off the published figure.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let panels = [0.0, 2.0, 4.0].map(|gap| {
         let x = Axis::log("*N*").spanning(0.9, 145.0);
         let y = Axis::log("Var(*g* | states)").spanning(1e-5, 20.0);
@@ -23,7 +23,7 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
         for kind in METHODS {
             let mut columns = [const { Vec::new() }; 4];
             let mut style = Style::series(0);
-            for series in evidence.series() {
+            for series in results.series() {
                 let is_here = matches!(series.task, Task::Variance(variance) if variance.gap == gap);
                 if !is_here || series.method().kind() != kind {
                     continue;
@@ -49,8 +49,8 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
     let caption = format!(
         "Medians over {} draws of the states, bands from the 10^{{th}} to the 90^{{th}} percentile. Rings: read off the \
          published figure, whose CIS is the variance of an index.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     );
     vec![Plate::new("variance", Figure::new(panels.into()).as_multiples(3).shaped(0.9).captioned(caption))]
 }
@@ -60,9 +60,9 @@ pub(crate) const CHECKS: [(&str, Check); 2] =
     [("parallel_falls", parallel_falls), ("single_saturates", single_saturates)];
 
 /// Variances, one for each draw of the states, in a column for each kind of method with its N.
-fn columns(evidence: &Evidence, gap: f64, methods: &[(&str, usize)]) -> Option<Columns> {
+fn columns(results: &Results, gap: f64, methods: &[(&str, usize)]) -> Option<Columns> {
     let column = |(kind, budget): &(&str, usize)| {
-        let series = evidence.find(|series| {
+        let series = results.find(|series| {
             let at_gap = matches!(series.task, Task::Variance(variance) if variance.gap == gap);
             at_gap && series.is(kind, *budget)
         })?;
@@ -72,8 +72,8 @@ fn columns(evidence: &Evidence, gap: f64, methods: &[(&str, usize)]) -> Option<C
 }
 
 /// Such columns at several gaps, one after the other.
-fn at_gaps(evidence: &Evidence, gaps: &[f64], methods: &[(&str, usize)]) -> Option<Columns> {
-    let all: Vec<Columns> = gaps.iter().map(|gap| columns(evidence, *gap, methods)).collect::<Option<_>>()?;
+fn at_gaps(results: &Results, gaps: &[f64], methods: &[(&str, usize)]) -> Option<Columns> {
+    let all: Vec<Columns> = gaps.iter().map(|gap| columns(results, *gap, methods)).collect::<Option<_>>()?;
     Some(all.concat())
 }
 
@@ -85,8 +85,8 @@ fn ratios(columns: &[Vec<f64>]) -> impl Iterator<Item = f64> {
 const MISSING: &str = "not all variances are there";
 const GAPS: [f64; 3] = [0.0, 2.0, 4.0];
 
-fn parallel_falls(evidence: &Evidence) -> Finding {
-    let Some(columns) = at_gaps(evidence, &GAPS, &[("pmcsa", 8), ("pmcsa", 128)]) else {
+fn parallel_falls(results: &Results) -> Finding {
+    let Some(columns) = at_gaps(results, &GAPS, &[("pmcsa", 8), ("pmcsa", 128)]) else {
         return Finding::too_little(MISSING);
     };
     let off = |columns: &[Vec<f64>]| greatest(ratios(columns).map(|ratio| (16.0 * ratio).ln().abs()));
@@ -94,8 +94,8 @@ fn parallel_falls(evidence: &Evidence) -> Finding {
     Finding::at_most_of(&columns, off, 1.0, what)
 }
 
-fn single_saturates(evidence: &Evidence) -> Finding {
-    let Some(columns) = at_gaps(evidence, &GAPS, &[("msc", 128)]) else {
+fn single_saturates(results: &Results) -> Finding {
+    let Some(columns) = at_gaps(results, &GAPS, &[("msc", 128)]) else {
         return Finding::too_little(MISSING);
     };
     let off =

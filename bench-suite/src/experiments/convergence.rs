@@ -5,25 +5,25 @@ use mcsa_plot::{Axis, Figure, Panel};
 use crate::claims::curves::Curves;
 use crate::claims::resampling::median;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, provenance, with_medians};
+use crate::results::{Results, Series};
 
 /// One figure with the methods of the paper, one with all.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let published = |series: &Series<'_>| matches!(series.method().kind(), "pmcsa" | "msc" | "msc-rb");
-    vec![Plate::new("published", figure(evidence, published)), Plate::new("all", figure(evidence, |_| true))]
+    vec![Plate::new("published", figure(results, published)), Plate::new("all", figure(results, |_| true))]
 }
 
-fn figure(evidence: &Evidence, is_shown: impl Fn(&Series<'_>) -> bool) -> Figure {
+fn figure(results: &Results, is_shown: impl Fn(&Series<'_>) -> bool) -> Figure {
     let panels = [4, 16, 64].map(|budget| {
         let panel = Panel::new(Axis::linear("Iteration"), Axis::log("KL(*p* ∥ *q*)"))
             .titled(format!("*N* = {budget}"));
-        let mut series = evidence.series();
+        let mut series = results.series();
         series.retain(|series| series.method().budget() == budget && is_shown(series));
         with_medians(panel, &series, "kl", 0, by_method)
     });
-    Figure::new(panels.into()).as_multiples(3).shaped(0.8).captioned(provenance(evidence))
+    Figure::new(panels.into()).as_multiples(3).shaped(0.8).captioned(provenance(results))
 }
 
 /// Checks of the claims.
@@ -36,8 +36,8 @@ pub(crate) const CHECKS: [(&str, Check); 3] = [
 const BUDGETS: [usize; 3] = [4, 16, 64];
 
 /// Divergence curves of methods with their N; `None` if one has not been run.
-fn curves(evidence: &Evidence, methods: &[(&str, usize)]) -> Option<Curves> {
-    let series = |(kind, budget): &(&str, usize)| evidence.find(|series| series.is(kind, *budget));
+fn curves(results: &Results, methods: &[(&str, usize)]) -> Option<Curves> {
+    let series = |(kind, budget): &(&str, usize)| results.find(|series| series.is(kind, *budget));
     Curves::of(&methods.iter().map(series).collect::<Option<Vec<_>>>()?, "kl")
 }
 
@@ -51,10 +51,10 @@ fn rise(curve: &[f64]) -> f64 {
     rise / curve[0]
 }
 
-fn parallel_is_first(evidence: &Evidence) -> Finding {
+fn parallel_is_first(results: &Results) -> Finding {
     let methods: Vec<_> =
         BUDGETS.iter().flat_map(|n| ["pmcsa", "msc", "msc-rb"].map(|kind| (kind, *n))).collect();
-    let Some(curves) = curves(evidence, &methods) else { return Finding::too_little(MISSING) };
+    let Some(curves) = curves(results, &methods) else { return Finding::too_little(MISSING) };
     let worst = |columns: &[Vec<f64>]| {
         let half_time = |curve: &Vec<f64>| curves.first(curve, |value| value <= 0.5 * curve[0]);
         let times: Vec<f64> = curves.each(columns, median).iter().map(half_time).collect();
@@ -66,16 +66,16 @@ fn parallel_is_first(evidence: &Evidence) -> Finding {
 
 const RISES: &str = "largest rise of the median divergence, in units of the first";
 
-fn single_overshoots(evidence: &Evidence) -> Finding {
-    let Some(curves) = curves(evidence, &[("msc", 64), ("msc-rb", 64)]) else {
+fn single_overshoots(results: &Results) -> Finding {
+    let Some(curves) = curves(results, &[("msc", 64), ("msc-rb", 64)]) else {
         return Finding::too_little(MISSING);
     };
     let smaller = |columns: &[Vec<f64>]| least(curves.each(columns, median).iter().map(|curve| rise(curve)));
     Finding::at_least_of(&curves.columns, smaller, RISE, &format!("{RISES}, the smaller of both"))
 }
 
-fn parallel_does_not(evidence: &Evidence) -> Finding {
-    let Some(curves) = curves(evidence, &[("pmcsa", 16), ("pmcsa", 64)]) else {
+fn parallel_does_not(results: &Results) -> Finding {
+    let Some(curves) = curves(results, &[("pmcsa", 16), ("pmcsa", 64)]) else {
         return Finding::too_little(MISSING);
     };
     let larger =
@@ -91,7 +91,7 @@ const RISE: f64 = 0.02;
 #[cfg(test)]
 mod tests {
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
-    use crate::claims::tests::{checks, evidence, verdicts};
+    use crate::claims::tests::{checks, results, verdicts};
     use crate::experiment::PresetName;
     use crate::kinds::Task;
 
@@ -114,7 +114,7 @@ mod tests {
         let rough = |kind: &str| if kind == "pmcsa" { 20.0 } else { 0.0 };
         assert_eq!(found(fast, smooth), [Agree; 3]);
         assert_eq!(found(slow, rough), [Disagree; 3]);
-        let mut empty = evidence(ID, PresetName::Quick, |_, _, _| vec![]);
+        let mut empty = results(ID, PresetName::Quick, |_, _, _| vec![]);
         assert_eq!(verdicts(&empty), [TooLittle; 3]);
         empty.outcomes.clear();
         assert_eq!(verdicts(&empty), [TooLittle; 3]);

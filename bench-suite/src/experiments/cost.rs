@@ -2,8 +2,8 @@
 
 use crate::catalog::Method;
 use crate::claims::{Check, Finding, greatest};
-use crate::evidence::{Evidence, Series};
 use crate::look;
+use crate::results::{Results, Series};
 use crate::tables::Sheet;
 
 /// Costs of a step of a method, minimal and as printed: evaluations of p, evaluations of q, draws, gradients of p, scores.
@@ -83,7 +83,7 @@ fn counted(series: &Series<'_>) -> [f64; 5] {
 }
 
 /// A row for each method: counted values, and the printed one where it differs.
-pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
+pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     let row = |series: &Series<'_>| {
         let method = series.method();
         let (row, counted) = (Least::of(method), counted(series));
@@ -106,7 +106,7 @@ pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
         name: "cost",
         title: "Evaluations per step".to_owned(),
         head: head.map(str::to_owned).to_vec(),
-        rows: evidence.series().iter().map(row).collect(),
+        rows: results.series().iter().map(row).collect(),
         note: "Counted in fits. In brackets: a table that has another number.".to_owned(),
     }]
 }
@@ -127,24 +127,24 @@ fn words(value: f64) -> String {
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 3] = [
-    ("nothing_is_wasted", |evidence| {
-        farthest(evidence, |row| Some(row.least), |off| off, "evaluations above the least, at most")
+    ("nothing_is_wasted", |results| {
+        farthest(results, |row| Some(row.least), |off| off, "evaluations above the least, at most")
     }),
-    ("as_printed", |evidence| farthest(evidence, |row| row.printed, f64::abs, FARTHEST)),
-    ("as_printed_by_cw", |evidence| farthest(evidence, |row| row.printed_by_cw, f64::abs, FARTHEST)),
+    ("as_printed", |results| farthest(results, |row| row.printed, f64::abs, FARTHEST)),
+    ("as_printed_by_cw", |results| farthest(results, |row| row.printed_by_cw, f64::abs, FARTHEST)),
 ];
 
 const FARTHEST: &str = "largest difference from a printed cell";
 
 /// Largest difference between counted evaluations and a table, over all methods in the table.
 fn farthest(
-    evidence: &Evidence,
+    results: &Results,
     of: fn(&Least) -> Option<[f64; 5]>,
     size: fn(f64) -> f64,
     what: &str,
 ) -> Finding {
     let mut off = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         let row = Least::of(series.method());
         if let Some(expected) = of(&row) {
             off.extend(
@@ -164,8 +164,8 @@ mod tests {
 
     /// Verdicts for `times` the minimal number of evaluations in every step.
     fn verdicts(times: f64) -> Vec<Verdict> {
-        let mut evidence = synthetic::evidence("mcsa-tab-cost", PresetName::Quick, |_, _, _| Vec::new());
-        for outcome in evidence.outcomes.iter_mut().filter(|_| times > 0.0) {
+        let mut results = synthetic::results("mcsa-tab-cost", PresetName::Quick, |_, _, _| Vec::new());
+        for outcome in results.outcomes.iter_mut().filter(|_| times > 0.0) {
             let [p, q, draws, gradients, scores] = Least::of(outcome.job.task.method()).least;
             let is_noise = matches!(outcome.job.task.method().kind(), "elbo" | "stl");
             let q = if is_noise { q } else { q - draws };
@@ -174,7 +174,7 @@ mod tests {
             outcome.ended.counts =
                 counts.map(|(name, count)| (name.to_owned(), (1e4 * times * count).round() as u64)).collect();
         }
-        synthetic::verdicts(&evidence)
+        synthetic::verdicts(&results)
     }
 
     #[test]

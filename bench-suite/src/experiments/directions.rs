@@ -4,16 +4,16 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::catalog::Target;
 use crate::claims::{Check, ENOUGH, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, status};
 use crate::look;
+use crate::results::{Results, Series};
 
 /// Methods, from top to bottom.
 const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc-rb", "elbo"];
 
 /// Share of draws in the second mode for each replicate: a column for each start and schedule, a row for each dimension.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let mut panels = Vec::new();
     for dim in [2, 10] {
         for (mean, start) in [(0.0, "wide"), (-4.0, "narrow")] {
@@ -23,7 +23,7 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
                         && series.is_from(mean, schedule)
                 };
                 let title = format!("*d* = {dim}, {start}, {schedule}");
-                panels.push(panel(evidence, title, &here));
+                panels.push(panel(results, title, &here));
             }
         }
     }
@@ -31,14 +31,14 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
     (figure.columns, figure.shares_x, figure.shares_y) = (4, true, true);
     let text = "One marker a replicate, from the last iteration; the broken line is the share of the target. Wide: begun around \
                 both modes; narrow: away from both, nearer to the first.";
-    vec![Plate::new("shares", figure.captioned(format!("{text}{}", status(evidence))))]
+    vec![Plate::new("shares", figure.captioned(format!("{text}{}", status(results))))]
 }
 
-fn panel(evidence: &Evidence, title: String, is_here: &dyn Fn(&Series<'_>) -> bool) -> Panel {
+fn panel(results: &Results, title: String, is_here: &dyn Fn(&Series<'_>) -> bool) -> Panel {
     let names = KINDS.map(|kind| look::name(kind).to_owned());
     let x = Axis::linear("Share in the second mode").spanning(-0.05, 1.05);
     let mut panel = Panel::new(x, Axis::categories("", names)).titled(title).with(Layer::vertical_rule(0.3));
-    for series in evidence.series().iter().filter(|series| is_here(series)) {
+    for series in results.series().iter().filter(|series| is_here(series)) {
         let Some(place) = KINDS.iter().position(|kind| *kind == series.method().kind()) else { continue };
         let shares = series.last("share");
         let places = vec![place as f64; shares.len()];
@@ -50,9 +50,9 @@ fn panel(evidence: &Evidence, title: String, is_here: &dyn Fn(&Series<'_>) -> bo
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 1] = [("lost_modes_are_silent", lost_modes_are_silent)];
 
-fn lost_modes_are_silent(evidence: &Evidence) -> Finding {
+fn lost_modes_are_silent(results: &Results) -> Finding {
     let mut shapes = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         for (share, k_hat) in series.last("share").into_iter().zip(series.last("k_hat")) {
             if share < 0.05 {
                 shapes.push(k_hat);

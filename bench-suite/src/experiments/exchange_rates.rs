@@ -5,18 +5,18 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, PALETTE, Panel, Style};
 use crate::catalog::{First, Target};
 use crate::claims::resampling::{mean, median};
 use crate::claims::{Check, Finding};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::look;
 use crate::quantile::quantile;
+use crate::results::{Results, Series};
 use crate::store::Outcome;
 use crate::tables::Sheet;
 
 /// Differences for each currency: estimated by a common filter, and as published.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let mut names: Vec<String> = Vec::new();
-    for difference in differences(evidence, First::Level, "log_z") {
+    for difference in differences(results, First::Level, "log_z") {
         names.push(difference.currency);
     }
     if names.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
             let mut panel = Panel::new(x, y).titled(format!("{place}; {filters}"));
             panel = panel.with(Layer::vertical_rule(0.0));
             let (mut fits, mut middles) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
-            for difference in differences(evidence, first, score) {
+            for difference in differences(results, first, score) {
                 let Some(row) = names.iter().position(|name| *name == difference.currency) else { continue };
                 let mut values = difference.values.clone();
                 fits.0.extend(&values);
@@ -55,15 +55,15 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
     (figure.columns, figure.shares_y, figure.shares_legend) = (2, true, true);
     let caption = format!(
         "{} fits of each currency. To the right of the line MSC has learned more. The filters' own errors are below 0.2. Data: {}.{}",
-        evidence.replicates(),
-        data(evidence).unwrap_or_else(|| "none yet".into()).replace('_', "\\_"),
-        status(evidence)
+        results.replicates(),
+        data(results).unwrap_or_else(|| "none yet".into()).replace('_', "\\_"),
+        status(results)
     );
     vec![Plate::new("differences", figure.captioned(caption))]
 }
 
 /// A row for each currency: log evidence at the last theta, with its Monte Carlo error and its spread over fits.
-pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
+pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     let row = |series: &Series<'_>| {
         let Target::FxVolatility { data, series: currency, first } = series.target() else { return None };
         let first = if *first == First::Level { "level" } else { "0" };
@@ -94,9 +94,9 @@ pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
     let head = ["Data", "Currency", "First state", "Method", "log Z, same filter", "log Z, as published"];
     vec![Sheet {
         name: "evidence",
-        title: "Evidence at what was learned".to_owned(),
+        title: "Results at what was learned".to_owned(),
         head: head.map(str::to_owned).to_vec(),
-        rows: evidence.series().iter().filter_map(row).collect(),
+        rows: results.series().iter().filter_map(row).collect(),
         note: "In nats: mean over fits, after ± the Monte Carlo error of one fit's estimate, in brackets the standard deviation of \
                fits from different seeds."
             .to_owned(),
@@ -105,12 +105,12 @@ pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 6] = [
-    ("higher_in_the_middle", |evidence| middle(evidence, First::Level, "log_z")),
-    ("higher_on_average", |evidence| average(evidence, First::Level, "log_z")),
-    ("several_are_clear", |evidence| several(evidence, First::Level, "log_z")),
-    ("higher_as_published", |evidence| middle(evidence, First::Level, "log_z_as_published")),
-    ("higher_from_zero", |evidence| middle(evidence, First::Zero, "log_z")),
-    ("higher_from_zero_as_published", |evidence| middle(evidence, First::Zero, "log_z_as_published")),
+    ("higher_in_the_middle", |results| middle(results, First::Level, "log_z")),
+    ("higher_on_average", |results| average(results, First::Level, "log_z")),
+    ("several_are_clear", |results| several(results, First::Level, "log_z")),
+    ("higher_as_published", |results| middle(results, First::Level, "log_z_as_published")),
+    ("higher_from_zero", |results| middle(results, First::Zero, "log_z")),
+    ("higher_from_zero_as_published", |results| middle(results, First::Zero, "log_z_as_published")),
 ];
 
 /// Number of currencies in either data set.
@@ -125,15 +125,15 @@ struct Difference {
 }
 
 /// Name of the data set that was fitted: the published one, if present.
-fn data(evidence: &Evidence) -> Option<String> {
-    let has = |name: &&str| evidence.find(|series| series.target().data() == Some(name)).is_some();
+fn data(results: &Results) -> Option<String> {
+    let has = |name: &&str| results.find(|series| series.target().data() == Some(name)).is_some();
     ["fx_fed_h10_18", "fx_ecb_18"].iter().find(|name| has(name)).map(|name| (*name).to_owned())
 }
 
 /// Differences for each currency, from fits with the given mean of the first state and the given metric.
-fn differences(evidence: &Evidence, first: First, name: &str) -> Vec<Difference> {
-    let Some(data) = data(evidence) else { return Vec::new() };
-    let all = evidence.series();
+fn differences(results: &Results, first: First, name: &str) -> Vec<Difference> {
+    let Some(data) = data(results) else { return Vec::new() };
+    let all = results.series();
     let place = |target: &Target| match target {
         Target::FxVolatility { data: of, series, first: at } => {
             (*of == data && *at == first).then(|| series.clone())
@@ -167,45 +167,45 @@ impl Difference {
 
 /// Mean difference of each currency; a finding in its place if a currency is missing or fits are too short. Currencies are
 /// resampled, because the claims are about them and they differ by more than five fits of one currency show.
-fn means(evidence: &Evidence, first: First, name: &str) -> Result<Vec<f64>, Finding> {
+fn means(results: &Results, first: First, name: &str) -> Result<Vec<f64>, Finding> {
     let is_long = |s: &Series<'_>| s.outcomes.iter().all(|o| o.rows.last().is_some_and(|r| r.step >= STEPS));
-    let found = differences(evidence, first, name);
-    if found.len() < CURRENCIES || !evidence.series().iter().all(is_long) {
+    let found = differences(results, first, name);
+    if found.len() < CURRENCIES || !results.series().iter().all(is_long) {
         let what = format!("{} of {CURRENCIES} currencies with {STEPS} steps", found.len());
         return Err(Finding::too_little(what));
     }
     Ok(found.iter().map(|difference| mean(&difference.values)).collect())
 }
 
-fn middle(evidence: &Evidence, first: First, name: &str) -> Finding {
+fn middle(results: &Results, first: First, name: &str) -> Finding {
     let what = "median of the currencies' mean differences in nats, currencies resampled";
-    of_means(evidence, first, name, median, what)
+    of_means(results, first, name, median, what)
 }
 
-fn average(evidence: &Evidence, first: First, name: &str) -> Finding {
+fn average(results: &Results, first: First, name: &str) -> Finding {
     let what = "mean of the currencies' mean differences in nats, currencies resampled";
-    of_means(evidence, first, name, mean, what)
+    of_means(results, first, name, mean, what)
 }
 
 fn of_means(
-    evidence: &Evidence,
+    results: &Results,
     first: First,
     name: &str,
     statistic: fn(&[f64]) -> f64,
     what: &str,
 ) -> Finding {
-    match means(evidence, first, name) {
+    match means(results, first, name) {
         Ok(means) => Finding::at_least_of(&[means], |columns| statistic(&columns[0]), 0.0, what),
         Err(finding) => finding,
     }
 }
 
 /// Finding on currencies whose difference exceeds three standard errors.
-fn several(evidence: &Evidence, first: First, name: &str) -> Finding {
-    if let Err(finding) = means(evidence, first, name) {
+fn several(results: &Results, first: First, name: &str) -> Finding {
+    if let Err(finding) = means(results, first, name) {
         return finding;
     }
-    let errors: Vec<f64> = differences(evidence, first, name).iter().map(Difference::in_errors).collect();
+    let errors: Vec<f64> = differences(results, first, name).iter().map(Difference::in_errors).collect();
     if errors.iter().any(|error| error.is_nan()) {
         return Finding::too_little("no spread over replicates");
     }

@@ -6,21 +6,21 @@ use crate::catalog::Method;
 use crate::claims::curves::Curves;
 use crate::claims::resampling::median;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::Evidence;
 use crate::figures::Plate;
 use crate::figures::curves::{provenance, with_medians};
 use crate::look;
 use crate::published;
+use crate::results::Results;
 
 /// N in the papers.
 const BUDGETS: [usize; 5] = [8, 16, 32, 64, 128];
 
 /// Curves from light to dark with growing N; rings are values read off the published figure.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let panels = ["pmcsa", "jsa", "msc", "msc-rb"].map(|kind| {
         let y = Axis::log("Var(*g*)").spanning(3e-3, 4e3);
         let mut panel = Panel::new(Axis::linear("Iteration"), y).titled(look::name(kind));
-        let mut series = evidence.series();
+        let mut series = results.series();
         series.retain(|series| series.method().kind() == kind);
         let shade = |budget: usize, method: &Method| {
             let member = BUDGETS.iter().position(|known| *known == budget).unwrap_or(0);
@@ -44,7 +44,7 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
     });
     let caption = format!(
         "Sum of the variances of all components. {} Rings: read off the published figure.",
-        provenance(evidence)
+        provenance(results)
     );
     let mut figure = Figure::new(panels.into()).as_multiples(4).shaped(1.25).captioned(caption);
     figure.shares_legend = false;
@@ -61,15 +61,15 @@ pub(crate) const CHECKS: [(&str, Check); 5] = [
 ];
 
 /// Variance curves of methods with their N; `None` if one has not been run.
-fn curves(evidence: &Evidence, methods: &[(&str, usize)]) -> Option<Curves> {
-    let series = |(kind, budget): &(&str, usize)| evidence.find(|series| series.is(kind, *budget));
+fn curves(results: &Results, methods: &[(&str, usize)]) -> Option<Curves> {
+    let series = |(kind, budget): &(&str, usize)| results.find(|series| series.is(kind, *budget));
     Curves::of(&methods.iter().map(series).collect::<Option<Vec<_>>>()?, "variance")
 }
 
 /// Variance curves of kinds of methods, each with the smallest and the largest N.
-fn ends(evidence: &Evidence, kinds: &[&'static str]) -> Option<Curves> {
+fn ends(results: &Results, kinds: &[&'static str]) -> Option<Curves> {
     let methods: Vec<_> = kinds.iter().flat_map(|kind| [(*kind, 8), (*kind, 128)]).collect();
-    curves(evidence, &methods)
+    curves(results, &methods)
 }
 
 /// Ratio of median variances in each pair of curves, first over second, at each step within `from..=to`.
@@ -92,11 +92,11 @@ fn range(gains: &[(u64, f64)]) -> String {
 const ALWAYS: u64 = u64::MAX;
 const MISSING: &str = "no variances of every method with N of 8 and 128";
 
-fn parallel_is_least(evidence: &Evidence) -> Finding {
+fn parallel_is_least(results: &Results) -> Finding {
     let kinds = ["pmcsa", "jsa", "msc", "msc-rb"];
-    let budgets = [8, 16, 32, 64, 128].into_iter().filter(|n| evidence.find(|s| s.is("pmcsa", *n)).is_some());
+    let budgets = [8, 16, 32, 64, 128].into_iter().filter(|n| results.find(|s| s.is("pmcsa", *n)).is_some());
     let methods: Vec<_> = budgets.flat_map(|n| kinds.map(|kind| (kind, n))).collect();
-    let Some(curves) = curves(evidence, &methods) else { return Finding::too_little(MISSING) };
+    let Some(curves) = curves(results, &methods) else { return Finding::too_little(MISSING) };
     let ratio = |columns: &[Vec<f64>]| {
         let each = curves.each(columns, median);
         least(each.chunks(4).flat_map(|all| {
@@ -109,8 +109,8 @@ fn parallel_is_least(evidence: &Evidence) -> Finding {
 
 /// Finding for the claim that all gains of a method are within a range. The number is the largest factor by which one is
 /// outside: at most 1 if all are inside.
-fn within(evidence: &Evidence, kind: &'static str, low: f64, high: f64, what: &str) -> Finding {
-    let Some(curves) = ends(evidence, &[kind]) else { return Finding::too_little(MISSING) };
+fn within(results: &Results, kind: &'static str, low: f64, high: f64, what: &str) -> Finding {
+    let Some(curves) = ends(results, &[kind]) else { return Finding::too_little(MISSING) };
     let outside = |columns: &[Vec<f64>]| {
         greatest(
             gains(&curves, columns, 0, ALWAYS).iter().map(|(_, gain)| greatest([gain / high, low / gain])),
@@ -122,16 +122,16 @@ fn within(evidence: &Evidence, kind: &'static str, low: f64, high: f64, what: &s
     Finding::at_most_of(&curves.columns, outside, 1.0, &what)
 }
 
-fn parallel_falls(evidence: &Evidence) -> Finding {
-    within(evidence, "pmcsa", 10.0, 30.0, "pMCSA")
+fn parallel_falls(results: &Results) -> Finding {
+    within(results, "pmcsa", 10.0, 30.0, "pMCSA")
 }
 
-fn single_stays(evidence: &Evidence) -> Finding {
-    within(evidence, "msc", 1.0 / 1.4, 1.4, "MSC")
+fn single_stays(results: &Results) -> Finding {
+    within(results, "msc", 1.0 / 1.4, 1.4, "MSC")
 }
 
-fn others_gain_little_early(evidence: &Evidence) -> Finding {
-    let Some(curves) = ends(evidence, &["jsa", "msc-rb"]) else { return Finding::too_little(MISSING) };
+fn others_gain_little_early(results: &Results) -> Finding {
+    let Some(curves) = ends(results, &["jsa", "msc-rb"]) else { return Finding::too_little(MISSING) };
     let early =
         |columns: &[Vec<f64>]| greatest(gains(&curves, columns, 0, 2_000).iter().map(|(_, gain)| *gain));
     let found = range(&gains(&curves, &curves.columns, 0, 2_000));
@@ -139,8 +139,8 @@ fn others_gain_little_early(evidence: &Evidence) -> Finding {
     Finding::at_most_of(&curves.columns, early, 2.0, &what)
 }
 
-fn others_gain_late(evidence: &Evidence) -> Finding {
-    let Some(curves) = ends(evidence, &["jsa", "msc-rb"]) else { return Finding::too_little(MISSING) };
+fn others_gain_late(results: &Results) -> Finding {
+    let Some(curves) = ends(results, &["jsa", "msc-rb"]) else { return Finding::too_little(MISSING) };
     let late =
         |columns: &[Vec<f64>]| least(gains(&curves, columns, 9_750, 9_850).iter().map(|(_, gain)| *gain));
     let what = "gain at iteration 9800, the smaller of JSA and MSC-RB";

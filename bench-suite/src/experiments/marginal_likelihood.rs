@@ -5,35 +5,35 @@ use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::claims::curves::Curves;
 use crate::claims::resampling::median;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, provenance, with_medians, with_readings};
+use crate::results::{Results, Series};
 
 /// Radon, with the exact evidence, the published reference, and values read off the published curves.
-pub(crate) fn radon(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn radon(results: &Results) -> Vec<Plate> {
     let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-1160.0, -1098.0);
     let mut panel = Panel::new(Axis::linear("Iteration"), y)
         .with(Layer::horizontal_rule(RADON).named("exact"))
         .with(published_reference());
-    panel = with_medians(panel, &evidence.series(), "log_z", 0, by_method);
-    panel = with_readings(panel, &evidence.series(), "MCMC-SE, Fig. 6");
-    vec![Plate::new("evidence", figure(panel, evidence))]
+    panel = with_medians(panel, &results.series(), "log_z", 0, by_method);
+    panel = with_readings(panel, &results.series(), "MCMC-SE, Fig. 6");
+    vec![Plate::new("evidence", figure(panel, results))]
 }
 
 /// Stock index, without reference: none is published, and our series differs from the published one.
-pub(crate) fn stock(evidence: &Evidence) -> Vec<Plate> {
-    let last = evidence.series().iter().filter_map(|series| series.steps().last().copied()).max();
+pub(crate) fn stock(results: &Results) -> Vec<Plate> {
+    let last = results.series().iter().filter_map(|series| series.steps().last().copied()).max();
     let panel = |set: &str| {
         let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-50e3, -18e3);
         let x = Axis::linear("Iteration").spanning(0.0, last.unwrap_or(10_000) as f64 * 1.02);
-        let series = evidence.of_target(set);
+        let series = results.of_target(set);
         // The first estimate, before any step, is lower by a factor of a thousand.
         let panel = with_medians(Panel::new(x, y), &series, "log_z", 1, by_method);
         with_readings(panel, &series, "CW, Fig. 4b")
     };
-    let mut plates = vec![Plate::new("evidence", figure(panel(CLOSES), evidence))];
-    if !evidence.of_target(AS_PUBLISHED).is_empty() {
-        plates.push(Plate::new("evidence-published-series", figure(panel(AS_PUBLISHED), evidence)));
+    let mut plates = vec![Plate::new("evidence", figure(panel(CLOSES), results))];
+    if !results.of_target(AS_PUBLISHED).is_empty() {
+        plates.push(Plate::new("evidence-published-series", figure(panel(AS_PUBLISHED), results)));
     }
     plates
 }
@@ -48,8 +48,8 @@ fn published_reference() -> Layer {
     Layer::horizontal_rule(-1115.6).styled(style).named("published as exact")
 }
 
-fn figure(panel: Panel, evidence: &Evidence) -> Figure {
-    let caption = format!("{} Rings: read off the published figure.", provenance(evidence));
+fn figure(panel: Panel, results: &Results) -> Figure {
+    let caption = format!("{} Rings: read off the published figure.", provenance(results));
     Figure::new(vec![panel]).wide(120.0).captioned(caption)
 }
 
@@ -60,15 +60,15 @@ pub(crate) const CHECKS: [(&str, Check); 2] =
 /// Exact log evidence of the radon model.
 const RADON: f64 = -1105.872;
 
-fn of<'a>(evidence: &'a Evidence, kind: &str) -> Option<Series<'a>> {
-    evidence.find(|series| series.method().kind() == kind)
+fn of<'a>(results: &'a Results, kind: &str) -> Option<Series<'a>> {
+    results.find(|series| series.method().kind() == kind)
 }
 
 const MISSING: &str = "not every method was run";
 
 /// Estimates along fits, for kinds of methods.
-fn curves(evidence: &Evidence, kinds: &[&str]) -> Option<Curves> {
-    Curves::of(&kinds.iter().map(|kind| of(evidence, kind)).collect::<Option<Vec<_>>>()?, "log_z")
+fn curves(results: &Results, kinds: &[&str]) -> Option<Curves> {
+    Curves::of(&kinds.iter().map(|kind| of(results, kind)).collect::<Option<Vec<_>>>()?, "log_z")
 }
 
 /// For each curve the first recorded step after which it stays within 5 nats of its last value; NaN if the last value is NaN.
@@ -81,14 +81,14 @@ fn arrivals(curves: &Curves, columns: &[Vec<f64>]) -> Vec<f64> {
     curves.each(columns, median).iter().map(arrival).collect()
 }
 
-fn parallel_is_fast(evidence: &Evidence) -> Finding {
-    let Some(curves) = curves(evidence, &["pmcsa"]) else { return Finding::too_little(MISSING) };
+fn parallel_is_fast(results: &Results) -> Finding {
+    let Some(curves) = curves(results, &["pmcsa"]) else { return Finding::too_little(MISSING) };
     let what = "step from which on the median stays within 5 nats of its last";
     Finding::at_most_of(&curves.columns, |columns| greatest(arrivals(&curves, columns)), 2_000.0, what)
 }
 
-fn single_is_slow(evidence: &Evidence) -> Finding {
-    let Some(curves) = curves(evidence, &["msc", "jsa"]) else { return Finding::too_little(MISSING) };
+fn single_is_slow(results: &Results) -> Finding {
+    let Some(curves) = curves(results, &["msc", "jsa"]) else { return Finding::too_little(MISSING) };
     let what = "the same, the earlier of MSC and JSA";
     Finding::at_least_of(&curves.columns, |columns| least(arrivals(&curves, columns)), 6_000.0, what)
 }

@@ -4,7 +4,6 @@ use mcsa_plot::{Axis, Figure, Layer, Panel, Style, Summary};
 
 use crate::claims::resampling::Columns;
 use crate::claims::{Check, Finding, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::interval::bootstrap;
@@ -12,25 +11,26 @@ use crate::look;
 use crate::metric::Vector;
 use crate::published::cells;
 use crate::quantile::quantile;
+use crate::results::{Results, Series};
 use crate::tables::Sheet;
 
 const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];
 
 /// Differences of log scales for each coordinate, and test errors as a forest plot.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
-    vec![Plate::new("log-scale", differences(evidence)), Plate::new("error", errors(evidence))]
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+    vec![Plate::new("log-scale", differences(results)), Plate::new("error", errors(results))]
 }
 
-fn differences(evidence: &Evidence) -> Figure {
+fn differences(results: &Results) -> Figure {
     let panels = SETS.iter().map(|&(set, title)| {
-        let columns = log_ratios(evidence, set, ["msc-rb", "snis"]).unwrap_or_default();
+        let columns = log_ratios(results, set, ["msc-rb", "snis"]).unwrap_or_default();
         let count = columns.len().max(1);
         let x = Axis::linear("Weight").spanning(-0.7, count as f64 - 0.3);
         let panel = Panel::new(x, Axis::linear("log *σ*_{MSC} − log *σ*_{IS}")).titled(title);
         let at: Vec<f64> = (0..columns.len()).map(|k| k as f64).collect();
         let summaries: Vec<Summary> = columns.iter().map(|column| Summary::of(column)).collect();
-        let style = evidence.find(|series| series.method().kind() == "msc-rb");
+        let style = results.find(|series| series.method().kind() == "msc-rb");
         let style = style.map_or(Style::series(0), |series| look::style(series.method()));
         panel.with(Layer::horizontal_rule(0.0)).with(Layer::boxes(at, summaries).styled(style))
     });
@@ -39,19 +39,19 @@ fn differences(evidence: &Evidence) -> Figure {
     figure.captioned(format!(
         "{} splits; boxes from the first to the third quartile. Above zero, importance sampling has the smaller scale. Weight 0 is \
          the intercept.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     ))
 }
 
-fn errors(evidence: &Evidence) -> Figure {
+fn errors(results: &Results) -> Figure {
     const KINDS: [&str; 4] = ["ep", "snis", "msc-rb", "msc-prior"];
     let y = Axis::categories("", SETS.iter().map(|(_, title)| *title));
     let mut panel = Panel::new(Axis::linear("Test error"), y);
     for (index, kind) in KINDS.into_iter().enumerate() {
         let (mut columns, mut style) = ([const { Vec::new() }; 4], Style::series(0));
         for (place, (set, _)) in SETS.iter().enumerate() {
-            let all = evidence.of_target(set);
+            let all = results.of_target(set);
             let Some(series) = all.iter().find(|series| series.method().kind() == kind) else { continue };
             style = look::style(series.method());
             let Some(found) = bootstrap(&series.last("error"), 0.95) else { continue };
@@ -65,17 +65,17 @@ fn errors(evidence: &Evidence) -> Figure {
     }
     Figure::new(vec![panel]).wide(120.0).captioned(format!(
         "Means over {} splits with 95 % bootstrap intervals.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     ))
 }
 
 /// Mean and standard deviation of the test error over splits, ours beside the printed values.
-pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
-    let printed = evidence.experiment.published.as_ref().map(|published| cells(&published.table));
+pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
+    let printed = results.experiment.published.as_ref().map(|published| cells(&published.table));
     let printed = printed.and_then(Result::ok).unwrap_or_default();
     let mut rows = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         let (label, method) = (series.target().label(), series.method());
         let errors = series.last("error");
         let count = errors.len() as f64;
@@ -113,9 +113,9 @@ pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 4] = [
-    ("larger_on_heart", |evidence| scales(evidence, "heart_cleveland", 1.0)),
-    ("larger_on_ionosphere", |evidence| scales(evidence, "ionosphere", 1.0)),
-    ("smaller_on_pima", |evidence| scales(evidence, "pima", -1.0)),
+    ("larger_on_heart", |results| scales(results, "heart_cleveland", 1.0)),
+    ("larger_on_ionosphere", |results| scales(results, "ionosphere", 1.0)),
+    ("smaller_on_pima", |results| scales(results, "pima", -1.0)),
     ("closer_scales", closer_scales),
 ];
 
@@ -123,8 +123,8 @@ pub(crate) const CHECKS: [(&str, Check); 4] = [
 const STEPS: u64 = 10_000;
 
 /// Series of a method on a data set, if its fits are long enough.
-fn of<'a>(evidence: &'a Evidence, set: &str, kind: &str) -> Option<Series<'a>> {
-    let series = evidence.find(|series| series.target().label() == set && series.method().kind() == kind)?;
+fn of<'a>(results: &'a Results, set: &str, kind: &str) -> Option<Series<'a>> {
+    let series = results.find(|series| series.target().label() == set && series.method().kind() == kind)?;
     series.fit().filter(|fit| fit.steps >= STEPS)?;
     Some(series)
 }
@@ -134,8 +134,8 @@ fn missing(set: &str) -> Finding {
 }
 
 /// `log sigma` of one method minus that of another, in a column for each coordinate, a row for each split.
-fn log_ratios(evidence: &Evidence, set: &str, kinds: [&str; 2]) -> Option<Columns> {
-    let both = [of(evidence, set, kinds[0])?, of(evidence, set, kinds[1])?];
+fn log_ratios(results: &Results, set: &str, kinds: [&str; 2]) -> Option<Columns> {
+    let both = [of(results, set, kinds[0])?, of(results, set, kinds[1])?];
     let column = |k: usize| {
         let [ours, theirs] = [0, 1].map(|i| both[i].last_entries(Vector::LogScales, k));
         let is_paired = !ours.is_empty() && ours.len() == theirs.len();
@@ -151,8 +151,8 @@ fn middle(columns: &[Vec<f64>]) -> f64 {
     quantile(&mut medians, 0.5)
 }
 
-fn scales(evidence: &Evidence, set: &str, sign: f64) -> Finding {
-    let Some(columns) = log_ratios(evidence, set, ["msc-rb", "snis"]) else { return missing(set) };
+fn scales(results: &Results, set: &str, sign: f64) -> Finding {
+    let Some(columns) = log_ratios(results, set, ["msc-rb", "snis"]) else { return missing(set) };
     let what = if sign > 0.0 {
         "median over coordinates of log sigma under MSC less that under importance sampling"
     } else {
@@ -161,11 +161,11 @@ fn scales(evidence: &Evidence, set: &str, sign: f64) -> Finding {
     Finding::at_least_of(&columns, |c| sign * middle(c), 0.0, what)
 }
 
-fn closer_scales(evidence: &Evidence) -> Finding {
+fn closer_scales(results: &Results) -> Finding {
     let (mut columns, mut counts) = (Columns::new(), Vec::new());
     for (set, _) in SETS {
         for kind in ["snis", "msc-rb"] {
-            let Some(found) = log_ratios(evidence, set, [kind, "ep"]) else { return missing(set) };
+            let Some(found) = log_ratios(results, set, [kind, "ep"]) else { return missing(set) };
             counts.push(found.len());
             columns.extend(found);
         }

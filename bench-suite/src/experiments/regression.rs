@@ -3,32 +3,32 @@
 use mcsa_plot::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Start;
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{FEWEST, provenance_of_means, status, with_means};
 use crate::interval::bootstrap;
 use crate::look;
 use crate::metric::Vector;
+use crate::results::{Results, Series};
 
 /// Both metrics against iterations and against seconds, final values as a forest plot, and densities of the weights.
-pub(crate) fn neural_regression(evidence: &Evidence) -> Vec<Plate> {
-    let mut plates = curves(evidence);
-    plates.push(Plate::new("end", forest(evidence, &["lpd", "rmse"])));
-    plates.push(Plate::new("pruning", pruning(evidence)));
+pub(crate) fn neural_regression(results: &Results) -> Vec<Plate> {
+    let mut plates = curves(results);
+    plates.push(Plate::new("end", forest(results, &["lpd", "rmse"])));
+    plates.push(Plate::new("pruning", pruning(results)));
     plates
 }
 
 /// As [`neural_regression`] without weights; final values with the published variance beside the correct one.
-pub(crate) fn robust_process(evidence: &Evidence) -> Vec<Plate> {
-    let mut plates = curves(evidence);
-    plates.push(Plate::new("end", forest(evidence, &["lpd", "lpd_as_published", "rmse"])));
+pub(crate) fn robust_process(results: &Results) -> Vec<Plate> {
+    let mut plates = curves(results);
+    plates.push(Plate::new("end", forest(results, &["lpd", "lpd_as_published", "rmse"])));
     plates
 }
 
 /// Data sets that were fitted, in the order of the file.
-fn sets(evidence: &Evidence) -> Vec<String> {
+fn sets(results: &Results) -> Vec<String> {
     let mut sets: Vec<String> = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         if !sets.iter().any(|set| set == series.target().label()) {
             sets.push(series.target().label().to_owned());
         }
@@ -51,24 +51,24 @@ fn look(series: &Series<'_>) -> (String, Style) {
 }
 
 /// Returns true if a fit begins at the default start of its method.
-fn is_main(evidence: &Evidence, series: &Series<'_>) -> bool {
-    let first = evidence.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
+fn is_main(results: &Results, series: &Series<'_>) -> bool {
+    let first = results.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
     series.fit().map(|fit| fit.start) == first
 }
 
 /// Series of a data set that begin at the default start of their method.
-fn of_set<'e>(evidence: &'e Evidence, set: &str) -> Vec<Series<'e>> {
-    let mut all = evidence.of_target(set);
-    all.retain(|series| is_main(evidence, series));
+fn of_set<'e>(results: &'e Results, set: &str) -> Vec<Series<'e>> {
+    let mut all = results.of_target(set);
+    all.retain(|series| is_main(results, series));
     all
 }
 
 /// Name and style in the forest plot, which shows all starts: other starts than the default are named and have hollow
 /// markers.
-fn look_with_start(evidence: &Evidence, series: &Series<'_>) -> (String, Style) {
+fn look_with_start(results: &Results, series: &Series<'_>) -> (String, Style) {
     let (name, style) = look(series);
     match series.fit().map(|fit| fit.start) {
-        Some(Start::FixedRho { rho }) if !is_main(evidence, series) => {
+        Some(Start::FixedRho { rho }) if !is_main(results, series) => {
             (format!("{name}, from *σ* = {:.2}", rho.exp().ln_1p()), Style { marker: Marker::Ring, ..style })
         }
         _ => (name, style),
@@ -105,17 +105,17 @@ fn axis(series: &[Series<'_>], name: &str) -> Axis {
 
 /// Metrics against iterations and against seconds. Few data sets have a row of panels for each metric, many a figure for
 /// each.
-fn curves(evidence: &Evidence) -> Vec<Plate> {
-    let sets = sets(evidence);
+fn curves(results: &Results) -> Vec<Plate> {
+    let sets = sets(results);
     let figure = |panels: Vec<Panel>, caption: &str| {
         let mut figure = Figure::new(panels).shaped(0.75).captioned(caption);
         figure.columns = if sets.len() > FEW { sets.len().div_ceil(2) } else { sets.len().max(2) };
         figure.shares_legend = true;
         figure
     };
-    let iterations = |name| sets.iter().map(move |set| against_iterations(evidence, set, name));
-    let seconds = |name| sets.iter().map(move |set| against_seconds(evidence, set, name));
-    let (first, second) = (provenance_of_means(evidence), clock(evidence));
+    let iterations = |name| sets.iter().map(move |set| against_iterations(results, set, name));
+    let seconds = |name| sets.iter().map(move |set| against_seconds(results, set, name));
+    let (first, second) = (provenance_of_means(results), clock(results));
     if sets.len() > FEW {
         return METRICS
             .iter()
@@ -140,14 +140,14 @@ const METRICS: [&str; 2] = ["lpd", "rmse"];
 /// Largest number of panels side by side.
 const FEW: usize = 3;
 
-fn against_iterations(evidence: &Evidence, set: &str, name: &str) -> Panel {
-    let series = of_set(evidence, set);
+fn against_iterations(results: &Results, set: &str, name: &str) -> Panel {
+    let series = of_set(results, set);
     let panel = Panel::new(Axis::linear("Iteration"), axis(&series, name)).titled(set);
     with_means(panel, &series, name, 0, look)
 }
 
-fn against_seconds(evidence: &Evidence, set: &str, name: &str) -> Panel {
-    let all = of_set(evidence, set);
+fn against_seconds(results: &Results, set: &str, name: &str) -> Panel {
+    let all = of_set(results, set);
     let mut panel = Panel::new(Axis::log("Seconds"), axis(&all, name)).titled(set);
     for series in &all {
         let (steps, [_, middle, _]) = series.means(name, 0.8);
@@ -163,23 +163,23 @@ fn against_seconds(evidence: &Evidence, set: &str, name: &str) -> Panel {
     panel
 }
 
-fn clock(evidence: &Evidence) -> String {
+fn clock(results: &Results) -> String {
     format!(
         "Means of {} replicates against the mean time, measures not counted; jobs ran side by side.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     )
 }
 
 /// Forest plot: a row for each data set, a panel for each metric.
-fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
-    let sets = sets(evidence);
+fn forest(results: &Results, names: &[&str]) -> Figure {
+    let sets = sets(results);
     let panels = names.iter().map(|name| {
         let axis = Axis::categories("", sets.iter().map(String::as_str));
         let mut panel = Panel::new(Axis::linear(label(name)), axis);
         let mut methods: Vec<(String, Style)> = Vec::new();
-        for series in evidence.series() {
-            let method = look_with_start(evidence, &series);
+        for series in results.series() {
+            let method = look_with_start(results, &series);
             if !methods.contains(&method) {
                 methods.push(method);
             }
@@ -187,8 +187,8 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
         for (index, (method, style)) in methods.iter().enumerate() {
             let mut columns = [const { Vec::new() }; 4];
             for (place, set) in sets.iter().enumerate() {
-                let all = evidence.of_target(set);
-                let is_it = |series: &&Series<'_>| look_with_start(evidence, series).0 == *method;
+                let all = results.of_target(set);
+                let is_it = |series: &&Series<'_>| look_with_start(results, series).0 == *method;
                 let Some(series) = all.iter().find(is_it) else { continue };
                 let Some(interval) = bootstrap(&series.last(name), 0.95) else { continue };
                 let values = [place as f64, interval.value, interval.low, interval.high];
@@ -204,17 +204,17 @@ fn forest(evidence: &Evidence, names: &[&str]) -> Figure {
     (figure.columns, figure.shares_y, figure.shares_legend) = (names.len(), true, true);
     figure.captioned(format!(
         "Means over {} splits at the last iteration, with 95 % bootstrap intervals.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     ))
 }
 
 /// Kernel density estimate of the means of a network's weights, for each fit.
-fn pruning(evidence: &Evidence) -> Figure {
-    let sets = sets(evidence);
+fn pruning(results: &Results) -> Figure {
+    let sets = sets(results);
     let panels = sets.iter().map(|set| {
         let (mut edge, mut bands, mut lines, mut highest) = (1.5, Vec::new(), Vec::new(), f64::MIN_POSITIVE);
-        for series in evidence.of_target(set) {
+        for series in results.of_target(set) {
             if !matches!(series.method().kind(), "pmcsa" | "stl") {
                 continue;
             }
@@ -247,7 +247,7 @@ fn pruning(evidence: &Evidence) -> Figure {
     figure.captioned(format!(
         "Kernel densities (Gaussian, Silverman's width) of the means under *q* of all weights at the last iteration, averaged \
          over {} replicates. A peak at zero is weights that were pruned.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     ))
 }

@@ -4,17 +4,17 @@ use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
 use crate::claims::resampling::{Columns, mean};
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::look;
 use crate::metric::Vector;
+use crate::results::{Results, Series};
 
 /// A row for each data set, a column for each of three coordinates.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let mut panels = Vec::new();
     for (set, title) in [("heart_cleveland", "heart"), ("ionosphere", "ionosphere")] {
-        let three = representatives(evidence, set).unwrap_or([(0, f64::NAN, f64::NAN); 3]);
+        let three = representatives(results, set).unwrap_or([(0, f64::NAN, f64::NAN); 3]);
         for (k, exact, scale) in three {
             let label = format!("Mean of weight {k}");
             let mut panel = Panel::new(Axis::log("*S*").spanning(1.7, 130.0), Axis::linear(label))
@@ -22,7 +22,7 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
                 .with(Layer::horizontal_rule(exact).named("EP"));
             for (kind, shift) in [("msc-rb", 0.96), ("snis", 1.04)] {
                 let (mut columns, mut style) = ([const { Vec::new() }; 4], Style::series(0));
-                for series in by_candidates(evidence, set, kind) {
+                for series in by_candidates(results, set, kind) {
                     style = look::style(series.method());
                     let values = series.last_entries(Vector::Means, k);
                     let count = values.len() as f64;
@@ -45,17 +45,17 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
     (figure.columns, figure.shares_x, figure.shares_legend) = (3, true, true);
     let caption = format!(
         "Means over {} fits with their standard deviations; σ is the posterior's scale by expectation propagation.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     );
     vec![Plate::new("means", figure.captioned(caption))]
 }
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 3] = [
-    ("varies_less_on_heart", |evidence| varies_less(evidence, HEART)),
-    ("is_off", |evidence| is_off(evidence, HEART)),
-    ("varies_less_on_ionosphere", |evidence| varies_less(evidence, "ionosphere")),
+    ("varies_less_on_heart", |results| varies_less(results, HEART)),
+    ("is_off", |results| is_off(results, HEART)),
+    ("varies_less_on_ionosphere", |results| varies_less(results, "ionosphere")),
 ];
 
 /// Smallest number of steps after which a fit counts as converged.
@@ -68,8 +68,8 @@ fn candidates(series: &Series<'_>) -> usize {
 }
 
 /// Fits of a data set by one method, by increasing number of candidates.
-fn by_candidates<'a>(evidence: &'a Evidence, set: &str, kind: &str) -> Vec<Series<'a>> {
-    let mut all = evidence.of_target(set);
+fn by_candidates<'a>(results: &'a Results, set: &str, kind: &str) -> Vec<Series<'a>> {
+    let mut all = results.of_target(set);
     all.retain(|series| series.method().kind() == kind);
     all.sort_by_key(candidates);
     all
@@ -77,8 +77,8 @@ fn by_candidates<'a>(evidence: &'a Evidence, set: &str, kind: &str) -> Vec<Serie
 
 /// Three coordinates, with mean and scale under expectation propagation: those with the smallest, the median and the largest
 /// scale.
-fn representatives(evidence: &Evidence, set: &str) -> Option<[(usize, f64, f64); 3]> {
-    let exact = evidence.find(|series| series.target().label() == set && series.method().kind() == "ep")?;
+fn representatives(results: &Results, set: &str) -> Option<[(usize, f64, f64); 3]> {
+    let exact = results.find(|series| series.target().label() == set && series.method().kind() == "ep")?;
     let first = |vector| exact.last_vectors(vector).first().map(|values| values.to_vec());
     let (means, log_scales) = (first(Vector::Means)?, first(Vector::LogScales)?);
     let coordinates = means.iter().zip(&log_scales).enumerate();
@@ -91,14 +91,14 @@ fn representatives(evidence: &Evidence, set: &str) -> Option<[(usize, f64, f64);
 }
 
 /// For each of the three coordinates: fitted means, in a column for each number of candidates.
-fn fitted(evidence: &Evidence, set: &str, kind: &str) -> Option<[(Columns, f64, f64); 3]> {
-    let series = by_candidates(evidence, set, kind);
+fn fitted(results: &Results, set: &str, kind: &str) -> Option<[(Columns, f64, f64); 3]> {
+    let series = by_candidates(results, set, kind);
     let is_long = |series: &Series<'_>| series.fit().is_some_and(|fit| fit.steps >= STEPS);
     if series.len() < 3 || !series.iter().all(is_long) {
         return None;
     }
     let columns = |k: usize| series.iter().map(|s| s.last_entries(Vector::Means, k)).collect::<Columns>();
-    Some(representatives(evidence, set)?.map(|(k, mean, scale)| (columns(k), mean, scale)))
+    Some(representatives(results, set)?.map(|(k, mean, scale)| (columns(k), mean, scale)))
 }
 
 /// Range of the means over replicates.
@@ -112,8 +112,8 @@ fn missing(set: &str) -> Finding {
 }
 
 /// Finding on the second largest of three gains, which is positive if two of them are.
-fn varies_less(evidence: &Evidence, set: &str) -> Finding {
-    let (Some(ours), Some(theirs)) = (fitted(evidence, set, "msc-rb"), fitted(evidence, set, "snis")) else {
+fn varies_less(results: &Results, set: &str) -> Finding {
+    let (Some(ours), Some(theirs)) = (fitted(results, set, "msc-rb"), fitted(results, set, "snis")) else {
         return missing(set);
     };
     let sizes: Vec<usize> = ours.iter().chain(&theirs).map(|(columns, ..)| columns.len()).collect();
@@ -145,8 +145,8 @@ fn varies_less(evidence: &Evidence, set: &str) -> Finding {
     Finding::at_least_of(&columns, gain, 0.0, &what)
 }
 
-fn is_off(evidence: &Evidence, set: &str) -> Finding {
-    let Some(found) = fitted(evidence, set, "snis") else { return missing(set) };
+fn is_off(results: &Results, set: &str) -> Finding {
+    let Some(found) = fitted(results, set, "snis") else { return missing(set) };
     let scales = found.each_ref().map(|(_, exact, scale)| (*exact, *scale));
     let columns: Columns = found.into_iter().map(|(mut columns, ..)| columns.swap_remove(0)).collect();
     let off = |columns: &[Vec<f64>]| {

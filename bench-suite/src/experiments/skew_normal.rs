@@ -3,19 +3,19 @@
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, Panel, Style};
 use mcsa_theory::fixed_point::{Rest, SkewNormal};
 
-use crate::catalog::{Rule, Start};
+use crate::catalog::{OptimizerConfig, Start};
 use crate::claims::resampling::mean;
 use crate::claims::{Check, Finding, greatest};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{provenance, with_medians};
 use crate::look;
+use crate::results::{Results, Series};
 
 /// A reference point: name, mean and scale, and the method whose colour it has.
 type Place = (&'static str, (f64, f64), Option<&'static str>);
 
 /// A row for each start and step size schedule (MSC, Fig. 1).
-pub(crate) fn skew_normal(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn skew_normal(results: &Results) -> Vec<Plate> {
     let mut places: Vec<Place> = vec![("optimum", placed(MSC.moments()), None)];
     let biased = MSC.pairwise(POINTS).map(placed);
     places.extend(biased.map(|place| ("rest of IS, exact", place, Some("snis"))));
@@ -25,11 +25,11 @@ pub(crate) fn skew_normal(evidence: &Evidence) -> Vec<Plate> {
         ("steps 0.5/*k*^{0.75}, from the optimum", true, false),
         ("steps 0.5/*k*^{0.75}, from afar", false, false),
     ];
-    plates(evidence, &places, &rows, &[near, near, [(-2.4, 3.4), (0.0, 4.4)]])
+    plates(results, &places, &rows, &[near, near, [(-2.4, 3.4), (0.0, 4.4)]])
 }
 
 /// Fits of the chi-square divergence (MSC, Fig. 6).
-pub(crate) fn chi_square(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn chi_square(results: &Results) -> Vec<Plate> {
     let root = 2.0_f64.sqrt();
     let mut places: Vec<Place> = vec![("least divergence", (1.989, root), None)];
     let rest = MSC.pairwise_chi_square(POINTS).map(placed);
@@ -37,11 +37,11 @@ pub(crate) fn chi_square(evidence: &Evidence) -> Vec<Plate> {
     let rest = MSC.pairwise_chi_square_by_max(POINTS).map(placed);
     places.extend(rest.map(|place| ("rest, by maximum", place, Some("chivi-max"))));
     let rows = [("steps 0.5/*k*", true, true), ("steps 0.5/*k*^{0.75}", true, false)];
-    plates(evidence, &places, &rows, &[[(1.8, 2.3), (0.9, 1.5)]; 2])
+    plates(results, &places, &rows, &[[(1.8, 2.3), (0.9, 1.5)]; 2])
 }
 
 fn plates(
-    evidence: &Evidence,
+    results: &Results,
     places: &[Place],
     rows: &[(&str, bool, bool)],
     spans: &[[(f64, f64); 2]],
@@ -53,7 +53,7 @@ fn plates(
     };
     let mut panels = Vec::new();
     for (&(title, near, published), spans) in rows.iter().zip(spans) {
-        let mut series = evidence.series();
+        let mut series = results.series();
         series.retain(|series| is_near(series) == near && is_published(series) == published);
         for (k, (measure, label)) in [("mean", "*μ*"), ("scale", "*σ*")].into_iter().enumerate() {
             let y = Axis::linear(label).spanning(spans[k].0, spans[k].1);
@@ -69,28 +69,28 @@ fn plates(
             panels.push(with_medians(panel, &series, measure, 1, name));
         }
     }
-    let mut figure = Figure::new(panels).shaped(0.5).captioned(provenance(evidence));
+    let mut figure = Figure::new(panels).shaped(0.5).captioned(provenance(results));
     (figure.columns, figure.shares_x, figure.shares_legend) = (2, true, true);
     vec![Plate::new("iterates", figure)]
 }
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 11] = [
-    ("importance_rests", |evidence| rests(evidence, "snis", false, MSC.pairwise(POINTS), 0.01)),
-    ("climbing_rests", |evidence| rests(evidence, "msc-rb", false, Some(MSC.moments()), 0.02)),
+    ("importance_rests", |results| rests(results, "snis", false, MSC.pairwise(POINTS), 0.01)),
+    ("climbing_rests", |results| rests(results, "msc-rb", false, Some(MSC.moments()), 0.02)),
     ("underestimates", underestimates),
     ("climbing_ends_as_published", climbing_ends_as_published),
-    ("importance_ends_as_published", |evidence| rests(evidence, "snis", true, MSC.pairwise(POINTS), 0.01)),
+    ("importance_ends_as_published", |results| rests(results, "snis", true, MSC.pairwise(POINTS), 0.01)),
     ("arrives_from_afar", arrives_from_afar),
-    ("by_sum_rests", |evidence| rests(evidence, "chivi", false, MSC.pairwise_chi_square(POINTS), 0.02)),
-    ("by_maximum_rests", |evidence| {
-        rests(evidence, "chivi-max", false, MSC.pairwise_chi_square_by_max(POINTS), 0.02)
+    ("by_sum_rests", |results| rests(results, "chivi", false, MSC.pairwise_chi_square(POINTS), 0.02)),
+    ("by_maximum_rests", |results| {
+        rests(results, "chivi-max", false, MSC.pairwise_chi_square_by_max(POINTS), 0.02)
     }),
-    ("by_sum_ends_as_published", |evidence| {
-        rests(evidence, "chivi", true, MSC.pairwise_chi_square(POINTS), 0.02)
+    ("by_sum_ends_as_published", |results| {
+        rests(results, "chivi", true, MSC.pairwise_chi_square(POINTS), 0.02)
     }),
-    ("by_maximum_ends_as_published", |evidence| {
-        rests(evidence, "chivi-max", true, MSC.pairwise_chi_square_by_max(POINTS), 0.02)
+    ("by_maximum_ends_as_published", |results| {
+        rests(results, "chivi-max", true, MSC.pairwise_chi_square_by_max(POINTS), 0.02)
     }),
     ("far_below", far_below),
 ];
@@ -113,15 +113,15 @@ fn is_near(series: &Series<'_>) -> bool {
 /// Returns true if the step sizes are the published ones, `0.5 / k`, under which a fit never becomes independent of its
 /// start.
 fn is_published(series: &Series<'_>) -> bool {
-    matches!(series.rule(), Some(Rule::Sgd(rule)) if rule.rate.at(STEPS) < 1e-6)
+    matches!(series.rule(), Some(OptimizerConfig::Sgd(rule)) if rule.rate.at(STEPS) < 1e-6)
 }
 
 /// Smallest number of steps after which a fit counts as converged.
 const STEPS: u64 = 1_000_000;
 
 /// Means of mean and scale over replicates at the end.
-fn end(evidence: &Evidence, kind: &str, near: bool, published: bool) -> Option<(f64, f64)> {
-    let series = evidence.find(|series| {
+fn end(results: &Results, kind: &str, near: bool, published: bool) -> Option<(f64, f64)> {
+    let series = results.find(|series| {
         series.method().kind() == kind && is_near(series) == near && is_published(series) == published
     })?;
     series.fit().filter(|fit| fit.steps >= STEPS)?;
@@ -135,8 +135,8 @@ fn distance(found: (f64, f64), place: (f64, f64)) -> f64 {
     greatest([(found.0 - place.0).abs(), (found.1 - place.1).abs()])
 }
 
-fn rests(evidence: &Evidence, kind: &str, published: bool, rest: Option<Rest>, within: f64) -> Finding {
-    let (Some(found), Some(rest)) = (end(evidence, kind, true, published), rest) else {
+fn rests(results: &Results, kind: &str, published: bool, rest: Option<Rest>, within: f64) -> Finding {
+    let (Some(found), Some(rest)) = (end(results, kind, true, published), rest) else {
         return Finding::too_little(SHORT);
     };
     let place = placed(rest);
@@ -147,27 +147,27 @@ fn rests(evidence: &Evidence, kind: &str, published: bool, rest: Option<Rest>, w
     Finding::at_most(distance(found, place), within, what)
 }
 
-fn underestimates(evidence: &Evidence) -> Finding {
-    let Some((_, scale)) = end(evidence, "snis", true, false) else { return Finding::too_little(SHORT) };
+fn underestimates(results: &Results) -> Finding {
+    let Some((_, scale)) = end(results, "snis", true, false) else { return Finding::too_little(SHORT) };
     let what = "mean scale of importance sampling less the true one";
     // A tenth of the value by quadrature.
     Finding::at_most(scale - placed(MSC.moments()).1, -0.016, what)
 }
 
-fn climbing_ends_as_published(evidence: &Evidence) -> Finding {
-    let Some(found) = end(evidence, "msc-rb", true, true) else { return Finding::too_little(SHORT) };
+fn climbing_ends_as_published(results: &Results) -> Finding {
+    let Some(found) = end(results, "msc-rb", true, true) else { return Finding::too_little(SHORT) };
     let what = format!("distance of ({:.4}, {:.4}) from the optimum, the larger", found.0, found.1);
     Finding::at_most(distance(found, placed(MSC.moments())), 0.02, what)
 }
 
-fn arrives_from_afar(evidence: &Evidence) -> Finding {
-    let Some(found) = end(evidence, "msc-rb", false, false) else { return Finding::too_little(SHORT) };
+fn arrives_from_afar(results: &Results) -> Finding {
+    let Some(found) = end(results, "msc-rb", false, false) else { return Finding::too_little(SHORT) };
     let what = format!("distance of ({:.4}, {:.4}) from the optimum, the larger", found.0, found.1);
     Finding::at_most(distance(found, placed(MSC.moments())), 0.1, what)
 }
 
-fn far_below(evidence: &Evidence) -> Finding {
-    let scales = ["chivi", "chivi-max"].map(|kind| end(evidence, kind, true, false).map(|(_, scale)| scale));
+fn far_below(results: &Results) -> Finding {
+    let scales = ["chivi", "chivi-max"].map(|kind| end(results, kind, true, false).map(|(_, scale)| scale));
     let [Some(sum), Some(max)] = scales else { return Finding::too_little(SHORT) };
     let what = "greater of the mean scales less the root of 2";
     Finding::at_most(greatest([sum, max]) - 2.0_f64.sqrt(), -0.2, what)

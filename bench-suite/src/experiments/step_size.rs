@@ -2,20 +2,20 @@
 
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
-use crate::catalog::Rule;
+use crate::catalog::OptimizerConfig;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, status};
 use crate::quantile::quantile;
+use crate::results::{Results, Series};
 use crate::store::Outcome;
 
 /// Value drawn for a fit that diverged: above every axis.
 const FAR: f64 = 1e6;
 
 /// Divergence at the end against the step size; the horizontal line is the minimum over the family.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
-    let last = evidence.series().iter().filter_map(|series| Some(series.fit()?.steps)).max().unwrap_or(STEPS);
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+    let last = results.series().iter().filter_map(|series| Some(series.fit()?.steps)).max().unwrap_or(STEPS);
     let rules = [("sgd", "SGD"), ("momentum", "Momentum"), ("nesterov", "Nesterov"), ("adam", "Adam")];
     let panels = rules.map(|(rule, title)| {
         let x = Axis::log("Step size").spanning(9e-4, 1.1);
@@ -25,13 +25,13 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
             false => Axis::linear("KL(*p* ∥ *q*)").spanning(0.0, 60.0),
         };
         let mut panel = Panel::new(x, y).titled(title);
-        let floor = evidence.series().iter().find_map(|series| series.at(0, "kl_floor").first().copied());
+        let floor = results.series().iter().find_map(|series| series.at(0, "kl_floor").first().copied());
         panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
         let mut lines = Vec::new();
         for kind in ["pmcsa", "jsa", "msc", "msc-rb"] {
             let mut columns = [const { Vec::new() }; 4];
             let mut look = None;
-            for series in evidence.series() {
+            for series in results.series() {
                 let is_here = series.rule().is_some_and(|known| known.kind() == rule);
                 if !is_here || series.method().kind() != kind {
                     continue;
@@ -52,8 +52,8 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
     let caption = format!(
         "After {last} iterations: medians of {} replicates, bands from the 10^{{th}} to the 90^{{th}} percentile; fits that \
          diverged count as infinitely far.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     );
     vec![Plate::new("divergence", Figure::new(panels.into()).as_multiples(4).shaped(1.1).captioned(caption))]
 }
@@ -72,10 +72,10 @@ const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
 /// Step size of a fit.
 fn rate(series: &Series<'_>) -> Option<f64> {
     let rate = match series.rule()? {
-        Rule::Adam(rule) => rule.rate(),
-        Rule::Sgd(rule) => &rule.rate,
-        Rule::Momentum(rule) => rule.rate(),
-        Rule::Nesterov(rule) => rule.rate(),
+        OptimizerConfig::Adam(rule) => rule.rate(),
+        OptimizerConfig::Sgd(rule) => &rule.rate,
+        OptimizerConfig::Momentum(rule) => rule.rate(),
+        OptimizerConfig::Nesterov(rule) => rule.rate(),
         _ => return None,
     };
     Some(rate.at(1))
@@ -95,9 +95,9 @@ fn ends(series: &Series<'_>) -> Option<[f64; 3]> {
 
 /// Step sizes in ascending order, each with the median divergence above the floor; `None` if fits are shorter than the
 /// paper's.
-fn excesses(evidence: &Evidence, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>> {
+fn excesses(results: &Results, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>> {
     let mut all = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         let is_it = series.rule().is_some_and(|known| known.kind() == rule) && series.method().kind() == kind;
         if !is_it {
             continue;
@@ -119,8 +119,8 @@ const STEPS: u64 = 10_000;
 const NEAR: f64 = 13.0;
 
 /// Decades of step sizes that end close to the floor; each size counts for its share of the axis.
-fn width(evidence: &Evidence, rule: &str, kind: &str) -> Option<f64> {
-    let all = excesses(evidence, rule, kind)?;
+fn width(results: &Results, rule: &str, kind: &str) -> Option<f64> {
+    let all = excesses(results, rule, kind)?;
     let decades = (all[all.len() - 1].0 / all[0].0).log10();
     let near = all.iter().filter(|(_, excess)| *excess < NEAR).count();
     Some(decades * near as f64 / (all.len() - 1) as f64)
@@ -128,10 +128,10 @@ fn width(evidence: &Evidence, rule: &str, kind: &str) -> Option<f64> {
 
 const MISSING: &str = "not all optimisers and methods have 10000 iterations";
 
-fn parallel_is_widest(evidence: &Evidence) -> Finding {
+fn parallel_is_widest(results: &Results) -> Finding {
     let mut leads = Vec::new();
     for rule in RULES {
-        let widths = KINDS.map(|kind| width(evidence, rule, kind));
+        let widths = KINDS.map(|kind| width(results, rule, kind));
         let [Some(parallel), Some(jsa), Some(msc), Some(rb)] = widths else {
             return Finding::too_little(MISSING);
         };
@@ -144,10 +144,10 @@ fn parallel_is_widest(evidence: &Evidence) -> Finding {
     )
 }
 
-fn adam_is_widest(evidence: &Evidence) -> Finding {
+fn adam_is_widest(results: &Results) -> Finding {
     let mut leads = Vec::new();
     for kind in &KINDS[1..] {
-        let widths = RULES.map(|rule| width(evidence, rule, kind));
+        let widths = RULES.map(|rule| width(results, rule, kind));
         let [Some(sgd), Some(momentum), Some(nesterov), Some(adam)] = widths else {
             return Finding::too_little(MISSING);
         };
@@ -164,25 +164,25 @@ fn adam_is_widest(evidence: &Evidence) -> Finding {
 const WIDER: f64 = 0.1;
 
 /// Median divergences above the floor under Adam, at the step size nearest to 0.01.
-fn at_a_hundredth(evidence: &Evidence) -> Option<[f64; 4]> {
+fn at_a_hundredth(results: &Results) -> Option<[f64; 4]> {
     let mut found = [f64::NAN; 4];
     for (slot, kind) in found.iter_mut().zip(KINDS) {
-        let all = excesses(evidence, "adam", kind)?;
+        let all = excesses(results, "adam", kind)?;
         let off = |rate: f64| (rate / 0.01).ln().abs();
         *slot = all.iter().min_by(|a, b| off(a.0).total_cmp(&off(b.0)))?.1;
     }
     Some(found)
 }
 
-fn all_converge(evidence: &Evidence) -> Finding {
-    let Some(excesses) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
+fn all_converge(results: &Results) -> Finding {
+    let Some(excesses) = at_a_hundredth(results) else { return Finding::too_little(MISSING) };
     // The paper's 15, minus the 6.7 of its floor.
     let what = "median divergence above the floor at the step size nearest to 0.01, greatest over methods";
     Finding::at_most(greatest(excesses), 8.3, what)
 }
 
-fn parallel_is_lowest(evidence: &Evidence) -> Finding {
-    let Some([parallel, others @ ..]) = at_a_hundredth(evidence) else { return Finding::too_little(MISSING) };
+fn parallel_is_lowest(results: &Results) -> Finding {
+    let Some([parallel, others @ ..]) = at_a_hundredth(results) else { return Finding::too_little(MISSING) };
     let what = "median divergence of the lowest other method less that of pMCSA, in nats";
     Finding::at_least(least(others) - parallel, 0.0, what)
 }

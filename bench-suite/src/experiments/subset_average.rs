@@ -4,11 +4,11 @@ use mcsa_core::{Seed, numeric};
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::Evidence;
 use crate::figures::Plate;
+use crate::results::Results;
 
 /// A row for each size of minibatch, a column for each draw of ten data.
-pub(crate) fn figures(_: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     let plain = Style::series(0);
     let (black, blue) = (
         Style { color: Color::BLACK, dash: Dash::Short, width: 1.3, ..plain },

@@ -7,7 +7,7 @@ use mcsa_models::Gaussian;
 use mcsa_theory::{Finite, FiniteGuide, Transition, transition_matrix};
 
 use crate::claims::{Check, Finding, greatest};
-use crate::evidence::Evidence;
+use crate::results::Results;
 use crate::tables::Sheet;
 
 /// Behaviour of a kernel when all candidates have equal weight.
@@ -92,7 +92,7 @@ fn seen<K: Kernel<Counted<Gaussian>>>(name: &'static str, kernel: &K) -> Result<
 }
 
 /// A row for each kernel.
-pub(crate) fn tables(_: &Evidence) -> Vec<Sheet> {
+pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
     let row = |seen: Seen| {
         let depends = if seen.is_dependent { "on the chain" } else { "on nothing" };
         vec![

@@ -3,13 +3,13 @@
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, status};
 use crate::quantile::quantile;
+use crate::results::{Results, Series};
 
 /// Trace of the covariance above, published variance below, a column for each N.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let metrics =
         [("variance", "tr Cov(*g*)", [0.08, 10.0]), ("pooled_variance", "Pooled variance", [0.03, 2.0])];
     let mut panels = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
             let (x, y) = (Axis::log("KL(*p* ∥ *q*)"), Axis::log(label).spanning(low, high));
             let mut panel = Panel::new(x, y).titled(format!("*N* = {budget}"));
             let mut lines = Vec::new();
-            for series in evidence.series().iter().filter(|series| series.method().budget() == budget) {
+            for series in results.series().iter().filter(|series| series.method().budget() == budget) {
                 let (name, style) = by_method(series);
                 let all = points(series, metric);
                 let (x, y): (Vec<f64>, Vec<f64>) = all.iter().copied().unzip();
@@ -29,11 +29,11 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
             panels.push(lines.into_iter().fold(panel, Panel::with));
         }
     }
-    let count: usize = evidence.series().first().map_or(0, |series| points(series, "kl").len());
+    let count: usize = results.series().first().map_or(0, |series| points(series, "kl").len());
     let caption = format!(
         "{count} parameters; lines: medians of eighths by divergence. Below: as published, with the spread of mean scores \
          between coordinates.{}",
-        status(evidence)
+        status(results)
     );
     let mut figure = Figure::new(panels).shaped(0.8).captioned(caption);
     (figure.columns, figure.shares_x, figure.shares_legend) = (BUDGETS.len(), true, true);
@@ -42,8 +42,8 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 5] = [
-    ("single_gains_little", |evidence| single_gains_little(evidence, "variance")),
-    ("single_gains_little_as_published", |evidence| single_gains_little(evidence, "pooled_variance")),
+    ("single_gains_little", |results| single_gains_little(results, "variance")),
+    ("single_gains_little_as_published", |results| single_gains_little(results, "pooled_variance")),
     ("parallel_gains", parallel_gains),
     ("parallel_is_least", parallel_is_least),
     ("equally_biased", equally_biased),
@@ -71,15 +71,15 @@ fn by_divergence(mut points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
 }
 
 /// Medians of a metric of one method in groups by divergence.
-fn parts(evidence: &Evidence, kind: &str, budget: usize, name: &str, parts: usize) -> Vec<f64> {
-    let found = evidence.find(|series| series.is(kind, budget));
+fn parts(results: &Results, kind: &str, budget: usize, name: &str, parts: usize) -> Vec<f64> {
+    let found = results.find(|series| series.is(kind, budget));
     let points = found.map(|series| points(&series, name)).unwrap_or_default();
     by_divergence(points, parts).into_iter().map(|point| point.1).collect()
 }
 
 /// The last tenth by divergence counts as far from the target.
-fn single_gains_little(evidence: &Evidence, name: &str) -> Finding {
-    let far = |kind, budget| parts(evidence, kind, budget, name, 10).last().copied().unwrap_or(f64::NAN);
+fn single_gains_little(results: &Results, name: &str) -> Finding {
+    let far = |kind, budget| parts(results, kind, budget, name, 10).last().copied().unwrap_or(f64::NAN);
     let ratios = ["jsa", "msc"].map(|kind| far(kind, 16) / far(kind, 4));
     Finding::at_least(
         least(ratios),
@@ -88,8 +88,8 @@ fn single_gains_little(evidence: &Evidence, name: &str) -> Finding {
     )
 }
 
-fn parallel_gains(evidence: &Evidence) -> Finding {
-    let [few, many] = [4, 16].map(|budget| parts(evidence, "pmcsa", budget, "variance", 4));
+fn parallel_gains(results: &Results) -> Finding {
+    let [few, many] = [4, 16].map(|budget| parts(results, "pmcsa", budget, "variance", 4));
     let off = few.iter().zip(&many).map(|(few, many)| (4.0 * many / few).ln().abs());
     Finding::at_most(
         greatest(off),
@@ -98,12 +98,12 @@ fn parallel_gains(evidence: &Evidence) -> Finding {
     )
 }
 
-fn parallel_is_least(evidence: &Evidence) -> Finding {
+fn parallel_is_least(results: &Results) -> Finding {
     let mut ratios = Vec::new();
     for budget in BUDGETS {
-        let parallel = parts(evidence, "pmcsa", budget, "variance", 4);
+        let parallel = parts(results, "pmcsa", budget, "variance", 4);
         for kind in ["jsa", "msc"] {
-            let single = parts(evidence, kind, budget, "variance", 4);
+            let single = parts(results, kind, budget, "variance", 4);
             ratios.extend(parallel.iter().zip(&single).map(|(parallel, single)| parallel / single));
         }
     }
@@ -113,10 +113,10 @@ fn parallel_is_least(evidence: &Evidence) -> Finding {
 }
 
 /// Differences in units of `sqrt(variance / 128)`, the standard error of a mean over 128 chains.
-fn equally_biased(evidence: &Evidence) -> Finding {
+fn equally_biased(results: &Results) -> Finding {
     let mut off = Vec::new();
     for budget in BUDGETS {
-        let of = |kind, name| parts(evidence, kind, budget, name, 4);
+        let of = |kind, name| parts(results, kind, budget, name, 4);
         let parallel = of("pmcsa", "bias");
         for kind in ["jsa", "msc"] {
             let single = of(kind, "bias").into_iter().zip(of(kind, "variance"));

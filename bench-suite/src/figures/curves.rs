@@ -1,8 +1,8 @@
 //! Traces with bands, for figures of metrics against steps.
 
-use crate::evidence::{Evidence, Series};
 use crate::look;
 use crate::published;
+use crate::results::{Results, Series};
 use mcsa_plot::{Layer, Marker, Panel, Style};
 
 /// Levels of the lower end, middle and upper end of a band of quantiles.
@@ -84,30 +84,30 @@ pub(crate) fn by_method(series: &Series<'_>) -> (String, Style) {
 }
 
 /// Caption of medians: replicates, band, and [`status`].
-pub(crate) fn provenance(evidence: &Evidence) -> String {
-    caption(evidence, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
+pub(crate) fn provenance(results: &Results) -> String {
+    caption(results, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
 }
 
 /// Caption of means: replicates, interval, and [`status`].
-pub(crate) fn provenance_of_means(evidence: &Evidence) -> String {
-    caption(evidence, "Means", "bands are 80 % bootstrap intervals of the mean")
+pub(crate) fn provenance_of_means(results: &Results) -> String {
+    caption(results, "Means", "bands are 80 % bootstrap intervals of the mean")
 }
 
-fn caption(evidence: &Evidence, middle: &str, band: &str) -> String {
-    let text = match evidence.replicates() {
+fn caption(results: &Results, middle: &str, band: &str) -> String {
+    let text = match results.replicates() {
         0 => "No results yet.".to_owned(),
         1 => "One replicate.".to_owned(),
         few if few < FEWEST => format!("{middle} of {few} replicates, too few for bands."),
         many => format!("{middle} of {many} replicates; {band}."),
     };
-    text + &status(evidence)
+    text + &status(results)
 }
 
 /// Text on methods that are planned with fewer replicates than the others.
-fn fewer(evidence: &Evidence) -> String {
-    let Ok(preset) = evidence.experiment.preset(evidence.preset) else { return String::new() };
+fn fewer(results: &Results) -> String {
+    let Ok(preset) = results.experiment.preset(results.preset) else { return String::new() };
     let mut told: Vec<String> = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         let count = preset.replicates_of(series.task);
         let text = format!(" Of {} there are {count}.", look::name(series.method().kind()));
         if count < preset.replicates && !told.contains(&text) {
@@ -118,16 +118,16 @@ fn fewer(evidence: &Evidence) -> String {
 }
 
 /// Text on preset, missing jobs, and failures.
-pub(crate) fn status(evidence: &Evidence) -> String {
-    let mut text = format!(" Preset *{}*.", evidence.preset.name());
-    text.push_str(&fewer(evidence));
-    if evidence.missing > 0 {
-        text.push_str(&format!(" {} jobs have not been run.", evidence.missing));
+pub(crate) fn status(results: &Results) -> String {
+    let mut text = format!(" Preset *{}*.", results.preset.name());
+    text.push_str(&fewer(results));
+    if results.missing > 0 {
+        text.push_str(&format!(" {} jobs have not been run.", results.missing));
     }
-    if evidence.is_stale {
+    if results.is_stale {
         text.push_str(" *Results of other code.*");
     }
-    let failures: usize = evidence.series().iter().map(Series::failures).sum();
+    let failures: usize = results.series().iter().map(Series::failures).sum();
     if failures > 0 {
         text.push_str(&format!(" {failures} fits ended early."));
     }

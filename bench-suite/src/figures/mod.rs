@@ -1,12 +1,12 @@
 //! Figures: pure functions from results to drawings. Here are the standard figures and what figures have in common; those of
-//! single experiments are in [`experiments`](crate::experiments).
+//! single experiments are in `experiments`.
 
 pub(crate) mod curves;
 mod standard;
 
 pub use standard::standard;
 
-use crate::evidence::Evidence;
+use crate::results::Results;
 use mcsa_plot::Figure;
 
 /// A figure with its file name.
@@ -19,7 +19,7 @@ pub struct Plate {
 }
 
 /// For experiments without figures.
-pub fn none(_: &Evidence) -> Vec<Plate> {
+pub fn none(_: &Results) -> Vec<Plate> {
     Vec::new()
 }
 
@@ -32,10 +32,10 @@ impl Plate {
 
 #[cfg(test)]
 mod tests {
-    use crate::evidence::Evidence;
     use crate::experiment::PresetName;
     use crate::metric::Vector;
     use crate::registry::REGISTRY;
+    use crate::results::Results;
 
     /// Figures can be drawn from any results: complete, absent, or infinite.
     #[test]
@@ -71,13 +71,12 @@ mod tests {
                     let vectors = vectors.map(|vector| (vector, vec![value; 3]));
                     (names.map(|name| (name, value)).into(), vectors.into())
                 };
-                let mut evidence =
-                    Evidence::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
-                for plate in (entry.figures)(&evidence) {
+                let mut results = Results::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
+                for plate in (entry.figures)(&results) {
                     assert!(plate.figure.draw().is_ok(), "{} {}", entry.file, plate.name);
                 }
-                evidence.outcomes.clear();
-                for plate in (entry.figures)(&evidence) {
+                results.outcomes.clear();
+                for plate in (entry.figures)(&results) {
                     assert!(plate.figure.draw().is_ok(), "{} {}, empty", entry.file, plate.name);
                 }
             }

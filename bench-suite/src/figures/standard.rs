@@ -4,17 +4,17 @@ use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 use super::Plate;
 use super::curves::{provenance, status, with_medians};
-use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
 use crate::look;
+use crate::results::{Results, Series};
 use crate::tables::{Differences, metrics};
 
 /// A figure for each metric that is recorded along the way, with a panel for each target, and one of all metrics at the end.
-pub fn standard(evidence: &Evidence) -> Vec<Plate> {
-    let (names, differences) = (metrics(evidence), Differences::of(&evidence.series()));
-    let is_traced = evidence.series().iter().any(|series| series.steps().len() > 2);
-    let traces = names.iter().filter(|_| is_traced).map(|name| trace(evidence, &differences, name));
-    traces.chain([Plate::new("end", end(evidence, &differences, &names))]).collect()
+pub fn standard(results: &Results) -> Vec<Plate> {
+    let (names, differences) = (metrics(results), Differences::of(&results.series()));
+    let is_traced = results.series().iter().any(|series| series.steps().len() > 2);
+    let traces = names.iter().filter(|_| is_traced).map(|name| trace(results, &differences, name));
+    traces.chain([Plate::new("end", end(results, &differences, &names))]).collect()
 }
 
 /// Title of an axis.
@@ -47,8 +47,8 @@ fn style(differences: &Differences, series: &Series<'_>) -> (String, Style) {
     }
 }
 
-fn trace(evidence: &Evidence, differences: &Differences, name: &str) -> Plate {
-    let series = evidence.series();
+fn trace(results: &Results, differences: &Differences, name: &str) -> Plate {
+    let series = results.series();
     let is_log = spans_decades(series.iter().flat_map(|series| series.quantiles(name, [0.5]).1[0].clone()));
     let panel = |place: &String| {
         let here: Vec<Series<'_>> =
@@ -70,7 +70,7 @@ fn trace(evidence: &Evidence, differences: &Differences, name: &str) -> Plate {
     let panels: Vec<Panel> = differences.places().iter().map(panel).collect();
     let columns = if panels.len() == 4 { 2 } else { panels.len().clamp(1, 3) };
     let is_single = panels.len() == 1;
-    let mut figure = Figure::new(panels).captioned(provenance(evidence));
+    let mut figure = Figure::new(panels).captioned(provenance(results));
     (figure.columns, figure.shares_legend, figure.shares_y) = (columns, !is_single, is_log && !is_single);
     if is_single {
         figure = figure.wide(120.0);
@@ -115,8 +115,8 @@ fn late(series: &[Series<'_>], name: &str, axis: Axis) -> Axis {
 }
 
 /// Means at the end with intervals: a panel for each metric, a row for each target.
-fn end(evidence: &Evidence, differences: &Differences, names: &[String]) -> Figure {
-    let series = evidence.series();
+fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure {
+    let series = results.series();
     let places = differences.places();
     let panel = |name: &String| {
         let found =
@@ -160,7 +160,7 @@ fn end(evidence: &Evidence, differences: &Differences, names: &[String]) -> Figu
     }
     figure.captioned(format!(
         "Means over {} replicates at the end, with 80 % bootstrap intervals.{}",
-        evidence.replicates(),
-        status(evidence)
+        results.replicates(),
+        status(results)
     ))
 }

@@ -11,7 +11,7 @@ use super::Tally;
 use super::auxiliary::Auxiliary;
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
-use crate::catalog::Rule;
+use crate::catalog::OptimizerConfig;
 
 /// Steps in sequence with one estimator: a warm fit, or a stage of a schedule.
 pub(super) struct Stretch<'s> {
@@ -80,7 +80,7 @@ pub(super) struct Saved<S, L> {
 
 /// The end of a stretch.
 pub(super) struct Climbed<S> {
-    pub(super) fit: State<S, <Rule as mcsa_core::Optimizer>::State>,
+    pub(super) fit: State<S, <OptimizerConfig as mcsa_core::Optimizer>::State>,
     /// Reason of its end; `None` if it has no steps.
     pub(super) outcome: Option<Outcome>,
     /// Reason of an early end.
@@ -110,7 +110,7 @@ impl<L: Log> Trail<'_, L> {
     fn variance<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
         counts: &dyn Fn() -> Tally,
-        ascent: &Ascent<'_, P, F, E, Rule>,
+        ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
         auxiliary: &mut Option<Auxiliary<E::State>>,
         params: &[f64],
         step: u64,
@@ -124,7 +124,7 @@ impl<L: Log> Trail<'_, L> {
     /// A checkpoint of another fit is an error; a failure after the first step is a result.
     pub(super) fn climb<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
-        ascent: &Ascent<'_, P, F, E, Rule>,
+        ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
         stretch: &Stretch<'_>,
         params: Vec<f64>,
         state: Option<Value>,

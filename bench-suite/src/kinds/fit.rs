@@ -14,7 +14,7 @@ use super::measure::{Measured, Recorder, Records, Warmed};
 use super::propagation::propagate;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, totals};
-use crate::catalog::{CountedFamily, CountedTarget, Method, Rule, Start, WithEstimator};
+use crate::catalog::{CountedFamily, CountedTarget, Method, OptimizerConfig, Start, WithEstimator};
 use crate::store::Ended;
 use crate::task::{Fit, Job, Metrics};
 
@@ -145,7 +145,7 @@ impl Fit {
                     Place::uniform(target.dim(), self.start.place().unwrap_or((0.0, 1.0)));
                 let guard = Defence::new(0.1, Tail::cauchy(target.dim()).at(&mean, &deviations)?)?;
                 let (estimator, optimizer) =
-                    (pmcsa(WARM_CHAINS).guarded(guard), Rule::Adam(Adam::new(0.01)?));
+                    (pmcsa(WARM_CHAINS).guarded(guard), OptimizerConfig::Adam(Adam::new(0.01)?));
                 let seed = job.seed.named("warm");
                 let ascent = Ascent { target, family: &family, estimator, optimizer, seed };
                 let (to, after, work) =

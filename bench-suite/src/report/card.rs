@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use super::comparison::{Agreement, Comparison, Tally, compare};
 use super::html::{Group, details, escape, grouped, number, table};
 use crate::claims::{Claim, Finding, Verdict};
-use crate::evidence::Evidence;
 use crate::experiment::PresetName;
 use crate::forecast::span;
 use crate::interval::Interval;
 use crate::look;
 use crate::provenance::Run;
 use crate::registry::Entry;
+use crate::results::Results;
 use crate::tables::{Sheet, standard};
 use mcsa_core::Error;
 use mcsa_plot::Drawing;
@@ -19,7 +19,7 @@ use mcsa_plot::Drawing;
 /// An experiment with its figures, tables and findings, ready to be shown.
 pub struct Card {
     /// Results.
-    pub evidence: Evidence,
+    pub results: Results,
     /// Text of the experiment's file.
     pub text: String,
     /// True if the experiment is in a file of the user.
@@ -41,19 +41,19 @@ impl Card {
     ///
     /// # Errors
     /// If a figure cannot be drawn or the published numbers cannot be read.
-    pub fn new(entry: &Entry, evidence: Evidence, runs: Vec<Run>) -> Result<Self, Error> {
+    pub fn new(entry: &Entry, results: Results, runs: Vec<Run>) -> Result<Self, Error> {
         let mut drawings = Vec::new();
-        for plate in (entry.figures)(&evidence) {
+        for plate in (entry.figures)(&results) {
             let drawing = plate.figure.draw();
             let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, plate.name));
-            drawings.push((format!("{}-{}", evidence.experiment.id, plate.name), drawing.map_err(place)?));
+            drawings.push((format!("{}-{}", results.experiment.id, plate.name), drawing.map_err(place)?));
         }
         let found = |claim: Claim| {
-            let finding = claim.find(&evidence);
+            let finding = claim.find(&results);
             (claim.citation, claim.sentence, finding)
         };
-        let findings = entry.claims(&evidence.experiment)?.into_iter().map(found).collect();
-        let (comparisons, sheets) = (compare(&evidence)?, (entry.tables)(&evidence));
+        let findings = entry.claims(&results.experiment)?.into_iter().map(found).collect();
+        let (comparisons, sheets) = (compare(&results)?, (entry.tables)(&results));
         Ok(Self {
             text: entry.text.to_string(),
             is_of_user: entry.is_of_user(),
@@ -62,7 +62,7 @@ impl Card {
             findings,
             comparisons,
             runs,
-            evidence,
+            results,
         })
     }
 
@@ -84,7 +84,7 @@ impl Card {
 
     /// HTML of the section.
     pub(super) fn section(&self) -> String {
-        let experiment = &self.evidence.experiment;
+        let experiment = &self.results.experiment;
         let mut text = format!(
             "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"cite\">{cite} <code>{id}</code></p>\n",
             id = escape(&experiment.id),
@@ -128,7 +128,7 @@ impl Card {
 
     /// Warnings about missing, stale and unusable results.
     fn state(&self) -> String {
-        let Evidence { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.evidence;
+        let Results { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.results;
         let mut text = String::new();
         let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
         if *is_stale {
@@ -172,7 +172,7 @@ impl Card {
             escape(&sheet.title),
             rows(sheet),
             escape(&sheet.note),
-            self.evidence.experiment.id,
+            self.results.experiment.id,
             sheet.name,
         )
     }
@@ -208,7 +208,7 @@ impl Card {
 
     /// Note on fits that are shorter than the published ones; `None` if they are not.
     pub fn shorter(&self) -> Option<String> {
-        let Evidence { experiment, preset, .. } = &self.evidence;
+        let Results { experiment, preset, .. } = &self.results;
         let steps = |name| experiment.preset(name).ok().map(|preset| preset.steps);
         let (ours, published) = (steps(*preset)?, steps(PresetName::Paper)?);
         (ours < published)
@@ -217,15 +217,15 @@ impl Card {
 
     /// Final metrics, if there is neither a published nor a standard table.
     fn ends(&self) -> String {
-        if self.is_of_user || self.evidence.series().iter().all(|series| series.fit().is_none()) {
+        if self.is_of_user || self.results.series().iter().all(|series| series.fit().is_none()) {
             return String::new();
         }
-        let body = standard(&self.evidence).iter().map(rows).collect::<String>();
+        let body = standard(&self.results).iter().map(rows).collect::<String>();
         details("Numbers at the end", &body)
     }
 
     fn costs(&self) -> String {
-        let row = |series: &crate::evidence::Series<'_>| {
+        let row = |series: &crate::results::Series<'_>| {
             let replicates = series.outcomes.len().max(1) as f64;
             let mean = |of: &dyn Fn(&crate::store::Ended) -> f64| {
                 series.outcomes.iter().map(|outcome| of(&outcome.ended)).sum::<f64>() / replicates
@@ -244,7 +244,7 @@ impl Card {
             cells.push(series.failures().to_string());
             cells
         };
-        let rows: Vec<Vec<String>> = self.evidence.series().iter().map(row).collect();
+        let rows: Vec<Vec<String>> = self.results.series().iter().map(row).collect();
         let head = [
             "Target",
             "Method",

@@ -2,9 +2,9 @@
 
 use mcsa_core::Error;
 
-use crate::evidence::{Evidence, Series};
 use crate::interval::{Interval, bootstrap};
 use crate::published::{Cell, cells};
+use crate::results::{Results, Series};
 
 /// Agreement of our result with a published cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,18 +81,18 @@ fn rounding(value: f64) -> f64 {
 ///
 /// # Errors
 /// If the file of published numbers is malformed.
-pub fn compare(evidence: &Evidence) -> Result<Vec<Comparison>, Error> {
-    let Some(published) = &evidence.experiment.published else { return Ok(Vec::new()) };
+pub fn compare(results: &Results) -> Result<Vec<Comparison>, Error> {
+    let Some(published) = &results.experiment.published else { return Ok(Vec::new()) };
     let compared = |cell: Cell| {
         // HMC has no N: papers print the N of the other methods for it.
         let is_it = |series: &Series<'_>| {
             let has_budget = cell.method == "hmc" || series.method().budget() == cell.budget;
             series.target().label() == cell.data && series.method().kind() == cell.method && has_budget
         };
-        let series = evidence.find(is_it);
+        let series = results.find(is_it);
         let ours = series.and_then(|series| bootstrap(&series.last(&cell.metric), published.level));
         let agreement = match &ours {
-            Some(ours) if ours.replicates >= ENOUGH && !evidence.is_stale => {
+            Some(ours) if ours.replicates >= ENOUGH && !results.is_stale => {
                 let theirs = &cell.interval;
                 let slack = rounding(theirs.value);
                 let meet = ours.low <= theirs.high + slack && theirs.low - slack <= ours.high;
@@ -119,8 +119,8 @@ mod tests {
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
             vec![("accuracy", value + spread)]
         };
-        let evidence = Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
-        let all = compare(&evidence).unwrap();
+        let results = Results::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
+        let all = compare(&results).unwrap();
         assert_eq!(all.len(), 42);
         let of = |data: &str, metric: &str, method: &str| {
             let is_it =

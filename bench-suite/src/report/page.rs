@@ -22,10 +22,10 @@ const STYLE: &str = include_str!("page.css");
 pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
     for card in cards {
         let beside = |name: &str, bytes: &[u8]| write_whole(&folder.join(name), bytes);
-        let id = &card.evidence.experiment.id;
-        if !card.evidence.experiment.is_exhibit() {
-            beside(&format!("{id}.csv"), csv(&card.evidence).as_bytes())?;
-            beside(&format!("{id}-tasks.csv"), tasks(&card.evidence).as_bytes())?;
+        let id = &card.results.experiment.id;
+        if !card.results.experiment.is_exhibit() {
+            beside(&format!("{id}.csv"), csv(&card.results).as_bytes())?;
+            beside(&format!("{id}-tasks.csv"), tasks(&card.results).as_bytes())?;
         }
         for sheet in &card.sheets {
             beside(&format!("{id}-{}.csv", sheet.name), sheet.csv().as_bytes())?;
@@ -70,7 +70,7 @@ fn summary(cards: &[Card]) -> String {
         .collect();
     let cells = Tally::of(cards.iter().flat_map(|card| &card.comparisons));
     let presets: std::collections::BTreeSet<&str> =
-        cards.iter().map(|card| card.evidence.preset.name()).collect();
+        cards.iter().map(|card| card.results.preset.name()).collect();
     let presets = presets.into_iter().collect::<Vec<_>>().join(", ");
     let rows: Vec<Vec<String>> = cards.iter().map(row).collect();
     let head = [
@@ -95,7 +95,7 @@ fn summary(cards: &[Card]) -> String {
 }
 
 fn row(card: &Card) -> Vec<String> {
-    let experiment = &card.evidence.experiment;
+    let experiment = &card.results.experiment;
     let mut cells = vec![format!(
         "<a href=\"#{}\">{}</a> <span class=\"cite\">{}</span>",
         escape(&experiment.id),
@@ -112,10 +112,10 @@ fn row(card: &Card) -> Vec<String> {
         0 => ["·"; 3].map(str::to_owned),
         _ => [tally.all, tally.measured, tally.overlap].map(|count| count.to_string()),
     });
-    let state = if card.evidence.is_stale { " <span class=\"pill open\">stale</span>" } else { "" };
+    let state = if card.results.is_stale { " <span class=\"pill open\">stale</span>" } else { "" };
     cells.push(match experiment.is_exhibit() {
         true => "·".to_owned(),
-        false => format!("{}{state}", card.evidence.replicates()),
+        false => format!("{}{state}", card.results.replicates()),
     });
     cells
 }

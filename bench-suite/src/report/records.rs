@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::evidence::Evidence;
 use crate::quantile::quantile;
+use crate::results::Results;
 
 /// One line per task, with all its settings.
-pub(super) fn tasks(evidence: &Evidence) -> String {
+pub(super) fn tasks(results: &Results) -> String {
     let mut text = String::from("task,settings\n");
-    for (number, series) in evidence.series().iter().enumerate() {
+    for (number, series) in results.series().iter().enumerate() {
         let settings = serde_json::to_string(series.task).unwrap_or_default().replace('"', "\"\"");
         let _ = writeln!(text, "{number},\"{settings}\"");
     }
@@ -18,10 +18,10 @@ pub(super) fn tasks(evidence: &Evidence) -> String {
 
 /// One line per task, step and metric: tenth, fiftieth and ninetieth percentile over replicates. Entries of vectors, which
 /// belong to the last row, are called `means[3]`.
-pub(super) fn csv(evidence: &Evidence) -> String {
+pub(super) fn csv(results: &Results) -> String {
     let mut text =
         String::from("task,target,method,budget,optimizer,step,metric,replicates,q10,median,q90\n");
-    for (number, series) in evidence.series().iter().enumerate() {
+    for (number, series) in results.series().iter().enumerate() {
         let (target, method) = (series.target().label(), series.method());
         let rule = series.rule().map_or("", |rule| rule.kind());
         let task = format!("{number},{target},{},{},{rule}", method.kind(), method.budget());

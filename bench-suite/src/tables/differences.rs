@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::evidence::Series;
 use crate::look;
+use crate::results::Series;
 
 /// Settings in which series differ, for their names in figures and tables: a place has all settings but the method.
 pub(crate) struct Differences {

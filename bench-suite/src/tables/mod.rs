@@ -1,6 +1,6 @@
 //! Tables: pure functions from results to text and numbers. The comparison with published cells is made for every experiment
 //! by the [`report`](crate::report). Here is the standard table; those of single experiments are in
-//! [`experiments`](crate::experiments).
+//! `experiments`.
 
 mod differences;
 mod standard;
@@ -9,7 +9,7 @@ pub(crate) use differences::Differences;
 pub(crate) use standard::metrics;
 pub use standard::standard;
 
-use crate::evidence::Evidence;
+use crate::results::Results;
 
 /// A table of text cells with its file name.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Sheet {
 }
 
 /// For experiments without tables.
-pub fn none(_: &Evidence) -> Vec<Sheet> {
+pub fn none(_: &Results) -> Vec<Sheet> {
     Vec::new()
 }
 
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn every_table_is_as_wide_as_its_head() {
         for entry in &REGISTRY {
-            let mut evidence =
-                Evidence::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
+            let mut results =
+                Results::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
             for _ in 0..2 {
-                for sheet in (entry.tables)(&evidence) {
+                for sheet in (entry.tables)(&results) {
                     assert!(!sheet.head.is_empty(), "{} {}", entry.file, sheet.name);
                     assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{}", sheet.name);
                     assert_eq!(sheet.csv().lines().count(), 1 + sheet.rows.len());
                 }
-                evidence.outcomes.clear();
+                results.outcomes.clear();
             }
         }
     }

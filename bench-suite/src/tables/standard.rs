@@ -3,26 +3,26 @@
 use std::collections::BTreeSet;
 
 use super::{Differences, Sheet};
-use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
+use crate::results::{Results, Series};
 
 /// Names of entries of rows that are costs, not metrics.
 const COSTS: [&str; 3] = ["p_evaluations", "p_gradients", "seconds"];
 
 /// The metrics that the experiment names; else all that are recorded, without costs and floors.
-pub(crate) fn metrics(evidence: &Evidence) -> Vec<String> {
-    if !evidence.experiment.shows.is_empty() {
-        return evidence.experiment.shows.clone();
+pub(crate) fn metrics(results: &Results) -> Vec<String> {
+    if !results.experiment.shows.is_empty() {
+        return results.experiment.shows.clone();
     }
-    let rows = evidence.outcomes.iter().filter_map(|outcome| outcome.rows.last());
+    let rows = results.outcomes.iter().filter_map(|outcome| outcome.rows.last());
     let names: BTreeSet<&str> = rows.flat_map(|row| row.values.keys().copied()).collect();
     let is_shown = |name: &&&str| !COSTS.contains(*name) && !name.ends_with("_floor");
     names.iter().filter(is_shown).map(|name| (*name).to_owned()).collect()
 }
 
 /// A row for each target, metric and method: the mean at the end with its interval.
-pub fn standard(evidence: &Evidence) -> Vec<Sheet> {
-    let (all, names) = (evidence.series(), metrics(evidence));
+pub fn standard(results: &Results) -> Vec<Sheet> {
+    let (all, names) = (results.series(), metrics(results));
     let differences = Differences::of(&all);
     let row = |name: &String, series: &Series<'_>| {
         let values = series.last(name);

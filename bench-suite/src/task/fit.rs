@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schedule::PLAIN;
 use super::{Preset, Schedule, Section, Task, Trace};
-use crate::catalog::{Method, Rule, Shape, Start, Target};
+use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::grid::{Entry, Placed, check_on, expand};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
@@ -82,7 +82,7 @@ pub struct Fit {
     /// Target.
     pub target: Target,
     /// Variational family.
-    pub family: Shape,
+    pub family: FamilyConfig,
     /// Initial parameters.
     pub start: Start,
     /// Training schedule; if absent, a single stage.
@@ -91,7 +91,7 @@ pub struct Fit {
     /// Estimator of the direction.
     pub method: Method,
     /// Optimiser.
-    pub optimizer: Rule,
+    pub optimizer: OptimizerConfig,
     /// Number of steps, without those of a warm fit.
     pub steps: u64,
     /// Recorded steps.
@@ -114,9 +114,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// Expanded targets, families, methods and optimisers of a section.
 struct Axes {
     targets: Vec<Placed<Target>>,
-    families: Vec<Placed<Shape>>,
+    families: Vec<Placed<FamilyConfig>>,
     methods: Vec<Placed<Method>>,
-    optimizers: Vec<Placed<Rule>>,
+    optimizers: Vec<Placed<OptimizerConfig>>,
 }
 
 impl Fits {
@@ -241,7 +241,7 @@ impl Fit {
         }
         let is_plain = self.schedule.is_none() && self.auxiliary + self.averaged == 0;
         match (&self.family, self.start) {
-            (Shape::Twisted, Start::Probit) if is_plain => Ok(()),
+            (FamilyConfig::Twisted, Start::Probit) if is_plain => Ok(()),
             _ => refuse(
                 "a fit of paths has family twisted and start probit, and no schedule, average or auxiliary sets"
                     .to_owned(),
@@ -272,7 +272,9 @@ impl Fit {
                 format!(" in {}, {}, from {mean}", self.family.kind(), schedule.name)
             }
             (Some(schedule), None) => format!(" in {}, {}", self.family.kind(), schedule.name),
-            (None, _) if matches!(self.family, Shape::MeanField { .. } | Shape::Twisted) => String::new(),
+            (None, _) if matches!(self.family, FamilyConfig::MeanField { .. } | FamilyConfig::Twisted) => {
+                String::new()
+            }
             (None, _) => format!(" in {}", self.family.kind()),
         }
     }

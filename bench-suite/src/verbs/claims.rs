@@ -26,10 +26,10 @@ impl Claims {
         let entries = self.selection.entries()?;
         let cards = self.selection.cards(&entries)?;
         for card in &cards {
-            let experiment = &card.evidence.experiment;
+            let experiment = &card.results.experiment;
             match experiment.is_exhibit() {
                 true => writeln!(out, "{}: computed", experiment.id)?,
-                false => writeln!(out, "{}: {} replicates", experiment.id, card.evidence.replicates())?,
+                false => writeln!(out, "{}: {} replicates", experiment.id, card.results.replicates())?,
             }
             if let Some(cells) = card.cells_in_words() {
                 writeln!(out, "  {cells}")?;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Exit;
 use super::fit_report::{parameters, report};
-use crate::catalog::{Method, Rule, Shape, Start, Target};
+use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::interrupt::{Interrupt, command_line};
 use crate::kinds::{Due, Place, Running, SINGLE};
 use crate::notice::tell;
@@ -206,11 +206,11 @@ impl FitModel {
         }
         Ok(Fit {
             target: typed("model", &parts["model"])?,
-            family: typed::<Shape>("family", &parts["family"])?,
+            family: typed::<FamilyConfig>("family", &parts["family"])?,
             start: typed::<Start>("start", &parts["start"])?,
             schedule: None,
             method: typed("method", &parts["method"])?,
-            optimizer: typed::<Rule>("optimizer", &parts["optimizer"])?,
+            optimizer: typed::<OptimizerConfig>("optimizer", &parts["optimizer"])?,
             steps: typed::<Length>("--set", &parts[""])?.steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
             metrics: Metrics::Target,

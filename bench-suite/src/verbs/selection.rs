@@ -7,12 +7,12 @@ use clap::Args;
 use mcsa_core::Error;
 
 use super::Exit;
-use crate::evidence::Evidence;
 use crate::experiment::PresetName;
 use crate::notice::warn;
 use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};
 use crate::report::Card;
+use crate::results::Results;
 use crate::store::{Store, check_folder, sweep};
 use mcsa_data::Catalogue;
 
@@ -100,10 +100,10 @@ impl Selection {
         let card = |entry: &Entry| {
             let experiment = entry.experiment()?;
             let (runs, lines) = Run::all(&store, &experiment.id);
-            let mut evidence = Evidence::gather(experiment, self.preset, &store, &catalogue)?;
-            evidence.bad.iter().chain(&lines).for_each(|reason| warn(reason));
-            evidence.bad.extend(lines);
-            Card::new(entry, evidence, runs)
+            let mut results = Results::gather(experiment, self.preset, &store, &catalogue)?;
+            results.bad.iter().chain(&lines).for_each(|reason| warn(reason));
+            results.bad.extend(lines);
+            Card::new(entry, results, runs)
         };
         entries.iter().map(card).collect()
     }

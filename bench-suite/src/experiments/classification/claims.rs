@@ -3,20 +3,20 @@
 use crate::claims::curves::Curves;
 use crate::claims::resampling::mean;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::evidence::Evidence;
 use crate::quantile::quantile;
+use crate::results::Results;
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 5] = [
     ("parallel_arrives_first", parallel_arrives_first),
-    ("parallel_is_trusted", |evidence| {
-        tail(evidence, "pmcsa", 1_000, |all| Finding::at_most(greatest(all), 1.8, TAIL))
+    ("parallel_is_trusted", |results| {
+        tail(results, "pmcsa", 1_000, |all| Finding::at_most(greatest(all), 1.8, TAIL))
     }),
-    ("bound_starts_untrusted", |evidence| {
-        tail(evidence, "elbo", 1_000, |all| Finding::at_least(least(all), 10.0, TAIL))
+    ("bound_starts_untrusted", |results| {
+        tail(results, "elbo", 1_000, |all| Finding::at_least(least(all), 10.0, TAIL))
     }),
-    ("bound_stays_untrusted", |evidence| {
-        tail(evidence, "elbo", 4_000, |all| Finding::at_least(least(all), 2.0, TAIL))
+    ("bound_stays_untrusted", |results| {
+        tail(results, "elbo", 4_000, |all| Finding::at_least(least(all), 2.0, TAIL))
     }),
     ("never_trusted", never_trusted),
 ];
@@ -24,8 +24,8 @@ pub(crate) const CHECKS: [(&str, Check); 5] = [
 const GERMAN: &str = "german_credit_numeric";
 const SETS: [&str; 3] = ["pima", "heart_cleveland_303", GERMAN];
 
-fn parallel_arrives_first(evidence: &Evidence) -> Finding {
-    let all = evidence.of_target(GERMAN);
+fn parallel_arrives_first(results: &Results) -> Finding {
+    let all = results.of_target(GERMAN);
     let of = |kind: &str| all.iter().find(|series| series.method().kind() == kind).cloned();
     let series =
         ["pmcsa", "jsa", "msc", "msc-rb", "snis", "stl"].map(of).into_iter().collect::<Option<Vec<_>>>();
@@ -48,10 +48,10 @@ const TAIL: &str = "median k-hat, the worse for the claim of german and heart";
 
 /// Finding on the median k-hat of a method at a step, on german and heart; only if k-hat could be estimated in more than half
 /// of the fits.
-fn tail(evidence: &Evidence, kind: &str, step: u64, judge: fn(Vec<f64>) -> Finding) -> Finding {
+fn tail(results: &Results, kind: &str, step: u64, judge: fn(Vec<f64>) -> Finding) -> Finding {
     let mut all = Vec::new();
     for set in &SETS[1..] {
-        let found = evidence.of_target(set).into_iter().find(|series| series.method().kind() == kind);
+        let found = results.of_target(set).into_iter().find(|series| series.method().kind() == kind);
         let Some(series) = found else { return Finding::too_little("not every method was run on every set") };
         let mut values = series.at(step, "k_hat");
         let unknown = values.iter().filter(|value| value.is_nan()).count();
@@ -69,9 +69,9 @@ fn tail(evidence: &Evidence, kind: &str, step: u64, judge: fn(Vec<f64>) -> Findi
     judge(all)
 }
 
-fn never_trusted(evidence: &Evidence) -> Finding {
+fn never_trusted(results: &Results) -> Finding {
     let mut all = Vec::new();
-    for series in SETS.iter().flat_map(|set| evidence.of_target(set)) {
+    for series in SETS.iter().flat_map(|set| results.of_target(set)) {
         let mut values = series.last("k_hat");
         all.push(if values.is_empty() { f64::NAN } else { quantile(&mut values, 0.5) });
     }

@@ -4,11 +4,11 @@ use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use mcsa_theory::curves::{self, Chart, Curve};
 
 use super::judged;
-use crate::evidence::Evidence;
 use crate::figures::Plate;
+use crate::results::Results;
 
 /// A figure for each chart, with the verdict of a search in its caption.
-pub(crate) fn figures(_: &Evidence) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     curves::all().iter().map(|chart| Plate::new(chart.name, figure(chart))).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Bounds of the theorems and rates (pMCSA, Tab. 1), with the results of their checks.
 
 use super::judged;
-use crate::evidence::Evidence;
+use crate::results::Results;
 use crate::tables::Sheet;
 
 /// Method, bounded quantity, and id of the claim.
@@ -34,7 +34,7 @@ const RATES: [[&str; 5]; 3] = [
 ];
 
 /// Two tables: bounds, and rates.
-pub(crate) fn tables(_: &Evidence) -> Vec<Sheet> {
+pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
     let row = |(method, what, id): (&str, &str, &str)| {
         let mut row = vec![method.to_owned(), what.to_owned()];
         let Some(judgement) = judged(id) else { return [row, vec![String::new(); 3]].concat() };

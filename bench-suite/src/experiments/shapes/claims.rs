@@ -1,19 +1,19 @@
 //! Claims on families of different shape.
 
-use crate::catalog::Shape;
+use crate::catalog::FamilyConfig;
 use crate::claims::{Check, ENOUGH, Finding, greatest, least};
-use crate::evidence::Evidence;
 use crate::interval::bootstrap;
+use crate::results::Results;
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 9] = [
     ("mean_field_stays_above", mean_field_stays_above),
     ("flow_is_exact", flow_is_exact),
-    ("nearer_on_banana", |evidence| gain(evidence, "banana", 0.1)),
-    ("nearer_on_moons", |evidence| gain(evidence, "moons", 0.1)),
-    ("nearer_on_funnel", |evidence| gain(evidence, "funnel", 0.1)),
-    ("close_on_schools", |evidence| gain(evidence, "eight-schools", -0.02)),
-    ("close_on_pima", |evidence| gain(evidence, "pima", -0.02)),
+    ("nearer_on_banana", |results| gain(results, "banana", 0.1)),
+    ("nearer_on_moons", |results| gain(results, "moons", 0.1)),
+    ("nearer_on_funnel", |results| gain(results, "funnel", 0.1)),
+    ("close_on_schools", |results| gain(results, "eight-schools", -0.02)),
+    ("close_on_pima", |results| gain(results, "pima", -0.02)),
     ("accepts_more", accepts_more),
     ("learns", learns),
 ];
@@ -22,36 +22,36 @@ const MISSING: &str = "no fits of the families compared";
 const FLOWS: [&str; 2] = ["affine-flow", "spline-flow"];
 const OTHERS: [&str; 3] = ["mean-field", "full-rank", "student-t"];
 
-fn values(evidence: &Evidence, target: &str, family: &str, name: &str) -> Vec<f64> {
-    let is_it = |shape: &Shape| shape.kind() == family;
-    let series = evidence.of_target(target).into_iter().find(|series| series.shape().is_some_and(is_it));
+fn values(results: &Results, target: &str, family: &str, name: &str) -> Vec<f64> {
+    let is_it = |shape: &FamilyConfig| shape.kind() == family;
+    let series = results.of_target(target).into_iter().find(|series| series.shape().is_some_and(is_it));
     series.map(|series| series.last(name)).unwrap_or_default()
 }
 
 /// Lower end, mean and upper end of the divergence at the end.
-fn end(evidence: &Evidence, target: &str, family: &str) -> Option<(f64, f64, f64)> {
-    let values = values(evidence, target, family, "kl");
+fn end(results: &Results, target: &str, family: &str) -> Option<(f64, f64, f64)> {
+    let values = values(results, target, family, "kl");
     let interval = bootstrap(&values, 0.8).filter(|interval| interval.replicates >= ENOUGH)?;
     Some((interval.low, interval.value, interval.high))
 }
 
-fn mean_field_stays_above(evidence: &Evidence) -> Finding {
-    let Some((low, _, _)) = end(evidence, "correlated-gaussian", "mean-field") else {
+fn mean_field_stays_above(results: &Results) -> Finding {
+    let Some((low, _, _)) = end(results, "correlated-gaussian", "mean-field") else {
         return Finding::too_little(MISSING);
     };
     Finding::at_least(low, 4.0, "lower end of the 80 % interval of the mean divergence, nats")
 }
 
-fn flow_is_exact(evidence: &Evidence) -> Finding {
-    let ends = FLOWS.map(|kind| end(evidence, "correlated-gaussian", kind).map(|(_, mean, _)| mean));
+fn flow_is_exact(results: &Results) -> Finding {
+    let ends = FLOWS.map(|kind| end(results, "correlated-gaussian", kind).map(|(_, mean, _)| mean));
     let Some(best) = ends.into_iter().flatten().reduce(f64::min) else { return Finding::too_little(MISSING) };
     Finding::at_most(best, 0.01, "mean divergence of the better flow, nats")
 }
 
 /// Finding on the divergence of the best other family minus that of the better flow.
-fn gain(evidence: &Evidence, target: &str, by: f64) -> Finding {
+fn gain(results: &Results, target: &str, by: f64) -> Finding {
     let best = |kinds: &[&str]| {
-        let ends = kinds.iter().map(|kind| end(evidence, target, kind).map(|(_, mean, _)| mean));
+        let ends = kinds.iter().map(|kind| end(results, target, kind).map(|(_, mean, _)| mean));
         ends.flatten().reduce(f64::min)
     };
     let (Some(flow), Some(other)) = (best(&FLOWS), best(&OTHERS)) else {
@@ -63,17 +63,17 @@ fn gain(evidence: &Evidence, target: &str, by: f64) -> Finding {
     Finding::at_least(other - flow, by, what)
 }
 
-fn accepts_more(evidence: &Evidence) -> Finding {
+fn accepts_more(results: &Results) -> Finding {
     let mut gains = Vec::new();
     for target in ["banana", "moons", "correlated-gaussian", "funnel", "eight-schools", "pima"] {
         for flow in FLOWS {
             let (Some((_, ours, _)), Some((_, plain, _))) =
-                (end(evidence, target, flow), end(evidence, target, "mean-field"))
+                (end(results, target, flow), end(results, target, "mean-field"))
             else {
                 continue;
             };
             let mean = |family| {
-                let all = values(evidence, target, family, "acceptance");
+                let all = values(results, target, family, "acceptance");
                 all.iter().sum::<f64>() / all.len() as f64
             };
             if ours < plain {
@@ -87,10 +87,10 @@ fn accepts_more(evidence: &Evidence) -> Finding {
     Finding::at_least(least(gains), 0.0, "least gain in the mean acceptance at the end")
 }
 
-fn learns(evidence: &Evidence) -> Finding {
+fn learns(results: &Results) -> Finding {
     let mut worst = Vec::new();
     for target in ["banana", "moons"] {
-        for series in evidence.of_target(target) {
+        for series in results.of_target(target) {
             let steps = series.steps();
             let is_flow = series.shape().is_some_and(|shape| FLOWS.contains(&shape.kind()));
             let (Some(&last), true) = (steps.last(), is_flow) else { continue };

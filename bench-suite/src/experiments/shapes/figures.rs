@@ -5,18 +5,18 @@ use mcsa_data::Catalogue;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Target;
-use crate::evidence::{Evidence, Series};
 use crate::figures::Plate;
 use crate::figures::curves::{EIGHTY, provenance, status};
 use crate::look;
 use crate::metric::Vector;
+use crate::results::{Results, Series};
 
 /// Divergence and acceptance against evaluations, and draws in two dimensions.
-pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
-    let labels = targets(evidence);
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+    let labels = targets(results);
     let curves = |name: &str, axis: fn() -> Axis, first: usize| {
-        let panel = |label: &String| against_evaluations(evidence, label, name, axis(), first);
-        let mut figure = Figure::new(labels.iter().map(panel).collect()).captioned(provenance(evidence));
+        let panel = |label: &String| against_evaluations(results, label, name, axis(), first);
+        let mut figure = Figure::new(labels.iter().map(panel).collect()).captioned(provenance(results));
         (figure.columns, figure.shares_legend) = (labels.len().clamp(1, 3), true);
         figure
     };
@@ -28,13 +28,13 @@ pub(crate) fn figures(evidence: &Evidence) -> Vec<Plate> {
             "bound",
             curves("log_weight_bound", || Axis::linear("log of the largest *p*/*q* seen"), 0),
         ),
-        Plate::new("plane", plane(evidence, &labels)),
+        Plate::new("plane", plane(results, &labels)),
     ]
 }
 
-fn targets(evidence: &Evidence) -> Vec<String> {
+fn targets(results: &Results) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
-    for series in evidence.series() {
+    for series in results.series() {
         if !labels.iter().any(|label| label == series.target().label()) {
             labels.push(series.target().label().to_owned());
         }
@@ -48,10 +48,10 @@ fn look(series: &Series<'_>) -> (String, Style) {
 }
 
 /// Medians of a metric against medians of the number of evaluations, from row `first`.
-fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, first: usize) -> Panel {
+fn against_evaluations(results: &Results, label: &str, name: &str, y: Axis, first: usize) -> Panel {
     let mut panel = Panel::new(Axis::linear("Evaluations of *p*, thousands"), y).titled(label);
     let mut lines = Vec::new();
-    for series in evidence.of_target(label) {
+    for series in results.of_target(label) {
         let (steps, [low, middle, high]) = series.quantiles(name, EIGHTY);
         let (all, [_, densities, _]) = series.quantiles("p_evaluations", EIGHTY);
         let (_, [_, gradients, _]) = series.quantiles("p_gradients", EIGHTY);
@@ -70,11 +70,11 @@ fn against_evaluations(evidence: &Evidence, label: &str, name: &str, y: Axis, fi
 }
 
 /// Draws of the target, pale, and of every family over them, from the first replicate.
-fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
+fn plane(results: &Results, labels: &[String]) -> Figure {
     let mut rows: Vec<Vec<Panel>> = Vec::new();
     for label in labels {
         let mut per_row = Vec::new();
-        for series in evidence.of_target(label) {
+        for series in results.of_target(label) {
             let Some(row) = series.outcomes.first().and_then(|outcome| outcome.rows.last()) else { continue };
             let (Some(x), Some(y)) = (row.vectors.get(&Vector::DrawsX), row.vectors.get(&Vector::DrawsY))
             else {
@@ -105,7 +105,7 @@ fn plane(evidence: &Evidence, labels: &[String]) -> Figure {
     }
     let text = "Grey: 2000 draws of the target. Coloured: 400 draws of the fitted family, first replicate; what lies \
                 outside the frame is not shown.";
-    let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(evidence))).shaped(1.0);
+    let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(results))).shaped(1.0);
     figure.columns = columns;
     figure
 }

@@ -1,13 +1,13 @@
 //! Final metrics of families of different shape.
 
-use crate::evidence::{Evidence, Series};
 use crate::interval::bootstrap;
 use crate::look;
+use crate::results::{Results, Series};
 use crate::tables::Sheet;
 use crate::task::Fit;
 
 /// Divergence, acceptance, k-hat and the largest weight of every family on every target.
-pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
+pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     let head = [
         "Target",
         "Family",
@@ -49,7 +49,7 @@ pub(crate) fn tables(evidence: &Evidence) -> Vec<Sheet> {
         name: "ends",
         title: "At the end".to_owned(),
         head: head.map(str::to_owned).into(),
-        rows: evidence.series().iter().map(row).collect(),
+        rows: results.series().iter().map(row).collect(),
         note: "Means over replicates with 80 % bootstrap intervals. k-hat and weights are of draws of q; acceptance is a running mean \
                of what the chains did, draws of the tail included."
             .to_owned(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A variational family by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Shape {
+pub enum FamilyConfig {
     /// Gaussian with independent coordinates, the family of the papers.
     MeanField {
         /// Map from parameters to scales.
@@ -82,7 +82,7 @@ impl Shaped {
     }
 }
 
-impl Shape {
+impl FamilyConfig {
     /// Every name with its settings and a description, but for the family of paths.
     pub const ALL: [(&'static str, &'static str, &'static str); 6] = [
         ("mean-field", "", "independent Gaussians"),
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn what_the_listing_says_begins_where_it_should() {
-        for (name, settings, _) in Shape::ALL {
+        for (name, settings, _) in FamilyConfig::ALL {
             let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
-            let shape: Shape = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
+            let shape: FamilyConfig = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(shape.kind(), name);
             let mut stream = mcsa_core::Seed::new(1).stream(0, 0);
             let shaped = shape.build(2).unwrap();

@@ -12,17 +12,17 @@ macro_rules! rules {
         /// An optimiser by name, with its settings; `rate` may be a schedule.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
-        pub enum Rule {
+        pub enum OptimizerConfig {
             $($(#[$doc])* $variant($config)),+
         }
 
-        /// State of a [`Rule`].
+        /// State of a [`OptimizerConfig`].
         #[derive(Debug, Clone, Serialize, Deserialize)]
         pub enum RuleState {
             $($(#[$doc])* $variant($state)),+
         }
 
-        impl Rule {
+        impl OptimizerConfig {
             /// Name used in files.
             pub fn kind(&self) -> &'static str {
                 match self {
@@ -31,7 +31,7 @@ macro_rules! rules {
             }
         }
 
-        impl Optimizer for Rule {
+        impl Optimizer for OptimizerConfig {
             type State = RuleState;
 
             fn init(&self, num_params: usize) -> RuleState {

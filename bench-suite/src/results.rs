@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcsa_core::Error;
 use rayon::prelude::*;
 
-use crate::catalog::{Method, Rule, Shape, Target};
+use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Target};
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
 use crate::metric::Vector;
@@ -17,7 +17,7 @@ use mcsa_data::Catalogue;
 
 /// Results of an experiment at a preset, all computed by one version of the code.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
+pub struct Results {
     /// The experiment.
     pub experiment: Experiment,
     /// The preset.
@@ -45,7 +45,7 @@ pub struct Series<'a> {
     pub outcomes: Vec<&'a Outcome>,
 }
 
-impl Evidence {
+impl Results {
     /// Reads the results in the store. Results of the present code are used alone. If there are none, results of one other
     /// version are used and marked as stale: the version with results of the most jobs; of several such versions, the one whose
     /// results are most often the newest of their job. Unusable files are left out and listed.
@@ -184,7 +184,7 @@ impl Series<'_> {
     }
 
     /// Optimiser, if the task is a fit.
-    pub fn rule(&self) -> Option<&Rule> {
+    pub fn rule(&self) -> Option<&OptimizerConfig> {
         self.fit().map(|fit| &fit.optimizer)
     }
 
@@ -194,7 +194,7 @@ impl Series<'_> {
     }
 
     /// Family of the fit, if the task is one.
-    pub fn shape(&self) -> Option<&Shape> {
+    pub fn shape(&self) -> Option<&FamilyConfig> {
         self.fit().map(|fit| &fit.family)
     }
 
