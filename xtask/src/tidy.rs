@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::workspace::{self, TextFile};
 
 mod arrows;
+mod circles;
 mod citations;
 mod code;
 mod finding;
@@ -55,7 +56,7 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
 fn findings(files: &[TextFile]) -> Vec<Finding> {
     let readme = files.iter().find(|file| file.path == "README.md");
     let keys = citations::keys(readme.map_or("", |file| &file.text));
-    let mut findings = Vec::new();
+    let mut findings = circles::are_absent(files);
     for TextFile { path, text } in files {
         let mut rules: Vec<Rule> = ANY_TEXT.to_vec();
         if path.ends_with(".rs") {

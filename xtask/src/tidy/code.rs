@@ -161,7 +161,7 @@ impl Reader {
 }
 
 /// Byte positions at which `word` occurs in `line` as a whole identifier.
-fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub(super) fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word)
         .map(|(at, _)| at)
