@@ -44,8 +44,10 @@
 //!
 //! Deliberately absent: algorithms, input and output, clocks, printing, global state, feature flags.
 
+mod address;
 pub mod bits;
 mod block_family;
+mod branch;
 mod chacha;
 mod columns;
 mod config;
@@ -75,7 +77,9 @@ mod stream;
 mod target;
 mod whitened;
 
+pub use address::Address;
 pub use block_family::{BlockFamily, BlocksAt};
+pub use branch::{Branch, enumerate};
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts};
@@ -92,8 +96,8 @@ pub use parametric::Parametric;
 pub use path_guide::{PathFamily, PathGuide};
 pub use pushforward::Pushforward;
 pub use record::{Metric, Record, Reduction};
-pub use script::{Branch, Script, enumerate};
-pub use seed::{Address, Seed};
+pub use script::Script;
+pub use seed::Seed;
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
 pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Separable};

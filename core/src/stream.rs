@@ -27,10 +27,6 @@ impl Stream {
         Self(Source::Generator(Box::new(Generator::at(key, address))))
     }
 
-    pub(crate) fn scripted(script: Script) -> Self {
-        Self(Source::Script(script))
-    }
-
     /// Moves to another address under the present seed, without allocating. A scripted stream has no address and does not change.
     pub fn go_to(&mut self, address: Address) {
         if let Source::Generator(generator) = &mut self.0 {
@@ -182,6 +178,13 @@ fn between(script: &mut Script, mut ends: Vec<f64>) -> f64 {
     ends.sort_by(f64::total_cmp);
     let taken = script.decide(ends.windows(2).map(|pair| pair[1] - pair[0]));
     ends[taken] + 0.5 * (ends[taken + 1] - ends[taken])
+}
+
+impl Script {
+    /// Streams that take their decisions from this script, in the order in which the code calls them.
+    pub fn streams(&self, lanes: usize) -> Vec<Stream> {
+        (0..lanes).map(|_| Stream(Source::Script(self.clone()))).collect()
+    }
 }
 
 impl TryRng for Stream {

@@ -1,15 +1,15 @@
-//! The optimisation loop: fits, runs and their checkpoints.
+//! The optimisation loop.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, bits, fits_in_memory};
-use serde::{Deserialize, Serialize};
+use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, fits_in_memory};
 
-use crate::configs::{self, Configs};
-use crate::iterates::Iterates;
+use crate::configs::Configs;
+use crate::fit::Verified;
 use crate::watch::positions;
-use crate::{Outcome, Run, View, Watch};
+use crate::{Checkpoint, Fit, Outcome, Run, View, Watch};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
@@ -32,83 +32,10 @@ pub struct Ascent<'a, P: ?Sized, F: ?Sized, E, O> {
     pub seed: Seed,
 }
 
-/// The complete state of a fit, which is its checkpoint.
-///
-/// A fit belongs to the target, family, estimator, optimiser and seed it was started with: it keeps their configurations,
-/// which are compared in every run. The data of a target are compared through the log density at the chains: the first use
-/// of a fit read from a file evaluates that density once more, if the estimator caches it.
-///
-/// Any serde format can store it. Reading a fit with other state types returns an error that names them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit<S, O> {
-    #[serde(deserialize_with = "configs::read::<S, O, _>")]
-    configs: Configs,
-    seed: Seed,
-    step: u64,
-    #[serde(with = "bits::vector")]
-    params: Vec<f64>,
-    estimator: S,
-    optimizer: O,
-    watch: Watch,
-    iterates: Option<Iterates>,
-    #[serde(with = "bits::scalar")]
-    reach: f64,
-    #[serde(skip)]
-    verified: Verified,
-}
-
-/// True if the cached densities of a fit were compared with the target since it was read from a file. Ignored by `==`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Verified(bool);
-
-impl PartialEq for Verified {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 /// Limit of the growth of lambda relative to its start; `Lbfgs` uses the same limit.
 const FARTHEST: f64 = 1e10;
 /// Consecutive steps without any finite density after which a run ends.
 const BLIND: u64 = 256;
-
-impl<S, O> Fit<S, O> {
-    /// Number of steps made, including those whose direction was rejected.
-    pub fn step(&self) -> u64 {
-        self.step
-    }
-
-    /// The current lambda.
-    pub fn params(&self) -> &[f64] {
-        &self.params
-    }
-
-    /// The estimator's state: the chains.
-    pub fn estimator(&self) -> &S {
-        &self.estimator
-    }
-
-    /// The optimiser's state.
-    pub fn optimizer(&self) -> &O {
-        &self.optimizer
-    }
-
-    /// The running record of the steps.
-    pub fn watch(&self) -> &Watch {
-        &self.watch
-    }
-
-    /// The average that a stopping rule reported after the last step, and the number of steps it covers.
-    pub(crate) fn stated(&self) -> Option<(u64, &[f64])> {
-        self.iterates.as_ref().and_then(|iterates| iterates.stated(self.step))
-    }
-
-    /// Lambda, and the block means of its path since a stopping rule first observed the fit; the path starts now if none did.
-    pub(crate) fn path(&mut self) -> (&[f64], &mut Iterates) {
-        let count = self.params.len();
-        (&self.params, self.iterates.get_or_insert_with(|| Iterates::new(count)))
-    }
-}
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
@@ -177,6 +104,21 @@ where
             reach,
             verified: Verified(true),
         })
+    }
+
+    /// The fit in the checkpoint file at `path`, or the one that `start` makes if there is no file.
+    ///
+    /// # Errors
+    /// If the file cannot be used or holds a fit that does not belong to this ascent, or if `start` fails.
+    pub fn resume_or(
+        &self,
+        path: impl Into<PathBuf>,
+        start: impl FnOnce() -> Result<Fit<E::State, O::State>, Error>,
+    ) -> Result<Fit<E::State, O::State>, Error> {
+        let checkpoint = Checkpoint::at(path);
+        let Some(fit) = checkpoint.read()? else { return start() };
+        self.check(&fit).map_err(|error| checkpoint.refuse(&error.to_string()))?;
+        Ok(fit)
     }
 
     fn configs(&self) -> Configs {

@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use mcsa_core::{Error, Estimator, Optimizer, checksum};
+use mcsa_core::{Error, checksum};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Ascent, Fit, Observer, Outcome, Stop, View};
+use crate::{Fit, Observer, Outcome, Stop, View};
 
 /// Checkpoint file: the fit is saved to it before the first step, every so many steps, and at the end of a run.
 ///
@@ -93,7 +93,7 @@ impl Checkpoint {
         serde_json::from_str(body).map(Some).map_err(|error| self.refuse(&error.to_string()))
     }
 
-    fn refuse(&self, reason: &str) -> Error {
+    pub(crate) fn refuse(&self, reason: &str) -> Error {
         Error::invalid(format!("cannot use {}: {reason}", self.path.display())).within("Checkpoint")
     }
 }
@@ -129,28 +129,5 @@ impl<S: Serialize, O: Serialize> Observer<S, O> for Checkpoint {
 
     fn finish(&mut self, fit: &Fit<S, O>, _: &Outcome) -> Result<(), Error> {
         self.save(fit)
-    }
-}
-
-impl<P, F, E, O> Ascent<'_, P, F, E, O>
-where
-    P: ?Sized,
-    F: ?Sized,
-    E: Estimator<P, F>,
-    O: Optimizer,
-{
-    /// The fit in the checkpoint file at `path`, or the one that `start` makes if there is no file.
-    ///
-    /// # Errors
-    /// If the file cannot be used or holds a fit that does not belong to this ascent, or if `start` fails.
-    pub fn resume_or(
-        &self,
-        path: impl Into<PathBuf>,
-        start: impl FnOnce() -> Result<Fit<E::State, O::State>, Error>,
-    ) -> Result<Fit<E::State, O::State>, Error> {
-        let checkpoint = Checkpoint::at(path);
-        let Some(fit) = checkpoint.read()? else { return start() };
-        self.check(&fit).map_err(|error| checkpoint.refuse(&error.to_string()))?;
-        Ok(fit)
     }
 }

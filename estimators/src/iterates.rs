@@ -3,10 +3,10 @@
 use mcsa_core::{Error, bits, same_length};
 use serde::{Deserialize, Serialize};
 
-use crate::sight::LONGEST;
-
 /// Number of blocks kept; when it is reached, neighbouring blocks are joined and blocks become twice as long.
 pub(crate) const ROOM: usize = 64;
+/// Number of blocks in the longest batch; windows are multiples of it.
+pub(crate) const LONGEST: usize = 4;
 /// Number of steps in the first blocks.
 const FIRST: u64 = 16;
 /// Number of blocks before the first look of a rule, and between two looks.

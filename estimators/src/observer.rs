@@ -3,9 +3,8 @@
 use std::ops::ControlFlow;
 
 use mcsa_core::{Error, Record};
-use serde::{Deserialize, Serialize};
 
-use crate::{Fit, Outcome};
+use crate::{Fit, Outcome, Stop};
 
 /// Read-only view of a fit after a step.
 pub struct View<'a, S, O> {
@@ -15,20 +14,6 @@ pub struct View<'a, S, O> {
     pub direction: &'a [f64],
     /// The estimator's metrics.
     pub info: &'a dyn Record,
-}
-
-/// A request to end the run after this step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stop {
-    /// The reason.
-    pub reason: String,
-}
-
-impl Stop {
-    /// A request with this reason.
-    pub fn because(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into() }
-    }
 }
 
 /// Observer of a run of a fit with estimator state `S` and optimiser state `O`. The iterates are bit-identical with or without

@@ -5,8 +5,6 @@ use std::fmt;
 use mcsa_core::bits;
 use serde::{Deserialize, Serialize};
 
-use crate::Stop;
-
 /// Reason why a run ended, with supporting numbers. [`BudgetSpent`](Self::BudgetSpent) means that all steps were made, and
 /// is no statement on convergence.
 ///
@@ -142,6 +140,20 @@ impl Obstacle {
             Self::Rate => "the rate is too large for this accuracy",
             Self::Noise => "more steps are needed",
         }
+    }
+}
+
+/// A request of an observer to end the run after this step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// The reason.
+    pub reason: String,
+}
+
+impl Stop {
+    /// A request with this reason.
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into() }
     }
 }
 

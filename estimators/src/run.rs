@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use mcsa_core::{Family, Seed};
+use mcsa_core::Family;
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::rule::Rule;
 use crate::stationary::Judging;
-use crate::{Checkpoint, Fit, Observer, Outcome, Stationary};
+use crate::{Checkpoint, Observer, Progress, Stationary};
 
 /// Run of a fit: the number of steps, and what happens along the way.
 ///
@@ -66,18 +67,6 @@ impl<'r, S, O> Seat<'r, S, O> {
     }
 }
 
-/// Stopping rule with the memory of one run.
-pub(crate) trait Rule<F: ?Sized, S, O> {
-    /// Called before the first step.
-    fn begin(&mut self, family: &F, seed: Seed, fit: &Fit<S, O>);
-
-    /// Called after every step; an outcome ends the run.
-    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Option<Outcome>;
-
-    /// Outcome when all steps were made.
-    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Outcome;
-}
-
 impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     /// A run of `steps` more steps.
     pub fn of(steps: u64) -> Self {
@@ -121,7 +110,7 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     /// This run with a progress bar on standard error; see [`Progress`](crate::Progress).
     #[must_use]
     pub fn progress(mut self) -> Self {
-        self.observers.push(Seat::Owned(Box::new(crate::Progress::new())));
+        self.observers.push(Seat::Owned(Box::new(Progress::new())));
         self
     }
 }

@@ -2,12 +2,11 @@
 
 use mcsa_diagnostics::{long_run_variance, split_r_hat};
 
-use crate::iterates::{Iterates, ROOM};
+use crate::iterates::{Iterates, LONGEST, ROOM};
 use crate::limits;
 
 /// Lengths, in blocks, of the batches from which standard errors are computed; the largest error counts.
-const BATCHES: [usize; 3] = [1, 2, 4];
-pub(crate) const LONGEST: usize = 4;
+const BATCHES: [usize; 3] = [1, 2, LONGEST];
 /// Limit of the ratio of the long-run variance from batches of four blocks to that from single blocks, averaged over parameters.
 const MEMORY: f64 = 2.0;
 

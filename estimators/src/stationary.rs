@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::iterates::Iterates;
 use crate::outcome::{Accuracy, Obstacle};
-use crate::run::Rule;
+use crate::rule::Rule;
 use crate::sight::Sight;
 use crate::units::Units;
 use crate::{Fit, Outcome};

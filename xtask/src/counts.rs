@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use crate::terminal::say;
 use crate::workspace;
 
 /// Path of the table, relative to the root.
@@ -29,7 +30,7 @@ pub(crate) fn regenerate() -> io::Result<ExitCode> {
         rows.push((name.to_string(), some.saturating_sub(none) / STEPS));
     }
     fs::write(root.join(TABLE), table(&rows))?;
-    crate::say(&format!("wrote {TABLE}\n"))
+    say(&format!("wrote {TABLE}\n"))
 }
 
 fn instructions(program: &Path, name: &str, steps: u64) -> io::Result<u64> {

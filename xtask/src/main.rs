@@ -7,17 +7,18 @@
 //! exit code of the program they start.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 mod command_line;
 mod counts;
 mod steps;
+mod terminal;
 mod tidy;
 mod verbs;
 mod workspace;
 
 use command_line::Request;
+use terminal::{complain, say};
 
 fn main() -> ExitCode {
     let arguments: Result<Vec<String>, _> = std::env::args_os().skip(1).map(OsString::into_string).collect();
@@ -38,16 +39,4 @@ fn main() -> ExitCode {
         let _ = complain(&error.to_string()); // nothing is left to do when stderr is gone too
         ExitCode::FAILURE
     })
-}
-
-fn say(text: &str) -> io::Result<ExitCode> {
-    match io::stdout().write_all(text.as_bytes()) {
-        // The reader closed the pipe: not an error.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        said => said.map(|()| ExitCode::SUCCESS),
-    }
-}
-
-fn complain(text: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "xtask: {text}")
 }

@@ -4,42 +4,23 @@
 //! it must accept. Checks that the compiler or clippy can do are left to them; the few that overlap are here because `cargo
 //! xtask test` has to work without clippy.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
 use crate::workspace::{self, TextFile};
 
 mod arrows;
+mod circles;
 mod citations;
 mod code;
+mod finding;
 mod headings;
 mod manifest;
 mod names;
 mod rust_file;
 mod words;
 
-/// A violation of a rule.
-#[derive(Debug)]
-struct Finding {
-    path: String,
-    line: usize,
-    rule: &'static str,
-    advice: String,
-}
-
-impl Finding {
-    fn new(path: &str, line: usize, rule: &'static str, advice: impl Into<String>) -> Self {
-        Self { path: path.into(), line, rule, advice: advice.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, rule, advice } = self;
-        write!(f, "{path}:{line}: {rule}: {advice}")
-    }
-}
+use finding::Finding;
 
 /// A rule that is checked on one file at a time.
 type Rule = fn(path: &str, text: &str) -> Vec<Finding>;
@@ -75,7 +56,7 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
 fn findings(files: &[TextFile]) -> Vec<Finding> {
     let readme = files.iter().find(|file| file.path == "README.md");
     let keys = citations::keys(readme.map_or("", |file| &file.text));
-    let mut findings = Vec::new();
+    let mut findings = circles::are_absent(files);
     for TextFile { path, text } in files {
         let mut rules: Vec<Rule> = ANY_TEXT.to_vec();
         if path.ends_with(".rs") {
@@ -88,18 +69,6 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
         findings.extend(rules.iter().flat_map(|rule| rule(path, text)));
     }
     findings
-}
-
-/// Byte positions at which `word` occurs in `line` as a whole identifier.
-fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| !line[..*at].ends_with(part) && !line[at + word.len()..].starts_with(part))
-}
-
-fn has_word(line: &str, word: &str) -> bool {
-    word_positions(line, word).next().is_some()
 }
 
 #[cfg(test)]
@@ -121,17 +90,5 @@ mod tests {
         rules.sort_unstable();
         rules.dedup();
         assert_eq!(rules, ["citation", "file-name", "inherit"]);
-    }
-
-    #[test]
-    fn a_finding_reads_like_a_compiler_message() {
-        let finding = Finding::new("core/src/lib.rs", 7, "unwrap", "say why");
-        assert_eq!(finding.to_string(), "core/src/lib.rs:7: unwrap: say why");
-    }
-
-    #[test]
-    fn a_word_is_not_a_part_of_another() {
-        assert!(has_word("pub fn f()", "fn"));
-        assert!(!has_word("let fn_ = my_fn;", "fn"));
     }
 }

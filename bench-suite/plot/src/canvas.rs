@@ -9,10 +9,10 @@ use plotters::prelude::{
 };
 
 use super::clip::Point;
+use super::font::FAMILY;
 use super::label::{Label, Level};
 use super::layer::Anchor;
 use super::style::{Color, Dash};
-use super::typesetter::{FAMILY, scale};
 
 /// Style of a line, lengths in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,13 +155,13 @@ impl Canvas {
                 let _ = write!(self.body, " dy=\"{drop}\"");
             }
             if run.level != Level::Base {
-                let _ = write!(self.body, " font-size=\"{:.0}\"", size * scale(run.level));
+                let _ = write!(self.body, " font-size=\"{:.0}\"", size * run.level.scale());
             }
             if run.italic {
                 self.body.push_str(" font-style=\"italic\"");
             }
             self.body.push('>');
-            escape_into(&mut self.body, &run.text);
+            run.write_xml(&mut self.body);
             self.body.push_str("</tspan>");
         }
         self.body.push_str("</text>\n");
@@ -178,19 +178,6 @@ impl Canvas {
              viewBox=\"0 0 {width} {height}\" font-family=\"{FAMILY}\" stroke-linejoin=\"round\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n{body}</svg>\n"
         )
-    }
-}
-
-/// Appends text, escaped for XML.
-pub(super) fn escape_into(xml: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => xml.push_str("&amp;"),
-            '<' => xml.push_str("&lt;"),
-            '>' => xml.push_str("&gt;"),
-            '"' => xml.push_str("&quot;"),
-            c => xml.push(c),
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 use resvg::{tiny_skia, usvg};
 
 use super::error::DrawError;
+use super::font;
 use super::note::Note;
-use super::typesetter;
 
 /// A rendered figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ impl Drawing {
         if !(10.0..=2400.0).contains(&dots_per_inch) {
             return Err(DrawError::Measure { what: "the resolution in dots per inch", value: dots_per_inch });
         }
-        let options = typesetter::options();
+        let options = font::options();
         let refuse = |error: &dyn std::fmt::Display| DrawError::Raster(error.to_string());
         let tree = usvg::Tree::from_str(&self.svg, &options).map_err(|error| refuse(&error))?;
         let scale = dots_per_inch / f64::from(options.dpi);

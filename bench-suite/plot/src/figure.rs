@@ -1,8 +1,6 @@
 //! Figures: panels on a page.
 
-use super::drawing::Drawing;
 use super::error::DrawError;
-use super::page;
 use super::panel::Panel;
 
 /// Panels in rows with legend, title and caption.
@@ -86,16 +84,8 @@ impl Figure {
         self
     }
 
-    /// Draws the figure. A pure function: equal figures give equal bytes.
-    ///
-    /// # Errors
-    /// If columns have unequal lengths, or a range or a size of the page is invalid; never because of values.
-    pub fn draw(&self) -> Result<Drawing, DrawError> {
-        self.check()?;
-        Ok(page::draw(self))
-    }
-
-    fn check(&self) -> Result<(), DrawError> {
+    /// Refuses a figure without panels, and numbers outside their ranges.
+    pub(super) fn check(&self) -> Result<(), DrawError> {
         if self.panels.is_empty() {
             return Err(DrawError::NoPanels);
         }

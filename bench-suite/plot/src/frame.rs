@@ -3,6 +3,8 @@
 use super::canvas::{Canvas, Pen, Type};
 use super::label::Label;
 use super::layer::Anchor;
+use super::linear_ticks;
+use super::log_ticks;
 use super::panel::Panel;
 use super::plot::{Plot, Rect};
 use super::scale::Scale;
@@ -58,7 +60,7 @@ impl<'a> Frame<'a> {
         let (x, y) = scales;
         let y_ticks = match panel.y.names() {
             Some(names) => Ticks::of_names(&y, names),
-            None => Ticks::fitting(&y, |ticks| is_apart(ticks, height, if y.is_log { 1500 } else { 2000 })),
+            None => fitting(&y, |ticks| is_apart(ticks, height, if y.is_log { 1500 } else { 2000 })),
         };
         let names = y_ticks.major.iter().map(|tick| Label::parse(&tick.label));
         let y_names: Vec<_> = names.map(|name| setter.wrap(&name, TICK_SIZE, f64::from(most))).collect();
@@ -100,7 +102,7 @@ impl<'a> Frame<'a> {
         };
         self.x_ticks = match self.panel.x.names() {
             Some(names) => Ticks::of_names(&self.x, names),
-            None => Ticks::fitting(&self.x, |ticks| fits(ticks, if self.x.is_log { 1500 } else { 2800 })),
+            None => fitting(&self.x, |ticks| fits(ticks, if self.x.is_log { 1500 } else { 2800 })),
         };
         self.is_turned = self.panel.x.names().is_some() && !fits(&self.x_ticks, 0);
         let most = if self.is_turned { 9000.0 } else { f64::INFINITY };
@@ -263,6 +265,19 @@ impl<'a> Frame<'a> {
             canvas.text((baseline, middle), line, &kind);
         }
     }
+}
+
+/// Ticks of a numerical scale with as many labels as fit without overlap; `fits` returns true if they do.
+fn fitting(scale: &Scale, fits: impl Fn(&Ticks) -> bool) -> Ticks {
+    let of = if scale.is_log { log_ticks::of } else { linear_ticks::of };
+    let mut last = Ticks::default();
+    for most in (2..=9).rev() {
+        last = of(scale, most);
+        if fits(&last) {
+            break;
+        }
+    }
+    last
 }
 
 /// Returns true if adjacent labels of a vertical axis do not overlap.

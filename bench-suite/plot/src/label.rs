@@ -8,12 +8,34 @@ pub(super) enum Level {
     Sub,
 }
 
+impl Level {
+    /// Size relative to the line.
+    pub(super) fn scale(self) -> f64 {
+        if self == Self::Base { 1.0 } else { 0.7 }
+    }
+}
+
 /// Characters in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) text: String,
     pub(super) italic: bool,
     pub(super) level: Level,
+}
+
+impl Run {
+    /// Appends the text, escaped for XML.
+    pub(super) fn write_xml(&self, xml: &mut String) {
+        for c in self.text.chars() {
+            match c {
+                '&' => xml.push_str("&amp;"),
+                '<' => xml.push_str("&lt;"),
+                '>' => xml.push_str("&gt;"),
+                '"' => xml.push_str("&quot;"),
+                c => xml.push(c),
+            }
+        }
+    }
 }
 
 /// A line of text: its runs.

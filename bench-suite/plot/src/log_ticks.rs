@@ -1,7 +1,8 @@
 //! Ticks of a logarithmic axis.
 
+use super::linear_ticks::{self, fixed, integer};
 use super::scale::Scale;
-use super::ticks::{Tick, Ticks, fixed, integer, is_on_axis, linear};
+use super::ticks::{Tick, Ticks, is_on_axis};
 
 /// Powers of ten, thinned out evenly if there are more than `most`, with minor ticks at 2 to 9 between them.
 ///
@@ -49,7 +50,7 @@ fn decades(scale: &Scale, first: i32, last: i32, most: usize) -> Ticks {
 /// Ticks of a range shorter than from 1 to 5, over which the logarithm is almost linear.
 fn narrow(scale: &Scale, most: usize) -> Ticks {
     let (low, high) = (10f64.powf(scale.low), 10f64.powf(scale.high));
-    let mut ticks = linear(&Scale::linear(low, high), most);
+    let mut ticks = linear_ticks::of(&Scale::linear(low, high), most);
     for tick in &mut ticks.major {
         let value = low + tick.fraction * (high - low);
         tick.fraction = scale.fraction(value);

@@ -2,6 +2,7 @@
 
 use super::canvas::{Canvas, Type};
 use super::drawing::Drawing;
+use super::error::DrawError;
 use super::extent;
 use super::figure::Figure;
 use super::label::Label;
@@ -26,8 +27,19 @@ const MOST_NOTES: usize = 2;
 /// Marks of one panel, for each layer in order.
 type Ink = Vec<Vec<Mark>>;
 
+impl Figure {
+    /// Draws the figure. A pure function: equal figures give equal bytes.
+    ///
+    /// # Errors
+    /// If columns have unequal lengths, or a range or a size of the page is invalid; never because of values.
+    pub fn draw(&self) -> Result<Drawing, DrawError> {
+        self.check()?;
+        Ok(draw(self))
+    }
+}
+
 /// Draws a figure that has been checked.
-pub(super) fn draw(figure: &Figure) -> Drawing {
+fn draw(figure: &Figure) -> Drawing {
     let setter = Typesetter::new();
     let scales = extent::scales(figure);
     let width = (figure.width_mm * Canvas::UNITS_PER_MM).round() as i32;

@@ -3,18 +3,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use resvg::usvg;
 
-use super::canvas::escape_into;
-use super::label::{Label, Level, Run};
-
-/// Size of superscripts and subscripts relative to the surrounding text.
-pub(super) const SMALL: f64 = 0.7;
-
-/// Font family; the second choice has the same widths and is on most machines.
-pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
+use super::font::{self, FAMILY};
+use super::label::{Label, Run};
 
 /// Measures text with the engine and the fonts that rasterise it, so that layout and drawing agree.
 pub(super) struct Typesetter {
@@ -25,12 +18,12 @@ pub(super) struct Typesetter {
 
 impl Typesetter {
     pub(super) fn new() -> Self {
-        Self { options: options(), ems: RefCell::default() }
+        Self { options: font::options(), ems: RefCell::default() }
     }
 
     /// Width of a line in units, at a font size in units.
     pub(super) fn width(&self, label: &Label, size: f64) -> f64 {
-        label.runs.iter().map(|run| self.ems(run) * size * scale(run.level)).sum()
+        label.runs.iter().map(|run| self.ems(run) * size * run.level.scale()).sum()
     }
 
     fn ems(&self, run: &Run) -> f64 {
@@ -53,7 +46,7 @@ impl Typesetter {
         );
         // A bar on either side keeps leading and trailing spaces; its width is subtracted below.
         let _ = write!(svg, "|");
-        escape_into(&mut svg, &run.text);
+        run.write_xml(&mut svg);
         let _ = write!(svg, "|</text></svg>");
         let tree = usvg::Tree::from_str(&svg, &self.options).ok()?;
         let text = find_text(tree.root())?;
@@ -99,21 +92,6 @@ impl Typesetter {
         }
         (fits < chars.len()).then(|| (part(0, fits), part(fits, chars.len())))
     }
-}
-
-/// Settings of parser and rasteriser: the embedded fonts only.
-pub(super) fn options() -> usvg::Options<'static> {
-    let mut fonts = usvg::fontdb::Database::new();
-    for font in [dejavu::sans::regular(), dejavu::sans::oblique()] {
-        fonts.load_font_source(usvg::fontdb::Source::Binary(Arc::new(font)));
-    }
-    fonts.set_sans_serif_family("DejaVu Sans");
-    usvg::Options { fontdb: Arc::new(fonts), font_family: "DejaVu Sans".into(), ..usvg::Options::default() }
-}
-
-/// Size of a level relative to the line.
-pub(super) fn scale(level: Level) -> f64 {
-    if level == Level::Base { 1.0 } else { SMALL }
 }
 
 fn find_text(group: &usvg::Group) -> Option<&usvg::Text> {

@@ -1,6 +1,6 @@
 //! Charts of the claims of pMCSA.
 
-use super::{Chart, Curve, counts, doublings};
+use super::chart::{Chart, Curve, counts, doublings};
 use crate::bounds::pmcsa;
 use crate::{Instance, total_variation};
 

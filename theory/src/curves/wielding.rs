@@ -2,7 +2,7 @@
 
 use mcsa_core::Seed;
 
-use super::{Chart, Curve, counts, doublings};
+use super::chart::{Chart, Curve, counts, doublings};
 use crate::bounds::cw;
 use crate::claims::{Adaptive, Atoms, Searchable, Setting};
 use crate::dais::{Law, LinearDais, Quadratic};

@@ -1,6 +1,6 @@
 //! Allowed dependencies between crates of the workspace: the arrows of ARCHITECTURE.md, as a table.
 
-use super::Finding;
+use super::finding::Finding;
 use super::manifest::{Entry, entries};
 
 /// Each package of the workspace with the packages of the workspace that it may depend on.

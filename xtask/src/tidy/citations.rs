@@ -1,7 +1,7 @@
 //! Check of citation keys: the key in a comment such as `(pMCSA, Alg. 1)` must be in the README.
 
-use super::Finding;
 use super::code::Code;
+use super::finding::Finding;
 
 /// Beginnings of a place in a paper. The word before the comma that precedes such a place is the key.
 const PLACES: [&str; 12] = [

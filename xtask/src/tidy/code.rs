@@ -160,6 +160,18 @@ impl Reader {
     }
 }
 
+/// Byte positions at which `word` occurs in `line` as a whole identifier.
+pub(super) fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !line[..*at].ends_with(part) && !line[at + word.len()..].starts_with(part))
+}
+
+pub(super) fn has_word(line: &str, word: &str) -> bool {
+    word_positions(line, word).next().is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,5 +207,11 @@ mod tests {
         let kept = Code::of(text).outside_tests();
         assert_eq!(kept.split_whitespace().collect::<Vec<_>>(), ["one", "two", "four"]);
         assert_eq!(kept.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn a_word_is_not_a_part_of_another() {
+        assert!(has_word("pub fn f()", "fn"));
+        assert!(!has_word("let fn_ = my_fn;", "fn"));
     }
 }

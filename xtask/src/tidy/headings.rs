@@ -1,6 +1,6 @@
 //! Headings of documentation that are nouns.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Words that open a riddle: the reader has to go on to learn the noun.
 const OPENERS: [&str; 9] = ["What", "Who", "Where", "How", "Of", "Whether", "When", "Why", "Which"];

@@ -1,6 +1,6 @@
 //! Rules for the `Cargo.toml` of a crate, and the reader that they use.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// One `key = value` of a manifest, with its full key: `dependencies.mcsa.workspace`.
 pub(super) struct Entry<'a> {

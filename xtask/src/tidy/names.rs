@@ -1,6 +1,6 @@
 //! Rule for names of files.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Words refused in file names because they do not name the contents.
 const EMPTY: [&str; 6] = ["util", "utils", "helper", "helpers", "manager", "managers"];

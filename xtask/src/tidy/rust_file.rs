@@ -1,7 +1,7 @@
 //! Rules for a single `.rs` file.
 
-use super::code::Code;
-use super::{Finding, has_word};
+use super::code::{Code, has_word};
+use super::finding::Finding;
 
 /// Largest number of lines of a file.
 const MOST_LINES: usize = 400;

@@ -1,6 +1,6 @@
 //! Rule against words that only the author can understand, such as paths of one machine.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Each forbidden word with the advice to print. Every word is concatenated from two halves so that this file does not
 /// contain it.

@@ -3,9 +3,10 @@
 
 mod bias;
 mod rejection;
+mod retained;
 mod variance;
 
-use super::{Atoms, Claim};
+use super::Claim;
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
@@ -13,19 +14,4 @@ pub(super) fn all() -> Vec<Claim> {
     all.extend(variance::claims());
     all.extend(rejection::claims());
     all
-}
-
-/// Number of fresh candidates of a case.
-fn fresh(case: &Atoms) -> usize {
-    case.samples - 1
-}
-
-/// Weight of the atom at which the chain is.
-fn weight(case: &Atoms) -> f64 {
-    case.problem.w()[case.start]
-}
-
-/// Score of the atom at which the chain is.
-fn value(case: &Atoms) -> f64 {
-    case.problem.s()[case.start]
 }

@@ -1,6 +1,6 @@
 //! Claims on rejection probabilities (CW, Sec. 4 and 5).
 
-use super::{fresh, weight};
+use super::retained::{fresh, weight};
 use crate::bounds::cw as bounds;
 use crate::claims::{Atoms, Bound, CW, Claim, Setting, Sides};
 use crate::{dot, total_variation};

@@ -1,6 +1,6 @@
 //! Claims on variance, for one chain and for parallel chains (CW, Sec. 4).
 
-use super::{fresh, value, weight};
+use super::retained::{fresh, value, weight};
 use crate::bounds::cw as bounds;
 use crate::claims::{Atoms, Bound, CW, Claim, Setting, Sides};
 use crate::{Parts, dot};

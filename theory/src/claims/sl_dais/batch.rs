@@ -1,6 +1,6 @@
 //! Claims on a surrogate drawn anew for every sample: the likelihood of a minibatch (SL-DAIS, Prop. 2).
 
-use super::{likelihood, prior, settings};
+use super::linear::{likelihood, prior, settings};
 use crate::claims::{Bound, Claim, Numbers, SL_DAIS, Sides};
 use crate::dais::{Law, LinearDais, Quadratic};
 use mcsa_core::quadrature::integrate;

@@ -1,6 +1,6 @@
 //! Claims on one surrogate for all data (SL-DAIS, Lemma 1, Props. 1 and 3).
 
-use super::{chain, likelihood, settings};
+use super::linear::{chain, likelihood, settings};
 use crate::claims::{Bound, Claim, Numbers, SL_DAIS, Sides, Statement};
 
 const METHOD: &str = "closed form, linear Gaussian";
