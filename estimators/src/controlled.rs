@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// An estimator that can also return the mean score of its fresh draws of `q_lambda`, a control variate of known mean zero.
 pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
-    /// As [`Estimator::ascent_direction`], bit-identical; the second slice receives the mean score of the fresh draws.
+    /// As [`Estimator::ascent_direction`], bit-identical; the second slice, if given, receives the mean score of the fresh draws.
     ///
     /// # Errors
     /// As [`Estimator::ascent_direction`].
@@ -18,7 +18,7 @@ pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
         params: &[f64],
         state: &mut Self::State,
         lanes: &mut [Stream],
-        direction_and_control: (&mut [f64], &mut [f64]),
+        direction_and_control: (&mut [f64], Option<&mut [f64]>),
         work: &mut [f64],
     ) -> Result<Self::Info, Error>;
 }
@@ -170,7 +170,7 @@ where
         mut work: &mut [f64],
     ) -> Result<E::Info, Error> {
         let control = borrow(&mut work, params.len());
-        let both = (&mut *direction, &mut *control);
+        let both = (&mut *direction, Some(&mut *control));
         let info = self.estimator.direction_and_control(
             target,
             family,

@@ -214,7 +214,7 @@ where
         direction: &mut [f64],
         work: &mut [f64],
     ) -> Result<K::Info, Error> {
-        self.direction(target, family, params, state, lanes, (direction, None), work)
+        self.direction_and_control(target, family, params, state, lanes, (direction, None), work)
     }
 }
 
@@ -232,30 +232,9 @@ where
         params: &[f64],
         state: &mut K::State,
         lanes: &mut [Stream],
-        (direction, control): (&mut [f64], &mut [f64]),
-        work: &mut [f64],
-    ) -> Result<K::Info, Error> {
-        self.direction(target, family, params, state, lanes, (direction, Some(control)), work)
-    }
-}
-
-impl<K, G: Guard> ScoreClimb<K, G> {
-    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
-    fn direction<P, F>(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        state: &mut K::State,
-        lanes: &mut [Stream],
         (direction, control): (&mut [f64], Option<&mut [f64]>),
         mut work: &mut [f64],
-    ) -> Result<K::Info, Error>
-    where
-        P: LogDensity + ?Sized,
-        F: Family + ?Sized,
-        K: Kernel<P>,
-    {
+    ) -> Result<K::Info, Error> {
         let columns = self.kernel.columns(self.lanes).max(self.lanes);
         let memory = borrow(&mut work, Proposals::work_len(family, columns));
         let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;

@@ -223,7 +223,7 @@ where
         direction: &mut [f64],
         work: &mut [f64],
     ) -> Result<ScoreWeightsInfo, Error> {
-        self.direction(target, family, params, lanes, (direction, None), work)
+        self.direction_and_control(target, family, params, &mut (), lanes, (direction, None), work)
     }
 }
 
@@ -240,27 +240,9 @@ where
         params: &[f64],
         (): &mut (),
         lanes: &mut [Stream],
-        (direction, control): (&mut [f64], &mut [f64]),
-        work: &mut [f64],
-    ) -> Result<ScoreWeightsInfo, Error> {
-        self.direction(target, family, params, lanes, (direction, Some(control)), work)
-    }
-}
-
-impl<G: Guard> ScoreWeights<G> {
-    fn direction<P, F>(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        lanes: &mut [Stream],
         (direction, control): (&mut [f64], Option<&mut [f64]>),
         mut work: &mut [f64],
-    ) -> Result<ScoreWeightsInfo, Error>
-    where
-        P: LogDensity + ?Sized,
-        F: Family + ?Sized,
-    {
+    ) -> Result<ScoreWeightsInfo, Error> {
         let (n, dim) = (self.samples, family.dim());
         let memory = borrow(&mut work, Proposals::work_len(family, n));
         let mut guide = Proposals::new(family, params, n, self.mirrored, control, memory)?;

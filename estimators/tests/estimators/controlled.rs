@@ -78,7 +78,7 @@ fn law<E: Controllable<Finite, Even>>(estimator: &E, state: &dyn Fn() -> E::Stat
     let mut work = vec![f64::NAN; estimator.work_len(&target, &family)];
     let branches = enumerate(estimator.lanes(), 3_000_000, |lanes: &mut [Stream]| {
         let (mut direction, mut control) = ([f64::NAN; 4], [f64::NAN; 4]);
-        let both = (&mut direction[..], &mut control[..]);
+        let both = (&mut direction[..], Some(&mut control[..]));
         estimator
             .direction_and_control(&target, &family, &LOGITS, &mut state(), lanes, both, &mut work)
             .unwrap();

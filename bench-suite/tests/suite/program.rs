@@ -18,7 +18,7 @@ fn errors(arguments: &[&str]) -> String {
 
 /// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program").join(name);
     let _ = fs::remove_dir_all(&folder);
     folder
 }

@@ -1,6 +1,6 @@
 //! The fingerprint of results: changes that affect it, and changes that do not.
 
-#[path = "../fingerprint/mod.rs"]
+#[path = "../../fingerprint/mod.rs"]
 mod fingerprint;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -39,7 +39,7 @@ fn timeless(mut outcome: Outcome) -> Outcome {
 
 /// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("resume").join(name);
     let _ = fs::remove_dir_all(&folder);
     folder
 }

@@ -1,0 +1,14 @@
+//! Tests of the suite: results and their damage, experiments, the program, and its pages.
+
+mod damage;
+mod fingerprint;
+mod fit_pairs;
+mod instance;
+mod page;
+mod program;
+mod resume;
+mod shaped;
+mod slice;
+mod theory;
+mod theory_instance;
+mod user_experiment;
