@@ -57,6 +57,7 @@ pub mod provenance;
 pub mod published;
 mod quantile;
 pub mod registry;
+pub mod replay;
 pub mod report;
 pub mod results;
 pub mod runner;

@@ -25,6 +25,8 @@
 //! [`Defence`] mixes a heavy-tailed [`Tail`] into the proposal of a kernel, so that importance weights are bounded. A family
 //! of [`Atoms`] lets [`mcsa_core::enumerate`] compute the transition matrix of a kernel.
 //!
+//! [`dais`] improves a Gaussian by a few Hamiltonian steps that have a gradient: differentiable annealed importance sampling.
+//!
 //! A [`Flow`] starts at a Gaussian or a t, and can be saved as text bit for bit.
 //!
 //! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is
@@ -37,6 +39,7 @@
 mod amortised;
 mod atoms;
 pub mod conformance;
+pub mod dais;
 mod defensive;
 mod dof;
 mod drawn;

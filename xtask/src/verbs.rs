@@ -105,7 +105,8 @@ pub(crate) const VERBS: [Verb; 9] = [
                   --claim ID     only this claim, such as 000-T1\n\
                   --long         a hundred thousand cases per statement\n\
                   --json         all that was found, as JSON\n\
-                  --instance FILE  instead, work out one finite problem exactly; JSON in and out\n\n\
+                  --instance FILE  instead, work out one finite problem exactly; JSON in and out\n\
+                  --replay FILE  instead, value and gradient of one annealed path; JSON in and out\n\n\
                   Its own help: `cargo xtask theory -- --help`.",
         check: anything,
         run: theory,
@@ -208,14 +209,17 @@ fn theory(arguments: &[String]) -> io::Result<ExitCode> {
     theory_step(arguments).hand_over()
 }
 
-/// Command of the verb `theory`. It runs at the root, where the page is written; with `--instance` it runs in the user's
-/// current directory, so that the path of the instance resolves.
+/// Command of the verb `theory`. It runs at the root, where the page is written; with `--instance` or `--replay` it runs
+/// in the user's current directory, so that the path of the file resolves.
 fn theory_step(arguments: &[String]) -> Step {
     let manifest = workspace::root().join("Cargo.toml").display().to_string();
     let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
     let step = Step::cargo("theory", &start).and(&["--bin", "mcsa-bench", "--", "theory"].map(String::from));
     let step = step.and(after_dashes(arguments));
-    let reads = |argument: &String| argument == "--instance" || argument.starts_with("--instance=");
+    let names = |argument: &str, name: &str| {
+        argument.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let reads = |argument: &String| names(argument, "--instance") || names(argument, "--replay");
     if arguments.iter().any(reads) { step.here() } else { step }
 }
 
@@ -285,6 +289,7 @@ mod tests {
         };
         assert_eq!(place(&["--instance", "x.json"]), std::env::current_dir().ok());
         assert_eq!(place(&["--instance=x.json"]), std::env::current_dir().ok());
+        assert_eq!(place(&["--replay", "x.json"]), std::env::current_dir().ok());
         assert_eq!(place(&["--claim", "000-T1"]), Some(workspace::root()));
     }
 

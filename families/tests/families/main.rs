@@ -5,6 +5,7 @@ mod autoregressive;
 mod block_neural;
 mod cauchy;
 mod closed_forms;
+mod dais;
 
 mod defensive;
 mod flow_files;
