@@ -1,14 +1,14 @@
 //! The fingerprint of results: changes that affect it, and changes that do not.
 
 #[path = "../../fingerprint/mod.rs"]
-mod fingerprint;
+mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use fingerprint::Fingerprint;
+use search::Fingerprint;
 
 /// As in `build.rs`.
 const START: [&str; 1] = ["kinds"];
@@ -58,7 +58,7 @@ fn workspace() -> &'static Path {
 }
 
 fn of(root: &Path) -> Fingerprint {
-    let found = fingerprint::find(&root.join("bench-suite"), &START, None).expect("it can be read");
+    let found = search::find(&root.join("bench-suite"), &START, None).expect("it can be read");
     assert_eq!(found.warnings, [""; 0]);
     found
 }
@@ -278,7 +278,7 @@ fn settings_of_the_build_move_it() {
             ("TARGET", "x86_64-unknown-linux-gnu"),
         ]);
         all.insert(changed.0, changed.1);
-        fingerprint::settings(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
+        search::settings(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
     };
     let mut codes = BTreeSet::from([found.code(&variables(("PROFILE", "debug")))]);
     let changes = [
@@ -311,7 +311,7 @@ fn small(name: &str, library: &str, rows: &str, other: &str) -> BTreeSet<String>
     write("a/src/rows.rs", rows);
     write("a/src/other.rs", other);
     write("a/src/plain.rs", "pub struct Plain;\n");
-    let found = fingerprint::find(&root.join("a"), &["rows"], None).expect("it can be read");
+    let found = search::find(&root.join("a"), &["rows"], None).expect("it can be read");
     let _ = fs::remove_dir_all(&root);
     found.parts.into_keys().filter_map(|name| name.strip_prefix("a/").map(str::to_owned)).collect()
 }

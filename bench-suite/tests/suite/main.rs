@@ -6,6 +6,7 @@ mod fit_pairs;
 mod instance;
 mod page;
 mod program;
+mod replay;
 mod resume;
 mod shaped;
 mod slice;

@@ -3,7 +3,7 @@
 use mcsa_bench_suite::replay::{Replay, answer};
 use serde_json::{Value, json};
 
-const EXAMPLES: &str = include_str!("data/annealed_paths.json");
+const EXAMPLES: &str = include_str!("../data/annealed_paths.json");
 
 fn examples() -> Vec<Value> {
     let examples: Value = serde_json::from_str(EXAMPLES).unwrap();
