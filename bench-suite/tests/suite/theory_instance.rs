@@ -42,7 +42,8 @@ fn a_question_that_is_not_understood_is_code_two() {
 
 #[test]
 fn a_path_is_replayed() {
-    let examples: serde_json::Value = serde_json::from_str(include_str!("../data/annealed_paths.json")).unwrap();
+    let examples: serde_json::Value =
+        serde_json::from_str(include_str!("../data/annealed_paths.json")).unwrap();
     let answer = given("--replay", &examples[0]["ask"].to_string());
     assert!(answer.status.success() && answer.stderr.is_empty());
     let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
