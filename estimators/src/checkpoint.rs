@@ -30,8 +30,9 @@ use crate::{Fit, Observer, Outcome, Stop, View};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 ///
-/// A file that cannot be written is an error before the first step. Later the run goes on, tries again when the next checkpoint is
-/// due, and returns an error only if the last one fails too; the fit in memory is complete then.
+/// A file that holds another fit, a later step of this one, or anything else is not overwritten: the run ends with an error before
+/// its first step, as it does if the file cannot be written. Later the run goes on, tries again when the next checkpoint is due, and
+/// returns an error only if the last one fails too; the fit in memory is complete then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -114,8 +115,23 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-impl<S: Serialize, O: Serialize> Observer<S, O> for Checkpoint {
+impl<S, O> Observer<S, O> for Checkpoint
+where
+    S: Serialize + DeserializeOwned,
+    O: Serialize + DeserializeOwned,
+{
     fn begin(&mut self, fit: &Fit<S, O>, _: u64) -> Result<(), Error> {
+        if let Some(saved) = self.read::<S, O>()? {
+            let is_other = saved.seed != fit.seed || saved.configs.may_become(&fit.configs).is_err();
+            if is_other || saved.step > fit.step {
+                let which = if is_other { "another fit" } else { "a later step of this fit" };
+                let reason = format!(
+                    "it holds {which}, at step {}: continue that one with `resume_or`, or move the file",
+                    saved.step
+                );
+                return Err(self.refuse(&reason));
+            }
+        }
         self.save(fit)
     }
 

@@ -89,8 +89,29 @@ fn a_file_that_cannot_be_written_ends_the_run_before_its_first_step() {
     fs::write(&path, "a file, no folder").unwrap();
     let mut fit = ascent.start(START.to_vec()).unwrap();
     let error = ascent.run(&mut fit, Run::of(5).checkpoint(path.join("fit.json"), 1)).unwrap_err();
-    assert!(error.to_string().starts_with("Checkpoint: cannot write"), "{error}");
+    assert!(error.to_string().starts_with("Checkpoint: cannot use"), "{error}");
     assert_eq!(fit.step(), 0);
+}
+
+/// Neither a file of another fit nor one of a later step is lost.
+#[test]
+fn a_checkpoint_of_another_fit_is_not_overwritten() {
+    let (ascent, path) = (ascent(pmcsa(4)), place("kept"));
+    let mut fit = ascent.start(START.to_vec()).unwrap();
+    ascent.run(&mut fit, Run::of(9).checkpoint(&path, 4)).unwrap();
+    let kept = fs::read(&path).unwrap();
+    let mut anew = ascent.start(START.to_vec()).unwrap();
+    let error = ascent.run(&mut anew, Run::of(9).checkpoint(&path, 4)).unwrap_err().to_string();
+    assert!(error.contains("a later step of this fit, at step 9"), "{error}");
+    let elsewhere = Ascent { seed: Seed::new(5), ..self::ascent(pmcsa(4)) };
+    let mut other = elsewhere.start(START.to_vec()).unwrap();
+    elsewhere.run(&mut other, 30).unwrap();
+    let error = elsewhere.run(&mut other, Run::of(9).checkpoint(&path, 4)).unwrap_err().to_string();
+    assert!(error.contains("another fit, at step 9") && other.step() == 30, "{error}");
+    assert_eq!(fs::read(&path).unwrap(), kept);
+    fs::write(&path, "a letter").unwrap();
+    assert!(ascent.run(&mut fit, Run::of(1).checkpoint(&path, 1)).is_err());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a letter");
 }
 
 /// Notes the steps seen, and may ask for the end.
