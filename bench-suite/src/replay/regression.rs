@@ -1,6 +1,7 @@
 //! Weighted rows of a regression: log likelihood, slope, curvature, and derivatives for weights and covariates.
 
 use mcsa_core::numeric::dot;
+use mcsa_core::numeric::scalar::{log_sigmoid, sigmoid};
 
 /// Log likelihood `sum_n l_n(x_n . z)` over rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +56,7 @@ impl Rows {
     fn value(&self, n: usize, t: f64) -> f64 {
         match &self.likelihood {
             Likelihood::Logistic { positive, negative } => {
-                -positive[n] * softplus(-t) - negative[n] * softplus(t)
+                positive[n] * log_sigmoid(t) + negative[n] * log_sigmoid(-t)
             }
             Likelihood::Normal { y, weights, deviation } => {
                 let e = (y[n] - t) / deviation;
@@ -134,14 +135,4 @@ impl Rows {
             }
         }
     }
-}
-
-/// `sg(t) = 1 / (1 + e^-t)`.
-fn sigmoid(t: f64) -> f64 {
-    1.0 / (1.0 + (-t).exp())
-}
-
-/// `log(1 + e^t)`.
-fn softplus(t: f64) -> f64 {
-    t.max(0.0) + (-t.abs()).exp().ln_1p()
 }
