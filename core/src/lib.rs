@@ -4,10 +4,12 @@
 //! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Separable`], [`Blocks`], [`ExactDraws`].
+//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Blocks`],
+//!   [`ExactDraws`]; with one likelihood term per datum [`Separable`], [`Subsampled`] and the [`Minibatch`].
 //! * Models with parameters theta to be learned: [`Learnable`], [`LearnableBlocks`], [`Given`].
 //! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
 //!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
+//! * Annealed paths are guided by a [`Surrogate`] posterior.
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlockGuide`].
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`]; and particle proposals for them:
 //!   [`PathGuide`], [`PathFamily`].
@@ -72,8 +74,10 @@ pub mod quadrature;
 mod record;
 mod script;
 mod seed;
+mod separable;
 mod state_space;
 mod stream;
+mod surrogate;
 mod target;
 mod whitened;
 
@@ -98,7 +102,9 @@ pub use pushforward::Pushforward;
 pub use record::{Metric, Record, Reduction};
 pub use script::Script;
 pub use seed::Seed;
+pub use separable::{Minibatch, Separable, Subsampled};
 pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
 pub use stream::Stream;
-pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity, Separable};
+pub use surrogate::Surrogate;
+pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity};
 pub use whitened::{AffineMap, Whitened};

@@ -85,21 +85,6 @@ pub trait Curvature: Gradient {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
 }
 
-/// Target with a prior and one likelihood term per datum, `log p(z) = log_prior(z) + sum_i log_likelihood_at([i], z)`.
-pub trait Separable: LogDensity {
-    /// The number of data.
-    fn num_data(&self) -> usize;
-
-    /// The log prior: the term that depends on no datum.
-    fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64;
-
-    /// Log likelihood of the data in `rows`; a row listed twice counts twice.
-    ///
-    /// # Panics
-    /// If a row is not less than [`num_data`](Self::num_data).
-    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
-}
-
 /// Target that factorises into independent blocks, one latent point per datum: `log p(z) = sum_i log p_i(z_i)`.
 ///
 /// This is the setting of joint stochastic approximation: each datum has its own latent variables and its own chain.
