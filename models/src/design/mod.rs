@@ -26,7 +26,7 @@ mod panels;
 mod product;
 mod pullback;
 
-pub(crate) use panels::{Panels, finite_matrix};
+pub(crate) use panels::{Panels, View, finite_matrix, pack_into, padded};
 
 /// Number of rows in a panel: two registers of AVX-512, four of AVX2.
 pub(crate) const ROWS: usize = 16;
