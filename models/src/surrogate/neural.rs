@@ -40,8 +40,8 @@ struct Layers<T> {
     output: T,
 }
 
-/// What the tape keeps of a point: the hidden layers and their slopes, and the derivatives of the output for pre-activations
-/// (`delta`) and for the first hidden layer (`back`).
+/// Number of layers that the tape keeps: both hidden layers and their slopes, the derivatives of the output for the second
+/// pre-activations and those for the first hidden layer.
 const KEPT: usize = 6;
 
 impl NeuralSurrogate {

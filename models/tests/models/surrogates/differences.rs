@@ -85,20 +85,20 @@ pub(super) fn check(
         let (z, u) = (normals(d, 50 + draw), normals(d, 60 + draw));
         let gradient = lent.gradient(psi, &noise, &z);
         let (product, bar) = lent.second(psi, &z, &u, scale);
-        for k in 0..d {
+        for (k, &gradient) in gradient.iter().enumerate() {
             let value = |h: f64| log_density(psi, &moved(&z, &unit(d, k), h));
-            close("gradient", gradient[k], (value(h) - value(-h)) / (2.0 * h), 1e-6)?;
+            close("gradient", gradient, (value(h) - value(-h)) / (2.0 * h), 1e-6)?;
         }
         let mut slope = |psi: &[f64], z: &[f64]| lent.gradient(psi, &noise, z);
         let (above, below) = (slope(psi, &moved(&z, &u, h)), slope(psi, &moved(&z, &u, -h)));
         for k in 0..d {
             close("product", product[k], 1.0 + scale * (above[k] - below[k]) / (2.0 * h), 1e-6)?;
         }
-        for j in 0..psi.len() {
+        for (j, &bar) in bar.iter().enumerate() {
             let along = unit(psi.len(), j);
             let (above, below) = (slope(&moved(psi, &along, h), &z), slope(&moved(psi, &along, -h), &z));
             let expected = 1.0 + scale * (dot(&u, &above) - dot(&u, &below)) / (2.0 * h);
-            close("parameters", bar[j], expected, 1e-6)?;
+            close("parameters", bar, expected, 1e-6)?;
         }
     }
     Ok(())
