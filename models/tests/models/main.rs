@@ -11,5 +11,6 @@ mod properties;
 mod regressions;
 mod small_faults;
 mod state_space;
+mod surrogates;
 mod twins;
 mod volatility;
