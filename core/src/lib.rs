@@ -9,7 +9,8 @@
 //! * Models with parameters theta to be learned: [`Learnable`], [`LearnableBlocks`], [`Given`].
 //! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
 //!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
-//! * Annealed paths are guided by a [`Surrogate`] posterior.
+//! * Annealed paths are guided by a [`Surrogate`] posterior. Models with one local latent point per datum: [`LocalLatents`],
+//!   [`LocalFamily`].
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlockGuide`].
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`]; and particle proposals for them:
 //!   [`PathGuide`], [`PathFamily`].
@@ -63,6 +64,7 @@ mod guide;
 mod kernel;
 pub mod law;
 mod learnable;
+mod local_latents;
 mod normal;
 mod normal_table;
 pub mod numeric;
@@ -95,6 +97,7 @@ pub use from_fn::{FromFn, from_fn};
 pub use guide::{At, BlockGuide, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use learnable::{Given, Learnable, LearnableBlocks};
+pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
 pub use path_guide::{PathFamily, PathGuide};

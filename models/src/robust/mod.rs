@@ -1,6 +1,7 @@
 //! Linear regression with Student t errors.
 
 mod errors;
+mod latents;
 mod local;
 mod regression;
 
