@@ -8,8 +8,8 @@
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
-//!   [`RobustGaussianProcess`].
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
+//!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Tempering of any target: [`Tempered`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
@@ -42,6 +42,7 @@ mod mixture;
 mod network;
 mod prior;
 mod radon;
+mod robust;
 mod skew_normal;
 mod state_space;
 mod student;
@@ -71,6 +72,7 @@ pub use linear::LinearRegression;
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;
+pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,

@@ -8,6 +8,7 @@
 //! [`Surrogate`](mcsa_core::Surrogate).
 
 mod annealed;
+mod backward;
 mod base;
 mod chain;
 mod constrained;

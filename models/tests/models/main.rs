@@ -9,6 +9,7 @@ mod hierarchies;
 mod minnesota;
 mod properties;
 mod regressions;
+mod robust;
 mod small_faults;
 mod state_space;
 mod surrogates;

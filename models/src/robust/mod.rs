@@ -1,0 +1,9 @@
+//! Linear regression with Student t errors.
+
+mod errors;
+mod local;
+mod regression;
+
+pub(crate) use errors::StudentErrors;
+pub use local::{LocalRobustRegression, LocalTerm};
+pub use regression::{StudentNoise, StudentRegression};
