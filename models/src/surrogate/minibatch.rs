@@ -129,3 +129,15 @@ impl<P: Subsampled> Surrogate for MinibatchSurrogate<P> {
         self.target.add_hessian_vector_at(self.rows(memory), scale * self.factor(), z, u, product, work);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words published on Rosetta Code for this start.
+    #[test]
+    fn words_are_those_of_the_definition() {
+        let mut words = Words(1_234_567);
+        assert_eq!([words.next(), words.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    }
+}
