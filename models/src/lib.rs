@@ -17,6 +17,7 @@
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
 //! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
 //!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
+//! * Surrogate posteriors that guide annealed paths: [`surrogate`].
 //! * A conformance suite, for these models and for your own: [`conformance`].
 //!
 //! The log density of a column is bit-identical whatever the other columns of the batch: products with data run in kernels
@@ -48,6 +49,7 @@ mod sparse_gp;
 mod state_space;
 mod student;
 mod support;
+pub mod surrogate;
 mod tempered;
 mod transform;
 mod truth;

@@ -13,5 +13,6 @@ mod robust;
 mod small_faults;
 mod sparse_gp;
 mod state_space;
+mod surrogates;
 mod twins;
 mod volatility;
