@@ -5,6 +5,6 @@ mod latents;
 mod local;
 mod regression;
 
-pub(crate) use errors::StudentErrors;
+pub(crate) use errors::{MOST, StudentErrors, freedom};
 pub use local::{LocalRobustRegression, LocalTerm};
 pub use regression::{StudentNoise, StudentRegression};
