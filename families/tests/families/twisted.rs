@@ -1,6 +1,6 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
-use mcsa_core::{Family, LearnableStateSpace, Parametric, PathFamily, PathGuide, Seed, StateSpace};
+use mcsa_core::{Family, Learnable, Parametric, PathFamily, PathGuide, Seed, StateSpace};
 use mcsa_families::conformance::Case;
 use mcsa_families::{Twisted, TwistedChain, suite};
 use mcsa_models::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};

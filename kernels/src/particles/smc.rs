@@ -17,7 +17,7 @@ use super::{Lineage, Resampling};
 /// bootstrap filter, with a twisted guide the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
-/// use mcsa_core::{LearnableStateSpace, Seed};
+/// use mcsa_core::{Learnable, Seed};
 /// use mcsa_kernels::{Bootstrap, Resampling, Smc};
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.5, -0.2, 0.9])?;
