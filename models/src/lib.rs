@@ -63,7 +63,7 @@ pub use binary::{
 };
 pub use constrained::Constrained;
 pub use eight_schools::{Centring, EightSchools};
-pub use factor_analysis::FactorAnalysis;
+pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};

@@ -1,13 +1,14 @@
 //! Tests of the families: conformance, closed forms, and twins that must fail.
 
+mod altered;
 mod atoms;
 mod autoregressive;
 mod block_neural;
 mod cauchy;
 mod closed_forms;
 mod dais;
-
 mod defensive;
+mod flow_checks;
 mod flow_files;
 mod flow_maps;
 mod flow_splines;
