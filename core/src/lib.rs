@@ -98,7 +98,7 @@ pub use learnable::{Given, Learnable, LearnableBlocks};
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
 pub use path_guide::{PathFamily, PathGuide};
-pub use pushforward::Pushforward;
+pub use pushforward::{Pull, Pushforward, StepSizes};
 pub use record::{Metric, Record, Reduction};
 pub use script::Script;
 pub use seed::Seed;

@@ -1,7 +1,7 @@
 use faer::MatRef;
 use mcsa_core::{Error, all_finite};
 
-use super::ROWS;
+use super::{ROWS, Rows};
 
 /// `n x d` matrix in panels of sixteen rows, each panel stored column by column; missing rows are 0.
 ///
@@ -11,48 +11,50 @@ use super::ROWS;
 pub(crate) struct Panels {
     /// `panels x d x ROWS`.
     packed: Vec<[f64; ROWS]>,
-    /// `n x d`, row by row, for the few rows of a minibatch.
-    by_row: Vec<f64>,
-    rows: usize,
-    columns: usize,
+    by_row: Rows,
 }
 
 impl Panels {
     /// Packs the matrix with entries `entry(i, k)`.
     pub(crate) fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let by_row: Vec<f64> = (0..rows * columns).map(|at| entry(at / columns, at % columns)).collect();
+        let by_row = Rows::from_fn(rows, columns, entry);
         let mut packed = vec![[0.0; ROWS]; rows.div_ceil(ROWS) * columns];
         for i in 0..rows {
             for k in 0..columns {
-                packed[(i / ROWS) * columns + k][i % ROWS] = by_row[i * columns + k];
+                packed[(i / ROWS) * columns + k][i % ROWS] = by_row.row(i)[k];
             }
         }
-        Self { packed, by_row, rows, columns }
+        Self { packed, by_row }
     }
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.rows
+        self.by_row.rows()
     }
 
     /// Number of columns.
     pub(crate) fn columns(&self) -> usize {
-        self.columns
+        self.by_row.columns()
     }
 
     /// Number of rows, including those that fill the last panel.
     pub(crate) fn padded_rows(&self) -> usize {
-        self.rows.div_ceil(ROWS) * ROWS
+        self.rows().div_ceil(ROWS) * ROWS
+    }
+
+    /// The matrix stored row by row.
+    pub(crate) fn by_row(&self) -> &Rows {
+        &self.by_row
     }
 
     /// One row.
     pub(crate) fn row(&self, i: usize) -> &[f64] {
-        &self.by_row[i * self.columns..(i + 1) * self.columns]
+        self.by_row.row(i)
     }
 
     /// The panels, each `columns` registers of rows.
     pub(super) fn panels(&self) -> std::slice::ChunksExact<'_, [f64; ROWS]> {
-        self.packed.chunks_exact(self.columns.max(1))
+        self.packed.chunks_exact(self.columns().max(1))
     }
 }
 

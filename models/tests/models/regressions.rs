@@ -37,7 +37,7 @@ fn logistic() -> Vec<Case<LogisticRegression>> {
         .into()
 }
 
-suite!(logistic_regression, logistic(), meter, gradient curvature separable);
+suite!(logistic_regression, logistic(), meter, gradient curvature separable subsampled);
 
 fn probit() -> Vec<Case<ProbitRegression>> {
     SIZES
@@ -46,7 +46,7 @@ fn probit() -> Vec<Case<ProbitRegression>> {
         .into()
 }
 
-suite!(probit_regression, probit(), meter, gradient curvature separable);
+suite!(probit_regression, probit(), meter, gradient curvature separable subsampled);
 
 fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     let mut cases = Vec::new();
@@ -59,7 +59,7 @@ fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     cases
 }
 
-suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable constrained);
+suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable subsampled constrained);
 
 fn linear() -> Vec<Case<LinearRegression>> {
     SIZES
@@ -70,7 +70,7 @@ fn linear() -> Vec<Case<LinearRegression>> {
         .into()
 }
 
-suite!(linear_regression, linear(), meter, gradient curvature separable);
+suite!(linear_regression, linear(), meter, gradient curvature separable subsampled);
 
 fn neural() -> Vec<Case<NeuralRegression>> {
     // Differences must not cross a kink of the rectifier: few data and units, points close to a centre away from all kinks.
