@@ -85,7 +85,7 @@ pub(super) fn chain(case: &Numbers) -> Option<LinearDais> {
 pub(super) const SHAPES: [(usize, usize); 4] = [(1, 4), (2, 1), (2, 3), (3, 2)];
 
 pub(super) fn claims() -> Vec<Claim> {
-    vec![weight(), divergence(), still()]
+    vec![weight(), divergence(), still(), scale()]
 }
 
 fn weight() -> Claim {
@@ -134,6 +134,32 @@ fn still() -> Claim {
     Claim::new("004-STILL", SL_DAIS, "Section 3, step sizes", printed).remark(
         "so all parameters of the chain have derivative zero, and an ascent that comes there stays there",
     )
+}
+
+fn scale() -> Claim {
+    fn sides(case: &Numbers, momentum: fn(f64) -> f64) -> Option<Sides> {
+        let chain = chain(case)?;
+        let (posterior, _) = chain.prior.posterior(&likelihood(case)).ok()?;
+        let gap = |c: f64| {
+            let mass: Vec<f64> = chain.mass.iter().map(|m| c * c * m).collect();
+            LinearDais {
+                step_size: c * chain.step_size,
+                kappa: c * chain.kappa,
+                longest: c * chain.longest,
+                deviation: mass.iter().map(|&m| momentum(m)).collect(),
+                mass,
+                ..chain.clone()
+            }
+            .gap(&posterior)
+        };
+        Some(Sides::equal(gap(0.5 + case.number("gamma")), gap(1.0)))
+    }
+    let formula = "L(c eta, c^2 M) = L(eta, M) for every c > 0, v ~ N(0, M)";
+    let printed = Bound::<Numbers>::new(formula, settings(&SHAPES), |case| sides(case, f64::sqrt));
+    let printed = printed.by(METHOD).twin("v ~ N(0, M^2)", |case| sides(case, |m| m));
+    Claim::new("004-SCALE", SL_DAIS, "Section 3, mass matrix", printed)
+        .assuming("step sizes that are not clipped, or an eta_max that scales too")
+        .remark("the size of M matters only against eta_max; with v ~ N(0, M^2) it is a parameter of its own")
 }
 
 /// The gap in its parts, in d dimensions.

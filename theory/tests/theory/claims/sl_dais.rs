@@ -15,6 +15,7 @@ fn standings() {
             ("004-L1-ANY", Holds),
             ("004-P1-ANY", Tight),
             ("004-STILL", Holds),
+            ("004-SCALE", Holds),
             ("004-P1-BATCH", Holds),
             ("004-P2", Holds),
             ("004-P2-SUBSETS", Holds),

@@ -1,9 +1,10 @@
 //! Chains of `mcsa-families` on linear Gaussian models, right or with a mistake.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use faer::Mat;
-use mcsa_families::dais::{Base, Dais, DaisGradient, Guide, Mass, Path, Shape, Target};
+use mcsa_core::Surrogate;
+use mcsa_families::dais::{Base, Dais, DaisGradient, Mass, Shape};
 
 use super::{Case, LONGEST};
 
@@ -22,14 +23,14 @@ pub(super) enum Mistake {
     Target,
 }
 
-/// Log prior and a quadratic log likelihood, `constant + a . z - z^T P z / 2` with parameters a.
+/// Log prior and a quadratic log likelihood, `constant + a . z - z^T P z / 2`, with psi = a in a guide.
 struct Joint {
     slope: Vec<f64>,
     precision: Mat<f64>,
     constant: f64,
     /// Number of the call of the gradient that is doubled.
     twice_at: usize,
-    calls: Cell<usize>,
+    calls: AtomicUsize,
 }
 
 impl Joint {
@@ -38,42 +39,56 @@ impl Joint {
     }
 }
 
-impl Guide for Joint {
-    fn dim(&self) -> usize {
-        self.slope.len()
+impl Joint {
+    fn gradient(&self, slope: &[f64], z: &[f64]) -> Vec<f64> {
+        (0..z.len()).map(|i| slope[i] - self.product(z, i)).collect()
     }
 
-    fn num_params(&self) -> usize {
-        self.slope.len()
-    }
-
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64]) {
-        self.calls.set(self.calls.get() + 1);
-        let factor = if self.calls.get() == self.twice_at { 2.0 } else { 1.0 };
-        (0..z.len()).for_each(|i| gradient[i] = factor * (self.slope[i] - self.product(z, i)));
-    }
-
-    fn add_second(&self, _: &[f64], u: &[f64], scale: f64, product: &mut [f64], params: &mut [f64]) {
-        for i in 0..u.len() {
-            product[i] -= scale * self.product(u, i);
-            params[i] += scale * u[i];
-        }
+    fn value(&self, z: &[f64]) -> f64 {
+        let term = |i: usize| z[i] * (self.slope[i] - 0.5 * self.product(z, i));
+        self.constant + (0..z.len()).map(term).sum::<f64>()
     }
 }
 
-impl Target for Joint {
+impl Surrogate for Joint {
     fn dim(&self) -> usize {
         self.slope.len()
     }
 
     fn num_params(&self) -> usize {
-        0
+        self.slope.len()
     }
 
-    fn value_and_gradient(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        self.gradient_into(z, gradient);
-        let term = |i: usize| z[i] * (self.slope[i] - 0.5 * self.product(z, i));
-        self.constant + (0..z.len()).map(term).sum::<f64>()
+    fn gradient_into(
+        &self,
+        psi: &[f64],
+        _: &[f64],
+        z: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+        let factor = if self.calls.fetch_add(1, Relaxed) + 1 == self.twice_at { 2.0 } else { 1.0 };
+        gradient.copy_from_slice(&self.gradient(psi, z));
+        gradient.iter_mut().for_each(|g| *g *= factor);
+    }
+
+    fn add_second(
+        &self,
+        _: &[f64],
+        _: &[f64],
+        _: &[f64],
+        _: &[f64],
+        u: &[f64],
+        scale: f64,
+        product: &mut [f64],
+        psi_bar: &mut [f64],
+        _: &mut [f64],
+    ) {
+        for i in 0..u.len() {
+            product[i] -= scale * self.product(u, i);
+            psi_bar[i] += scale * u[i];
+        }
     }
 }
 
@@ -99,7 +114,7 @@ impl Code {
             precision: curvature + &precision,
             constant: case.likelihood.constant + case.prior.log_density(&vec![0.0; d]),
             twice_at: 0,
-            calls: Cell::new(0),
+            calls: AtomicUsize::new(0),
         };
         let target = joint(&case.likelihood.slope, &case.likelihood.curvature);
         let guide = match mistake {
@@ -122,14 +137,7 @@ impl Code {
     }
 
     pub(super) fn noise_len(&self) -> usize {
-        self.dais.dim() * (1 + self.dais.num_steps())
-    }
-
-    fn path(&self, noise: &[f64]) -> (f64, Path) {
-        let d = self.dais.dim();
-        let mut path = Path::new(d, self.dais.num_steps(), 0);
-        self.guide.calls.set(0);
-        (self.dais.log_weight(&self.guide, &self.target, noise.split_at(d), &mut path), path)
+        self.dais.noise_len(&self.guide)
     }
 
     /// Log weight of the path that the normal numbers `noise` draw.
@@ -139,20 +147,23 @@ impl Code {
             let factor = (1.0 - self.dais.gamma * self.dais.gamma).sqrt();
             noise.iter_mut().skip(2 * self.dais.dim()).for_each(|x| *x /= factor);
         }
-        self.path(&noise).0
+        self.guide.calls.store(0, Relaxed);
+        let path = self.dais.path(&self.guide, &self.guide.slope, &noise);
+        self.target.value(path.end()) - path.log_q
     }
 
     /// Gradient of the log weight: mean, temperatures, mass, slope of the surrogate, step size, kappa, gamma, entries of the scale.
     pub(super) fn gradient(&self, noise: &[f64]) -> Vec<f64> {
         let d = self.dais.dim();
-        let (_, mut path) = self.path(noise);
-        let mut gradient = DaisGradient::zeros(&self.dais, d, 0);
-        self.dais.add_gradient(&self.guide, noise.split_at(d), &mut path, &mut gradient);
-        let DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, guide, .. } = gradient;
+        let psi = &self.guide.slope;
+        let path = self.dais.path(&self.guide, psi, noise);
+        let cotangent = self.target.gradient(&self.target.slope, path.end());
+        let gradient = self.dais.gradient(&self.guide, psi, noise, &cotangent, -1.0);
+        let DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, psi } = gradient;
         let entry = |k: usize| k % d <= k / d;
         let is_full = scale.len() == d * d && d > 1;
         let scale = scale.iter().enumerate().filter(|(k, _)| !is_full || entry(*k)).map(|(_, x)| *x);
-        [&mean[..], &betas, &mass, &guide, &[step_size, kappa, gamma]]
+        [&mean[..], &betas, &mass, &psi, &[step_size, kappa, gamma]]
             .concat()
             .into_iter()
             .chain(scale)
