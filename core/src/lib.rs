@@ -9,7 +9,8 @@
 //! * Models with parameters theta to be learned: [`Learnable`].
 //! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
 //!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
-//! * Annealed paths are guided by a [`Surrogate`] posterior.
+//! * Annealed paths are guided by a [`Surrogate`] posterior. Models with one local latent point per datum: [`LocalLatents`],
+//!   [`LocalFamily`].
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlocksAt`].
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`]; and particle proposals for them: [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
@@ -62,6 +63,7 @@ mod guide;
 mod kernel;
 pub mod law;
 mod learnable;
+mod local_latents;
 mod normal;
 mod normal_table;
 pub mod numeric;
@@ -94,10 +96,11 @@ pub use from_fn::{FromFn, from_fn};
 pub use guide::{At, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use learnable::Learnable;
+pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
 pub use path_guide::{PathFamily, PathGuide};
-pub use pushforward::Pushforward;
+pub use pushforward::{Pull, Pushforward, StepSizes};
 pub use record::{Metric, Record, Reduction};
 pub use script::Script;
 pub use seed::Seed;

@@ -4,12 +4,12 @@ use std::f64::consts::PI;
 use faer::linalg::solvers::{Llt, LltError, Solve};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Separable, Stream, all_finite, borrow, numeric,
-    same_length,
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Separable, Stream, Subsampled, all_finite, borrow,
+    numeric, same_length,
 };
 
 use crate::Gaussian;
-use crate::design::finite_matrix;
+use crate::design::{MINIBATCH, Rows, finite_matrix};
 use crate::support::{decided, positive};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
@@ -36,8 +36,7 @@ use crate::support::{decided, positive};
 /// ```
 #[derive(Debug, Clone)]
 pub struct LinearRegression {
-    /// Transposed features: one datum per column.
-    x: Mat<f64>,
+    x: Rows,
     y: Vec<f64>,
     noise_scale: f64,
     prior_scale: f64,
@@ -79,7 +78,7 @@ impl LinearRegression {
         let factor = llt.L().to_owned();
         let log_det: f64 = (0..d).map(|k| factor[(k, k)].ln()).sum();
         let log_normaliser = log_det - 0.5 * d as f64 * (2.0 * PI).ln();
-        let x = x.transpose().to_owned();
+        let x = Rows::from_fn(n, d, |i, k| x[(i, k)]);
         let mut target = Self {
             x,
             y: y.to_vec(),
@@ -151,6 +150,25 @@ impl LinearRegression {
     fn prior(&self, z: &[f64]) -> f64 {
         let square = numeric::dot(z, z) / self.prior_scale.powi(2);
         -0.5 * square - z.len() as f64 * (self.prior_scale.ln() + 0.5 * (2.0 * PI).ln())
+    }
+
+    /// Log likelihood of the data in `rows`, from the sums of squares that `square` returns for the errors, in units of the noise,
+    /// of a few rows at a time.
+    fn each_minibatch(
+        &self,
+        rows: &[usize],
+        z: &[f64],
+        mut square: impl FnMut(&[usize], &mut [f64]) -> f64,
+    ) -> f64 {
+        let mut errors = [0.0; MINIBATCH];
+        let mut total = 0.0;
+        for rows in rows.chunks(MINIBATCH) {
+            let errors = &mut errors[..rows.len()];
+            self.x.multiply_at(|b| rows[b], z, errors);
+            errors.iter_mut().zip(rows).for_each(|(t, &i)| *t = (self.y[i] - *t) / self.noise_scale);
+            total += square(rows, errors);
+        }
+        -0.5 * total - rows.len() as f64 * (self.noise_scale.ln() + 0.5 * (2.0 * PI).ln())
     }
 
     /// `y <- L' y`.
@@ -232,9 +250,56 @@ impl Separable for LinearRegression {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        let error = |&i: &usize| (self.y[i] - numeric::dot(self.x.col_as_slice(i), z)) / self.noise_scale;
-        let square: f64 = rows.iter().map(|i| error(i).powi(2)).sum();
-        -0.5 * square - rows.len() as f64 * (self.noise_scale.ln() + 0.5 * (2.0 * PI).ln())
+        self.each_minibatch(rows, z, |_, errors| numeric::dot(errors, errors))
+    }
+}
+
+impl Subsampled for LinearRegression {
+    fn rows_work_len(&self, _: usize) -> usize {
+        0
+    }
+
+    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -z / self.prior_scale.powi(2));
+        self.prior(z)
+    }
+
+    fn add_gradient_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) -> f64 {
+        self.each_minibatch(rows, z, |rows, errors| {
+            let square = numeric::dot(errors, errors);
+            errors.iter_mut().for_each(|error| *error *= scale / self.noise_scale);
+            self.x.add_pull_back_at(|b| rows[b], errors, gradient);
+            square
+        })
+    }
+
+    fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        out.iter_mut().zip(v).for_each(|(out, v)| *out = -v / self.prior_scale.powi(2));
+    }
+
+    fn add_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        _: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        _: &mut [f64],
+    ) {
+        let mut along = [0.0; MINIBATCH];
+        for rows in rows.chunks(MINIBATCH) {
+            let along = &mut along[..rows.len()];
+            self.x.multiply_at(|b| rows[b], v, along);
+            along.iter_mut().for_each(|along| *along *= -scale / self.noise_scale.powi(2));
+            self.x.add_pull_back_at(|b| rows[b], along, out);
+        }
     }
 }
 

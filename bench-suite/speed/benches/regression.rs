@@ -6,9 +6,10 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use faer::dyn_stack::MemStack;
 use faer::linalg::cholesky::llt::factor::cholesky_in_place;
 use faer::{Mat, Par};
-use mcsa_core::{Gradient, Seed};
+use mcsa_core::{Gradient, Seed, Subsampled};
 use mcsa_models::{
-    GaussianProcessClassification, HierarchicalLogistic, NeuralRegression, ProbitRegression, ScalePrior,
+    GaussianProcessClassification, HierarchicalLogistic, LogisticRegression, NeuralRegression,
+    ProbitRegression, ScalePrior,
 };
 
 fn normals(rows: usize, columns: usize, scale: f64) -> Mat<f64> {
@@ -32,6 +33,25 @@ fn model<P: Gradient>(criterion: &mut Criterion, name: &str, target: &P) {
             });
         });
     }
+    group.finish();
+}
+
+/// Value and gradient of 256 rows of 10000 with 18 features, scattered, and the product with their Hessian.
+fn minibatch(criterion: &mut Criterion) {
+    let (n, rows) = (10_000, (0..256).map(|b| b * 7919 % 10_000).collect::<Vec<usize>>());
+    let target = LogisticRegression::new(normals(n, 18, 1.0).as_ref(), &labels(n), 1.0).expect("good data");
+    let (z, mut out) = (normals(18, 2, 0.3), [0.0; 18]);
+    let mut work = vec![0.0; target.rows_work_len(256)];
+    let mut group = criterion.benchmark_group("minibatch_256");
+    group.bench_function("gradient", |bench| {
+        bench.iter(|| target.add_gradient_at(black_box(&rows), 40.0, z.col_as_slice(0), &mut out, &mut work));
+    });
+    group.bench_function("hessian_vector", |bench| {
+        bench.iter(|| {
+            let (z, v) = (z.col_as_slice(0), z.col_as_slice(1));
+            target.add_hessian_vector_at(black_box(&rows), 40.0, z, v, &mut out, &mut work);
+        });
+    });
     group.finish();
 }
 
@@ -103,6 +123,6 @@ fn regressions(criterion: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300)).measurement_time(std::time::Duration::from_secs(1));
-    targets = margins, scalar_margins, factors, regressions
+    targets = minibatch, margins, scalar_margins, factors, regressions
 }
 criterion_main!(benches);

@@ -23,6 +23,7 @@ mod planar_radial;
 mod properties;
 mod push_twins;
 mod random_lambda;
+mod semi_dais;
 mod small_faults;
 mod student_t;
 mod twins;

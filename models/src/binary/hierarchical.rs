@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, numeric, one};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, Subsampled, numeric, one,
+};
 
 use super::{Likelihood, Logistic, ScalePrior};
 use crate::design::GROUP;
@@ -125,6 +127,23 @@ impl HierarchicalLogistic {
         }
         of_alpha[0] -= times(alpha[0], narrow);
     }
+
+    /// Adds the product of `v` with the Hessian of the prior to `out`.
+    fn add_prior_hessian_vector(&self, z: &[f64], v: &[f64], out: &mut [f64]) {
+        let d = self.num_features();
+        let blocks = [(0, FIRST..FIRST + d), (1, FIRST + d..FIRST + d + 1)];
+        for (scale, place) in blocks {
+            let (u, along) = (z[scale], v[scale]);
+            let precision = (-2.0 * u).exp();
+            let weights = &z[place.clone()];
+            let mixed: f64 = weights.iter().zip(&v[place.clone()]).map(|(w, v)| w * v).sum();
+            out[scale] += (self.scales.curvature(u) - 2.0 * scaled_square(weights, u)) * along
+                + 2.0 * precision * mixed;
+            for ((out, w), v) in out[place.clone()].iter_mut().zip(weights).zip(&v[place.clone()]) {
+                *out += precision * (2.0 * w * along - v);
+            }
+        }
+    }
 }
 
 impl LogDensity for HierarchicalLogistic {
@@ -196,20 +215,9 @@ impl Gradient for HierarchicalLogistic {
 
 impl Curvature for HierarchicalLogistic {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
-        let d = self.num_features();
         self.likelihood.hessian_vector_into(&z[FIRST..], &v[FIRST..], &mut out[FIRST..], work);
-        let blocks = [(0, FIRST..FIRST + d), (1, FIRST + d..FIRST + d + 1)];
-        for (scale, place) in blocks {
-            let (u, along) = (z[scale], v[scale]);
-            let precision = (-2.0 * u).exp();
-            let weights = &z[place.clone()];
-            let mixed: f64 = weights.iter().zip(&v[place.clone()]).map(|(w, v)| w * v).sum();
-            out[scale] = (self.scales.curvature(u) - 2.0 * scaled_square(weights, u)) * along
-                + 2.0 * precision * mixed;
-            for ((out, w), v) in out[place.clone()].iter_mut().zip(weights).zip(&v[place.clone()]) {
-                *out += precision * (2.0 * w * along - v);
-            }
-        }
+        out[..FIRST].fill(0.0);
+        self.add_prior_hessian_vector(z, v, out);
     }
 }
 
@@ -224,6 +232,46 @@ impl Separable for HierarchicalLogistic {
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
         self.likelihood.log_at(rows, &z[FIRST..])
+    }
+}
+
+impl Subsampled for HierarchicalLogistic {
+    fn rows_work_len(&self, _: usize) -> usize {
+        0
+    }
+
+    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        self.add_prior_gradient(z, gradient);
+        self.prior(z)
+    }
+
+    fn add_gradient_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) -> f64 {
+        self.likelihood.add_gradient_at(rows, scale, &z[FIRST..], &mut gradient[FIRST..])
+    }
+
+    fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        out.fill(0.0);
+        self.add_prior_hessian_vector(z, v, out);
+    }
+
+    fn add_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        _: &mut [f64],
+    ) {
+        self.likelihood.add_hessian_vector_at(rows, scale, &z[FIRST..], &v[FIRST..], &mut out[FIRST..]);
     }
 }
 

@@ -1,10 +1,10 @@
 use std::marker::PhantomData;
 
 use faer::MatRef;
-use mcsa_core::{Columns, Error, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Columns, Error, all_finite, borrow, same_length};
 
 use super::Link;
-use crate::design::{GROUP, Panels, finite_matrix};
+use crate::design::{GROUP, MINIBATCH, Panels, finite_matrix};
 
 /// Log likelihood `sum_i log F(s_i x_i' w)`. Rows are stored multiplied by the label's sign `s_i`, so that a product gives margins.
 #[derive(Debug, Clone)]
@@ -12,9 +12,6 @@ pub(crate) struct Likelihood<L> {
     signed: Panels,
     link: PhantomData<L>,
 }
-
-/// Number of rows of a minibatch whose margins are held at once.
-const MINIBATCH: usize = 256;
 
 impl<L: Link> Likelihood<L> {
     /// A likelihood of the rows of `x`, each followed by a 1 if there is an `intercept`, and of labels 0 or 1.
@@ -112,12 +109,45 @@ impl<L: Link> Likelihood<L> {
         let mut total = 0.0;
         for rows in rows.chunks(MINIBATCH) {
             let margins = &mut margins[..rows.len()];
-            for (t, &i) in margins.iter_mut().zip(rows) {
-                assert!(i < self.rows(), "row {i} of {} data", self.rows());
-                *t = numeric::dot(self.signed.row(i), w);
-            }
+            self.signed.by_row().multiply_at(|b| rows[b], w, margins);
             total += L::sum_log(margins);
         }
         total
+    }
+
+    /// Adds `scale` times the gradient of the log likelihood terms of the data in `rows` to `gradient`; returns their sum.
+    pub(crate) fn add_gradient_at(&self, rows: &[usize], scale: f64, w: &[f64], gradient: &mut [f64]) -> f64 {
+        let (mut margins, mut slopes) = ([0.0; MINIBATCH], [0.0; MINIBATCH]);
+        let mut total = 0.0;
+        for rows in rows.chunks(MINIBATCH) {
+            let (margins, slopes) = (&mut margins[..rows.len()], &mut slopes[..rows.len()]);
+            self.signed.by_row().multiply_at(|b| rows[b], w, margins);
+            total += L::sum_log_with_slopes(margins, slopes, rows.len());
+            slopes.iter_mut().for_each(|slope| *slope *= scale);
+            self.signed.by_row().add_pull_back_at(|b| rows[b], slopes, gradient);
+        }
+        total
+    }
+
+    /// Adds to `out` `scale` times the product of `v` with the Hessian of the log likelihood terms of the data in `rows`.
+    pub(crate) fn add_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        w: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+    ) {
+        let (mut margins, mut along, mut memory) = ([0.0; MINIBATCH], [0.0; MINIBATCH], [0.0; MINIBATCH]);
+        for rows in rows.chunks(MINIBATCH) {
+            let (margins, along) = (&mut margins[..rows.len()], &mut along[..rows.len()]);
+            self.signed.by_row().multiply_at(|b| rows[b], w, margins);
+            self.signed.by_row().multiply_at(|b| rows[b], v, along);
+            L::curvatures(margins, &mut memory[..rows.len()]);
+            for (along, curvature) in along.iter_mut().zip(margins) {
+                *along *= scale * *curvature;
+            }
+            self.signed.by_row().add_pull_back_at(|b| rows[b], along, out);
+        }
     }
 }

@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, numeric, one};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, Subsampled, numeric, one,
+};
 
 use super::{Likelihood, Link, Logistic, Probit};
 use crate::support::{decided, positive};
@@ -143,5 +145,43 @@ impl<L: Link> Separable for BinaryRegression<L> {
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
         self.likelihood.log_at(rows, z)
+    }
+}
+
+impl<L: Link> Subsampled for BinaryRegression<L> {
+    fn rows_work_len(&self, _: usize) -> usize {
+        0
+    }
+
+    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -self.precision * z);
+        self.prior(z)
+    }
+
+    fn add_gradient_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) -> f64 {
+        self.likelihood.add_gradient_at(rows, scale, z, gradient)
+    }
+
+    fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        out.iter_mut().zip(v).for_each(|(out, v)| *out = -self.precision * v);
+    }
+
+    fn add_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        _: &mut [f64],
+    ) {
+        self.likelihood.add_hessian_vector_at(rows, scale, z, v, out);
     }
 }

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::law::{Meter, allocates_nothing as silent};
-use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable, Subsampled};
 
 use super::{Case, Failure};
 
@@ -64,4 +64,31 @@ pub fn terms_allocate_nothing<P: Separable>(case: &Case<P>, meter: Meter<'_>) ->
     let rows: Vec<usize> = (0..target.num_data()).collect();
     silent(LAW, "log_prior", meter, &mut || sum += target.log_prior(z, &mut work))?;
     silent(LAW, "log_likelihood_at", meter, &mut || sum += target.log_likelihood_at(&rows, z, &mut work))
+}
+
+/// The derivatives of prior and of rows allocate nothing, given lent memory.
+///
+/// # Errors
+/// If a method allocates; the failure names the method and the number of allocations.
+pub fn row_derivatives_allocate_nothing<P: Subsampled>(
+    case: &Case<P>,
+    meter: Meter<'_>,
+) -> Result<(), Failure> {
+    const LAW: &str = "row_derivatives_allocate_nothing";
+    let (target, points) = (&case.target, case.points(2));
+    let (z, v) = (points.as_ref().column(0), points.as_ref().column(1));
+    let rows: Vec<usize> = (0..target.num_data()).collect();
+    let (mut out, mut work) = (vec![0.0; target.dim()], vec![f64::NAN; target.rows_work_len(rows.len())]);
+    silent(LAW, "prior_gradient_into", meter, &mut || {
+        let _ = target.prior_gradient_into(z, &mut out, &mut work);
+    })?;
+    silent(LAW, "add_gradient_at", meter, &mut || {
+        let _ = target.add_gradient_at(&rows, 0.5, z, &mut out, &mut work);
+    })?;
+    silent(LAW, "prior_hessian_vector_into", meter, &mut || {
+        target.prior_hessian_vector_into(z, v, &mut out, &mut work);
+    })?;
+    silent(LAW, "add_hessian_vector_at", meter, &mut || {
+        target.add_hessian_vector_at(&rows, 0.5, z, v, &mut out, &mut work);
+    })
 }

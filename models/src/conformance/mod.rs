@@ -21,6 +21,9 @@
 //! | [`gradient_knows_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
 //! | [`gradient_is_gradient`], [`hessian_vector_is_derivative`] | `Gradient`, `Curvature` | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`terms_add_up`] | `Separable` | subsets of the rows | 1e-10 |
+//! | [`row_gradients_add_up`], [`row_curvatures_add_up`] | `Subsampled` | prior and subsets of the rows | 1e-10 |
+//! | [`minibatch_derivatives_are_derivatives`] | `Subsampled` | extrapolated differences | as above |
+//! | [`minibatches_average_to_the_target`] | `Subsampled` | average over all subsets of a size | 1e-10 |
 //! | [`names_are_distinct`] | all | two calls | bit-identical |
 //! | [`transforms_invert`], [`density_carries_its_jacobian`] | [`Constrained`](crate::Constrained) | round trip; the paper's formula | 1e-10 |
 //! | [`jacobians_are_slopes`] | [`Constrained`](crate::Constrained) | extrapolated differences | as above |
@@ -61,12 +64,18 @@ pub use mcsa_core::law_tests;
 pub use mcsa_core::quadrature::Map;
 pub use memory::{
     curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
-    terms_allocate_nothing,
+    row_derivatives_allocate_nothing, terms_allocate_nothing,
 };
 pub use moments::{moments_are_integrals, normaliser_is_integral};
 pub use names::names_are_distinct;
 pub use probes::{density_is_never_nan, gradient_holds_in_the_tails};
 pub use suite::{LAWS, check, check_gradient, report, report_gradient};
-pub use terms::terms_add_up;
+pub use terms::{
+    minibatch_derivatives_are_derivatives, minibatches_average_to_the_target, row_curvatures_add_up,
+    row_gradients_add_up, terms_add_up,
+};
 pub use transforms::{density_carries_its_jacobian, jacobians_are_slopes, transforms_invert};
-pub use work::{curvature_work_is_enough, gradient_work_is_enough, terms_work_is_enough, work_is_enough};
+pub use work::{
+    curvature_work_is_enough, gradient_work_is_enough, row_derivatives_work_is_enough, terms_work_is_enough,
+    work_is_enough,
+};

@@ -22,6 +22,10 @@ macro_rules! laws {
         $($next)*! { $($with)* curvature_work_is_enough hessian_vector_is_derivative }
     };
     (separable [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* terms_work_is_enough terms_add_up } };
+    (subsampled [$($next:tt)*] $($with:tt)*) => {
+        $($next)*! { $($with)* row_derivatives_work_is_enough row_gradients_add_up row_curvatures_add_up
+            minibatch_derivatives_are_derivatives minibatches_average_to_the_target }
+    };
     (constrained [$($next:tt)*] $($with:tt)*) => {
         $($next)*! { $($with)* transforms_invert jacobians_are_slopes density_carries_its_jacobian }
     };
@@ -31,6 +35,7 @@ macro_rules! laws {
     (memory gradient [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* gradient_allocates_nothing } };
     (memory curvature [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* curvature_allocates_nothing } };
     (memory separable [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* terms_allocate_nothing } };
+    (memory subsampled [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* row_derivatives_allocate_nothing } };
     (memory $other:ident [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* } };
 }
 
@@ -39,7 +44,7 @@ macro_rules! names {
 }
 
 /// Names of the laws that [`suite!`](crate::suite) runs, in groups: those of each word, then its law of memory.
-pub const LAWS: &[&[&str]] = names!(density gradient curvature separable constrained draws truth);
+pub const LAWS: &[&[&str]] = names!(density gradient curvature separable subsampled constrained draws truth);
 
 /// Report on every law of [`LogDensity`] except those on allocation, with the power of the probes.
 pub fn report<P: LogDensity>(case: &Case<P>) -> Report {
@@ -71,7 +76,7 @@ pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
 ///
 /// `cases` is an expression that can be iterated over and gives [`Case`](crate::conformance::Case)s, `meter` is a closure as in
 /// [`Meter`](crate::conformance::Meter), and `words` names the traits that the target has beyond [`LogDensity`]: any of
-/// `gradient curvature separable constrained draws truth`. Each test prints the power of its law and the
+/// `gradient curvature separable subsampled constrained draws truth`. Each test prints the power of its law and the
 /// reasons of the cases that leave it out; `cargo test -- --show-output` shows them.
 ///
 /// ```
@@ -113,6 +118,6 @@ mod tests {
         let powers: Vec<_> = target.checks.iter().filter_map(|check| check.power.as_ref()).collect();
         assert!(powers.len() == 1 && powers[0].size < 1.5e-4);
         let distinct: std::collections::BTreeSet<_> = LAWS.concat().into_iter().collect();
-        assert_eq!((distinct.len(), target.checks.len() + further.checks.len()), (24, 10));
+        assert_eq!((distinct.len(), target.checks.len() + further.checks.len()), (30, 10));
     }
 }

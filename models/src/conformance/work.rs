@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::law::memory_is_enough;
-use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable, Subsampled};
 
 use super::{Case, Failure};
 
@@ -76,4 +76,39 @@ pub fn terms_work_is_enough<P: Separable>(case: &Case<P>) -> Result<(), Failure>
     memory_is_enough(LAW, "log_likelihood_at", target.work_len(1), |work| {
         let _ = target.log_likelihood_at(&rows, z, work);
     })
+}
+
+/// The methods for prior and rows need at most the memory that `rows_work_len` claims, for 0 to 13 rows.
+///
+/// # Errors
+/// If it is too little; the failure names the method, the length claimed and one that is enough.
+pub fn row_derivatives_work_is_enough<P: Subsampled>(case: &Case<P>) -> Result<(), Failure> {
+    const LAW: &str = "row_derivatives_work_is_enough";
+    let (target, points, mut out) = (&case.target, case.points(2), vec![0.0; case.target.dim()]);
+    let (z, v) = (points.as_ref().column(0), points.as_ref().column(1));
+    for count in SIZES {
+        let data = target.num_data();
+        let rows: Vec<usize> = (0..if data == 0 { 0 } else { count }).map(|row| row % data).collect();
+        let claimed = target.rows_work_len(rows.len());
+        let place = |method: &str| format!("{method}, {count} rows");
+        memory_is_enough(LAW, place("log_prior"), claimed, |work| {
+            let _ = target.log_prior(z, work);
+        })?;
+        memory_is_enough(LAW, place("log_likelihood_at"), claimed, |work| {
+            let _ = target.log_likelihood_at(&rows, z, work);
+        })?;
+        memory_is_enough(LAW, place("prior_gradient_into"), claimed, |work| {
+            let _ = target.prior_gradient_into(z, &mut out, work);
+        })?;
+        memory_is_enough(LAW, place("add_gradient_at"), claimed, |work| {
+            let _ = target.add_gradient_at(&rows, 0.5, z, &mut out, work);
+        })?;
+        memory_is_enough(LAW, place("prior_hessian_vector_into"), claimed, |work| {
+            target.prior_hessian_vector_into(z, v, &mut out, work);
+        })?;
+        memory_is_enough(LAW, place("add_hessian_vector_at"), claimed, |work| {
+            target.add_hessian_vector_at(&rows, 0.5, z, v, &mut out, work);
+        })?;
+    }
+    Ok(())
 }

@@ -25,11 +25,16 @@ pub(crate) use on_every_backend;
 mod panels;
 mod product;
 mod pullback;
+mod rows;
 
-pub(crate) use panels::{Panels, finite_matrix};
+pub(crate) use panels::{Panels, View, finite_matrix, pack_into, padded};
+pub(crate) use rows::{Rows, RowsRef};
 
 /// Number of rows in a panel: two registers of AVX-512, four of AVX2.
 pub(crate) const ROWS: usize = 16;
 
 /// Number of columns per pass over the matrix: ten chains are usual, and their sums fit in the registers of AVX-512.
 pub(crate) const GROUP: usize = 10;
+
+/// Number of rows of a minibatch whose products are held at once.
+pub(crate) const MINIBATCH: usize = 256;

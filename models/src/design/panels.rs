@@ -1,7 +1,7 @@
 use faer::MatRef;
 use mcsa_core::{Error, all_finite};
 
-use super::ROWS;
+use super::{ROWS, Rows};
 
 /// `n x d` matrix in panels of sixteen rows, each panel stored column by column; missing rows are 0.
 ///
@@ -11,48 +11,97 @@ use super::ROWS;
 pub(crate) struct Panels {
     /// `panels x d x ROWS`.
     packed: Vec<[f64; ROWS]>,
-    /// `n x d`, row by row, for the few rows of a minibatch.
-    by_row: Vec<f64>,
-    rows: usize,
-    columns: usize,
+    by_row: Rows,
 }
 
 impl Panels {
     /// Packs the matrix with entries `entry(i, k)`.
     pub(crate) fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let by_row: Vec<f64> = (0..rows * columns).map(|at| entry(at / columns, at % columns)).collect();
+        let by_row = Rows::from_fn(rows, columns, entry);
         let mut packed = vec![[0.0; ROWS]; rows.div_ceil(ROWS) * columns];
         for i in 0..rows {
             for k in 0..columns {
-                packed[(i / ROWS) * columns + k][i % ROWS] = by_row[i * columns + k];
+                packed[(i / ROWS) * columns + k][i % ROWS] = by_row.row(i)[k];
             }
         }
-        Self { packed, by_row, rows, columns }
+        Self { packed, by_row }
     }
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.rows
+        self.by_row.rows()
     }
 
     /// Number of columns.
     pub(crate) fn columns(&self) -> usize {
-        self.columns
+        self.by_row.columns()
     }
 
     /// Number of rows, including those that fill the last panel.
     pub(crate) fn padded_rows(&self) -> usize {
-        self.rows.div_ceil(ROWS) * ROWS
+        padded(self.rows())
+    }
+
+    /// The matrix stored row by row.
+    pub(crate) fn by_row(&self) -> &Rows {
+        &self.by_row
     }
 
     /// One row.
     pub(crate) fn row(&self, i: usize) -> &[f64] {
-        &self.by_row[i * self.columns..(i + 1) * self.columns]
+        self.by_row.row(i)
+    }
+
+    /// The packed entries.
+    pub(crate) fn view(&self) -> View<'_> {
+        View { packed: &self.packed, rows: self.rows(), columns: self.columns() }
+    }
+}
+
+/// Panels in lent memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    packed: &'a [[f64; ROWS]],
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a> View<'a> {
+    /// The panels of a `rows x columns` matrix in `packed`, of length `padded_rows * columns`.
+    pub(crate) fn new(packed: &'a [f64], rows: usize, columns: usize) -> Self {
+        Self { packed: packed.as_chunks().0, rows, columns }
+    }
+
+    /// Number of columns.
+    pub(crate) fn columns(self) -> usize {
+        self.columns
+    }
+
+    /// Number of rows, including those that fill the last panel.
+    pub(crate) fn padded_rows(self) -> usize {
+        padded(self.rows)
     }
 
     /// The panels, each `columns` registers of rows.
-    pub(super) fn panels(&self) -> std::slice::ChunksExact<'_, [f64; ROWS]> {
+    pub(super) fn panels(self) -> std::slice::ChunksExact<'a, [f64; ROWS]> {
         self.packed.chunks_exact(self.columns.max(1))
+    }
+}
+
+/// Number of rows of whole panels that hold this number of rows.
+pub(crate) fn padded(rows: usize) -> usize {
+    rows.div_ceil(ROWS) * ROWS
+}
+
+/// Packs a matrix that is stored column by column, as [`Panels`] do.
+pub(crate) fn pack_into(entries: &[f64], rows: usize, packed: &mut [f64]) {
+    let columns = entries.len() / rows.max(1);
+    for (p, panel) in packed.chunks_exact_mut(ROWS * columns.max(1)).enumerate() {
+        let (from, to) = (p * ROWS, rows.min((p + 1) * ROWS));
+        for (column, lanes) in entries.chunks_exact(rows).zip(panel.as_chunks_mut::<ROWS>().0) {
+            lanes[..to - from].copy_from_slice(&column[from..to]);
+            lanes[to - from..].fill(0.0);
+        }
     }
 }
 
@@ -69,15 +118,24 @@ mod tests {
     #[test]
     fn panels_hold_the_matrix_and_zeros() {
         let x = Panels::from_fn(18, 2, |i, k| (10 * i + k + 1) as f64);
-        assert_eq!((x.padded_rows(), x.panels().count()), (32, 2));
+        assert_eq!((x.padded_rows(), x.view().panels().count()), (32, 2));
         assert_eq!(x.row(17), [171.0, 172.0]);
-        let last = x.panels().nth(1).unwrap();
+        let last = x.view().panels().nth(1).unwrap();
         assert_eq!((last[1][0], last[1][1], last[1][2]), (162.0, 172.0, 0.0));
+    }
+
+    #[test]
+    fn lent_panels_equal_owned_ones() {
+        let entry = |i: usize, k: usize| (10 * i + k + 1) as f64;
+        let entries: Vec<f64> = (0..54).map(|at| entry(at % 18, at / 18)).collect();
+        let mut packed = [f64::NAN; 96];
+        pack_into(&entries, 18, &mut packed);
+        assert_eq!(View::new(&packed, 18, 3).packed, Panels::from_fn(18, 3, entry).packed);
     }
 
     #[test]
     fn no_columns_are_a_matrix_too() {
         let x = Panels::from_fn(3, 0, |_, _| 1.0);
-        assert_eq!((x.rows(), x.columns(), x.row(2).len(), x.panels().count()), (3, 0, 0, 0));
+        assert_eq!((x.rows(), x.columns(), x.row(2).len(), x.view().panels().count()), (3, 0, 0, 0));
     }
 }

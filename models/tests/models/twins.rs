@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::numeric::scalar::erfc;
-use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Separable, Stream};
+use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Separable, Stream, Subsampled};
 use mcsa_models::conformance::{self as laws, Case, Failure};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Transform};
 
@@ -25,6 +25,16 @@ enum Fault {
     PriorTwice,
     RowsOnce,
     MinibatchScaled,
+    RowGradientOfPrior,
+    RowGradientScaled,
+    RowGradientOverwrites,
+    RowGradientRowsOnce,
+    RowValueScaled,
+    RowHessianOfPrior,
+    RowHessianNotScaled,
+    RowHessianSign,
+    RowWorkMissing,
+    RowsAllocate,
     TwoNamesAlike,
     NamesReplace,
     NoJacobian,
@@ -144,11 +154,70 @@ impl Separable for Twin {
         if self.has(PriorTwice) { self.term(0, z) } else { 0.0 }
     }
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        let mut seen = vec![false; self.dim()];
+        let mut seen = vec![false; if self.has(RowsOnce) { self.dim() } else { 0 }];
         let fresh = |row: &&usize| !self.has(RowsOnce) || !std::mem::replace(&mut seen[**row], true);
         let sum: f64 = rows.iter().filter(fresh).map(|&row| self.term(row, z)).sum();
         let scaled = self.has(MinibatchScaled) && !rows.is_empty();
         if scaled { sum * self.dim() as f64 / rows.len() as f64 } else { sum }
+    }
+}
+
+impl Subsampled for Twin {
+    fn rows_work_len(&self, rows: usize) -> usize {
+        if self.has(RowWorkMissing) { 0 } else { rows }
+    }
+    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        gradient.fill(if self.has(RowGradientOfPrior) { 1e-6 } else { 0.0 });
+        self.log_prior(z, work)
+    }
+    fn add_gradient_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) -> f64 {
+        if self.has(RowsAllocate) {
+            std::hint::black_box(vec![1.0]);
+        }
+        if self.has(RowGradientOverwrites) {
+            gradient.fill(0.0);
+        }
+        for (k, &i) in rows.iter().enumerate() {
+            work[k] = (self.0.mean()[i] - z[i]) / self.0.variance(i);
+            let listed = rows[..k].contains(&i) && self.has(RowGradientRowsOnce);
+            gradient[i] += match self.1 {
+                _ if listed => 0.0,
+                RowGradientScaled => scale * scale * work[k],
+                _ => scale * work[k],
+            };
+        }
+        let value = self.log_likelihood_at(rows, z, &mut []);
+        if self.has(RowValueScaled) { scale * value } else { value }
+    }
+    fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        out.iter_mut()
+            .zip(v)
+            .for_each(|(out, v)| *out = if self.has(RowHessianOfPrior) { 1e-6 * v } else { 0.0 });
+    }
+    fn add_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        _: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        _: &mut [f64],
+    ) {
+        for &i in rows {
+            let product = v[i] / self.0.variance(i);
+            out[i] -= match self.1 {
+                RowHessianNotScaled => product,
+                RowHessianSign => -scale * product,
+                _ => scale * product,
+            };
+        }
     }
 }
 
@@ -215,7 +284,11 @@ fn gradient_allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
     laws::gradient_allocates_nothing(case, &mut meter)
 }
 
-const BROKEN: [(Fault, Law, &str); 28] = [
+fn row_derivatives_allocate_nothing(case: &Case<Twin>) -> Result<(), Failure> {
+    laws::row_derivatives_allocate_nothing(case, &mut meter)
+}
+
+const BROKEN: [(Fault, Law, &str); 43] = [
     (Neighbours, laws::batch_equals_columns, "batch_equals_columns"),
     (StaleWork, laws::batch_equals_columns, "batch_equals_columns"),
     (GradientNeighbours, laws::gradient_batch_equals_columns, "gradient_batch_equals_columns"),
@@ -232,6 +305,25 @@ const BROKEN: [(Fault, Law, &str); 28] = [
     (PriorTwice, laws::terms_add_up, "terms_add_up"),
     (RowsOnce, laws::terms_add_up, "terms_add_up"),
     (MinibatchScaled, laws::terms_add_up, "terms_add_up"),
+    (RowGradientOfPrior, laws::row_gradients_add_up, "row_gradients_add_up"),
+    (RowGradientScaled, laws::row_gradients_add_up, "row_gradients_add_up"),
+    (RowGradientOverwrites, laws::row_gradients_add_up, "row_gradients_add_up"),
+    (RowGradientRowsOnce, laws::row_gradients_add_up, "row_gradients_add_up"),
+    (RowValueScaled, laws::row_gradients_add_up, "row_gradients_add_up"),
+    (RowHessianOfPrior, laws::row_curvatures_add_up, "row_curvatures_add_up"),
+    (RowHessianNotScaled, laws::row_curvatures_add_up, "row_curvatures_add_up"),
+    (RowHessianSign, laws::row_curvatures_add_up, "row_curvatures_add_up"),
+    (RowGradientScaled, laws::minibatch_derivatives_are_derivatives, "minibatch_derivatives_are_derivatives"),
+    (
+        RowHessianNotScaled,
+        laws::minibatch_derivatives_are_derivatives,
+        "minibatch_derivatives_are_derivatives",
+    ),
+    (RowValueScaled, laws::minibatch_derivatives_are_derivatives, "minibatch_derivatives_are_derivatives"),
+    (RowGradientScaled, laws::minibatches_average_to_the_target, "minibatches_average_to_the_target"),
+    (RowHessianNotScaled, laws::minibatches_average_to_the_target, "minibatches_average_to_the_target"),
+    (RowWorkMissing, laws::row_derivatives_work_is_enough, "row_derivatives_work_is_enough"),
+    (RowsAllocate, row_derivatives_allocate_nothing, "row_derivatives_allocate_nothing"),
     (TwoNamesAlike, laws::names_are_distinct, "names_are_distinct"),
     (NamesReplace, laws::names_are_distinct, "names_are_distinct"),
     (NoJacobian, laws::density_carries_its_jacobian, "density_carries_its_jacobian"),
