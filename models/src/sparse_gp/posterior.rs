@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    Columns, Curvature, Gradient, Learnable, LogDensity, Separable, Subsampled, borrow, numeric,
+    Columns, Curvature, Gradient, LogDensity, Separable, Subsampled, borrow, numeric,
 };
 
 use super::average::BLOCK;
