@@ -10,6 +10,7 @@
 //!   [`GaussianProcessClassification`].
 //! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
 //!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
+//! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
 //! * Tempering of any target: [`Tempered`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
@@ -44,6 +45,7 @@ mod prior;
 mod radon;
 mod robust;
 mod skew_normal;
+mod sparse_gp;
 mod state_space;
 mod student;
 mod support;
@@ -61,7 +63,7 @@ pub use binary::{
 };
 pub use constrained::Constrained;
 pub use eight_schools::{Centring, EightSchools};
-pub use factor_analysis::FactorAnalysis;
+pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
@@ -74,6 +76,7 @@ pub use network::NeuralRegression;
 pub use radon::Radon;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
+pub use sparse_gp::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };

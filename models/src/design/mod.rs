@@ -28,7 +28,7 @@ mod pullback;
 mod rows;
 
 pub(crate) use panels::{Panels, View, finite_matrix, pack_into, padded};
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Rows, RowsRef};
 
 /// Number of rows in a panel: two registers of AVX-512, four of AVX2.
 pub(crate) const ROWS: usize = 16;

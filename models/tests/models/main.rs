@@ -11,6 +11,7 @@ mod properties;
 mod regressions;
 mod robust;
 mod small_faults;
+mod sparse_gp;
 mod state_space;
 mod surrogates;
 mod twins;
