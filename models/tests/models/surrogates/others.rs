@@ -1,12 +1,11 @@
 //! Quadratic and neural surrogates and the posterior itself, against differences.
 
 use mcsa_core::{LogDensity, Seed, Surrogate};
-use mcsa_models::LogisticRegression;
 use mcsa_models::surrogate::{MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate};
 
-use super::differences::{check, dot, labels, matrix, normals};
+use super::differences::{check, dot, matrix, normals};
 use super::logistic::logistic_forms;
-use super::minibatch::line;
+use super::minibatch::regression;
 
 #[test]
 fn quadratic_surrogates_have_their_derivatives() {
@@ -42,7 +41,7 @@ fn neural_surrogates_have_their_derivatives() {
 
 #[test]
 fn posterior_surrogates_have_the_derivatives_of_their_targets() {
-    let target = LogisticRegression::new(matrix(20, 3, 1).as_ref(), &labels(20), 1.3).unwrap();
+    let target = regression(20);
     let formula = |_: &[f64], z: &[f64]| {
         let mut work = vec![0.0; target.work_len(1)];
         target.log_density(z, &mut work)
@@ -52,7 +51,6 @@ fn posterior_surrogates_have_the_derivatives_of_their_targets() {
 
 #[test]
 fn nothing_is_allocated_on_a_path() {
-    let target = line();
     let mut all: Vec<(Box<dyn Surrogate>, Vec<f64>)> = logistic_forms(21, 3)
         .into_iter()
         .map(|(surrogate, _)| (Box::new(surrogate.clone()) as Box<dyn Surrogate>, surrogate.initial()))
@@ -61,9 +59,8 @@ fn nothing_is_allocated_on_a_path() {
     all.push((Box::new(network), network.initial(&mut Seed::new(1).stream(0, 0))));
     let quadratic = QuadraticSurrogate::new(&[1.0; 3], matrix(3, 3, 1).as_ref(), vec![0.0; 3], 1.0).unwrap();
     all.push((Box::new(quadratic.clone()), quadratic.initial()));
-    let regression = LogisticRegression::new(matrix(20, 3, 1).as_ref(), &labels(20), 1.3).unwrap();
-    all.push((Box::new(PosteriorSurrogate(regression)), vec![]));
-    all.push((Box::new(MinibatchSurrogate::new(target, 8).unwrap()), vec![]));
+    all.push((Box::new(PosteriorSurrogate(regression(30))), vec![]));
+    all.push((Box::new(MinibatchSurrogate::new(regression(30), 8).unwrap()), vec![]));
     for (s, psi) in &all {
         let (mut memory, mut tape) = (vec![0.0; s.memory_len()], vec![0.0; s.tape_len()]);
         let (mut work, mut gradient) = (vec![0.0; s.work_len()], [0.0; 3]);
