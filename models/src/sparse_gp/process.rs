@@ -1,5 +1,5 @@
 use faer::MatRef;
-use mcsa_core::{Error, all_finite, numeric, same_length};
+use mcsa_core::{Error, Learnable, all_finite, checksum, numeric, same_length};
 
 use super::average::Prepared;
 use super::memory::MemoryMut;
@@ -207,6 +207,17 @@ impl SparseGaussianProcess {
         Ok(())
     }
 
+    /// Text of the configuration, with a checksum of the data.
+    pub(super) fn config(&self) -> String {
+        let Self { inducing, likelihood, coordinates, .. } = self;
+        let data: Vec<f64> =
+            (0..self.y.len()).flat_map(|i| self.x.row(i).iter().chain(&self.y[i..=i])).copied().collect();
+        format!(
+            "{likelihood:?}, {coordinates:?}, inducing: {inducing}, data: {:016x}",
+            checksum(data.iter().flat_map(|x| x.to_le_bytes()))
+        )
+    }
+
     pub(super) fn features(&self) -> &Rows {
         &self.x
     }
@@ -221,17 +232,12 @@ impl SparseGaussianProcess {
     }
 }
 
-impl SparseGaussianProcess {
-    /// The length of theta.
-    pub fn num_thetas(&self) -> usize {
+impl Learnable for SparseGaussianProcess {
+    fn num_thetas(&self) -> usize {
         self.first_inducing() + self.inducing * self.x.columns()
     }
 
-    /// Checks that `theta` has the right length, is finite, and has no logarithm beyond +-300.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the value.
-    pub fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
         same_length("theta", self.num_thetas(), theta.len())?;
         all_finite("theta", theta)?;
         match theta[..self.first_inducing()].iter().find(|log| log.abs() > MOST) {
