@@ -10,7 +10,7 @@
 //!   [`GaussianProcessClassification`].
 //! * Regression: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
 //!   [`RobustGaussianProcess`].
-//! * Tempering of any target: [`Tempered`].
+//! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`Coreset`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
@@ -29,6 +29,7 @@ mod banana;
 mod binary;
 pub mod conformance;
 mod constrained;
+mod coreset;
 mod design;
 mod eight_schools;
 mod factor_analysis;
@@ -57,6 +58,7 @@ pub use binary::{
     ScalePrior, log_odds_from_draws, log_odds_from_moments,
 };
 pub use constrained::Constrained;
+pub use coreset::Coreset;
 pub use eight_schools::{Centring, EightSchools};
 pub use factor_analysis::FactorAnalysis;
 pub use funnel::Funnel;
