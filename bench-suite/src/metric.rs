@@ -75,6 +75,7 @@ pub const METRICS: &[Metric] = metrics! {
     "rmse" Some(Smaller), "held-out root mean squared error, in the units of the data";
     "sample_share" Some(Larger), "effective sample size of draws of q, as a share of their number";
     "scale" None, "standard deviation of the first coordinate under q";
+    "second_acceptance" Some(Larger), "acceptance probability of the second stage of delayed acceptance";
     "seconds" Some(Smaller), "seconds of one processor so far, without those for metrics";
     "share" None, "share of the draws of q in the region that a fit may miss";
     "share_of_target" None, "share of the draws of the target in the region that a fit may miss";

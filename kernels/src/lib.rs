@@ -9,7 +9,7 @@
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
 //!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
 //! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
-//! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
+//! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`]; [`DelayedAcceptance`] of a [`Reversible`] kernel.
 //!
 //! The target's log density at the chains is cached. The guide's log density is not, because lambda changes between steps.
 //!
@@ -31,6 +31,7 @@ mod nuts;
 mod particles;
 mod random_scan;
 mod repeat;
+mod reversible;
 mod rwm;
 mod sampling;
 mod tally;
@@ -58,6 +59,7 @@ pub use particles::{
 };
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};
+pub use reversible::Reversible;
 pub use rwm::{Rwm, RwmInfo, RwmState};
 pub use sampling::{Sample, Sampling};
 pub use tally::Tally;

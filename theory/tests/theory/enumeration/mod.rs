@@ -2,6 +2,8 @@
 
 #![expect(clippy::print_stdout, reason = "the census tells how close to zero the errors are")]
 
+mod delayed;
+
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Error, Kernel, Stream};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
