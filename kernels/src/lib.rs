@@ -5,6 +5,7 @@
 //! every family, and tests can run it under finite families along every branch of its random decisions.
 //!
 //! * Independent proposals from the guide: [`Imh`], [`Cis`].
+//! * Proposals from a pushforward, such as an annealed path, with the same kernels on an extended space: [`ExtendedSpace`].
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
 //!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
@@ -20,6 +21,7 @@ mod cis;
 mod compose;
 mod delayed_acceptance;
 mod elliptical;
+mod extended_space;
 mod gaussian_prior;
 mod gradient_ensemble;
 mod hmc;
@@ -45,6 +47,7 @@ pub use cis::{Cis, CisInfo, CisState};
 pub use compose::{Composed, Cycle, Mixture};
 pub use delayed_acceptance::{DelayedAcceptance, DelayedInfo, DelayedState};
 pub use elliptical::{Elliptical, EllipticalInfo, EllipticalState};
+pub use extended_space::{ExtendedSpace, ExtendedState, ExtendedTarget};
 pub use gaussian_prior::GaussianPrior;
 pub use gradient_ensemble::GradientEnsemble;
 pub use hmc::{Hmc, HmcInfo, Selection};

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "the census tells how close to zero the errors are")]
 
 mod delayed;
+mod extended;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Error, Kernel, Stream};
