@@ -36,10 +36,12 @@ pub const METRICS: &[Metric] = metrics! {
     "accuracy" Some(Larger), "share of held-out labels that are predicted";
     "age" None, "mean age of the blocks of a random scan, steps";
     "bias" Some(Smaller), "norm of the bias of the direction";
+    "block_acceptance" None, "acceptance rate of fresh blocks of rows";
     "depth" None, "mean depth of trajectories";
     "divergences" Some(Smaller), "trajectories whose energy error was too large";
     "error" Some(Smaller), "share of held-out labels that are predicted wrongly";
     "ess" Some(Larger), "effective sample size of the candidates of a step";
+    "estimate_variance" Some(Smaller), "variance of the log likelihood estimated from some rows";
     "evaluations" None, "evaluations of the likelihood in a step";
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
     "finite" None, "finite evaluations of the target in a step";

@@ -9,6 +9,7 @@
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
 //!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
+//! * Some rows of the data per step: [`Hmcecs`], whose target is a [`PerturbedPosterior`].
 //! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
 //! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`]; [`DelayedAcceptance`] of a [`Reversible`] kernel.
 //!
@@ -25,12 +26,14 @@ mod extended_space;
 mod gaussian_prior;
 mod gradient_ensemble;
 mod hmc;
+mod hmcecs;
 mod imh;
 mod leapfrog;
 mod mala;
 mod mass;
 mod nuts;
 mod particles;
+mod perturbed_posterior;
 mod random_scan;
 mod repeat;
 mod reversible;
@@ -51,6 +54,7 @@ pub use extended_space::{ExtendedSpace, ExtendedState, ExtendedTarget};
 pub use gaussian_prior::GaussianPrior;
 pub use gradient_ensemble::GradientEnsemble;
 pub use hmc::{Hmc, HmcInfo, Selection};
+pub use hmcecs::{Hmcecs, HmcecsState};
 pub use imh::{Acceptance, Imh, ImhInfo, ImhState};
 pub use leapfrog::Leapfrog;
 pub use mala::Mala;
@@ -60,6 +64,7 @@ pub use particles::{
     Bootstrap, ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths,
     Resampling, Smc, Untwisted,
 };
+pub use perturbed_posterior::{DifferenceEstimate, PerturbedPosterior, TaylorExpansion};
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};
 pub use reversible::Reversible;

@@ -4,6 +4,7 @@
 
 mod delayed;
 mod extended;
+mod subsampled;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Error, Kernel, Stream};
