@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use faer::{MatMut, MatRef};
 
 use crate::{
-    Curvature, Error, Family, Gradient, LogDensity, Parametric, Pushforward, Reparameterised, Separable,
-    Stream,
+    Curvature, Error, Family, Gradient, LogDensity, Parametric, Pull, Pushforward, Reparameterised,
+    Separable, StepSizes, Stream,
 };
 
 /// Wrapper of a target or a family that counts its evaluations, one per point.
@@ -331,5 +331,27 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         let is_drawn = self.inner.retrace_into(params, z, lanes, noise, log_q, work);
         add(&self.sample, if is_drawn { z.ncols() } else { 0 });
         is_drawn
+    }
+    fn push_and_add_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        cotangents: MatMut<'_, f64>,
+        pull: &mut Pull<'_>,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let mut pulled = false;
+        let mut noting = |z: MatRef<'_, f64>, log_q: &mut [f64], cotangents: MatMut<'_, f64>| {
+            pulled = pull(z, log_q, cotangents);
+            pulled
+        };
+        self.inner.push_and_add_gradients(params, noise, z, log_q, cotangents, &mut noting, gradient, work);
+        add(&self.score, if pulled { noise.ncols() } else { 0 });
+    }
+    fn step_sizes(&self, params: &[f64], work: &mut [f64]) -> StepSizes {
+        self.inner.step_sizes(params, work)
     }
 }

@@ -1,8 +1,37 @@
 //! Pushforward distributions: samples and pathwise gradients, but no density at arbitrary points.
 
+use std::fmt;
+
+use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 
 use crate::{Parametric, Stream};
+
+/// Step sizes of a path inside a pushforward that are clipped; such a step size has derivative zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepSizes {
+    /// Number of steps of size zero, which do not move.
+    pub zero: usize,
+    /// Number of steps of the largest size.
+    pub longest: usize,
+    /// Number of all steps.
+    pub steps: usize,
+}
+
+impl StepSizes {
+    /// True if the path has steps and none of them moves. Then all its derivatives are zero, and a fit changes the base alone.
+    pub const fn is_still(&self) -> bool {
+        self.steps > 0 && self.zero == self.steps
+    }
+}
+
+impl fmt::Display for StepSizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { zero, longest, steps } = self;
+        write!(f, "step sizes: {zero} of {steps} are zero and {longest} the largest")?;
+        f.write_str(if self.is_still() { "; the path stands still" } else { "" })
+    }
+}
 
 /// Pushforward of noise, `z = t(lambda, eps)`, with the log density `log q_lambda(z)` at its own draws alone.
 ///
@@ -79,7 +108,42 @@ pub trait Pushforward: Parametric {
         let _ = (params, z, lanes, noise, log_q, work);
         false
     }
+
+    /// As [`push`](Self::push) and then [`add_push_gradients`](Self::add_push_gradients) at the same noise. In between `pull`
+    /// replaces the log densities by the weights and fills the cotangents of the points; if it returns false, the gradient is not
+    /// changed.
+    ///
+    /// Override it if the reverse sweep can use again what the forward sweep computed.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    #[expect(clippy::too_many_arguments, reason = "arguments of both methods")]
+    fn push_and_add_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut cotangents: MatMut<'_, f64>,
+        pull: &mut Pull<'_>,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.push(params, noise, z.rb_mut(), log_q, work);
+        if pull(z.as_ref(), log_q, cotangents.rb_mut()) {
+            self.add_push_gradients(params, noise, cotangents.as_ref(), log_q, gradient, work);
+        }
+    }
+
+    /// Numbers of clipped step sizes at these params, for a pushforward that is simulated in steps.
+    fn step_sizes(&self, params: &[f64], work: &mut [f64]) -> StepSizes {
+        let _ = (params, work);
+        StepSizes::default()
+    }
 }
+
+/// Function of points, log densities and cotangents that [`Pushforward::push_and_add_gradients`] calls between its two sweeps.
+pub type Pull<'a> = dyn FnMut(MatRef<'_, f64>, &mut [f64], MatMut<'_, f64>) -> bool + 'a;
 
 impl<F: Pushforward + ?Sized> Pushforward for &F {
     fn noise_dim(&self) -> usize {
@@ -119,5 +183,21 @@ impl<F: Pushforward + ?Sized> Pushforward for &F {
         work: &mut [f64],
     ) -> bool {
         (**self).retrace_into(params, z, lanes, noise, log_q, work)
+    }
+    fn push_and_add_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        cotangents: MatMut<'_, f64>,
+        pull: &mut Pull<'_>,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        (**self).push_and_add_gradients(params, noise, z, log_q, cotangents, pull, gradient, work);
+    }
+    fn step_sizes(&self, params: &[f64], work: &mut [f64]) -> StepSizes {
+        (**self).step_sizes(params, work)
     }
 }

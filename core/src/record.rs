@@ -55,6 +55,9 @@ impl Metric {
     /// Values that a table of metrics could not record: the table was full, or the reduction differed from that of the metric's
     /// name.
     pub const UNTOLD: Self = Self::sum("untold_metrics");
+    /// 1 for a step whose annealed path stands still because all its step sizes are zero, else 0; see
+    /// [`StepSizes`](crate::StepSizes).
+    pub const STILL: Self = Self::sum("still");
 
     /// A metric that is averaged over steps.
     pub const fn mean(name: &'static str) -> Self {

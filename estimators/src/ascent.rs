@@ -188,6 +188,7 @@ where
         run.observers.iter_mut().try_for_each(|seat| seat.observer().begin(fit, steps))?;
         let outcome = match self.advance(fit, steps, &mut run)? {
             Some(outcome) => outcome,
+            None if fit.watch.still() > 0 => Outcome::PathStoodStill { steps: fit.watch.still() },
             None => match &mut run.rule {
                 Some(rule) => rule.at_end(self.family, self.seed, fit),
                 None => Outcome::BudgetSpent { accuracy: None },

@@ -1,8 +1,9 @@
 //! Weighted draws of a fitted q: an approximation of p by importance sampling, with its diagnostics.
 
-use faer::Mat;
+use faer::{Mat, MatMut};
 use mcsa_core::{
-    Error, Estimator, Family, LogDensity, Optimizer, Stream, batch, batch_mut, fits_in_memory, numeric,
+    Error, Estimator, Family, LogDensity, Optimizer, Parametric, Pushforward, Stream, batch, batch_mut,
+    fits_in_memory, numeric,
 };
 use mcsa_diagnostics::importance_sample_size;
 
@@ -100,6 +101,28 @@ where
     }
 }
 
+impl<P, F, E, O> Ascent<'_, P, F, E, O>
+where
+    P: LogDensity + ?Sized,
+    F: Pushforward + ?Sized,
+    E: Estimator<P, F>,
+    O: Optimizer,
+{
+    /// Weighted draws at the lambda that a fit [recommends](Self::recommended), of a family with `log q` at its own draws alone:
+    /// [`draws`](Self::draws) for flows without an inverse and for annealed paths.
+    ///
+    /// # Errors
+    /// As [`draws`](Self::draws).
+    pub fn pushed_draws(&self, fit: &Fit<E::State, O::State>, count: usize) -> Result<Draws, Error> {
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        let (judged, params) = self.recommended(fit);
+        let lane = self.seed.named("draws").stream(0, fit.step());
+        let params = &params[..self.family.num_params()];
+        let draws = Draws::pushed(self.target, self.family, params, lane, count);
+        Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
+    }
+}
+
 /// Appends `log p - log q`, with `-inf` (zero weight) where p or q is not a density; returns the number of such faults.
 pub(crate) fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>) -> usize {
     let mut broken = 0;
@@ -133,17 +156,59 @@ impl Draws {
         P: LogDensity + ?Sized,
         F: Family + ?Sized,
     {
+        let mut lane = [lane];
+        Self::by(target, family, params, count, |z, log_q, work| {
+            family.sample_into(params, &mut lane, z, log_q, work);
+        })
+    }
+
+    /// As [`of`](Self::of), for a distribution with `log q` at its own draws alone, such as an annealed path: points `z_i` and the log
+    /// weights of the extended space on which q is a density.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn pushed<P, F>(
+        target: &P,
+        family: &F,
+        params: &[f64],
+        lane: Stream,
+        count: usize,
+    ) -> Result<Self, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Pushforward + ?Sized,
+    {
+        let (mut lane, rows) = ([lane], family.noise_dim());
+        let mut noise = vec![0.0; rows * BATCH.min(count)];
+        Self::by(target, family, params, count, |z, log_q, work| {
+            let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
+            family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
+            family.push(params, batch(noise, rows, columns), z, log_q, work);
+        })
+    }
+
+    /// Draws by a function that fills points and `log q`.
+    fn by<P, F>(
+        target: &P,
+        family: &F,
+        params: &[f64],
+        count: usize,
+        mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]),
+    ) -> Result<Self, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Parametric + ?Sized,
+    {
         family.check(params)?;
         let dim = family.dim();
         fits_in_memory("draws", count, dim)?;
         let mut work = vec![0.0; family.work_len(BATCH).max(target.work_len(BATCH))];
         let (mut points, mut log_p, mut log_q) = (vec![0.0; dim * count], vec![0.0; count], vec![0.0; count]);
-        let mut lane = [lane];
         for first in (0..count).step_by(BATCH) {
             let last = count.min(first + BATCH);
             let (places, columns) = (&mut points[dim * first..dim * last], last - first);
             let (log_p, log_q) = (&mut log_p[first..last], &mut log_q[first..last]);
-            family.sample_into(params, &mut lane, batch_mut(places, dim, columns), log_q, &mut work);
+            draw(batch_mut(places, dim, columns), log_q, &mut work);
             target.log_densities(batch(places, dim, columns), log_p, &mut work);
         }
         let mut log_w = Vec::with_capacity(count);

@@ -1,7 +1,7 @@
 //! Reparameterised gradient of the evidence lower bound (exclusive divergence KL(q || p)).
 
 use mcsa_core::{
-    Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow,
+    Error, Estimator, Gradient, Metric, Record, Reparameterised, StepSizes, Stream, batch, batch_mut, borrow,
 };
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,8 @@ pub struct ElboInfo {
     pub non_finite: u64,
     /// Number of finite draws.
     pub finite: u64,
+    /// Numbers of clipped step sizes of an annealed family, at the lambda of the step.
+    pub step_sizes: StepSizes,
 }
 
 impl Record for ElboInfo {
@@ -85,6 +87,11 @@ impl Record for ElboInfo {
         sink(Metric::mean("evidence"), self.evidence);
         sink(Metric::NON_FINITE, self.non_finite as f64);
         sink(Metric::FINITE, self.finite as f64);
+        if self.step_sizes.steps > 0 {
+            sink(Metric::mean("zero_steps"), self.step_sizes.zero as f64);
+            sink(Metric::mean("longest_steps"), self.step_sizes.longest as f64);
+            sink(Metric::STILL, f64::from(u8::from(self.step_sizes.is_still())));
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Evidence lower bound of families with samples but no density at arbitrary points.
 
-use mcsa_core::{Error, Estimator, Gradient, Pushforward, Stream, batch, batch_mut, borrow};
+use faer::reborrow::ReborrowMut;
+use faer::{MatMut, MatRef};
+use mcsa_core::{ColumnsMut, Error, Estimator, Gradient, Pushforward, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
 use crate::ElboInfo;
@@ -43,6 +45,8 @@ use crate::noise::{self, check_draws};
 /// fits(&pmcsa(4), &Flow::block_neural(2, Gauss, 1, &[8, 8])?);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
+///
+/// Under an annealed family it is the bound of DAIS, NS-DAIS or SL-DAIS; every step records how many step sizes are clipped.
 ///
 /// Numerics: a draw at which a log density or a gradient is not finite contributes nothing and is counted.
 ///
@@ -104,7 +108,7 @@ where
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let (n, dim) = (self.samples, family.dim());
-        (family.noise_dim() + 2 * dim + 2) * n + family.work_len(n).max(target.work_len(n))
+        (family.noise_dim() + 2 * dim + 2) * n + family.work_len(n) + target.work_len(n)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
@@ -133,32 +137,43 @@ where
         let slopes = borrow(&mut work, dim * n);
         let log_p = borrow(&mut work, n);
         let log_q = borrow(&mut work, n);
+        let of_target = borrow(&mut work, target.work_len(n));
         noise::fill(noise, noise_dim, self.mirrored, |noise| family.sample_noise_into(lanes, noise));
-        family.push(params, batch(noise, noise_dim, n), batch_mut(points, dim, n), log_q, work);
-        target.gradients_into(batch(points, dim, n), log_p, batch_mut(slopes, dim, n), work);
-
-        let mut info = ElboInfo::default();
-        for (j, (log_p, log_q)) in log_p.iter().zip(log_q.iter_mut()).enumerate() {
-            let slope = &mut slopes[j * dim..(j + 1) * dim];
-            let term = log_p - *log_q;
-            if term.is_finite() && slope.iter().all(|s| s.is_finite()) {
-                info.finite += 1;
-                info.evidence += term;
-                slope.iter_mut().for_each(|s| *s /= n as f64);
-                *log_q = -1.0 / n as f64;
-            } else {
-                info.non_finite += 1;
-                slope.fill(0.0);
-                *log_q = 0.0;
-                // Derivatives at this draw may be infinite, and zero times infinity is NaN: its noise is replaced by zeros,
-                // where they are finite.
-                noise[j * noise_dim..(j + 1) * noise_dim].fill(0.0);
-            }
-        }
-        info.evidence /= info.finite as f64;
+        let mut info = ElboInfo { step_sizes: family.step_sizes(params, work), ..ElboInfo::default() };
         direction.fill(0.0);
-        let (noise, weights) = (batch(noise, noise_dim, n), &*log_q);
-        family.add_push_gradients(params, noise, batch(slopes, dim, n), weights, direction, work);
+        let mut pull = |z: MatRef<'_, f64>, log_q: &mut [f64], mut slopes: MatMut<'_, f64>| {
+            target.gradients_into(z, log_p, slopes.rb_mut(), of_target);
+            for (j, (log_p, log_q)) in log_p.iter().zip(log_q).enumerate() {
+                let slope = slopes.column_mut(j);
+                let term = log_p - *log_q;
+                if term.is_finite() && slope.iter().all(|s| s.is_finite()) {
+                    info.finite += 1;
+                    info.evidence += term;
+                    slope.iter_mut().for_each(|s| *s /= n as f64);
+                    *log_q = -1.0 / n as f64;
+                } else {
+                    info.non_finite += 1;
+                    slope.fill(0.0);
+                    *log_q = 0.0;
+                }
+            }
+            info.evidence /= info.finite as f64;
+            info.non_finite == 0
+        };
+        let (z, cotangents) = (batch_mut(points, dim, n), batch_mut(slopes, dim, n));
+        let eps = batch(noise, noise_dim, n);
+        family.push_and_add_gradients(params, eps, z, log_q, cotangents, &mut pull, direction, work);
+        if info.non_finite > 0 {
+            // Derivatives at a draw left out may be infinite, and zero times infinity is NaN: its noise is replaced by zeros, where
+            // they are finite.
+            for (noise, &weight) in noise.chunks_exact_mut(noise_dim).zip(&*log_q) {
+                if weight == 0.0 {
+                    noise.fill(0.0);
+                }
+            }
+            let (eps, weights) = (batch(noise, noise_dim, n), &*log_q);
+            family.add_push_gradients(params, eps, batch(slopes, dim, n), weights, direction, work);
+        }
         Ok(info)
     }
 }

@@ -30,6 +30,14 @@ pub enum Outcome {
         /// The number of steps it stayed, within the window.
         stayed: u64,
     },
+    /// All steps were made, but the path of an annealed family stood still in the last ones: every step size was zero, and
+    /// with it every derivative for the path. What was fitted is the base alone, and more steps change nothing. Start again
+    /// with a larger step size, a smaller rate, or another parametrisation of kappa.
+    ///
+    PathStoodStill {
+        /// Number of consecutive steps without a moving path, up to the last one.
+        steps: u64,
+    },
     /// A direction was finite, but the step along it led to an invalid lambda, or to one with an entry beyond `1e10` times
     /// the largest absolute entry of the initial lambda (at least 1). Lambda keeps its value from before the step; the
     /// state of the optimiser may not be usable.
@@ -192,6 +200,11 @@ impl fmt::Display for Outcome {
                     "all steps made, stationary, but chain {chain} stayed for {stayed} steps: {accuracy}"
                 )
             }
+            Self::PathStoodStill { steps } => write!(
+                f,
+                "all steps made, but every step size of the path was zero in the last {steps}: what was fitted is the base alone; \
+                 begin with a larger step size or a smaller rate"
+            ),
             Self::Diverged { step, reason, .. } => write!(f, "diverged at step {step}: {reason}"),
             Self::NonFinite { step, parameter, value } => {
                 write!(f, "direction[{parameter}] is {value} at step {step}")

@@ -21,6 +21,8 @@ pub struct Watch {
     told: Told,
     weights: [WeightBlock; 2],
     blind: u64,
+    #[serde(default)]
+    still: u64,
     #[serde(with = "bits::vector")]
     direction: Vec<f64>,
     #[serde(with = "bits::scalar")]
@@ -28,7 +30,7 @@ pub struct Watch {
 }
 
 /// The recorded metrics; a value with one of their names but another reduction is counted as missing.
-const WATCHED: [Metric; 7] = [
+const WATCHED: [Metric; 8] = [
     Metric::ACCEPTANCE,
     Metric::MAX_WEIGHT,
     Metric::NON_FINITE,
@@ -36,6 +38,7 @@ const WATCHED: [Metric; 7] = [
     Metric::FINITE,
     Metric::LOG_WEIGHT_TOP,
     Metric::LOG_WEIGHT_MEAN,
+    Metric::STILL,
 ];
 
 /// Running means of rates, NaN before the first value, and totals of faults.
@@ -70,7 +73,7 @@ impl Watch {
         let told = Told { acceptance: f64::NAN, max_weight: f64::NAN, non_finite: 0.0, untold: 0.0 };
         let weights = [WeightBlock::EMPTY; 2];
         let direction = vec![0.0; num_params];
-        Self { steps: 0, ages: vec![0; chains], told, weights, blind: 0, direction, square: 0.0 }
+        Self { steps: 0, ages: vec![0; chains], told, weights, blind: 0, still: 0, direction, square: 0.0 }
     }
 
     pub(crate) fn check(&self, num_params: usize, chains: usize) -> Result<(), Error> {
@@ -117,6 +120,11 @@ impl Watch {
     /// recorded evaluation was finite. 0 if the estimator has no chains and records no evaluations.
     pub fn blind(&self) -> u64 {
         self.blind
+    }
+
+    /// Number of consecutive steps, up to the last one, at which the path of an annealed family stood still.
+    pub fn still(&self) -> u64 {
+        self.still
     }
 
     /// As [`blind`](Self::blind), and resets the count.
@@ -174,18 +182,21 @@ impl Watch {
         let running = |mean: &mut f64, value: f64| {
             *mean = if mean.is_nan() { value } else { *mean + share * (value - *mean) };
         };
+        let mut still = false;
         let (told, mut top, mut mean, mut finite) = (&mut self.told, None, None, None);
         info.record(&mut |metric, value| match (metric.name, metric.reduction) {
             ("acceptance", Reduction::Mean) => running(&mut told.acceptance, value),
             ("max_weight", Reduction::Mean) => running(&mut told.max_weight, value),
             ("non_finite", Reduction::Sum) => told.non_finite += value,
             ("untold_metrics", Reduction::Sum) => told.untold += value,
+            ("still", Reduction::Sum) => still = value > 0.0,
             ("finite", Reduction::Sum) => finite = Some(value),
             ("log_weight_top", Reduction::Max) => top = Some(value),
             ("log_weight_mean", Reduction::LogMean) => mean = Some(value),
             _ if WATCHED.iter().any(|watched| watched.name == metric.name) => told.untold += 1.0,
             _ => {}
         });
+        self.still = if still { self.still + 1 } else { 0 };
         self.weigh(top, mean);
         let chain = chains.map(|chains| chains.log_p.iter().any(|log_p| log_p.is_finite()));
         let sees = match (chain, finite.map(|finite| finite > 0.0)) {

@@ -8,14 +8,16 @@
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
-//!   [`RobustGaussianProcess`].
-//! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`Coreset`].
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
+//!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
+//! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
+//! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
 //! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
 //!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
+//! * Surrogate posteriors that guide annealed paths: [`surrogate`].
 //! * A conformance suite, for these models and for your own: [`conformance`].
 //!
 //! The log density of a column is bit-identical whatever the other columns of the batch: products with data run in kernels
@@ -29,7 +31,6 @@ mod banana;
 mod binary;
 pub mod conformance;
 mod constrained;
-mod coreset;
 mod design;
 mod eight_schools;
 mod factor_analysis;
@@ -42,14 +43,18 @@ mod mixture;
 mod network;
 mod prior;
 mod radon;
+mod robust;
 mod skew_normal;
+mod sparse_gp;
 mod state_space;
 mod student;
 mod support;
+pub mod surrogate;
 mod tempered;
 mod transform;
 mod truth;
 mod volatility;
+mod weighted_rows;
 
 pub use atoms::Atoms;
 pub use banana::Banana;
@@ -58,9 +63,8 @@ pub use binary::{
     ScalePrior, log_odds_from_draws, log_odds_from_moments,
 };
 pub use constrained::Constrained;
-pub use coreset::Coreset;
 pub use eight_schools::{Centring, EightSchools};
-pub use factor_analysis::FactorAnalysis;
+pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
@@ -71,7 +75,9 @@ pub use linear::LinearRegression;
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;
+pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
+pub use sparse_gp::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };
@@ -80,3 +86,4 @@ pub use tempered::Tempered;
 pub use transform::Transform;
 pub use truth::GroundTruth;
 pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};
+pub use weighted_rows::WeightedRows;

@@ -1,15 +1,15 @@
 //! Bound, gradient and points of one path, as JSON.
 
-use mcsa_core::Error;
-use mcsa_families::dais::{Base, Dais, DaisGradient, Guide, Mass, Path, Shape, StepSizes};
+use mcsa_core::{Error, StepSizes};
+use mcsa_families::dais::{Base, Dais, DaisGradient, Mass, Shape};
 use serde_json::{Map, Value, json};
 
 use super::question::{
     Algorithm, BaseForm, Case, Convention, Kind, Params, Problem, Question, indices, length, matrix, needed,
     positive,
 };
-use super::regression::{Likelihood, Rows};
-use super::surrogate::{Joint, Prior, Surrogate};
+use super::regression::{Rows, Terms};
+use super::surrogate::{Joint, Likelihood, Prior};
 
 /// Bound of one path, with its derivatives.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,22 +44,20 @@ impl Replay {
         let share = problem.rows as f64 / case.end_rows.len() as f64;
         let weights = vec![share; case.end_rows.len()];
         let end = rows(problem, params, &case.end_rows, &weights)?;
-        let target = Joint { prior: prior(problem), likelihood: Surrogate::Rows(end) };
-        let nu = case.nu.concat();
-        let noise = (&case.eps0[..], &nu[..]);
-        let mut path = Path::new(problem.dim, case.steps, 1);
-        let elbo = dais.log_weight(&guide, &target, noise, &mut path);
-        let mut gradient = DaisGradient::zeros(&dais, guide.num_params(), 1);
-        dais.add_gradient(&guide, noise, &mut path, &mut gradient);
-        let grad = named(question, &guide.likelihood, &gradient);
+        let target = Joint { prior: prior(problem), likelihood: Likelihood::Rows(end) };
+        let noise = [&case.eps0[..], &case.nu.concat()].concat();
+        let path = dais.path(&guide, &guide.own(), &noise);
+        let (mut slope, mut of_target) = (vec![0.0; problem.dim], [0.0]);
+        let elbo = target.value_and_gradient(path.end(), &mut slope, &mut of_target) - path.log_q;
+        let gradient = dais.gradient(&guide, &guide.own(), &noise, &slope, -1.0);
+        let grad = named(question, &guide.likelihood, &gradient, of_target[0]);
         if let Some((name, _)) = params.optional().iter().find(|(name, is)| *is && !grad.contains_key(*name))
         {
             return Err(Error::invalid(format!(
                 "params.{name} is not a parameter of this problem and method"
             )));
         }
-        let z = path.points().map(<[f64]>::to_vec).collect();
-        Ok(Self { elbo, grad, z, step_sizes: path.step_sizes() })
+        Ok(Self { elbo, grad, z: path.points, step_sizes: dais.step_sizes() })
     }
 
     /// JSON with the keys `elbo`, `grad` and `z`; null stands for a number that is not finite.
@@ -69,10 +67,8 @@ impl Replay {
 
     /// Report of clipped step sizes, if any.
     pub fn note(&self) -> Option<String> {
-        let StepSizes { zero, longest, steps } = self.step_sizes;
-        let still = if self.step_sizes.is_still() { "; the chain stands still" } else { "" };
-        (zero + longest > 0)
-            .then(|| format!("step sizes: {zero} of {steps} are zero and {longest} are eta_max{still}"))
+        let StepSizes { zero, longest, .. } = self.step_sizes;
+        (zero + longest > 0).then(|| self.step_sizes.to_string())
     }
 }
 
@@ -106,21 +102,21 @@ fn rows(problem: &Problem, params: &Params, chosen: &[usize], weights: &[f64]) -
     let x = chosen.iter().flat_map(|&n| problem.x[n].iter().copied()).collect();
     let labels = || chosen.iter().map(|&n| problem.y[n]);
     let likelihood = match problem.kind {
-        Kind::Logistic => Likelihood::Logistic {
+        Kind::Logistic => Terms::Logistic {
             positive: labels().zip(weights).map(|(y, weight)| y * weight).collect(),
             negative: labels().zip(weights).map(|(y, weight)| (1.0 - y) * weight).collect(),
         },
         Kind::Linreg => {
             let deviation = *needed("sigma_obs", &params.sigma_obs.or(problem.sigma_obs))?;
             positive("sigma_obs", deviation)?;
-            Likelihood::Normal { y: labels().collect(), weights: weights.to_vec(), deviation }
+            Terms::Normal { y: labels().collect(), weights: weights.to_vec(), deviation }
         }
     };
     Ok(Rows { x, likelihood })
 }
 
 /// Likelihood that guides the path.
-fn guide(problem: &Problem, case: &Case, params: &Params) -> Result<Surrogate, Error> {
+fn guide(problem: &Problem, case: &Case, params: &Params) -> Result<Likelihood, Error> {
     let (all, d): (Vec<usize>, _) = ((0..problem.rows).collect(), problem.dim);
     let rows = match case.algo {
         Algorithm::Dais => rows(problem, params, &all, &vec![1.0; all.len()])?,
@@ -153,20 +149,25 @@ fn guide(problem: &Problem, case: &Case, params: &Params) -> Result<Surrogate, E
             );
             length("params.omega_pos", &positive, covariates.len())?;
             length("params.omega_neg", &negative, covariates.len())?;
-            Rows { x, likelihood: Likelihood::Logistic { positive, negative } }
+            Rows { x, likelihood: Terms::Logistic { positive, negative } }
         }
         Algorithm::SlQuad => {
             let a = needed("params.a", &params.a)?.clone();
             length("params.a", &a, d)?;
             let b = matrix("params.B", needed("params.B", &params.b)?, d, d)?;
-            return Ok(Surrogate::Quadratic { a, b });
+            return Ok(Likelihood::Quadratic { a, b });
         }
     };
-    Ok(Surrogate::Rows(rows))
+    Ok(Likelihood::Rows(rows))
 }
 
 /// Derivatives for the parameters that the question names.
-fn named(question: &Question, guide: &Surrogate, gradient: &DaisGradient) -> Map<String, Value> {
+fn named(
+    question: &Question,
+    guide: &Likelihood,
+    gradient: &DaisGradient,
+    of_target: f64,
+) -> Map<String, Value> {
     let Question { problem, case, params } = question;
     let d = problem.dim;
     let square = |flat: &[f64]| json!(flat.chunks(d).collect::<Vec<_>>());
@@ -182,16 +183,16 @@ fn named(question: &Question, guide: &Surrogate, gradient: &DaisGradient) -> Map
     put("gamma", json!(gradient.gamma));
     put("M", json!(gradient.mass));
     put("beta", json!(gradient.betas));
-    let mut deviation = gradient.target[0];
-    let mut flat = gradient.guide.clone();
+    let mut deviation = of_target;
+    let mut flat = gradient.psi.clone();
     match guide {
-        Surrogate::Quadratic { .. } => {
+        Likelihood::Quadratic { .. } => {
             put("a", json!(flat[..d]));
             put("B", square(&flat[d..]));
         }
-        Surrogate::Rows(rows) => {
+        Likelihood::Rows(rows) => {
             let bars = rows.params(&mut flat);
-            if let Likelihood::Normal { .. } = rows.likelihood {
+            if let Terms::Normal { .. } = rows.likelihood {
                 deviation += bars.second[0];
             }
             match (case.algo, &case.surr_idx) {

@@ -8,12 +8,12 @@ use mcsa_core::numeric::scalar::{log_sigmoid, sigmoid};
 pub(super) struct Rows {
     /// Covariates, one row of length d after another.
     pub(super) x: Vec<f64>,
-    pub(super) likelihood: Likelihood,
+    pub(super) likelihood: Terms,
 }
 
 /// Terms of a log likelihood in the predictor t.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Likelihood {
+pub(super) enum Terms {
     /// `l_n = w+_n log sg(t) + w-_n log sg(-t)`; a row with label y and weight w has `w+ = w y` and `w- = w (1 - y)`.
     Logistic { positive: Vec<f64>, negative: Vec<f64> },
     /// `l_n = w_n log N(y_n; t, s^2)`.
@@ -31,14 +31,14 @@ impl Rows {
     /// Number of rows.
     pub(super) fn len(&self) -> usize {
         match &self.likelihood {
-            Likelihood::Logistic { positive, .. } => positive.len(),
-            Likelihood::Normal { y, .. } => y.len(),
+            Terms::Logistic { positive, .. } => positive.len(),
+            Terms::Normal { y, .. } => y.len(),
         }
     }
 
     /// Number of parameters.
     pub(super) fn num_params(&self) -> usize {
-        let second = if let Likelihood::Logistic { .. } = self.likelihood { self.len() } else { 1 };
+        let second = if let Terms::Logistic { .. } = self.likelihood { self.len() } else { 1 };
         self.x.len() + self.len() + second
     }
 
@@ -55,10 +55,10 @@ impl Rows {
     /// `l_n(t)`.
     fn value(&self, n: usize, t: f64) -> f64 {
         match &self.likelihood {
-            Likelihood::Logistic { positive, negative } => {
+            Terms::Logistic { positive, negative } => {
                 positive[n] * log_sigmoid(t) + negative[n] * log_sigmoid(-t)
             }
-            Likelihood::Normal { y, weights, deviation } => {
+            Terms::Normal { y, weights, deviation } => {
                 let e = (y[n] - t) / deviation;
                 -weights[n] * (0.5 * e * e + deviation.ln() + 0.5 * std::f64::consts::TAU.ln())
             }
@@ -68,11 +68,11 @@ impl Rows {
     /// `l_n'(t)` and `-l_n''(t)`.
     fn slope_and_curvature(&self, n: usize, t: f64) -> (f64, f64) {
         match &self.likelihood {
-            Likelihood::Logistic { positive, negative } => {
+            Terms::Logistic { positive, negative } => {
                 let (up, down) = (sigmoid(t), sigmoid(-t));
                 (positive[n] * down - negative[n] * up, (positive[n] + negative[n]) * up * down)
             }
-            Likelihood::Normal { y, weights, deviation } => {
+            Terms::Normal { y, weights, deviation } => {
                 let precision = weights[n] / (deviation * deviation);
                 (precision * (y[n] - t), precision)
             }
@@ -85,7 +85,7 @@ impl Rows {
         for n in 0..self.len() {
             let t = dot(self.row(n, z.len()), z);
             value += self.value(n, t);
-            if let (Likelihood::Normal { y, weights, deviation }, Some(bar)) =
+            if let (Terms::Normal { y, weights, deviation }, Some(bar)) =
                 (&self.likelihood, deviation_bar.first_mut())
             {
                 let e = (y[n] - t) / deviation;
@@ -124,11 +124,11 @@ impl Rows {
                 bars.x[n * d + i] += scale * (slope * u[i] - curvature * along * z[i]);
             }
             match &self.likelihood {
-                Likelihood::Logistic { .. } => {
+                Terms::Logistic { .. } => {
                     bars.first[n] += scale * sigmoid(-t) * along;
                     bars.second[n] -= scale * sigmoid(t) * along;
                 }
-                Likelihood::Normal { y, deviation, .. } => {
+                Terms::Normal { y, deviation, .. } => {
                     bars.first[n] += scale * (y[n] - t) / (deviation * deviation) * along;
                     bars.second[0] -= scale * 2.0 * slope / deviation * along;
                 }

@@ -145,13 +145,10 @@ fn full_surrogate_is_the_likelihood_bit_for_bit() {
 fn clipped_step_sizes_are_reported() {
     let mut question = linear("dais", &json!({"eta0": 0.01, "kappa": -1.0}));
     let still = replay(&question);
-    assert_eq!(
-        still.note().unwrap(),
-        "step sizes: 3 of 3 are zero and 0 are eta_max; the chain stands still"
-    );
+    assert_eq!(still.note().unwrap(), "step sizes: 3 of 3 are zero and 0 the largest; the path stands still");
     assert_eq!(still.grad["eta0"], 0.0);
     question["params"]["kappa"] = json!(0.25);
-    assert_eq!(replay(&question).note().unwrap(), "step sizes: 0 of 3 are zero and 1 are eta_max");
+    assert_eq!(replay(&question).note().unwrap(), "step sizes: 0 of 3 are zero and 1 the largest");
     assert_eq!(replay(&linear("dais", &json!({}))).note(), None);
 }
 

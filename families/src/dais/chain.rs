@@ -1,8 +1,8 @@
-//! Config of a differentiable annealed chain.
+//! Annealed chain at given parameters, and the law of its momentum.
 
-use mcsa_core::{Error, same_length};
+use mcsa_core::StepSizes;
 
-use super::base::Base;
+use super::base;
 
 /// Law of the momentum, given the diagonal mass M.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,77 +26,57 @@ impl Mass {
     }
 }
 
-/// Differentiable annealed importance sampling with K steps.
-///
-/// ```text
-/// z_0 ~ q_0,  v_0 ~ N(0, S^2);  for k = 1..K:
-///   eta_k = clip(eta_0 + kappa beta_k, 0, eta_max)
-///   h_k  = z_{k-1} + eta_k/2 M^-1 v_{k-1}
-///   v^_k = v_{k-1} + eta_k grad[(1 - beta_k) log q_0 + beta_k g](h_k)
-///   z_k  = h_k + eta_k/2 M^-1 v^_k
-///   v_k  = gamma v^_k + sqrt(1 - gamma^2) S nu_k
-/// log w = f(z_K) - log q_0(z_0) + sum_k [log N(v^_k; 0, S^2) - log N(v_{k-1}; 0, S^2)]
-/// ```
-/// with guide g and target f. `E[log w]` is a lower bound of the log evidence, and `E[w]` is the evidence if f is the full log
-/// joint, for every guide (SL-DAIS, Lemma 1). Without steps it is the plain bound of the base.
-///
-/// All parameters are on their constrained scale. A step size at its clip has no derivative there: if all of them are zero the
-/// chain stands still for ever, which [`Path::step_sizes`](super::Path::step_sizes) reports.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Dais {
-    /// Law of `z_0`.
-    pub base: Base,
-    /// `eta_0`, the step size before annealing.
-    pub step_size: f64,
-    /// `kappa`, the change of the step size with the temperature.
-    pub kappa: f64,
-    /// `eta_max`, the largest step size.
-    pub longest: f64,
-    /// `gamma`, the share of the momentum kept by a refresh, in `[0, 1)`.
-    pub gamma: f64,
-    /// `beta_1 .. beta_K`, the inverse temperatures; the last is 1.
-    pub betas: Vec<f64>,
-    /// Diagonal of M.
-    pub mass: Vec<f64>,
-    /// Law of the momentum given M.
-    pub law: Mass,
+/// View of a chain: constrained parameters, with what follows from the mass.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain<'a> {
+    pub(super) base: base::View<'a>,
+    pub(super) step_size: f64,
+    pub(super) kappa: f64,
+    pub(super) longest: f64,
+    pub(super) gamma: f64,
+    pub(super) betas: &'a [f64],
+    /// `w = 1 / M`.
+    pub(super) inverse_mass: &'a [f64],
+    /// Standard deviation s of the momentum.
+    pub(super) deviation: &'a [f64],
+    /// `1 / s^2`.
+    pub(super) precision: &'a [f64],
 }
 
-impl Dais {
-    /// Number K of steps.
-    pub fn num_steps(&self) -> usize {
+/// Derivatives for the parameters of a chain.
+#[derive(Debug)]
+pub(super) struct Bars<'a> {
+    pub(super) base: base::Bars<'a>,
+    pub(super) step_size: f64,
+    pub(super) kappa: f64,
+    pub(super) gamma: f64,
+    pub(super) betas: &'a mut [f64],
+    pub(super) inverse_mass: &'a mut [f64],
+    pub(super) deviation: &'a mut [f64],
+}
+
+impl Chain<'_> {
+    pub(super) fn dim(&self) -> usize {
+        self.base.mean.len()
+    }
+
+    pub(super) fn num_steps(&self) -> usize {
         self.betas.len()
     }
 
-    /// Dimension of z.
-    pub fn dim(&self) -> usize {
-        self.base.dim()
+    /// Step size `eta_k = clip(eta_0 + kappa beta_k, 0, eta_max)`, and true if it is strictly between its clips.
+    pub(super) fn eta(&self, k: usize) -> (f64, bool) {
+        let raw = self.step_size + self.kappa * self.betas[k];
+        (raw.clamp(0.0, self.longest), raw > 0.0 && raw < self.longest)
     }
-
-    /// Checks the parameters of the chain.
-    ///
-    /// # Errors
-    /// If a parameter is out of its range; it is named. That the last temperature is 1 is not required, since its derivative
-    /// is that of a free number.
-    pub fn check(&self) -> Result<(), Error> {
-        same_length("mass", self.dim(), self.mass.len())?;
-        if let Some(&x) = self.mass.iter().find(|x| !(**x > 0.0 && x.is_finite())) {
-            return Err(Error::parameter("mass", x, "positive and finite"));
+    /// Numbers of clipped step sizes.
+    pub(super) fn step_sizes(&self) -> StepSizes {
+        let mut sizes = StepSizes { steps: self.num_steps(), ..StepSizes::default() };
+        for k in 0..self.num_steps() {
+            let raw = self.step_size + self.kappa * self.betas[k];
+            sizes.zero += usize::from(raw <= 0.0);
+            sizes.longest += usize::from(raw >= self.longest);
         }
-        if !(self.longest > 0.0 && self.longest.is_finite()) {
-            return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
-        }
-        if !(self.gamma >= 0.0 && self.gamma < 1.0) {
-            return Err(Error::parameter("gamma", self.gamma, "in [0, 1)"));
-        }
-        for (name, x) in [("step size", self.step_size), ("kappa", self.kappa)] {
-            if !x.is_finite() {
-                return Err(Error::parameter(name, x, "finite"));
-            }
-        }
-        match self.betas.iter().find(|x| !x.is_finite()) {
-            Some(&x) => Err(Error::parameter("beta", x, "finite")),
-            None => Ok(()),
-        }
+        sizes
     }
 }

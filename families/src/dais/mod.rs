@@ -1,25 +1,26 @@
-//! Differentiable annealed importance sampling (DAIS): the evidence bound of a short Hamiltonian chain, and its gradient.
+//! Differentiable annealed importance sampling (DAIS): short Hamiltonian chains from a Gaussian base towards a surrogate posterior.
 //!
-//! A base draws `z_0`, K steps of drift, kick, drift move it along a path of densities, and the log weight of the path is an
-//! unbiased estimate of a lower bound of the log evidence (SL-DAIS, Sec. 3 and Lemma 1). The chain is moved by a [`Guide`],
-//! the bound is evaluated on a [`Target`]:
+//! A base draws `z_0`, K steps of drift, kick, drift move it along a path of densities, and the log ratio of the densities of the
+//! path forward and backward takes the place of `log q` in a lower bound of the log evidence (SL-DAIS, Sec. 3 and Lemma 1).
 //!
-//! | method | guide | target |
-//! |---|---|---|
-//! | DAIS | log posterior | log posterior |
-//! | NS-DAIS | log posterior of a minibatch, fixed along the path | log posterior of an independent minibatch |
-//! | SL-DAIS | log prior and a learned surrogate likelihood | log posterior of a minibatch |
-//!
-//! [`Dais::log_weight`] is the forward sweep, [`Dais::add_gradient`] the exact reverse sweep for every parameter.
+//! [`Annealed`] is the variational family, with unconstrained parameters and pathwise gradients by a hand-written reverse sweep;
+//! [`Dais`] is one chain with constrained parameters, to replay a path and all its derivatives. The density that guides a path is a
+//! [`Surrogate`](mcsa_core::Surrogate). [`SemiAnnealed`] has one path per datum, for models with local latents.
 
+mod annealed;
+mod backward;
 mod base;
 mod chain;
-mod guide;
-mod path;
-mod reverse;
+mod constrained;
 
+mod fixed;
+mod forward;
+mod reverse;
+mod semi;
+mod tape;
+
+pub use annealed::{Annealed, Slope};
 pub use base::{Base, Shape};
-pub use chain::{Dais, Mass};
-pub use guide::{Guide, Target};
-pub use path::{Path, StepSizes};
-pub use reverse::DaisGradient;
+pub use chain::Mass;
+pub use fixed::{Dais, DaisGradient, DaisPath};
+pub use semi::{SemiAnnealed, SemiPart};

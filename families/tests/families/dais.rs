@@ -1,8 +1,12 @@
 //! Differentiable annealed chains on Gaussian targets: exact laws, and mistakes that the laws find.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use mcsa_families::dais::{Base, Dais, DaisGradient, Guide, Mass, Path, Shape, Target};
+use faer::Mat;
+use mcsa_core::{Family, Parametric, Pushforward, Seed, Surrogate, batch, batch_mut};
+use mcsa_families::conformance::{Case, check_pushforward, push_allocates_nothing};
+use mcsa_families::dais::{Annealed, Base, Dais, DaisGradient, Mass, Shape, Slope};
+use mcsa_families::{FullRank, Link, MeanField};
 
 /// `a . z - z^T P z / 2` in two dimensions, with parameters a.
 #[derive(Clone)]
@@ -32,47 +36,67 @@ impl Quadratic {
         std::f64::consts::TAU.ln() - 0.5 * self.determinant().ln() + 0.5 * bent
     }
 
+    fn mean(&self) -> [f64; 2] {
+        let ([[p, r], [_, q]], [a, b]) = (self.precision, self.a);
+        [(q * a - r * b) / self.determinant(), (p * b - r * a) / self.determinant()]
+    }
+
     fn product(&self, u: &[f64]) -> [f64; 2] {
         self.precision.map(|row| row[0] * u[0] + row[1] * u[1])
     }
 }
 
-impl Guide for Quadratic {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn num_params(&self) -> usize {
-        2
-    }
-
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64]) {
+impl Quadratic {
+    fn gradient(&self, a: &[f64], z: &[f64]) -> [f64; 2] {
         let bent = self.product(z);
-        (0..2).for_each(|i| gradient[i] = self.a[i] - bent[i]);
+        [a[0] - bent[0], a[1] - bent[1]]
     }
 
-    fn add_second(&self, _: &[f64], u: &[f64], scale: f64, product: &mut [f64], params: &mut [f64]) {
-        let bent = self.product(u);
-        for i in 0..2 {
-            product[i] -= scale * bent[i];
-            params[i] += scale * u[i];
-        }
+    fn value_and_gradient(&self, z: &[f64]) -> (f64, [f64; 2]) {
+        let bent = self.product(z);
+        ((0..2).map(|i| z[i] * (self.a[i] - 0.5 * bent[i])).sum(), self.gradient(&self.a, z))
     }
 }
 
-impl Target for Quadratic {
+/// Psi is a.
+impl Surrogate for Quadratic {
     fn dim(&self) -> usize {
         2
     }
 
     fn num_params(&self) -> usize {
-        0
+        2
     }
 
-    fn value_and_gradient(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        self.gradient_into(z, gradient);
-        let bent = self.product(z);
-        (0..2).map(|i| z[i] * (self.a[i] - 0.5 * bent[i])).sum()
+    fn gradient_into(
+        &self,
+        psi: &[f64],
+        _: &[f64],
+        z: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+        gradient.copy_from_slice(&self.gradient(psi, z));
+    }
+
+    fn add_second(
+        &self,
+        _: &[f64],
+        _: &[f64],
+        _: &[f64],
+        _: &[f64],
+        u: &[f64],
+        scale: f64,
+        product: &mut [f64],
+        psi_bar: &mut [f64],
+        _: &mut [f64],
+    ) {
+        let bent = self.product(u);
+        for i in 0..2 {
+            product[i] -= scale * bent[i];
+            psi_bar[i] += scale * u[i];
+        }
     }
 }
 
@@ -90,18 +114,33 @@ fn chain(steps: usize, law: Mass) -> Dais {
     }
 }
 
-fn log_weight(dais: &Dais, guide: &impl Guide, target: &Quadratic, noise: &[f64]) -> f64 {
-    let mut path = Path::new(2, dais.num_steps(), 0);
-    dais.log_weight(guide, target, noise.split_at(2), &mut path)
+fn log_weight(dais: &Dais, guide: &impl Surrogate, a: &[f64], target: &Quadratic, noise: &[f64]) -> f64 {
+    let path = dais.path(guide, a, noise);
+    target.value_and_gradient(path.end()).0 - path.log_q
 }
 
-/// `log E[w]`, exactly: the log weight is a quadratic in the normal numbers, whose coefficients are differences.
+/// `log E[w]`, exactly.
 fn log_mean_weight(dais: &Dais, guide: &Quadratic, target: &Quadratic) -> f64 {
-    let n = 2 * (1 + dais.num_steps());
+    log_mean_exp(2 * (1 + dais.num_steps()), |noise| log_weight(dais, guide, &guide.a, target, noise))
+}
+
+/// `log E[1/w]` over backward paths from draws `z = mean + L^-T eps` of the posterior `L L^T = P`, exactly.
+fn log_mean_reciprocal(dais: &Dais, guide: &Quadratic, target: &Quadratic) -> f64 {
+    let [[p, r], [_, q]] = target.precision;
+    let (mean, factor) = (target.mean(), [p.sqrt(), r / p.sqrt(), (q - r * r / p).sqrt()]);
+    log_mean_exp(2 * (1 + dais.num_steps()), |noise| {
+        let second = noise[1] / factor[2];
+        let end = [mean[0] + (noise[0] - factor[1] * second) / factor[0], mean[1] + second];
+        dais.path_back(guide, &guide.a, &end, &noise[2..]).log_q - target.value_and_gradient(&end).0
+    })
+}
+
+/// `log E[exp(f)]` over n normal numbers for a quadratic f, whose coefficients are differences.
+fn log_mean_exp(n: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
     let at = |moves: &[(usize, f64)]| {
         let mut noise = vec![0.0; n];
         moves.iter().for_each(|(i, by)| noise[*i] += by);
-        log_weight(dais, guide, target, &noise)
+        f(&noise)
     };
     let origin = at(&[]);
     let slope: Vec<f64> = (0..n).map(|i| 0.5 * (at(&[(i, 1.0)]) - at(&[(i, -1.0)]))).collect();
@@ -140,6 +179,48 @@ fn mean_weight_is_the_evidence() {
     }
 }
 
+/// Paths drawn backward from the posterior have the reciprocal evidence as their mean reciprocal weight.
+#[test]
+fn mean_reciprocal_weight_is_that_of_the_evidence() {
+    let posterior = Quadratic::posterior();
+    for law in [Mass::Variance, Mass::Deviation] {
+        for steps in [0, 1, 3] {
+            for guide in [&posterior, &Quadratic::surrogate()] {
+                let dais = chain(steps, law);
+                let far = log_mean_reciprocal(&dais, guide, &posterior) + posterior.log_evidence();
+                assert!(far.abs() < 1e-10, "{law:?}, {steps} steps: {far:e}");
+            }
+        }
+    }
+    // The failing twin: paths from draws of another density.
+    let far = log_mean_reciprocal(&chain(3, Mass::Variance), &posterior, &Quadratic::surrogate());
+    assert!((far + posterior.log_evidence()).abs() > 0.01);
+}
+
+/// A path drawn backward from the end of another one, with the momenta of that one, is the same path.
+#[test]
+fn forward_and_backward_are_inverse() {
+    let (dais, guide) = (Dais { gamma: 0.0, ..chain(3, Mass::Variance) }, Quadratic::surrogate());
+    // Without correlation of momenta the backward noise is the momentum after each kick.
+    let forward = dais.path(&guide, &guide.a, &NOISE);
+    let mut noise = vec![0.0; 6];
+    let (mut point, fresh) = (forward.points[0].clone(), &NOISE[2..]);
+    for k in 0..3 {
+        let eta = dais.step_size + dais.kappa * dais.betas[k];
+        for i in 0..2 {
+            // z_k = z_{k-1} + eta/2 (v + v^) / M gives v^.
+            let v = dais.mass[i].sqrt() * fresh[2 * k + i];
+            let after = (forward.points[k + 1][i] - point[i]) * 2.0 / eta * dais.mass[i] - v;
+            noise[2 * k + i] = after / dais.mass[i].sqrt();
+        }
+        point.clone_from(&forward.points[k + 1]);
+    }
+    let back = dais.path_back(&guide, &guide.a, forward.end(), &noise);
+    let gap = |k: usize| (0..2).map(|i| (back.points[k][i] - forward.points[k][i]).abs()).fold(0.0, f64::max);
+    assert!((0..4).all(|k| gap(k) < 1e-12), "{back:?} {forward:?}");
+    assert!((back.log_q - forward.log_q).abs() < 1e-12);
+}
+
 /// The failing twin: the evidence is that of the target, not of the guide.
 #[test]
 fn evidence_of_another_target_is_told_apart() {
@@ -151,32 +232,56 @@ fn evidence_of_another_target_is_told_apart() {
 #[test]
 fn no_step_is_the_plain_bound() {
     let (posterior, eps) = (Quadratic::posterior(), [0.3, -1.2]);
-    let found = log_weight(&chain(0, Mass::Variance), &posterior, &posterior, &eps);
+    let found = log_weight(&chain(0, Mass::Variance), &posterior, &posterior.a, &posterior, &eps);
     let z = [0.4 + 0.6 * eps[0], -0.3 + (0.2 * eps[0] + 0.5 * eps[1])];
-    let value = posterior.value_and_gradient(&z, &mut [0.0; 2], &mut []);
     let squares = eps[0] * eps[0] + eps[1] * eps[1];
     let log_q = -0.5 * squares - (0.6f64.ln() + 0.5f64.ln()) - std::f64::consts::TAU.ln();
-    let tolerance = 4.0 * f64::EPSILON;
-    assert!((found - (value - log_q)).abs() <= tolerance, "{found} {}", value - log_q);
+    let expected = posterior.value_and_gradient(&z).0 - log_q;
+    assert!((found - expected).abs() <= 4.0 * f64::EPSILON, "{found} {expected}");
     // A chain that stands still has the same bound, to the last bit.
     let still = Dais { step_size: 0.0, kappa: 0.0, ..chain(2, Mass::Variance) };
-    let mut path = Path::new(2, 2, 0);
-    let noise = (&eps[..], &[0.4, 0.1, -0.8, 0.9][..]);
-    let bound = still.log_weight(&posterior, &posterior, noise, &mut path);
+    let noise = [&eps[..], &[0.4, 0.1, -0.8, 0.9]].concat();
+    let bound = log_weight(&still, &posterior, &posterior.a, &posterior, &noise);
     assert_eq!(bound.to_bits(), found.to_bits());
-    assert!(path.step_sizes().is_still());
+    assert!(still.step_sizes().is_still());
+}
+
+/// Without steps draws and `log q` have the bits of the families, and gradients those of their bound.
+#[test]
+fn no_step_is_the_family_bit_for_bit() {
+    fn draws<F: Family>(family: &F, params: &[f64]) -> (Mat<f64>, Vec<f64>) {
+        let (mut z, mut log_q) = (Mat::zeros(2, 7), vec![0.0; 7]);
+        let mut lane = [Seed::new(4).stream(0, 1)];
+        family.sample_into(params, &mut lane, z.as_mut(), &mut log_q, &mut vec![0.0; family.work_len(7)]);
+        (z, log_q)
+    }
+    let mean_field = MeanField::new(2).with_link(Link::Exp);
+    let full_rank = FullRank::new(2).with_link(Link::Exp);
+    let of_mean_field = mean_field.at(&[0.4, -0.3], &[0.6, 1.7]).unwrap();
+    let factor = faer::mat![[0.6, 0.0], [0.2, 0.5]];
+    let of_full_rank = full_rank.at(&[0.4, -0.3], factor.as_ref()).unwrap();
+    for (shape, base, (points, log_q)) in [
+        (Shape::Diagonal, &of_mean_field, draws(&mean_field, &of_mean_field)),
+        (Shape::Lower, &of_full_rank, draws(&full_rank, &of_full_rank)),
+    ] {
+        let family = Annealed::new(Quadratic::posterior(), shape, 0);
+        let params = family.at(base, 0.1, &[0.2, -0.6]).unwrap();
+        let (mut noise, mut z, mut found) = (vec![0.0; 14], Mat::zeros(2, 7), vec![0.0; 7]);
+        family.sample_noise_into(&mut [Seed::new(4).stream(0, 1)], batch_mut(&mut noise, 2, 7));
+        let mut work = vec![0.0; family.work_len(7)];
+        family.push(&params, batch(&noise, 2, 7), z.as_mut(), &mut found, &mut work);
+        assert_eq!((z, found), (points, log_q), "{shape:?}");
+    }
 }
 
 const NOISE: [f64; 8] = [0.3, -0.7, 1.1, 0.2, -0.5, 0.9, 0.4, -1.3];
 
-fn gradient(backward: &Dais, guide: &impl Guide) -> DaisGradient {
-    let target = Quadratic::posterior();
-    let mut path = Path::new(2, 3, 0);
-    let noise = NOISE.split_at(2);
-    chain(3, Mass::Variance).log_weight(guide, &target, noise, &mut path);
-    let mut gradient = DaisGradient::zeros(backward, 2, 0);
-    backward.add_gradient(guide, noise, &mut path, &mut gradient);
-    gradient
+/// Gradient by the reverse sweep of `backward` at the bound's cotangent of the chain of three steps.
+fn gradient(backward: &Dais, guide: &impl Surrogate) -> DaisGradient {
+    let a = Quadratic::surrogate().a;
+    let end = chain(3, Mass::Variance).path(guide, &a, &NOISE);
+    let (_, slope) = Quadratic::posterior().value_and_gradient(end.end());
+    backward.gradient(guide, &a, &NOISE, &slope, -1.0)
 }
 
 /// Largest distance of the gradient from central differences, over mass, gamma, temperatures and the guide's parameters.
@@ -186,7 +291,7 @@ fn far_from_differences(found: &DaisGradient) -> f64 {
         let moved = |by: f64| {
             let (mut dais, mut guide) = (chain(3, Mass::Variance), Quadratic::surrogate());
             change(&mut dais, &mut guide, by);
-            log_weight(&dais, &guide, &target, &NOISE)
+            log_weight(&dais, &guide, &guide.a, &target, &NOISE)
         };
         (moved(step) - moved(-step)) / (2.0 * step)
     };
@@ -195,7 +300,7 @@ fn far_from_differences(found: &DaisGradient) -> f64 {
     far = far.max((difference(&|dais, _, by| dais.kappa += by) - found.kappa).abs());
     for i in 0..2 {
         far = far.max((difference(&|dais, _, by| dais.mass[i] += by) - found.mass[i]).abs());
-        far = far.max((difference(&|_, guide, by| guide.a[i] += by) - found.guide[i]).abs());
+        far = far.max((difference(&|_, guide, by| guide.a[i] += by) - found.psi[i]).abs());
     }
     for (k, beta) in found.betas.iter().enumerate() {
         far = far.max((difference(&|dais, _, by| dais.betas[k] += by) - beta).abs());
@@ -209,22 +314,15 @@ fn gradient_is_a_difference() {
     assert!(far < 1e-6, "{far:e}");
 }
 
-/// The failing twin: a reverse sweep that does not pass through the refresh of the momentum.
-#[test]
-fn missing_refresh_is_caught() {
-    let without = Dais { gamma: 0.0, ..chain(3, Mass::Variance) };
-    assert!(far_from_differences(&gradient(&without, &Quadratic::surrogate())) > 1e-3);
-}
-
-/// A guide that forgets the cross derivative for its parameters, or kicks twice at a given call.
+/// A surrogate that forgets the cross derivative for its parameters, or kicks twice at a given call.
 struct Mistaken {
     guide: Quadratic,
     has_cross: bool,
     twice_at: usize,
-    calls: Cell<usize>,
+    calls: AtomicUsize,
 }
 
-impl Guide for Mistaken {
+impl Surrogate for Mistaken {
     fn dim(&self) -> usize {
         2
     }
@@ -233,23 +331,45 @@ impl Guide for Mistaken {
         2
     }
 
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64]) {
-        self.guide.gradient_into(z, gradient);
-        self.calls.set(self.calls.get() + 1);
-        if self.calls.get() == self.twice_at {
+    fn prepare(&self, _: &[f64], _: &[f64], _: &mut [f64]) {
+        self.calls.store(0, Relaxed);
+    }
+
+    fn gradient_into(
+        &self,
+        psi: &[f64],
+        memory: &[f64],
+        z: &[f64],
+        gradient: &mut [f64],
+        tape: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.guide.gradient_into(psi, memory, z, gradient, tape, work);
+        if self.calls.fetch_add(1, Relaxed) + 1 == self.twice_at {
             gradient.iter_mut().for_each(|g| *g *= 2.0);
         }
     }
 
-    fn add_second(&self, z: &[f64], u: &[f64], scale: f64, product: &mut [f64], params: &mut [f64]) {
+    fn add_second(
+        &self,
+        psi: &[f64],
+        memory: &[f64],
+        tape: &[f64],
+        z: &[f64],
+        u: &[f64],
+        scale: f64,
+        product: &mut [f64],
+        psi_bar: &mut [f64],
+        work: &mut [f64],
+    ) {
         let mut dropped = [0.0; 2];
-        let params = if self.has_cross { params } else { &mut dropped };
-        self.guide.add_second(z, u, scale, product, params);
+        let psi_bar = if self.has_cross { psi_bar } else { &mut dropped };
+        self.guide.add_second(psi, memory, tape, z, u, scale, product, psi_bar, work);
     }
 }
 
 fn mistaken(has_cross: bool, twice_at: usize) -> Mistaken {
-    Mistaken { guide: Quadratic::surrogate(), has_cross, twice_at, calls: Cell::new(0) }
+    Mistaken { guide: Quadratic::surrogate(), has_cross, twice_at, calls: AtomicUsize::new(0) }
 }
 
 #[test]
@@ -262,8 +382,114 @@ fn last_kick_twice_is_caught() {
     assert!(far_from_differences(&gradient(&chain(3, Mass::Variance), &mistaken(true, 3))) > 1e-3);
     let (right, twice) = (mistaken(true, 0), mistaken(true, 3));
     let (dais, target) = (chain(3, Mass::Variance), Quadratic::posterior());
-    let value = |guide: &Mistaken| log_weight(&dais, guide, &target, &NOISE);
+    let value = |guide: &Mistaken| log_weight(&dais, guide, &guide.guide.a, &target, &NOISE);
     assert!((value(&right) - value(&twice)).abs() > 1e-3);
+}
+
+/// The failing twins: a reverse sweep through another refresh, another mass, another law of the momentum, other temperatures.
+#[test]
+fn reverse_sweeps_of_other_chains_are_caught() {
+    let right = || chain(3, Mass::Variance);
+    for (name, other) in [
+        ("no refresh", Dais { gamma: 0.0, ..right() }),
+        ("more refresh", Dais { gamma: 0.5, ..right() }),
+        ("another law", Dais { law: Mass::Deviation, ..right() }),
+        ("another mass", Dais { mass: vec![0.8, 1.2], ..right() }),
+        ("another temperature", Dais { betas: vec![0.3, 0.7, 1.0], ..right() }),
+    ] {
+        let far = far_from_differences(&gradient(&other, &Quadratic::surrogate()));
+        assert!(far > 1e-3, "{name}: {far:e}");
+    }
+}
+
+/// Families over both bases, both laws of the momentum and both parametrisations of kappa, with a lambda away from its start.
+fn families() -> Vec<Case<Annealed<Quadratic>>> {
+    let mut cases = Vec::new();
+    for (shape, base) in [(Shape::Diagonal, 4), (Shape::Lower, 5)] {
+        for (law, slope, steps) in [
+            (Mass::Variance, Slope::Plain, 3),
+            (Mass::Deviation, Slope::Scaled, 2),
+            (Mass::Variance, Slope::Scaled, 0),
+        ] {
+            let family =
+                Annealed { law, slope, longest: 0.6, ..Annealed::new(Quadratic::surrogate(), shape, steps) };
+            let mut params = family.at(&vec![0.1; base], 0.2, &[0.2, -0.6]).unwrap();
+            for (k, param) in params.iter_mut().enumerate() {
+                *param += 0.1 * (k as f64 * 1.7).sin();
+            }
+            cases.push(Case::new(family, params));
+        }
+    }
+    cases
+}
+
+#[test]
+fn annealed_families_conform() {
+    for case in families() {
+        check_pushforward(&case).unwrap_or_else(|failure| panic!("{}: {failure}", case.family.config()));
+    }
+}
+
+#[test]
+fn annealed_paths_allocate_nothing() {
+    for case in families() {
+        push_allocates_nothing(&case, &mut |call| allocation_counter::measure(call).count_total).unwrap();
+    }
+}
+
+/// Both sweeps in one call give the bits of two calls, and a refused pull leaves the gradient alone.
+#[test]
+fn both_sweeps_at_once_have_the_same_bits() {
+    for Case { family, params, .. } in families() {
+        let (rows, n) = (family.noise_dim(), 5);
+        let mut noise = vec![0.0; rows * n];
+        family.sample_noise_into(&mut [Seed::new(8).stream(0, 1)], batch_mut(&mut noise, rows, n));
+        let eps = batch(&noise, rows, n);
+        let mut work = vec![f64::NAN; family.work_len(n)];
+        let cotangents = Mat::from_fn(2, n, |i, j| 0.3 * i as f64 - 0.2 * j as f64);
+        let weights = [-1.0, 0.5, 0.0, 2.0, -0.3];
+        let (mut z, mut log_q, mut apart) = (Mat::zeros(2, n), vec![0.0; n], vec![0.1; params.len()]);
+        family.push(&params, eps, z.as_mut(), &mut log_q, &mut work);
+        family.add_push_gradients(&params, eps, cotangents.as_ref(), &weights, &mut apart, &mut work);
+        for goes_on in [true, false] {
+            let (mut points, mut mixed, mut slopes) = (Mat::zeros(2, n), vec![0.0; n], Mat::zeros(2, n));
+            let mut together = vec![0.1; params.len()];
+            let mut pull = |_: faer::MatRef<'_, f64>, log_q: &mut [f64], mut out: faer::MatMut<'_, f64>| {
+                log_q.copy_from_slice(&weights);
+                out.copy_from(&cotangents);
+                goes_on
+            };
+            let (z_out, cots) = (points.as_mut(), slopes.as_mut());
+            family.push_and_add_gradients(
+                &params,
+                eps,
+                z_out,
+                &mut mixed,
+                cots,
+                &mut pull,
+                &mut together,
+                &mut work,
+            );
+            assert_eq!(points, z);
+            assert_eq!(together, if goes_on { apart.clone() } else { vec![0.1; params.len()] });
+        }
+    }
+}
+
+#[test]
+fn dead_step_sizes_are_counted() {
+    let family = Annealed::new(Quadratic::surrogate(), Shape::Diagonal, 4);
+    let mut params = family.at(&[0.0; 4], 0.01, &[0.0; 2]).unwrap();
+    let mut work = vec![0.0; family.work_len(1)];
+    assert_eq!(
+        (family.step_sizes(&params, &mut work).zero, family.step_sizes(&params, &mut work).steps),
+        (0, 4)
+    );
+    params[5] = -1.0;
+    let sizes = family.step_sizes(&params, &mut work);
+    assert!(sizes.is_still() && sizes.to_string().ends_with("the path stands still"), "{sizes}");
+    params[5] = 1.0;
+    assert_eq!(family.step_sizes(&params, &mut work).longest, 4);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Chains on some rows of the data: energy-conserving subsampling, and weighted coresets.
+//! Chains on some rows of the data: energy-conserving subsampling, and weighted rows.
 
 use faer::Mat;
 use mcsa_core::quadrature::{Axis, Map, log_integral};
@@ -7,7 +7,7 @@ use mcsa_kernels::{
     Hmc, Hmcecs, HmcecsState, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion, Unguided,
 };
 use mcsa_models::conformance::{Case, check_gradient, gradient_is_gradient, work_is_enough};
-use mcsa_models::{Coreset, LogisticRegression};
+use mcsa_models::{LogisticRegression, WeightedRows};
 
 const DATA: usize = 200;
 /// The mode of the posterior, rounded.
@@ -138,21 +138,21 @@ fn subsampled_chains_have_the_moments_of_the_posterior() {
     assert!(deviations(&sample, exact).0 > 10.0, "{sample}");
 }
 
-/// NUTS-CS: the no-U-turn sampler on a weighted coreset has the moments of the weighted posterior. The twin forgets the weights.
+/// NUTS-CS: the no-U-turn sampler on weighted rows has the moments of the weighted posterior. The twin forgets the weights.
 #[test]
-fn chains_on_a_coreset_have_its_moments() {
+fn chains_on_weighted_rows_have_their_moments() {
     let target = logistic(0);
     let rows: Vec<usize> = (0..DATA).step_by(4).collect();
     let weights: Vec<f64> = (0..rows.len()).map(|k| if k % 2 == 0 { 6.0 } else { 2.0 }).collect();
-    let coreset = Coreset::new(&target, rows.clone(), weights).unwrap();
+    let weighted = WeightedRows::new(&target, rows.clone(), weights).unwrap();
     let nuts = Nuts::new(0.1).unwrap();
     let run = Sampling::new(4, 1_500).warm_up(300);
-    let sample = run.run(&nuts, &coreset, Seed::new(4)).unwrap();
-    let (mean, variance) = deviations(&sample, moments(&coreset));
+    let sample = run.run(&nuts, &weighted, Seed::new(4)).unwrap();
+    let (mean, variance) = deviations(&sample, moments(&weighted));
     assert!(mean < 5.0 && variance < 0.15, "{sample}: {mean}, {variance}");
-    let unweighted = Coreset::new(&target, rows.clone(), vec![1.0; rows.len()]).unwrap();
+    let unweighted = WeightedRows::new(&target, rows.clone(), vec![1.0; rows.len()]).unwrap();
     let sample = run.run(&nuts, &unweighted, Seed::new(4)).unwrap();
-    assert!(deviations(&sample, moments(&coreset)).1 > 1.0, "{sample}");
+    assert!(deviations(&sample, moments(&weighted)).1 > 1.0, "{sample}");
 }
 
 fn steps(

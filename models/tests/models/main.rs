@@ -1,6 +1,5 @@
 //! Tests of the models: conformance, formulas and oracles, and twins that must fail.
 
-mod coresets;
 mod dual;
 mod dual_regressions;
 mod factor_analysis;
@@ -10,7 +9,11 @@ mod hierarchies;
 mod minnesota;
 mod properties;
 mod regressions;
+mod robust;
 mod small_faults;
+mod sparse_gp;
 mod state_space;
+mod surrogates;
 mod twins;
 mod volatility;
+mod weighted_rows;

@@ -5,7 +5,7 @@ use mcsa_core::Seed;
 use super::chart::{Chart, Curve, counts, doublings};
 use crate::bounds::cw;
 use crate::claims::{Adaptive, Atoms, Searchable, Setting};
-use crate::dais::{Law, LinearDais, Quadratic};
+use crate::dais::{LinearDais, Normal, Quadratic};
 use crate::{Instance, Parts, dot, total_variation};
 
 pub(super) fn charts() -> Vec<Chart> {
@@ -131,17 +131,12 @@ fn pairs() -> Chart {
 }
 
 fn surrogate() -> Chart {
-    let likelihood = Quadratic { slope: 2.0, curvature: 3.0 };
-    let chain = |surrogate: Quadratic, steps: f64| LinearDais {
-        prior: Law { mean: 0.0, variance: 1.0 },
-        surrogate,
-        steps: steps as usize,
-        step_size: steps.powf(-0.25),
-    };
-    let wrong = Quadratic { slope: 2.6, curvature: 3.8 };
-    let limit = |steps: f64| {
-        let chain = chain(wrong, steps);
-        chain.posterior(&wrong).0.divergence(&chain.posterior(&likelihood).0)
+    let prior = Normal::scalar(0.0, 1.0).expect("a standard normal distribution");
+    let (likelihood, wrong) = (Quadratic::scalar(2.0, 3.0), Quadratic::scalar(2.6, 3.8));
+    let posterior = |likelihood: &Quadratic| prior.posterior(likelihood).expect("positive curvature").0;
+    let (right, limit) = (posterior(&likelihood), posterior(&wrong).divergence(&posterior(&likelihood)));
+    let gap = |surrogate: &Quadratic, steps: f64| {
+        LinearDais::from_prior(&prior, surrogate, steps as usize, steps.powf(-0.25)).gap(&right)
     };
     Chart {
         name: "surrogate",
@@ -150,9 +145,9 @@ fn surrogate() -> Chart {
         y: "gap",
         sight: "More steps bring the gap down to the divergence of the surrogate's posterior, and no further.",
         curves: vec![
-            Curve::of("surrogate", doublings(2, 16), |k| chain(wrong, k).gap(&likelihood)),
-            Curve::of("exact likelihood", doublings(2, 16), |k| chain(likelihood, k).gap(&likelihood)),
-            Curve::of("limit", doublings(2, 16), limit),
+            Curve::of("surrogate", doublings(2, 16), |k| gap(&wrong, k)),
+            Curve::of("exact likelihood", doublings(2, 16), |k| gap(&likelihood, k)),
+            Curve::of("limit", doublings(2, 16), |_| limit),
         ],
     }
 }

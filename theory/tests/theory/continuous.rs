@@ -6,10 +6,10 @@
 use faer::mat;
 use mcsa_core::{AffineMap, ExactDraws, Kernel, Seed};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Hmcecs, Imh, Nuts, Rwm, TaylorExpansion};
-use mcsa_models::{Banana, Coreset, Gaussian, LinearRegression};
+use mcsa_models::{Banana, Gaussian, LinearRegression, WeightedRows};
 use mcsa_theory::{Invariance, Report, Spread, Trial, judge};
 
-use crate::targets::{banana, correlated, funnel, mixture, student};
+use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};
 
 /// Number of reports of this file that must hold: five targets and five kernels, and seven more.
 const REPORTS: usize = 32;
@@ -65,9 +65,9 @@ fn regression() -> LinearRegression {
 
 /// A walk for three weighted rows of six, corrected for all.
 #[test]
-fn a_coreset_screens_proposals() {
+fn weighted_rows_screen_proposals() {
     let target = regression();
-    let surrogate = Coreset::new(&target, vec![0, 3, 4], vec![2.0; 3]).unwrap();
+    let surrogate = WeightedRows::new(&target, vec![0, 3, 4], vec![2.0; 3]).unwrap();
     holds(&split().of(&DelayedAcceptance { inner: Rwm::new(0.5).unwrap(), surrogate }, &target));
 }
 
@@ -145,25 +145,8 @@ fn a_checkpoint_that_forgets_is_caught() {
 /// Draws from another distribution, here from a slightly narrower target, must be detected.
 #[test]
 fn the_wrong_target_is_caught() {
-    struct Narrow(Gaussian);
-    impl mcsa_core::LogDensity for Narrow {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn work_len(&self, columns: usize) -> usize {
-            self.0.work_len(columns)
-        }
-        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-            1.25 * self.0.log_density(z, work)
-        }
-    }
-    impl ExactDraws for Narrow {
-        fn draw_into(&self, stream: &mut mcsa_core::Stream, z: &mut [f64]) {
-            self.0.draw_into(stream, z);
-        }
-    }
     for kernel in [Imh::default(), Imh { acceptance: Acceptance::Barker, sweeps: 3 }] {
-        let report = split().of(&kernel, &Narrow(Gaussian::standard(2)));
+        let report = split().of(&kernel, &Narrow(Gaussian::standard(2), 1.25));
         for law in ["means", "rank"] {
             assert!(report.on(law).unwrap().fails(), "{report}");
         }

@@ -3,6 +3,7 @@
 mod claims;
 mod continuous;
 mod curves;
+mod dais;
 mod enumeration;
 mod families;
 mod gradient_kernels;

@@ -1,7 +1,7 @@
 //! Linear Gaussian case: prior, likelihood and chain with a surrogate.
 
 use crate::claims::{Domain, Numbers};
-use crate::dais::{Law, LinearDais, Quadratic};
+use crate::dais::{LinearDais, Normal, Quadratic};
 
 /// Prior, likelihood, error of the surrogate and step size, once per number of steps `K`.
 pub(super) fn settings(steps: &[usize]) -> Vec<Numbers> {
@@ -17,17 +17,20 @@ pub(super) fn settings(steps: &[usize]) -> Vec<Numbers> {
     Numbers::settings(&variables, steps)
 }
 
-pub(super) fn prior(case: &Numbers) -> Law {
-    Law { mean: case.number("prior mean"), variance: 1.0 / case.number("prior precision") }
+pub(super) fn prior(case: &Numbers) -> Normal {
+    let (mean, precision) = (case.number("prior mean"), case.number("prior precision"));
+    Normal::scalar(mean, 1.0 / precision).expect("the domains are bounded")
 }
 
 pub(super) fn likelihood(case: &Numbers) -> Quadratic {
-    Quadratic { slope: case.number("a"), curvature: case.number("B") }
+    Quadratic::scalar(case.number("a"), case.number("B"))
 }
 
-/// The chain with surrogate slope `a + da` and curvature `B + dB`.
-pub(super) fn chain(case: &Numbers) -> LinearDais {
-    let Quadratic { slope, curvature } = likelihood(case);
-    let surrogate = Quadratic { slope: slope + case.number("da"), curvature: curvature + case.number("dB") };
-    LinearDais { prior: prior(case), surrogate, steps: case.count, step_size: case.number("eta") }
+/// The chain with surrogate slope `a + da` and curvature `B + dB`, and the posterior.
+pub(super) fn chain(case: &Numbers) -> Option<(LinearDais, Normal)> {
+    let (prior, likelihood) = (prior(case), likelihood(case));
+    let (slope, curvature) = (case.number("a") + case.number("da"), case.number("B") + case.number("dB"));
+    let surrogate = Quadratic::scalar(slope, curvature);
+    let (posterior, _) = prior.posterior(&likelihood).ok()?;
+    Some((LinearDais::from_prior(&prior, &surrogate, case.count, case.number("eta")), posterior))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use Standing::{Holds, NotCheckable, Tight};
-use mcsa_theory::dais::{Law, LinearDais, Quadratic};
+use mcsa_theory::dais::{LinearDais, Normal, Quadratic};
 
 #[test]
 fn standings() {
@@ -12,9 +12,18 @@ fn standings() {
             ("004-L1", Holds),
             ("004-L1-BOUND", Tight),
             ("004-P1", Tight),
+            ("004-L1-ANY", Holds),
+            ("004-P1-ANY", Tight),
+            ("004-STILL", Holds),
+            ("004-SCALE", Holds),
             ("004-P1-BATCH", Holds),
             ("004-P2", Holds),
+            ("004-P2-SUBSETS", Holds),
+            ("004-P2-WIDE", Tight),
+            ("004-P2-GAP", Holds),
             ("004-P3", NotCheckable),
+            ("004-MASS", Holds),
+            ("004-ROWS", Holds),
         ],
     );
 }
@@ -23,17 +32,19 @@ fn standings() {
 /// with the likelihood itself they reduce it to zero.
 #[test]
 fn the_gap_goes_to_the_surrogates_divergence() {
-    let likelihood = Quadratic { slope: 2.0, curvature: 3.0 };
-    let at = |surrogate: Quadratic, steps: usize| {
-        let prior = Law { mean: 0.0, variance: 1.0 };
-        let chain = LinearDais { prior, surrogate, steps, step_size: (steps as f64).powf(-0.25) };
-        (chain.gap(&likelihood), chain.posterior(&surrogate).0.divergence(&chain.posterior(&likelihood).0))
+    let prior = Normal::scalar(0.0, 1.0).unwrap();
+    let (likelihood, wrong) = (Quadratic::scalar(2.0, 3.0), Quadratic::scalar(2.6, 3.8));
+    let posterior = |likelihood: &Quadratic| prior.posterior(likelihood).unwrap().0;
+    let limit = posterior(&wrong).divergence(&posterior(&likelihood));
+    let gaps = |surrogate: &Quadratic| {
+        [256, 4096, 65_536].map(|steps: usize| {
+            let step_size = (steps as f64).powf(-0.25);
+            LinearDais::from_prior(&prior, surrogate, steps, step_size).gap(&posterior(&likelihood))
+        })
     };
-    let wrong = Quadratic { slope: 2.6, curvature: 3.8 };
-    let steps = [256, 4096, 65_536];
-    let (gaps, limits): (Vec<f64>, Vec<f64>) = steps.iter().map(|&steps| at(wrong, steps)).unzip();
-    assert!(gaps.windows(2).all(|pair| pair[1] < pair[0]) && gaps[2] > limits[2]);
-    assert!(gaps[2] - limits[2] < 0.3 * (gaps[1] - limits[1]));
-    let right: Vec<f64> = steps.iter().map(|&steps| at(likelihood, steps).0).collect();
-    assert!(right[2] < 0.3 * right[1] && right[1] < 0.4 * right[0] && limits[2] > 1e-3);
+    let found = gaps(&wrong);
+    assert!(found.windows(2).all(|pair| pair[1] < pair[0]) && found[2] > limit);
+    assert!(found[2] - limit < 0.3 * (found[1] - limit));
+    let right = gaps(&likelihood);
+    assert!(right[2] < 0.3 * right[1] && right[1] < 0.4 * right[0] && limit > 1e-3);
 }

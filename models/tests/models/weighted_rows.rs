@@ -1,9 +1,11 @@
-//! Coresets: conformance, equality with repeated rows, refusals, and a twin.
+//! Posteriors of weighted rows: conformance, equality with repeated rows, refusals, and a twin.
 
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, Seed, Separable};
 use mcsa_models::conformance::{Case, gradient_is_gradient};
-use mcsa_models::{Coreset, HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, suite};
+use mcsa_models::{
+    HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, WeightedRows, suite,
+};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -29,29 +31,30 @@ fn forever<T>(target: T) -> &'static T {
     Box::leak(Box::new(target))
 }
 
-fn logistic() -> [Case<Coreset<'static, LogisticRegression>>; 2] {
+fn logistic() -> [Case<WeightedRows<'static, LogisticRegression>>; 2] {
     [1, 9].map(|dim| {
         let target = LogisticRegression::new(features(12, dim).as_ref(), &labels(12), 2.0).unwrap();
-        Case::new(Coreset::new(forever(target), ROWS.to_vec(), weights()).unwrap())
+        Case::new(WeightedRows::new(forever(target), ROWS.to_vec(), weights()).unwrap())
     })
 }
 
-suite!(logistic_coreset, logistic(), meter, gradient curvature);
+suite!(logistic_rows, logistic(), meter, gradient curvature);
 
-fn hierarchical() -> [Case<Coreset<'static, HierarchicalLogistic>>; 1] {
+fn hierarchical() -> [Case<WeightedRows<'static, HierarchicalLogistic>>; 1] {
     let target = HierarchicalLogistic::new(features(12, 3).as_ref(), &labels(12), ScalePrior::HalfNormal);
-    [Case::new(Coreset::new(forever(target.unwrap()), ROWS.to_vec(), weights()).unwrap()).with_spread(0.5)]
+    [Case::new(WeightedRows::new(forever(target.unwrap()), ROWS.to_vec(), weights()).unwrap())
+        .with_spread(0.5)]
 }
 
-suite!(hierarchical_coreset, hierarchical(), meter, gradient curvature);
+suite!(hierarchical_rows, hierarchical(), meter, gradient curvature);
 
 fn linear() -> LinearRegression {
     LinearRegression::new(features(12, 3).as_ref(), &labels(12), 0.7, 1.5).unwrap()
 }
 
 suite!(
-    linear_coreset,
-    [Case::new(Coreset::new(forever(linear()), ROWS.to_vec(), weights()).unwrap())],
+    linear_rows,
+    [Case::new(WeightedRows::new(forever(linear()), ROWS.to_vec(), weights()).unwrap())],
     meter,
     gradient curvature
 );
@@ -67,23 +70,23 @@ fn an_integer_weight_repeats_a_row() {
         LogisticRegression::new(x.as_ref(), &y, 2.0).unwrap()
     };
     let (z, repeated) = ([0.4, -1.1], of(&[1, 1, 1, 4]));
-    let coreset = Coreset::new(&target, vec![1, 4], vec![3.0, 1.0]).unwrap();
+    let weighted = WeightedRows::new(&target, vec![1, 4], vec![3.0, 1.0]).unwrap();
     let (mut found, mut expected) = ([0.0; 2], [0.0; 2]);
-    let log_p = coreset.gradient_into(&z, &mut found, &mut vec![f64::NAN; coreset.work_len(1)]);
+    let log_p = weighted.gradient_into(&z, &mut found, &mut vec![f64::NAN; weighted.work_len(1)]);
     let exact = repeated.gradient_into(&z, &mut expected, &mut vec![f64::NAN; repeated.work_len(1)]);
     assert!((log_p - exact).abs() < 1e-13);
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-13));
-    let empty = Coreset::new(&target, vec![], vec![]).unwrap();
+    let empty = WeightedRows::new(&target, vec![], vec![]).unwrap();
     assert_eq!(empty.log_density(&z, &mut []), target.log_prior(&z, &mut []));
 }
 
 #[test]
-fn impossible_coresets_are_refused() {
+fn impossible_rows_are_refused() {
     let target = linear();
     let told = |rows: &[usize], weights: &[f64]| {
-        Coreset::new(&target, rows.to_vec(), weights.to_vec()).unwrap_err().to_string()
+        WeightedRows::new(&target, rows.to_vec(), weights.to_vec()).unwrap_err().to_string()
     };
-    assert_eq!(told(&[0, 12], &[1.0; 2]), "Coreset: row 12: the target has 12 data");
+    assert_eq!(told(&[0, 12], &[1.0; 2]), "WeightedRows: row 12: the target has 12 data");
     assert!(told(&[0], &[]).contains("weights of rows has length 0, expected 1"));
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(told(&[0], &[weight]).contains("positive and finite"));
@@ -91,7 +94,7 @@ fn impossible_coresets_are_refused() {
 }
 
 /// The twin: the gradient of another coreset, without the weights.
-struct Unweighted(Coreset<'static, LogisticRegression>, Coreset<'static, LogisticRegression>);
+struct Unweighted(WeightedRows<'static, LogisticRegression>, WeightedRows<'static, LogisticRegression>);
 
 impl LogDensity for Unweighted {
     fn dim(&self) -> usize {
@@ -115,7 +118,7 @@ impl Gradient for Unweighted {
 #[test]
 fn a_gradient_without_weights_is_caught() {
     let target = forever(LogisticRegression::new(features(12, 2).as_ref(), &labels(12), 2.0).unwrap());
-    let with = |weights: Vec<f64>| Coreset::new(target, ROWS.to_vec(), weights).unwrap();
+    let with = |weights: Vec<f64>| WeightedRows::new(target, ROWS.to_vec(), weights).unwrap();
     let case = |weights| Case::new(Unweighted(with(self::weights()), with(weights)));
     assert!(gradient_is_gradient(&case(weights())).is_ok());
     assert!(gradient_is_gradient(&case(vec![1.0; 5])).is_err());

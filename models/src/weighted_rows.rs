@@ -1,4 +1,4 @@
-//! Coresets: some rows of the data, each with a weight.
+//! Posteriors of some weighted rows of the data.
 
 use std::borrow::Cow;
 
@@ -6,35 +6,35 @@ use mcsa_core::{Curvature, Error, Gradient, LogDensity, Subsampled, same_length}
 
 use crate::support::{decided, positive};
 
-/// Posterior of a weighted coreset of the data: a cheap approximation of the posterior of all data.
+/// Posterior of some rows of the data, each with a weight: a cheap approximation of the posterior of all data.
 ///
 /// ```text
 /// log p(z) = log prior(z) + sum_k w_k l_{i_k}(z),   w_k > 0
 /// ```
 ///
-/// Costs one likelihood term per row of the coreset. NUTS on it is the baseline NUTS-CS of SL-DAIS; it is a surrogate for delayed
-/// acceptance too. The rows and weights may come from any coreset algorithm; unit weights and all rows give the target itself.
+/// Costs one likelihood term per listed row. With the rows and weights of a [`Coreset`](crate::surrogate::Coreset), NUTS on it is the
+/// baseline NUTS-CS of SL-DAIS, and it is a surrogate for delayed acceptance. Unit weights and all rows give the target itself.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
-/// use mcsa_models::{Coreset, LogisticRegression};
+/// use mcsa_models::{WeightedRows, LogisticRegression};
 /// let x = faer::mat![[1.0, 0.5], [1.0, -2.0], [1.0, 0.5]];
 /// let target = LogisticRegression::new(x.as_ref(), &[1.0, 0.0, 1.0], 1.0)?;
-/// let coreset = Coreset::new(&target, vec![0, 1], vec![2.0, 1.0])?;
+/// let weighted = WeightedRows::new(&target, vec![0, 1], vec![2.0, 1.0])?;
 /// let (z, mut work) = ([0.3, -0.1], vec![0.0; target.work_len(1)]);
-/// let (small, all) = (coreset.log_density(&z, &mut work), target.log_density(&z, &mut work));
+/// let (small, all) = (weighted.log_density(&z, &mut work), target.log_density(&z, &mut work));
 /// assert!((small - all).abs() < 1e-14);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Coreset<'p, P: ?Sized> {
+pub struct WeightedRows<'p, P: ?Sized> {
     target: &'p P,
     rows: Vec<usize>,
     weights: Vec<f64>,
 }
 
-impl<'p, P: Subsampled + ?Sized> Coreset<'p, P> {
-    /// The coreset of `target` with these rows and their weights; a row listed twice counts with the sum of its weights.
+impl<'p, P: Subsampled + ?Sized> WeightedRows<'p, P> {
+    /// The posterior of these rows of `target` with their weights; a row listed twice counts with the sum of its weights.
     ///
     /// # Errors
     /// If there is not one weight per row, a row is not less than the number of data, or a weight is not positive and finite.
@@ -47,7 +47,7 @@ impl<'p, P: Subsampled + ?Sized> Coreset<'p, P> {
             }
             weights.iter().try_for_each(|&weight| positive("weight", weight))
         };
-        check().map_err(|error: Error| error.within("Coreset"))?;
+        check().map_err(|error: Error| error.within("WeightedRows"))?;
         Ok(Self { target, rows, weights })
     }
 
@@ -67,7 +67,7 @@ impl<'p, P: Subsampled + ?Sized> Coreset<'p, P> {
     }
 }
 
-impl<P: Subsampled + ?Sized> LogDensity for Coreset<'_, P> {
+impl<P: Subsampled + ?Sized> LogDensity for WeightedRows<'_, P> {
     fn dim(&self) -> usize {
         self.target.dim()
     }
@@ -89,7 +89,7 @@ impl<P: Subsampled + ?Sized> LogDensity for Coreset<'_, P> {
     }
 }
 
-impl<P: Subsampled + ?Sized> Gradient for Coreset<'_, P> {
+impl<P: Subsampled + ?Sized> Gradient for WeightedRows<'_, P> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut log_p = self.target.prior_gradient_into(z, gradient, work);
         for (row, weight) in self.terms() {
@@ -103,7 +103,7 @@ impl<P: Subsampled + ?Sized> Gradient for Coreset<'_, P> {
     }
 }
 
-impl<P: Subsampled + ?Sized> Curvature for Coreset<'_, P> {
+impl<P: Subsampled + ?Sized> Curvature for WeightedRows<'_, P> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         self.target.prior_hessian_vector_into(z, v, out, work);
         for (row, weight) in self.terms() {
