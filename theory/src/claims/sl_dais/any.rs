@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use super::surrogate::Gap;
+use super::gap::Gap;
 use crate::claims::{Bound, Claim, Domain, Numbers, SL_DAIS, Sides};
 use crate::dais::{LinearDais, Normal, Quadratic};
 
@@ -168,12 +168,8 @@ pub(super) fn parts() -> Bound<Numbers> {
         Gap::of(&chain(case)?, &likelihood(case))
     }
     let formula = "the same for any chain in d dimensions";
-    let exact = Bound::<Numbers>::new(formula, settings(&SHAPES), |case| {
-        gap(case).map(|gap| Sides::equal(gap.whole, gap.limit + gap.own + gap.error))
-    });
-    exact.by(METHOD).twin("without the last term", |case| {
-        gap(case).map(|gap| Sides::equal(gap.whole, gap.limit + gap.own))
-    })
+    let exact = Bound::<Numbers>::new(formula, settings(&SHAPES), |case| gap(case).map(|gap| gap.sides()));
+    exact.by(METHOD).twin("without the last term", |case| gap(case).map(|gap| gap.without_error()))
 }
 
 /// The divergence of the surrogate posterior to second order, with the factor by which it can be off.

@@ -3,6 +3,7 @@
 
 mod any;
 mod batch;
+mod gap;
 mod linear;
 mod logistic;
 mod optimum;
@@ -10,9 +11,6 @@ mod subsets;
 mod surrogate;
 
 use super::Claim;
-
-/// Method of the claims whose sides are sums of closed forms.
-const METHOD: &str = "closed form, linear Gaussian";
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
