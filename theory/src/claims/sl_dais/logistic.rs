@@ -1,7 +1,7 @@
 //! Logistic regression in one dimension: the parts of the gap by quadrature over the noise.
 
 use super::gap::Gap;
-use crate::claims::{Bound, Domain, Numbers};
+use crate::claims::{Bound, Claim, Domain, Numbers, SL_DAIS};
 
 /// Log posterior of a logistic regression with weighted rows and a standard normal prior, without the evidence.
 struct Logistic<'a> {
@@ -131,7 +131,7 @@ fn gap(case: &Numbers) -> Gap {
 }
 
 /// The gap in its parts, for three data of a logistic regression.
-pub(super) fn parts() -> Bound<Numbers> {
+pub(super) fn parts() -> Claim {
     let variables = [
         ("x", Domain::Between(-2.0, 2.0), 3),
         ("omega", Domain::Between(0.0, 3.0), 3),
@@ -141,12 +141,13 @@ pub(super) fn parts() -> Bound<Numbers> {
         ("gamma", Domain::Between(0.0, 0.95), 1),
         ("beta", Domain::Between(0.0, 1.0), 1),
     ];
-    let formula = "the same for a logistic regression on three data";
+    let formula = "log p(D) - L = KL(p_S || p) + gap_S(K) + (E_(p_S) - E_(z_K))[log l - log l_S] for logistic regression";
     let settings = Numbers::settings(&variables, &[1, 1, 1, 2]);
     let exact = Bound::<Numbers>::new(formula, settings, |case| Some(gap(case).sides()));
-    exact
-        .by("quadrature over the noise of one or two steps")
-        .twin("without the last term", |case| Some(gap(case).without_error()))
+    let exact = exact.by("quadrature over the noise of one or two steps");
+    let exact = exact.twin("without the last term", |case| Some(gap(case).without_error()));
+    Claim::new("004-P3-LOGISTIC", SL_DAIS, "Proposition 3", exact)
+        .assuming("three data in one dimension, a surrogate of their weights")
 }
 
 #[cfg(test)]
