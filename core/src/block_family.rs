@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::{BlockGuide, Error, Parametric, Stream, same_length};
+use crate::{Error, Parametric, Stream, same_length};
 
 /// A variational family with one distribution per datum, `q_lambda(z_i | x_i)`: the counterpart of [`Family`](crate::Family) for a
 /// target of independent blocks, [`Blocks`](crate::Blocks).
@@ -56,7 +56,7 @@ pub trait BlockFamily: Parametric {
     );
 }
 
-/// The guide of a block family at a fixed lambda.
+/// Proposal distributions of blocks, `q_lambda(z_i | x_i)` at a fixed lambda, evaluated for many data in one batch.
 pub struct BlocksAt<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
@@ -77,10 +77,23 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
         Ok(Self { family, params, work })
     }
 
+    /// [`BlockFamily::log_blocks`] at the lambda of this guide.
+    pub fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        self.family.log_blocks(self.params, rows, z, log_q, self.work);
+    }
+
+    /// [`BlockFamily::sample_blocks_into`] at the lambda of this guide.
+    pub fn sample_blocks_into(
+        &mut self,
+        rows: &[usize],
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+    ) {
+        self.family.sample_blocks_into(self.params, rows, lanes, z, log_q, self.work);
+    }
+
     /// [`BlockFamily::add_block_scores`] at the lambda of this guide.
-    ///
-    /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](BlockFamily::num_blocks).
     pub fn add_block_scores(
         &mut self,
         rows: &[usize],
@@ -89,25 +102,5 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
         gradient: &mut [f64],
     ) {
         self.family.add_block_scores(self.params, rows, z, weights, gradient, self.work);
-    }
-}
-
-impl<F: BlockFamily + ?Sized> BlockGuide for BlocksAt<'_, F> {
-    fn block_dim(&self) -> usize {
-        self.family.dim()
-    }
-
-    fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        self.family.log_blocks(self.params, rows, z, log_q, self.work);
-    }
-
-    fn sample_blocks_into(
-        &mut self,
-        rows: &[usize],
-        lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-    ) {
-        self.family.sample_blocks_into(self.params, rows, lanes, z, log_q, self.work);
     }
 }

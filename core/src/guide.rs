@@ -84,24 +84,6 @@ impl Guard for () {
     }
 }
 
-/// Proposal distributions of blocks, `q_lambda(z_i | x_i)`, evaluated for many data in one batch.
-pub trait BlockGuide {
-    /// The dimension of a block.
-    fn block_dim(&self) -> usize;
-
-    /// Log density of each column `k` under the guide of block `rows[k]`, written to `log_q`.
-    fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]);
-
-    /// Draws column `k` of `z` from the guide of block `rows[k]`, with lane `k`, and writes its log density to `log_q`.
-    fn sample_blocks_into(
-        &mut self,
-        rows: &[usize],
-        lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-    );
-}
-
 /// The guide of a family at a fixed lambda.
 ///
 /// It borrows the params, so they cannot move while the guide exists.

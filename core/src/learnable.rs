@@ -2,7 +2,7 @@
 
 use faer::MatRef;
 
-use crate::{Blocks, Error, all_finite, same_length};
+use crate::{Error, all_finite, same_length};
 
 /// Model with parameters theta that are learned together with lambda.
 ///
@@ -10,6 +10,12 @@ use crate::{Blocks, Error, all_finite, same_length};
 /// `d/dtheta log p_theta(x) = E[d/dtheta log p_theta(z, x) | x]`. The points of the chain at which scores are averaged estimate
 /// this mean too.
 pub trait Learnable: Send + Sync {
+    /// The model at a fixed theta: [`Blocks`](crate::Blocks) with one latent point per datum, or a
+    /// [`StateSpace`](crate::StateSpace) whose latent point is a path.
+    type At<'a>
+    where
+        Self: 'a;
+
     /// The length of theta.
     fn num_thetas(&self) -> usize;
 
@@ -21,39 +27,21 @@ pub trait Learnable: Send + Sync {
         same_length("theta", self.num_thetas(), theta.len())?;
         all_finite("theta", theta)
     }
-}
 
-/// Learnable model with one latent point per datum, `prod_i p_theta(z_i, x_i)`.
-pub trait LearnableBlocks: Learnable {
-    /// The number of data.
-    fn num_blocks(&self) -> usize;
+    /// The model at `theta`, constructed once per step: functions of theta such as `tanh` and `exp` are then computed once. The
+    /// caller has checked `theta` with [`check_theta`](Self::check_theta).
+    fn at<'a>(&'a self, theta: &'a [f64]) -> Self::At<'a>;
 
-    /// The dimension of a latent point.
-    fn block_dim(&self) -> usize;
+    /// The model at no particular theta, to ask for dimensions, which do not depend on theta.
+    fn anywhere(&self) -> Self::At<'_>;
 
-    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
-        0
-    }
-
-    /// `log p_theta(z_k, x_i)` of each column `k`, with the datum `i = rows[k]`, written to `out`.
+    /// Weighted sum of gradients in theta, `gradient += sum_k weights[k] * d/dtheta log p_theta(z_k, x_{rows[k]})`, with the memory
+    /// `work` that the model at theta needs.
+    ///
+    /// A state-space model has one path per column of `z` and one series x; it reads neither `rows` nor `work`.
     ///
     /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
-    fn log_blocks(
-        &self,
-        theta: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        out: &mut [f64],
-        work: &mut [f64],
-    );
-
-    /// Weighted sum of gradients in theta, `gradient += sum_k weights[k] * d/dtheta log p_theta(z_k, x_{rows[k]})`.
-    ///
-    /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
+    /// If the shapes differ, or an entry of `rows` is not less than the number of data.
     fn add_theta_gradients(
         &self,
         theta: &[f64],
@@ -63,31 +51,4 @@ pub trait LearnableBlocks: Learnable {
         gradient: &mut [f64],
         work: &mut [f64],
     );
-}
-
-/// Blocks of a learnable model at a fixed theta.
-#[derive(Debug)]
-pub struct Given<'a, M: ?Sized> {
-    /// The learnable model.
-    pub model: &'a M,
-    /// The fixed parameters theta.
-    pub theta: &'a [f64],
-}
-
-impl<M: LearnableBlocks + ?Sized> Blocks for Given<'_, M> {
-    fn num_blocks(&self) -> usize {
-        self.model.num_blocks()
-    }
-
-    fn block_dim(&self) -> usize {
-        self.model.block_dim()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.model.work_len(columns)
-    }
-
-    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        self.model.log_blocks(self.theta, rows, z, out, work);
-    }
 }

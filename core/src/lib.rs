@@ -6,13 +6,13 @@
 //!
 //! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Blocks`],
 //!   [`ExactDraws`]; with one likelihood term per datum [`Separable`], [`Subsampled`] and the [`Minibatch`].
-//! * Models with parameters theta to be learned: [`Learnable`], [`LearnableBlocks`], [`Given`].
+//! * Models with parameters theta to be learned: [`Learnable`].
 //! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
 //!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
-//! * Annealed paths are guided by a [`Surrogate`] posterior.
-//! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlockGuide`].
-//! * State-space models: [`StateSpace`], [`GaussianDynamics`], [`LearnableStateSpace`]; and particle proposals for them:
-//!   [`PathGuide`], [`PathFamily`].
+//! * Annealed paths are guided by a [`Surrogate`] posterior. Models with one local latent point per datum: [`LocalLatents`],
+//!   [`LocalFamily`].
+//! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlocksAt`].
+//! * State-space models: [`StateSpace`], [`GaussianDynamics`]; and particle proposals for them: [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
@@ -63,6 +63,7 @@ mod guide;
 mod kernel;
 pub mod law;
 mod learnable;
+mod local_latents;
 mod normal;
 mod normal_table;
 pub mod numeric;
@@ -92,9 +93,10 @@ pub use error::{Error, all_finite, fits_in_memory, same_length};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};
-pub use guide::{At, BlockGuide, Guard, Guide};
+pub use guide::{At, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
-pub use learnable::{Given, Learnable, LearnableBlocks};
+pub use learnable::Learnable;
+pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
 pub use path_guide::{PathFamily, PathGuide};
@@ -103,7 +105,7 @@ pub use record::{Metric, Record, Reduction};
 pub use script::Script;
 pub use seed::Seed;
 pub use separable::{Minibatch, Separable, Subsampled};
-pub use state_space::{GaussianDynamics, LearnableStateSpace, StateSpace};
+pub use state_space::{GaussianDynamics, StateSpace};
 pub use stream::Stream;
 pub use surrogate::Surrogate;
 pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity};

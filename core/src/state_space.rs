@@ -1,8 +1,6 @@
 //! State-space models: targets whose latent point is a path `z_0 .. z_{T-1}`.
 
-use faer::MatRef;
-
-use crate::{Learnable, LogDensity, Stream};
+use crate::{LogDensity, Stream};
 
 /// State-space model: a Markov chain of states `z_0 .. z_{T-1}` with one observation per state.
 ///
@@ -91,31 +89,6 @@ pub trait GaussianDynamics: StateSpace {
     /// # Panics
     /// If the lengths differ.
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64;
-}
-
-/// State-space model with parameters theta to be learned.
-///
-/// Unlike [`LearnableBlocks`](crate::LearnableBlocks) it constructs the model at a theta with [`at`](Self::at): a particle method
-/// evaluates parts of the density at every time of every path, and functions of theta such as `tanh` and `exp` should be computed
-/// once.
-pub trait LearnableStateSpace: Learnable {
-    /// The model at a fixed theta.
-    type At<'a>: StateSpace
-    where
-        Self: 'a;
-
-    /// The model at `theta`. The caller has checked `theta` with [`check_theta`](Learnable::check_theta).
-    fn at(&self, theta: &[f64]) -> Self::At<'_>;
-
-    /// The model at an arbitrary theta, to ask for dimensions, which do not depend on theta.
-    fn anywhere(&self) -> Self::At<'_>;
-
-    /// Weighted sum of gradients in theta, `gradient += sum_j weights[j] * d/dtheta log p_theta(z_j, x)`, with one path per column
-    /// of `z`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    fn add_theta_gradients(&self, theta: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]);
 }
 
 impl<P: StateSpace + ?Sized> StateSpace for &P {

@@ -152,3 +152,9 @@ impl<P: Gradient + ?Sized> Gradient for &P {
         (**self).gradients_into(z, out, gradients, work);
     }
 }
+
+impl<P: Curvature + ?Sized> Curvature for &P {
+    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
+        (**self).hessian_vector_into(z, v, out, work);
+    }
+}

@@ -1,6 +1,6 @@
 //! Joint learning of model parameters theta and variational parameters lambda.
 
-use mcsa_core::{BlockFamily, Error, Estimator, Given, LearnableBlocks, Stream, batch, borrow, same_length};
+use mcsa_core::{BlockFamily, Blocks, Error, Estimator, Learnable, Stream, batch, borrow, same_length};
 use mcsa_kernels::{RandomScanInfo, RandomScanState};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,8 @@ pub(crate) fn check_both(
 
 impl<M, F> Estimator<M, F> for Joint<ScanClimb>
 where
-    M: LearnableBlocks,
+    M: Learnable + 'static,
+    for<'a> M::At<'a>: Blocks,
     F: BlockFamily + ?Sized,
 {
     type State = RandomScanState;
@@ -69,9 +70,8 @@ where
     }
 
     fn work_len(&self, target: &M, family: &F) -> usize {
-        let given = Given { model: target, theta: &[] };
-        let rows = self.climb.scan.batch;
-        self.climb.work_len(&given, family).max((target.block_dim() + 1) * rows + target.work_len(rows))
+        let (model, rows) = (target.anywhere(), self.climb.scan.batch);
+        self.climb.work_len(&model, family).max((model.block_dim() + 1) * rows + model.work_len(rows))
     }
 
     fn init(
@@ -83,11 +83,11 @@ where
     ) -> Result<RandomScanState, Error> {
         Estimator::<M, F>::check_params(self, target, family, params)?;
         let (lambda, theta) = params.split_at(family.num_params());
-        self.climb.init(&Given { model: target, theta }, family, lambda, lanes)
+        self.climb.init(&target.at(theta), family, lambda, lanes)
     }
 
     fn check(&self, target: &M, family: &F, state: &RandomScanState) -> Result<(), Error> {
-        self.climb.check(&Given { model: target, theta: &[] }, family, state)
+        self.climb.check(&target.anywhere(), family, state)
     }
 
     fn ascent_direction(
@@ -102,12 +102,12 @@ where
     ) -> Result<RandomScanInfo, Error> {
         let (lambda, theta) = params.split_at(family.num_params());
         let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
-        let given = Given { model: target, theta };
-        let info = self.climb.ascent_direction(&given, family, lambda, state, lanes, d_lambda, work)?;
-        let (rows, dim) = (self.climb.scan.batch, target.block_dim());
+        let model = target.at(theta);
+        let info = self.climb.ascent_direction(&model, family, lambda, state, lanes, d_lambda, work)?;
+        let (rows, dim) = (self.climb.scan.batch, model.block_dim());
         let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
         self.climb.visited_into(state, points);
-        weights.fill(self.climb.weight(&given));
+        weights.fill(self.climb.weight(&model));
         d_theta.fill(0.0);
         target.add_theta_gradients(theta, state.rows(), batch(points, dim, rows), weights, d_theta, work);
         Ok(info)

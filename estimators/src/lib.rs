@@ -10,7 +10,7 @@
 //!
 //! For comparison, estimators without chains: [`ScoreWeights`] (importance sampling such as [`snis`]), [`Elbo`], and
 //! [`FlowElbo`] for families that have samples but no density at arbitrary points, annealed paths among them. [`Minibatched`] takes
-//! a bound on minibatches of the data.
+//! a bound on minibatches of the data, and [`LocalMinibatched`] one of a model with local latents.
 //!
 //! # Warming up a flow
 //!
@@ -46,6 +46,7 @@ mod iterates;
 mod joint;
 mod judged;
 mod limits;
+mod local_minibatched;
 mod minibatched;
 mod noise;
 mod observer;
@@ -75,6 +76,7 @@ pub use health::Health;
 pub use interleaved::{Interleaved, InterleavedInfo, InterleavedState, rws};
 pub use joint::Joint;
 pub use judged::Judged;
+pub use local_minibatched::LocalMinibatched;
 pub use minibatched::{Minibatched, Rows};
 pub use observer::{Observer, View};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};

@@ -47,7 +47,14 @@ impl<E> Minibatched<E> {
 /// Rows of the last minibatch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
-    rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
+}
+
+impl Rows {
+    /// The first `batch` rows.
+    pub(crate) fn first(batch: usize) -> Self {
+        Self { rows: (0..batch).collect() }
+    }
 }
 
 impl<P, F, E> Estimator<P, F> for Minibatched<E>
@@ -86,7 +93,7 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Rows, Error> {
-        let state = Rows { rows: (0..self.batch).collect() };
+        let state = Rows::first(self.batch);
         if self.batch > target.num_data() {
             let data = target.num_data();
             return Err(Error::invalid(format!(
@@ -130,14 +137,14 @@ where
 }
 
 /// Number of cells of the hash table of [`draw_rows`]: at least twice the rows, a power of 2.
-fn table_len(batch: usize) -> usize {
+pub(crate) fn table_len(batch: usize) -> usize {
     (2 * batch).next_power_of_two()
 }
 
 /// Draws `rows.len()` of `count` numbers uniformly without replacement, by the algorithm of Floyd with a hash table.
 ///
 /// Every set of rows has the same probability; the order of the rows is not uniform.
-fn draw_rows(stream: &mut Stream, count: usize, rows: &mut [usize], table: &mut [f64]) {
+pub(crate) fn draw_rows(stream: &mut Stream, count: usize, rows: &mut [usize], table: &mut [f64]) {
     const EMPTY: f64 = -1.0;
     table.fill(EMPTY);
     let mask = table.len() - 1;

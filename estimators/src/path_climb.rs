@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{
-    Error, Estimator, Family, LearnableStateSpace, Parametric, PathFamily, StateSpace, Stream, batch_mut,
-    borrow, fits_in_memory, same_length,
+    Error, Estimator, Family, Learnable, Parametric, PathFamily, StateSpace, Stream, batch_mut, borrow,
+    fits_in_memory, same_length,
 };
 use mcsa_kernels::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::joint::check_both;
 /// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in Joint<PathClimb>
 /// ```
 ///
-/// Used alone for a [`StateSpace`] at a fixed theta, and in a [`Joint`] for a [`LearnableStateSpace`]. The family depends
+/// Used alone for a [`StateSpace`] at a fixed theta, and in a [`Joint`] for a learnable one. The family depends
 /// on the model at the current theta; its score is taken with respect to lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -159,7 +159,8 @@ where
 impl<M, F, K> Estimator<M, F> for Joint<PathClimb<K>>
 where
     K: PathKernel,
-    M: LearnableStateSpace + 'static,
+    M: Learnable + 'static,
+    for<'a> M::At<'a>: StateSpace,
     F: for<'a> PathFamily<M::At<'a>>,
 {
     type State = Paths;
@@ -220,7 +221,7 @@ where
         let model = target.at(theta);
         let (info, weights) = self.climb.climb(&model, family, lambda, state, lanes, d_lambda, work)?;
         d_theta.fill(0.0);
-        target.add_theta_gradients(theta, state.positions.as_ref(), weights, d_theta);
+        target.add_theta_gradients(theta, &[], state.positions.as_ref(), weights, d_theta, &mut []);
         Ok(info)
     }
 }

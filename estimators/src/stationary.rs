@@ -87,7 +87,7 @@ use crate::{Fit, Outcome};
 /// The rule evaluates its criteria at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of
 /// the [`Fit`], so a resumed run ends at the same step, and another rule continues with the same memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Stationary(Settings);
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -107,12 +107,6 @@ impl TryFrom<Settings> for Stationary {
             return Err(error.within("Stationary"));
         }
         Ok(Self(settings))
-    }
-}
-
-impl From<Stationary> for Settings {
-    fn from(rule: Stationary) -> Self {
-        rule.0
     }
 }
 

@@ -13,7 +13,7 @@ use crate::normal::LN_SQRT_2PI;
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
 /// ```
-/// use mcsa_core::{LearnableStateSpace, Parametric, PathFamily};
+/// use mcsa_core::{Learnable, Parametric, PathFamily};
 /// use mcsa_families::Twisted;
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;

@@ -36,7 +36,7 @@ use crate::GaussianPrior;
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Elliptical(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,12 +97,6 @@ impl TryFrom<Settings> for Elliptical {
             return Err(Error::parameter("max_shrinks", 0.0, "at least 1").within("Elliptical"));
         }
         Ok(Self(settings))
-    }
-}
-
-impl From<Elliptical> for Settings {
-    fn from(elliptical: Elliptical) -> Self {
-        elliptical.0
     }
 }
 

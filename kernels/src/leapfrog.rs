@@ -28,13 +28,13 @@ pub(crate) const DIVERGENCE: f64 = 1000.0;
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Leapfrog {
     step_size: f64,
     mass: Mass,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
     step_size: f64,
@@ -47,12 +47,6 @@ impl TryFrom<Settings> for Leapfrog {
 
     fn try_from(Settings { step_size, mass }: Settings) -> Result<Self, Error> {
         Self::new(step_size, mass)
-    }
-}
-
-impl From<Leapfrog> for Settings {
-    fn from(Leapfrog { step_size, mass }: Leapfrog) -> Self {
-        Self { step_size, mass }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    BlockGuide, Blocks, Columns, Error, Metric, Record, Stream, all_finite, batch, batch_mut, bits, borrow,
-    same_length,
+    BlockFamily, Blocks, BlocksAt, Columns, Error, Metric, Record, Stream, all_finite, batch, batch_mut,
+    bits, borrow, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -168,10 +168,10 @@ impl RandomScan {
     ///
     /// # Panics
     /// If the number of lanes differs from the batch size, or `work` is shorter than [`work_len`](Self::work_len).
-    pub fn step<P: Blocks + ?Sized>(
+    pub fn step<P: Blocks + ?Sized, F: BlockFamily + ?Sized>(
         &self,
         target: &P,
-        guide: &mut dyn BlockGuide,
+        guide: &mut BlocksAt<'_, F>,
         state: &mut RandomScanState,
         lanes: &mut [Stream],
         mut work: &mut [f64],

@@ -33,7 +33,7 @@ use crate::{Accepts, Mass, Tunable};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Rwm(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -99,12 +99,6 @@ impl TryFrom<Settings> for Rwm {
         positive("scale", settings.scale)?;
         settings.shape.iter().try_for_each(|&shape| positive("shape", shape))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<Rwm> for Settings {
-    fn from(rwm: Rwm) -> Self {
-        rwm.0
     }
 }
 

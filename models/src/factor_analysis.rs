@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use faer::{Mat, MatRef, Side};
 use mcsa_core::numeric::{axpy, dot};
-use mcsa_core::{Columns, Error, Learnable, LearnableBlocks, all_finite, borrow};
+use mcsa_core::{Blocks, Columns, Error, Learnable, all_finite, borrow};
 
 use crate::support::HALF_LOG_TAU;
 
@@ -20,11 +20,12 @@ use crate::support::HALF_LOG_TAU;
 /// can therefore be exact, and the maximum likelihood of theta is known. Only `A A^T` is identified: A is free up to a rotation.
 ///
 /// ```
-/// use mcsa_core::LearnableBlocks;
+/// use mcsa_core::{Blocks, Learnable};
 /// let data = faer::mat![[1.0, -1.0, 0.5], [0.8, -1.1, 0.4]];
 /// let model = mcsa_models::FactorAnalysis::new(data, 1)?;
-/// assert_eq!((model.num_blocks(), model.block_dim()), (3, 1));
 /// let theta = [1.0, 1.0, 0.0, 0.0, -1.0];
+/// let blocks = model.at(&theta);
+/// assert_eq!((blocks.num_blocks(), blocks.block_dim()), (3, 1));
 /// assert!(model.log_evidence(&theta)? <= model.largest_log_evidence()?);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -154,44 +155,56 @@ fn inverse(matrix: &Mat<f64>) -> Result<Mat<f64>, Error> {
     Ok(faer::linalg::solvers::Solve::solve(&factor, &identity))
 }
 
-impl Learnable for FactorAnalysis {
-    fn num_thetas(&self) -> usize {
-        self.data.nrows() * (self.factors + 1) + 1
-    }
+/// Factor analysis at fixed parameters theta.
+#[derive(Debug, Clone, Copy)]
+pub struct FactorBlocks<'a> {
+    model: &'a FactorAnalysis,
+    /// Empty if dimensions alone are asked for.
+    theta: &'a [f64],
 }
 
-impl LearnableBlocks for FactorAnalysis {
+impl Blocks for FactorBlocks<'_> {
     fn num_blocks(&self) -> usize {
-        self.data.ncols()
+        self.model.data.ncols()
     }
 
     fn block_dim(&self) -> usize {
-        self.factors
+        self.model.factors
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.data.nrows()
+        self.model.data.nrows()
     }
 
-    fn log_blocks(
-        &self,
-        theta: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        out: &mut [f64],
-        mut work: &mut [f64],
-    ) {
-        let parts = self.parts(theta);
-        assert_eq!((z.nrows(), z.ncols()), (self.factors, rows.len()), "a point per row");
-        let residual = borrow(&mut work, self.data.nrows());
+    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
+        let FactorBlocks { model, theta } = self;
+        let parts = model.parts(theta);
+        assert_eq!((z.nrows(), z.ncols()), (model.factors, rows.len()), "a point per row");
+        let residual = borrow(&mut work, model.data.nrows());
         let precision = (-2.0 * parts.log_scale).exp();
-        let p = self.data.nrows() as f64;
-        let peak = -(p + self.factors as f64) * HALF_LOG_TAU - p * parts.log_scale;
+        let p = model.data.nrows() as f64;
+        let peak = -(p + model.factors as f64) * HALF_LOG_TAU - p * parts.log_scale;
         for (k, (&row, out)) in rows.iter().zip(out).enumerate() {
             let z = z.column(k);
-            self.residual(parts, row, z, residual);
+            model.residual(parts, row, z, residual);
             *out = peak - 0.5 * (dot(z, z) + precision * dot(residual, residual));
         }
+    }
+}
+
+impl Learnable for FactorAnalysis {
+    type At<'a> = FactorBlocks<'a>;
+
+    fn num_thetas(&self) -> usize {
+        self.data.nrows() * (self.factors + 1) + 1
+    }
+
+    fn at<'a>(&'a self, theta: &'a [f64]) -> FactorBlocks<'a> {
+        FactorBlocks { model: self, theta }
+    }
+
+    fn anywhere(&self) -> FactorBlocks<'_> {
+        self.at(&[])
     }
 
     fn add_theta_gradients(

@@ -8,14 +8,16 @@
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`NeuralRegression`],
-//!   [`RobustGaussianProcess`].
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
+//!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
+//! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
 //! * Tempering of any target: [`Tempered`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
 //! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
 //!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
+//! * Surrogate posteriors that guide annealed paths: [`surrogate`].
 //! * A conformance suite, for these models and for your own: [`conformance`].
 //!
 //! The log density of a column is bit-identical whatever the other columns of the batch: products with data run in kernels
@@ -41,10 +43,13 @@ mod mixture;
 mod network;
 mod prior;
 mod radon;
+mod robust;
 mod skew_normal;
+mod sparse_gp;
 mod state_space;
 mod student;
 mod support;
+pub mod surrogate;
 mod tempered;
 mod transform;
 mod truth;
@@ -58,7 +63,7 @@ pub use binary::{
 };
 pub use constrained::Constrained;
 pub use eight_schools::{Centring, EightSchools};
-pub use factor_analysis::FactorAnalysis;
+pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
@@ -69,7 +74,9 @@ pub use linear::LinearRegression;
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;
+pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
+pub use sparse_gp::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };

@@ -29,7 +29,7 @@ use crate::{IntoSchedule, Schedule};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct AdaGrad(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,12 +84,6 @@ impl TryFrom<Settings> for AdaGrad {
     fn try_from(settings: Settings) -> Result<Self, Error> {
         positive("epsilon", settings.epsilon).map_err(|error| error.within("AdaGrad"))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<AdaGrad> for Settings {
-    fn from(ada: AdaGrad) -> Self {
-        ada.0
     }
 }
 

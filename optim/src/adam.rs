@@ -30,7 +30,7 @@ use crate::{IntoSchedule, Schedule};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Adam(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,12 +106,6 @@ impl TryFrom<Settings> for Adam {
             .and_then(|()| fraction("memory", settings.memory))
             .map_err(|error| error.within("Adam"))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<Adam> for Settings {
-    fn from(adam: Adam) -> Self {
-        adam.0
     }
 }
 

@@ -14,7 +14,7 @@ use crate::domain::{not_negative, remembered};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Weights", into = "Weights")]
+#[serde(try_from = "Weights")]
 pub struct Averaging(Weights);
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -69,12 +69,6 @@ impl TryFrom<Weights> for Averaging {
         }
         .map_err(|error| error.within("Averaging"))?;
         Ok(Self(weights))
-    }
-}
-
-impl From<Averaging> for Weights {
-    fn from(averaging: Averaging) -> Self {
-        averaging.0
     }
 }
 

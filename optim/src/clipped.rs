@@ -14,7 +14,7 @@ use crate::domain::positive;
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Bound", into = "Bound")]
+#[serde(try_from = "Bound")]
 pub struct Clip(Bound);
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -82,12 +82,6 @@ impl TryFrom<Bound> for Clip {
         let (Bound::Norm { at } | Bound::Value { at }) = bound;
         positive("at", at).map_err(|error| error.within("Clip"))?;
         Ok(Self(bound))
-    }
-}
-
-impl From<Clip> for Bound {
-    fn from(clip: Clip) -> Self {
-        clip.0
     }
 }
 

@@ -30,7 +30,7 @@ use crate::domain::{assert_lengths, not_negative, positive, remembered};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Dog(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,12 +82,6 @@ impl TryFrom<Settings> for Dog {
     fn try_from(settings: Settings) -> Result<Self, Error> {
         positive("movement", settings.movement).map_err(|error| error.within("Dog"))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<Dog> for Settings {
-    fn from(dog: Dog) -> Self {
-        dog.0
     }
 }
 

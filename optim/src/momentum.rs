@@ -29,7 +29,7 @@ use crate::{IntoSchedule, Schedule};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Momentum(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,12 +84,6 @@ impl TryFrom<Settings> for Momentum {
     fn try_from(settings: Settings) -> Result<Self, Error> {
         fraction("momentum", settings.momentum).map_err(|error| error.within("Momentum"))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<Momentum> for Settings {
-    fn from(momentum: Momentum) -> Self {
-        momentum.0
     }
 }
 

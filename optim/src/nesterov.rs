@@ -28,7 +28,7 @@ use crate::{IntoSchedule, Schedule};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Nesterov(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,12 +83,6 @@ impl TryFrom<Settings> for Nesterov {
     fn try_from(settings: Settings) -> Result<Self, Error> {
         fraction("momentum", settings.momentum).map_err(|error| error.within("Nesterov"))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<Nesterov> for Settings {
-    fn from(nesterov: Nesterov) -> Self {
-        nesterov.0
     }
 }
 

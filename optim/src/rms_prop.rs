@@ -28,7 +28,7 @@ use crate::{IntoSchedule, Schedule};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct RmsProp(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,12 +90,6 @@ impl TryFrom<Settings> for RmsProp {
             .and_then(|()| positive("epsilon", settings.epsilon))
             .map_err(|error| error.within("RmsProp"))?;
         Ok(Self(settings))
-    }
-}
-
-impl From<RmsProp> for Settings {
-    fn from(rms: RmsProp) -> Self {
-        rms.0
     }
 }
 

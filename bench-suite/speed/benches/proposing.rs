@@ -5,8 +5,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    Address, At, BlockGuide, Blocks, Columns, ColumnsMut, Guide, Kernel, LogDensity, Parametric, Seed,
-    Stream, batch_mut,
+    Address, At, BlockFamily, Blocks, BlocksAt, Columns, ColumnsMut, Guide, Kernel, LogDensity, Parametric,
+    Seed, Stream, batch_mut,
 };
 use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
@@ -75,24 +75,45 @@ impl Blocks for Latent {
     }
 }
 
-impl BlockGuide for Latent {
-    fn block_dim(&self) -> usize {
+impl Parametric for Latent {
+    fn dim(&self) -> usize {
         self.0
     }
-    fn log_blocks(&mut self, _: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
+    fn num_params(&self) -> usize {
+        0
+    }
+}
+
+impl BlockFamily for Latent {
+    fn num_blocks(&self) -> usize {
+        1_000
+    }
+    fn log_blocks(&self, _: &[f64], _: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         Self::densities(z, log_q);
     }
     fn sample_blocks_into(
-        &mut self,
+        &self,
+        _: &[f64],
         _: &[usize],
         lanes: &mut [Stream],
         mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
+        _: &mut [f64],
     ) {
         for (j, lane) in lanes.iter_mut().enumerate() {
             lane.normals_into(z.column_mut(j));
         }
         Self::densities(z.as_ref(), log_q);
+    }
+    fn add_block_scores(
+        &self,
+        _: &[f64],
+        _: &[usize],
+        _: MatRef<'_, f64>,
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
     }
 }
 
@@ -101,7 +122,8 @@ fn scan(c: &mut Criterion, dim: usize) {
     let mut group = c.benchmark_group("random scan");
     for batch in [1, 10, 100] {
         let kernel = RandomScan { batch, acceptance: Acceptance::Metropolis, restart: Restart::Never };
-        let (target, mut guide) = (Latent(dim), Latent(dim));
+        let (target, family) = (Latent(dim), Latent(dim));
+        let mut guide = BlocksAt::new(&family, &[], batch, &mut []).unwrap();
         let mut state = kernel.init(&target, Mat::zeros(dim, 1_000)).unwrap();
         let mut lanes = Seed::new(1).streams(batch, 0);
         let mut work = vec![0.0; kernel.work_len(&target)];

@@ -1,6 +1,6 @@
 //! Conditional SMC with the ancestor weight as printed in MSC, Alg. 4.
 
-use mcsa_core::{LearnableStateSpace, PathFamily, PathGuide, StateSpace, Stream};
+use mcsa_core::{Learnable, PathFamily, PathGuide, StateSpace, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::{LinearGaussian, LinearGaussianSeries};

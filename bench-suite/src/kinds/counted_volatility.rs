@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use faer::MatRef;
-use mcsa_core::{Error, GaussianDynamics, Learnable, LearnableStateSpace, LogDensity, StateSpace, Stream};
+use mcsa_core::{Error, GaussianDynamics, Learnable, LogDensity, StateSpace, Stream};
 use mcsa_models::{FxStates, FxVolatility};
 
 /// [`FxVolatility`] with counters of evaluated states.
@@ -90,6 +90,8 @@ impl GaussianDynamics for CountedStates<'_> {
 }
 
 impl Learnable for CountedVolatility {
+    type At<'a> = CountedStates<'a>;
+
     fn num_thetas(&self) -> usize {
         self.inner.num_thetas()
     }
@@ -97,12 +99,8 @@ impl Learnable for CountedVolatility {
     fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
         self.inner.check_theta(theta)
     }
-}
 
-impl LearnableStateSpace for CountedVolatility {
-    type At<'a> = CountedStates<'a>;
-
-    fn at(&self, theta: &[f64]) -> CountedStates<'_> {
+    fn at<'a>(&'a self, theta: &'a [f64]) -> CountedStates<'a> {
         self.on(self.inner.at(theta))
     }
 
@@ -110,7 +108,15 @@ impl LearnableStateSpace for CountedVolatility {
         self.on(self.inner.anywhere())
     }
 
-    fn add_theta_gradients(&self, theta: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
-        self.inner.add_theta_gradients(theta, z, weights, gradient);
+    fn add_theta_gradients(
+        &self,
+        theta: &[f64],
+        rows: &[usize],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.inner.add_theta_gradients(theta, rows, z, weights, gradient, work);
     }
 }

@@ -1,6 +1,6 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use mcsa_core::{Error, LearnableStateSpace, PathFamily, Seed, bits};
+use mcsa_core::{Error, Learnable, PathFamily, Seed, bits};
 use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};

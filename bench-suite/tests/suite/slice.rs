@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
 use mcsa_core::{
     Cloud, Ensemble, Error, Estimator, ExactDraws, Guide, Kernel, LogDensity, Metric, Parametric, Seed,
-    Stream,
+    Stream, from_fn,
 };
 use mcsa_estimators::{Ascent, Average, Fit, Outcome, Run, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
@@ -261,19 +261,10 @@ fn what_does_not_fit_is_refused_with_its_place() {
 /// A target that is NaN everywhere: every proposal is rejected and counted, lambda stays finite.
 #[test]
 fn a_broken_target_is_survived_and_counted() {
-    struct Broken;
-    impl LogDensity for Broken {
-        fn dim(&self) -> usize {
-            2
-        }
-        fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 {
-            f64::NAN
-        }
-    }
-    let family = MeanField::new(2);
+    let (broken, family) = (from_fn(2, |_| f64::NAN), MeanField::new(2));
     let optimizer = Adam::new(0.01).unwrap();
     let ascent =
-        Ascent { target: &Broken, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
+        Ascent { target: &broken, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
     let mut fit = ascent.start(vec![0.0; family.num_params()]).unwrap();
     let mut broken = 0.0;
     let mut watch = |view: &View<'_, _, _>| {

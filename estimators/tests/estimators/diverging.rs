@@ -1,7 +1,7 @@
 //! Outcomes of diverging fits and of fits without finite densities; slow and badly scaled fits are no failures.
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Gradient, LogDensity, Optimizer, Seed};
+use mcsa_core::{Error, Estimator, Gradient, LogDensity, Optimizer, Seed, from_fn};
 use mcsa_estimators::{
     Ascent, Elbo, Interleaved, Outcome, Run, Stationary, jsa, msc_rb, pmcsa, rws, single, snis,
 };
@@ -166,16 +166,8 @@ fn nothing_finite_is_noticed_under_a_rule_and_across_interruptions() {
 /// The twin: a support that one draw in ten thousand of the start hits is no failure once a chain is inside.
 #[test]
 fn a_chain_inside_a_small_support_is_enough() {
-    struct Far;
-    impl LogDensity for Far {
-        fn dim(&self) -> usize {
-            1
-        }
-        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-            if z[0] > 2.5 { -0.5 * z[0] * z[0] } else { f64::NEG_INFINITY }
-        }
-    }
-    let (outcome, params) = fit(&Far, pmcsa(10), Adam::new(0.01).unwrap(), vec![0.0, 0.5413], 1_000);
+    let far = from_fn(1, |z| if z[0] > 2.5 { -0.5 * z[0] * z[0] } else { f64::NEG_INFINITY });
+    let (outcome, params) = fit(&far, pmcsa(10), Adam::new(0.01).unwrap(), vec![0.0, 0.5413], 1_000);
     assert_eq!(outcome, Outcome::BudgetSpent { accuracy: None });
     assert!(params[0] > 1.5, "{params:?}");
 }

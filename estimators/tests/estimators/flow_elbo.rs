@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef, mat};
 use mcsa_core::{
     Columns, ColumnsMut, Counted, Error, Estimator, Gradient, LogDensity, Parametric, Pushforward, Seed,
-    Stream,
+    Stream, from_fn,
 };
 use mcsa_estimators::{Ascent, Elbo, FlowElbo};
 use mcsa_families::{Drawn, FullRank, MeanField};
@@ -87,24 +87,9 @@ impl Pushforward for Cubic {
 }
 
 /// `log p(z) = -log cosh(z - 1)`, and NaN to the right of an edge.
-struct Sech {
-    edge: f64,
-}
-
-impl LogDensity for Sech {
-    fn dim(&self) -> usize {
-        1
-    }
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        if z[0] > self.edge { f64::NAN } else { -(z[0] - 1.0).cosh().ln() }
-    }
-}
-
-impl Gradient for Sech {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        gradient[0] = -(z[0] - 1.0).tanh();
-        self.log_density(z, work)
-    }
+fn sech(edge: f64) -> impl Gradient {
+    from_fn(1, move |z| if z[0] > edge { f64::NAN } else { -(z[0] - 1.0).cosh().ln() })
+        .with_gradient(|z, gradient| gradient[0] = -(z[0] - 1.0).tanh())
 }
 
 fn direction<P: Gradient, F: Pushforward>(
@@ -133,7 +118,7 @@ fn nodes() -> impl Iterator<Item = (f64, f64)> {
 const LAMBDA: [f64; 3] = [0.3, -0.4, -1.5];
 
 /// The bound at lambda, by quadrature.
-fn bound(target: &Sech, params: &[f64]) -> f64 {
+fn bound(target: &impl Gradient, params: &[f64]) -> f64 {
     let term = |eps: f64| {
         let log_q = -0.5 * eps * eps - LN_SQRT_2PI - Cubic::log_slope(params, eps);
         target.log_density(&[Cubic::point(params, eps)], &mut []) - log_q
@@ -143,7 +128,7 @@ fn bound(target: &Sech, params: &[f64]) -> f64 {
 
 /// Distance between the estimator's mean, by quadrature, and the gradient of the bound, by differences.
 fn distance_from_gradient(log_determinant: bool) -> f64 {
-    let target = Sech { edge: f64::INFINITY };
+    let target = sech(f64::INFINITY);
     let mut mean = [0.0; 3];
     for (eps, weight) in nodes() {
         let family = Cubic { noise: Some(eps), log_determinant };
@@ -197,7 +182,7 @@ fn on_affine_maps_it_is_the_closed_bound() {
 /// Draws beyond the edge are counted and contribute nothing: the sum over the others is still divided by the number of all draws.
 #[test]
 fn draws_without_a_density_contribute_nothing() {
-    let (edged, whole) = (Sech { edge: 0.2 }, Sech { edge: f64::INFINITY });
+    let (edged, whole) = (sech(0.2), sech(f64::INFINITY));
     let n = 8;
     let (found, info) = direction(&FlowElbo::new(n), (&edged, &HONEST), &LAMBDA);
     let mut lanes = Seed::new(1).streams(1, 1);

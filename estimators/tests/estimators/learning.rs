@@ -1,9 +1,7 @@
 //! Learning with one chain per datum, and joint learning of model parameters.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{
-    Blocks, Columns, Error, Estimator, Given, Learnable, LearnableBlocks, Parametric, Seed, Stream, enumerate,
-};
+use mcsa_core::{Blocks, Columns, Error, Estimator, Learnable, Parametric, Seed, Stream, enumerate};
 use mcsa_estimators::{Ascent, Joint, ScanClimb, jsa_scan};
 use mcsa_families::{Amortised, Atoms, MeanField, PerDatum};
 use mcsa_models::FactorAnalysis;
@@ -94,7 +92,7 @@ fn falling(rate: f64) -> Adam {
 #[test]
 fn amortised_and_per_datum_families_find_the_posterior() {
     let (model, theta) = factor_model();
-    let given = Given { model: &model, theta: &theta };
+    let given = model.at(&theta);
     let climb = jsa_scan(20);
     let check = |mean_of: &dyn Fn(usize) -> (f64, f64), tolerance: f64| {
         for row in 0..60 {
@@ -168,24 +166,35 @@ fn joint_learning_over_data_reaches_the_largest_evidence() {
 /// theta = 2, and there each posterior is `N(2, 1/2)`.
 struct Shift;
 
-impl Learnable for Shift {
-    fn num_thetas(&self) -> usize {
-        1
-    }
-}
+/// The model at a fixed theta.
+struct Shifted<'a>(&'a [f64]);
 
-impl LearnableBlocks for Shift {
+impl Blocks for Shifted<'_> {
     fn num_blocks(&self) -> usize {
         10
     }
     fn block_dim(&self) -> usize {
         1
     }
-    fn log_blocks(&self, theta: &[f64], _: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
+    fn log_blocks(&self, _: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
         for (j, out) in out.iter_mut().enumerate() {
             let z = z.column(j)[0];
-            *out = -0.5 * ((z - theta[0]).powi(2) + (2.0 - z).powi(2));
+            *out = -0.5 * ((z - self.0[0]).powi(2) + (2.0 - z).powi(2));
         }
+    }
+}
+
+impl Learnable for Shift {
+    type At<'a> = Shifted<'a>;
+
+    fn num_thetas(&self) -> usize {
+        1
+    }
+    fn at<'a>(&'a self, theta: &'a [f64]) -> Shifted<'a> {
+        Shifted(theta)
+    }
+    fn anywhere(&self) -> Shifted<'_> {
+        Shifted(&[])
     }
     fn add_theta_gradients(
         &self,

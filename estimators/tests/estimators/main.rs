@@ -12,6 +12,7 @@ mod health;
 mod learning;
 mod ledger;
 mod memory;
+mod minibatched;
 mod paths;
 mod resuming;
 mod running;

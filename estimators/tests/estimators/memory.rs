@@ -1,7 +1,7 @@
 //! Steps of every estimator allocate nothing: a run of many steps allocates as much as a run of few.
 
 use faer::Mat;
-use mcsa_core::{Estimator, Given, Optimizer, Seed};
+use mcsa_core::{Estimator, Learnable, Optimizer, Seed};
 use mcsa_estimators::{
     Ascent, Controlled, Elbo, FlowElbo, Joint, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa,
     rws, single, snis,
@@ -70,7 +70,7 @@ fn steps_over_data_allocate_nothing() {
     let data = Mat::from_fn(3, 12, |i, j| ((3 * i + 5 * j) as f64).sin());
     let model = FactorAnalysis::new(data.clone(), 1).unwrap();
     let theta = [0.5, 0.4, 0.3, 0.0, 0.0, 0.0, -0.5];
-    let given = Given { model: &model, theta: &theta };
+    let given = model.at(&theta);
     let one = MeanField::new(1);
     let start = one.at(&[0.0], &[1.0]).unwrap();
     let own = PerDatum { family: one, data: 12 };

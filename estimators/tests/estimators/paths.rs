@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
 
 use faer::linalg::solvers::DenseSolveCore;
-use mcsa_core::{Estimator, Family, LearnableStateSpace, PathFamily, Seed, StateSpace};
+use mcsa_core::{Estimator, Family, Learnable, PathFamily, Seed, StateSpace};
 use mcsa_estimators::{Ascent, Joint, PathClimb, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, FreshPaths, Lineage, PathKernel, Resampling, Smc};

@@ -92,6 +92,39 @@ impl<S: Surrogate> Annealed<S> {
         Ok(params)
     }
 
+    /// Number of normal numbers of a path that is drawn backward from its end.
+    pub fn back_noise_dim(&self) -> usize {
+        self.steps * self.surrogate.dim() + self.surrogate.noise_dim()
+    }
+
+    /// `log q` of paths that are drawn backward from their ends with the normal numbers of each column: for ends that are draws of
+    /// the posterior, `log p - log q` has a mean above the log evidence. See [`Dais::path_back`](super::Dais::path_back).
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn push_back(
+        &self,
+        params: &[f64],
+        ends: MatRef<'_, f64>,
+        noise: MatRef<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!(
+            (noise.nrows(), noise.ncols()),
+            (self.back_noise_dim(), log_q.len()),
+            "a noise per density"
+        );
+        assert_eq!((ends.nrows(), ends.ncols()), (self.dim(), log_q.len()), "an end per density");
+        let constrained = Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(self, params), borrow(&mut work, self.tape_len()));
+        let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let (end, noise) = (ends.column(j), noise.column(j).split_at(self.steps * self.dim()));
+            *log_q = chain.simulate_back(&self.surrogate, psi, end, noise, &mut tape, work);
+        }
+    }
+
     pub(super) fn layout(&self) -> Layout {
         let dim = self.surrogate.dim();
         let base = match self.shape {

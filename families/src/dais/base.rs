@@ -112,12 +112,17 @@ impl View<'_> {
         peak - 0.5 * squares[0]
     }
 
-    /// `whitened = L^-1 (z - mean)` and `slope = d log q(z) / dz = -L^-T whitened`.
-    pub(super) fn slope_into(&self, z: &[f64], whitened: &mut [f64], slope: &mut [f64]) {
+    /// `whitened = L^-1 (z - mean)`.
+    pub(super) fn whiten(&self, z: &[f64], whitened: &mut [f64]) {
         for ((w, z), mean) in whitened.iter_mut().zip(z).zip(self.mean) {
             *w = z - mean;
         }
         self.solve(whitened);
+    }
+
+    /// `whitened = L^-1 (z - mean)` and `slope = d log q(z) / dz = -L^-T whitened`.
+    pub(super) fn slope_into(&self, z: &[f64], whitened: &mut [f64], slope: &mut [f64]) {
+        self.whiten(z, whitened);
         slope.copy_from_slice(whitened);
         self.solve_transposed(slope);
         slope.iter_mut().for_each(|x| *x = -*x);

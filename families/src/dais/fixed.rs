@@ -151,6 +151,36 @@ impl Dais {
         DaisPath { points: tape.points.chunks_exact(self.dim()).map(<[f64]>::to_vec).collect(), log_q }
     }
 
+    /// Simulates a path backward from its last point, with fresh momenta: a draw of the path given its end.
+    ///
+    /// `noise` holds K rows of d normal numbers and those of the surrogate. If `end` is a draw of the posterior with log joint
+    /// density f, then `E[f(end) - log q]` is an upper bound of the log evidence, and `E[exp(log q - f(end))]` is the reciprocal of
+    /// the evidence: with the bound of [`path`](Self::path) it encloses the log evidence from both sides.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn path_back<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        end: &[f64],
+        noise: &[f64],
+    ) -> DaisPath {
+        let (d, steps, derived) = (self.dim(), self.num_steps(), self.derived());
+        assert_eq!((surrogate.dim(), end.len()), (d, d), "dimensions of surrogate, end and chain");
+        assert_eq!(
+            (psi.len(), noise.len()),
+            (surrogate.num_params(), steps * d + surrogate.noise_dim()),
+            "psi and noise"
+        );
+        let mut lent = vec![0.0; Tape::len(surrogate, steps)];
+        let mut tape = Tape::of(surrogate, steps, &mut lent);
+        let mut work = vec![0.0; (2 * d).max(surrogate.work_len())];
+        let (chain, noise) = (self.chain(&derived), noise.split_at(steps * d));
+        let log_q = chain.simulate_back(surrogate, psi, end, noise, &mut tape, &mut work);
+        DaisPath { points: tape.points.chunks_exact(d).map(<[f64]>::to_vec).collect(), log_q }
+    }
+
     /// Gradient of `cotangent . z_K + share * log q` along the path of these normal numbers. With the gradient of f at `z_K` as
     /// cotangent and share -1 it is that of the bound `f(z_K) - log q`.
     ///

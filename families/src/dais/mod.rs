@@ -5,9 +5,10 @@
 //!
 //! [`Annealed`] is the variational family, with unconstrained parameters and pathwise gradients by a hand-written reverse sweep;
 //! [`Dais`] is one chain with constrained parameters, to replay a path and all its derivatives. The density that guides a path is a
-//! [`Surrogate`](mcsa_core::Surrogate).
+//! [`Surrogate`](mcsa_core::Surrogate). [`SemiAnnealed`] has one path per datum, for models with local latents.
 
 mod annealed;
+mod backward;
 mod base;
 mod chain;
 mod constrained;
@@ -15,9 +16,11 @@ mod constrained;
 mod fixed;
 mod forward;
 mod reverse;
+mod semi;
 mod tape;
 
 pub use annealed::{Annealed, Slope};
 pub use base::{Base, Shape};
 pub use chain::Mass;
 pub use fixed::{Dais, DaisGradient, DaisPath};
+pub use semi::{SemiAnnealed, SemiPart};

@@ -1,22 +1,15 @@
 //! Conformance of block neural autoregressive flows, comparison with full matrices, triangular Jacobian, and start.
 
 use faer::Mat;
-use mcsa_core::{Parametric, Pushforward, Seed, batch, batch_mut, one};
+use mcsa_core::{Parametric, Seed, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{BaseConfig, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gauss, Layer, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::{Alteration, Altered, meter};
+use crate::flow_checks::{begin, is_finite_far_away};
 
 fn flow(dim: usize, flows: usize, hidden: &[usize]) -> Bnaf {
     Flow::block_neural(dim, Gauss, flows, hidden).unwrap()
-}
-
-fn begin(q: &Bnaf) -> Vec<f64> {
-    let mean: Vec<f64> = (0..q.dim()).map(|i| 0.3 * i as f64 - 0.2).collect();
-    let scales: Vec<f64> = (0..q.dim()).map(|i| 0.7 + 0.2 * i as f64).collect();
-    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
 }
 
 /// Case at some distance from the start, gates included.
@@ -194,14 +187,7 @@ fn far_away_everything_is_finite() {
             let mut params = case.params.clone();
             let location = params.len() - 2 * dim;
             params[..location].iter_mut().for_each(|param| *param *= factor);
-            let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
-            let far = batch(&far, dim, 2);
-            let mut work = vec![f64::NAN; q.work_len(2)];
-            let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
-            let mut gradient = vec![0.0; params.len()];
-            q.push(&params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
-            q.add_push_gradients(&params, far, far, &[1.0; 2], &mut gradient, &mut work);
-            assert!(z.iter().chain(&log_q).chain(&gradient).all(|x| x.is_finite()));
+            is_finite_far_away(q, &params);
         }
     }
 }
@@ -251,35 +237,11 @@ fn what_cannot_be_is_refused() {
 /// Negative control: a gate left out of the log-determinant is detected by the law of densities.
 #[test]
 fn a_forgotten_gate_is_caught() {
-    #[derive(Debug, Clone)]
-    struct Twin(Bnaf);
-    impl Parametric for Twin {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn num_params(&self) -> usize {
-            self.0.num_params()
-        }
-        fn work_len(&self, columns: usize) -> usize {
-            self.0.work_len(columns)
-        }
-    }
-
-    impl Pushforward for Twin {
-        fn sample_noise_into(&self, lanes: &mut [mcsa_core::Stream], noise: faer::MatMut<'_, f64>) {
-            self.0.sample_noise_into(lanes, noise);
-        }
-        fn push(
-            &self,
-            params: &[f64],
-            noise: faer::MatRef<'_, f64>,
-            z: faer::MatMut<'_, f64>,
-            log_q: &mut [f64],
-            work: &mut [f64],
-        ) {
-            let layer = &self.0.layers()[0];
+    struct Gateless;
+    impl Alteration<Bnaf> for Gateless {
+        fn pushed(&self, q: &Bnaf, params: &[f64], noise: faer::MatRef<'_, f64>, log_q: &mut [f64]) {
+            let layer = &q.layers()[0];
             let own = &params[..alone(layer, noise.nrows()).num_params()];
-            self.0.push(params, noise, z, log_q, work);
             for (j, log_q) in log_q.iter_mut().enumerate() {
                 let x: Vec<f64> = noise.col(j).iter().copied().collect();
                 let mut open = own.to_vec();
@@ -287,21 +249,10 @@ fn a_forgotten_gate_is_caught() {
                 *log_q += run(layer, own, &x).1 - run(layer, &open, &x).1;
             }
         }
-        fn add_push_gradients(
-            &self,
-            params: &[f64],
-            noise: faer::MatRef<'_, f64>,
-            cotangents: faer::MatRef<'_, f64>,
-            weights: &[f64],
-            gradient: &mut [f64],
-            work: &mut [f64],
-        ) {
-            self.0.add_push_gradients(params, noise, cotangents, weights, gradient, work);
-        }
     }
     let case = moved(flow(2, 2, &[4]));
     assert_eq!(laws::check_pushforward(&case), Ok(()));
-    let twin = Case::new(Twin(case.family), case.params);
+    let twin = Case::new(Altered { family: case.family, by: Gateless }, case.params);
     assert!(laws::push_follows_the_density(&twin).is_err());
     assert!(laws::push_gradient_is_gradient(&twin).is_err());
 }

@@ -36,6 +36,11 @@ impl Quadratic {
         std::f64::consts::TAU.ln() - 0.5 * self.determinant().ln() + 0.5 * bent
     }
 
+    fn mean(&self) -> [f64; 2] {
+        let ([[p, r], [_, q]], [a, b]) = (self.precision, self.a);
+        [(q * a - r * b) / self.determinant(), (p * b - r * a) / self.determinant()]
+    }
+
     fn product(&self, u: &[f64]) -> [f64; 2] {
         self.precision.map(|row| row[0] * u[0] + row[1] * u[1])
     }
@@ -114,13 +119,28 @@ fn log_weight(dais: &Dais, guide: &impl Surrogate, a: &[f64], target: &Quadratic
     target.value_and_gradient(path.end()).0 - path.log_q
 }
 
-/// `log E[w]`, exactly: the log weight is a quadratic in the normal numbers, whose coefficients are differences.
+/// `log E[w]`, exactly.
 fn log_mean_weight(dais: &Dais, guide: &Quadratic, target: &Quadratic) -> f64 {
-    let n = 2 * (1 + dais.num_steps());
+    log_mean_exp(2 * (1 + dais.num_steps()), |noise| log_weight(dais, guide, &guide.a, target, noise))
+}
+
+/// `log E[1/w]` over backward paths from draws `z = mean + L^-T eps` of the posterior `L L^T = P`, exactly.
+fn log_mean_reciprocal(dais: &Dais, guide: &Quadratic, target: &Quadratic) -> f64 {
+    let [[p, r], [_, q]] = target.precision;
+    let (mean, factor) = (target.mean(), [p.sqrt(), r / p.sqrt(), (q - r * r / p).sqrt()]);
+    log_mean_exp(2 * (1 + dais.num_steps()), |noise| {
+        let second = noise[1] / factor[2];
+        let end = [mean[0] + (noise[0] - factor[1] * second) / factor[0], mean[1] + second];
+        dais.path_back(guide, &guide.a, &end, &noise[2..]).log_q - target.value_and_gradient(&end).0
+    })
+}
+
+/// `log E[exp(f)]` over n normal numbers for a quadratic f, whose coefficients are differences.
+fn log_mean_exp(n: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
     let at = |moves: &[(usize, f64)]| {
         let mut noise = vec![0.0; n];
         moves.iter().for_each(|(i, by)| noise[*i] += by);
-        log_weight(dais, guide, &guide.a, target, &noise)
+        f(&noise)
     };
     let origin = at(&[]);
     let slope: Vec<f64> = (0..n).map(|i| 0.5 * (at(&[(i, 1.0)]) - at(&[(i, -1.0)]))).collect();
@@ -157,6 +177,48 @@ fn mean_weight_is_the_evidence() {
             }
         }
     }
+}
+
+/// Paths drawn backward from the posterior have the reciprocal evidence as their mean reciprocal weight.
+#[test]
+fn mean_reciprocal_weight_is_that_of_the_evidence() {
+    let posterior = Quadratic::posterior();
+    for law in [Mass::Variance, Mass::Deviation] {
+        for steps in [0, 1, 3] {
+            for guide in [&posterior, &Quadratic::surrogate()] {
+                let dais = chain(steps, law);
+                let far = log_mean_reciprocal(&dais, guide, &posterior) + posterior.log_evidence();
+                assert!(far.abs() < 1e-10, "{law:?}, {steps} steps: {far:e}");
+            }
+        }
+    }
+    // The failing twin: paths from draws of another density.
+    let far = log_mean_reciprocal(&chain(3, Mass::Variance), &posterior, &Quadratic::surrogate());
+    assert!((far + posterior.log_evidence()).abs() > 0.01);
+}
+
+/// A path drawn backward from the end of another one, with the momenta of that one, is the same path.
+#[test]
+fn forward_and_backward_are_inverse() {
+    let (dais, guide) = (Dais { gamma: 0.0, ..chain(3, Mass::Variance) }, Quadratic::surrogate());
+    // Without correlation of momenta the backward noise is the momentum after each kick.
+    let forward = dais.path(&guide, &guide.a, &NOISE);
+    let mut noise = vec![0.0; 6];
+    let (mut point, fresh) = (forward.points[0].clone(), &NOISE[2..]);
+    for k in 0..3 {
+        let eta = dais.step_size + dais.kappa * dais.betas[k];
+        for i in 0..2 {
+            // z_k = z_{k-1} + eta/2 (v + v^) / M gives v^.
+            let v = dais.mass[i].sqrt() * fresh[2 * k + i];
+            let after = (forward.points[k + 1][i] - point[i]) * 2.0 / eta * dais.mass[i] - v;
+            noise[2 * k + i] = after / dais.mass[i].sqrt();
+        }
+        point.clone_from(&forward.points[k + 1]);
+    }
+    let back = dais.path_back(&guide, &guide.a, forward.end(), &noise);
+    let gap = |k: usize| (0..2).map(|i| (back.points[k][i] - forward.points[k][i]).abs()).fold(0.0, f64::max);
+    assert!((0..4).all(|k| gap(k) < 1e-12), "{back:?} {forward:?}");
+    assert!((back.log_q - forward.log_q).abs() < 1e-12);
 }
 
 /// The failing twin: the evidence is that of the target, not of the guide.

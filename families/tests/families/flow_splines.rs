@@ -4,9 +4,7 @@ use mcsa_core::{Parametric, Seed};
 use mcsa_families::conformance::{Case, batch_equals_columns, score_is_gradient, scores_have_mean_zero};
 use mcsa_families::{Activation, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, Spline, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 const BINS: usize = 5;
 const BOUND: f64 = 3.0;

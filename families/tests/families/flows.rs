@@ -7,9 +7,7 @@ use mcsa_families::{
     Spline, suite,
 };
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 fn affine(mask: Mask, hidden: &[usize], activation: Activation) -> Layer {
     let map = CouplingMap::Affine(Affine { bound: 1.5 });

@@ -4,9 +4,7 @@ use mcsa_core::Parametric;
 use mcsa_families::conformance::{self, Case};
 use mcsa_families::{FullRank, Link, MultivariateT, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 fn cases() -> Vec<Case<FullRank>> {
     let spread = |dim: usize, link| {

@@ -4,9 +4,7 @@ use mcsa_core::Parametric;
 use mcsa_families::conformance::Case;
 use mcsa_families::{Link, LowRank, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 fn cases() -> Vec<Case<LowRank>> {
     let spread = |dim: usize, rank, link| {

@@ -1,13 +1,14 @@
 //! Tests of the families: conformance, closed forms, and twins that must fail.
 
+mod altered;
 mod atoms;
 mod autoregressive;
 mod block_neural;
 mod cauchy;
 mod closed_forms;
 mod dais;
-
 mod defensive;
+mod flow_checks;
 mod flow_files;
 mod flow_maps;
 mod flow_splines;
@@ -22,6 +23,7 @@ mod planar_radial;
 mod properties;
 mod push_twins;
 mod random_lambda;
+mod semi_dais;
 mod small_faults;
 mod student_t;
 mod twins;

@@ -3,9 +3,7 @@
 use mcsa_families::conformance::Case;
 use mcsa_families::{Link, MeanField, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 fn cases() -> Vec<Case<MeanField>> {
     let spread = |dim: usize, link| {

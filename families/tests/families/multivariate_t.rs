@@ -5,9 +5,7 @@ use mcsa_core::{Family, Parametric, Seed};
 use mcsa_families::conformance::{Case, Map};
 use mcsa_families::{Dof, Fixed, FullRank, Learned, Link, MultivariateT, Start, StudentT, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 fn case<D: Dof>(family: MultivariateT<D>) -> Case<MultivariateT<D>> {
     let size = 1.0 / (family.dim.max(1) as f64).sqrt();

@@ -1,25 +1,18 @@
 //! Conformance of planar and radial flows, inverse, start, and faulty flows that must fail.
 
-use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Family, Parametric, Pushforward, Seed, Stream, batch, batch_mut, one};
+use faer::{Mat, MatRef};
+use mcsa_core::{ColumnsMut, Family, Parametric, Pushforward, Seed, batch_mut, one};
 use mcsa_families::conformance::{self as laws, Case, Map};
-use mcsa_families::{Base, Drawn, Fixed, Flow, FullRank, Gauss, Layer, Learned, Link, MeanField, suite};
+use mcsa_families::{Base, Drawn, Fixed, Flow, FullRank, Gauss, Layer, Learned, Link, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::{Alteration, Altered, meter};
+use crate::flow_checks::{begin, is_decided_far_away, is_finite_far_away, is_the_gaussian};
 
 /// Case at some distance from the start, so that no layer is the identity.
 fn moved<F: Parametric>(q: F, mut params: Vec<f64>, size: f64) -> Case<F> {
     let mut stream = Seed::new(5).stream(0, 0);
     params.iter_mut().for_each(|param| *param += size * stream.normal());
     Case::new(q, params).with_draws(1 << 15)
-}
-
-fn begin<B: Base>(q: &Flow<B>) -> Vec<f64> {
-    let (mean, scales): (Vec<f64>, Vec<f64>) =
-        (0..q.dim()).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();
-    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
 }
 
 fn case<B: Base>(q: Flow<B>) -> Case<Flow<B>> {
@@ -79,16 +72,7 @@ fn what_is_pushed_knows_its_density() {
 #[test]
 fn a_fit_begins_at_the_gaussian() {
     for q in [Flow::planar(3, Gauss, 5).unwrap(), Flow::radial(3, Gauss, 5).unwrap()] {
-        let params = begin(&q);
-        let gaussian = MeanField::new(q.dim());
-        let own = &params[params.len() - gaussian.num_params()..];
-        let mut stream = Seed::new(3).stream(0, 0);
-        for _ in 0..20 {
-            let z: Vec<f64> = (0..gaussian.dim).map(|_| 3.0 * stream.normal()).collect();
-            let log_q = q.log_prob(&params, &z, &mut vec![f64::NAN; q.work_len(1)]);
-            let expected = gaussian.log_prob(own, &z, &mut vec![0.0; gaussian.work_len(1)]);
-            assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
-        }
+        is_the_gaussian(&q, &begin(&q));
     }
 }
 
@@ -123,22 +107,10 @@ fn the_inverse_is_the_inverse() {
 
 #[test]
 fn far_away_everything_is_finite() {
-    fn check(case: &Case<Flow>) {
-        let (q, dim) = (&case.family, case.family.dim());
-        let far: Vec<f64> = (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect();
-        let far = batch(&far, dim, 2);
-        let mut work = vec![f64::NAN; q.work_len(2)];
-        let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
-        let mut gradient = vec![0.0; case.params.len()];
-        q.push(&case.params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
-        assert!(z.iter().chain(&log_q).all(|x| x.is_finite()));
-        q.add_push_gradients(&case.params, far, far, &[1.0; 2], &mut gradient, &mut work);
-        q.log_probs(&case.params, far, &mut log_q, &mut work);
-        q.add_scores(&case.params, far, &[1.0; 2], &mut gradient, &mut work);
-        assert!(log_q.iter().chain(&gradient).all(|x| x.is_finite()));
+    for case in planar().iter().chain(&radial()) {
+        is_finite_far_away(&case.family, &case.params);
+        is_decided_far_away(&case.family, &case.params);
     }
-    planar().iter().for_each(check);
-    radial().iter().for_each(check);
 }
 
 #[test]
@@ -163,98 +135,37 @@ fn what_is_no_bijection_is_refused() {
     );
 }
 
-/// A planar flow with a fault: a wrong log-determinant of its draws, or a shifted inverse.
+/// Faults of a planar flow: a wrong log-determinant of its draws, or a shifted inverse.
 #[derive(Debug, Clone)]
-struct Twin {
-    flow: Flow,
+struct Fault {
     /// Factor of the log-determinant.
     log_det: f64,
     /// Number that is added to the inverse.
     shift: f64,
 }
 
-impl Parametric for Twin {
-    fn dim(&self) -> usize {
-        2
-    }
-    fn num_params(&self) -> usize {
-        self.flow.num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        self.flow.work_len(columns)
-    }
-    fn check(&self, params: &[f64]) -> Result<(), mcsa_core::Error> {
-        self.flow.check(params)
-    }
-}
-
-impl Pushforward for Twin {
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        self.flow.sample_noise_into(lanes, noise);
-    }
-    fn push(
-        &self,
-        params: &[f64],
-        noise: MatRef<'_, f64>,
-        mut z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let mut log_det = vec![0.0; log_q.len()];
-        self.flow.transport(params, noise, z.as_mut(), &mut log_det, work);
-        self.flow.push(params, noise, z, log_q, work);
+impl Alteration<Flow> for Fault {
+    fn pushed(&self, flow: &Flow, params: &[f64], noise: MatRef<'_, f64>, log_q: &mut [f64]) {
+        let (mut z, mut log_det) = (Mat::zeros(2, noise.ncols()), vec![0.0; log_q.len()]);
+        flow.transport(params, noise, z.as_mut(), &mut log_det, &mut vec![0.0; flow.work_len(noise.ncols())]);
         log_q.iter_mut().zip(log_det).for_each(|(log_q, own)| *log_q += (1.0 - self.log_det) * own);
     }
-    fn add_push_gradients(
-        &self,
-        params: &[f64],
-        noise: MatRef<'_, f64>,
-        cotangents: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.flow.add_push_gradients(params, noise, cotangents, weights, gradient, work);
-    }
-}
-
-impl Family for Twin {
-    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+    fn densities(&self, flow: &Flow, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64]) {
         let mut eps = Mat::zeros(2, z.ncols());
-        self.flow.invert(params, z, eps.as_mut(), log_q, work);
+        flow.invert(params, z, eps.as_mut(), log_q, &mut vec![0.0; flow.work_len(z.ncols())]);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let square: f64 = eps.as_mut().column_mut(j).iter().map(|eps| (eps + self.shift).powi(2)).sum();
             *log_q = -0.5 * square - (2.0 * std::f64::consts::PI).ln() - *log_q;
         }
-    }
-    fn sample_into(
-        &self,
-        params: &[f64],
-        lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.flow.sample_into(params, lanes, z, log_q, work);
-    }
-    fn add_scores(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.flow.add_scores(params, z, weights, gradient, work);
     }
 }
 
 #[test]
 fn faults_are_caught() {
     let case = |log_det, shift| {
-        let flow = Flow::planar(2, Gauss, 1).unwrap();
-        let params = begin(&flow);
-        moved(Twin { flow, log_det, shift }, params, 0.4)
+        let family = Flow::planar(2, Gauss, 1).unwrap();
+        let params = begin(&family);
+        moved(Altered { family, by: Fault { log_det, shift } }, params, 0.4)
     };
     let honest = case(1.0, 0.0);
     assert_eq!(laws::check_pushforward(&honest), Ok(()));

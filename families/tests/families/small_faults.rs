@@ -1,111 +1,37 @@
 //! Detection of faults too small for the laws of a few thousand draws, and a correct family whose score has a kink.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Error, Family, Parametric, Pushforward, Reparameterised, Stream};
+use mcsa_core::{ColumnsMut, Family, Parametric, Stream};
 use mcsa_families::conformance::{self as laws, Case, Map};
 use mcsa_families::{
     Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, suite,
 };
 
-/// A family with one fault: draws too wide by a factor about the first `d` parameters, a wrong constant in `log q`, or memory
-/// claimed too short.
+use crate::altered::{Alteration, Altered, meter};
+
+/// Faults: draws too wide by a factor about the first `d` parameters, a wrong constant in `log q`, memory claimed too short.
 #[derive(Debug, Clone)]
-struct Twin<F> {
-    family: F,
+struct Fault {
     scale: f64,
     constant: f64,
     short: usize,
 }
 
-impl<F: Family> Twin<F> {
-    fn widen(&self, params: &[f64], mut z: MatMut<'_, f64>) {
+type Twin<F> = Altered<F, Fault>;
+
+impl<F> Alteration<F> for Fault {
+    fn claimed(&self, len: usize) -> usize {
+        len.saturating_sub(self.short)
+    }
+    fn densities(&self, _: &F, _: &[f64], _: MatRef<'_, f64>, log_q: &mut [f64]) {
+        log_q.iter_mut().for_each(|log_q| *log_q += self.constant);
+    }
+    fn draws(&self, params: &[f64], mut z: MatMut<'_, f64>) -> bool {
         for j in 0..z.ncols() {
             let moves = z.column_mut(j).iter_mut().zip(params);
             moves.for_each(|(z, centre)| *z = centre + self.scale * (*z - centre));
         }
-    }
-}
-
-impl<F: Family> Parametric for Twin<F> {
-    fn dim(&self) -> usize {
-        self.family.dim()
-    }
-    fn num_params(&self) -> usize {
-        self.family.num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        self.family.work_len(columns).saturating_sub(self.short)
-    }
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.family.check(params)
-    }
-}
-
-impl<F: Family> Family for Twin<F> {
-    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
-        self.family.log_probs(params, z, log_q, work);
-        log_q.iter_mut().for_each(|log_q| *log_q += self.constant);
-    }
-    fn sample_into(
-        &self,
-        params: &[f64],
-        lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.family.sample_into(params, lanes, z.as_mut(), log_q, work);
-        self.widen(params, z.as_mut());
-        self.log_probs(params, z.as_ref(), log_q, work);
-    }
-    fn add_scores(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.family.add_scores(params, z, weights, gradient, work);
-    }
-}
-
-impl<F: Reparameterised> Reparameterised for Twin<F> {
-    fn noise_dim(&self) -> usize {
-        self.family.noise_dim()
-    }
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        self.family.sample_noise_into(lanes, noise);
-    }
-    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, mut z: MatMut<'_, f64>, work: &mut [f64]) {
-        self.family.transport(params, noise, z.as_mut(), work);
-        self.widen(params, z);
-    }
-    fn add_pullbacks(
-        &self,
-        params: &[f64],
-        noise: MatRef<'_, f64>,
-        cotangents: MatRef<'_, f64>,
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.family.add_pullbacks(params, noise, cotangents, gradient, work);
-    }
-    fn add_slopes(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weight: f64,
-        slopes: MatMut<'_, f64>,
-        work: &mut [f64],
-    ) {
-        self.family.add_slopes(params, z, weight, slopes, work);
-    }
-    fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
-        self.family.entropy(params, work)
-    }
-    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
-        self.family.add_entropy_gradient(params, weight, gradient, work);
+        true
     }
 }
 
@@ -113,15 +39,17 @@ fn params(count: usize, size: f64) -> Vec<f64> {
     (0..count).map(|k| size * (k as f64 * 1.3).sin()).collect()
 }
 
+const RIGHT: Fault = Fault { scale: 1.0, constant: 0.0, short: 0 };
+
 fn case<F: Family>(family: F, map: Map) -> Case<Twin<F>> {
     let size = 1.0 / (family.dim() as f64).sqrt();
     let params = params(family.num_params(), size);
-    Case::new(Twin { family, scale: 1.0, constant: 0.0, short: 0 }, params).with_map(map)
+    Case::new(Altered { family, by: RIGHT }, params).with_map(map)
 }
 
-fn twin<F: Family + Clone>(case: &Case<Twin<F>>, change: impl FnOnce(&mut Twin<F>)) -> Case<Twin<F>> {
+fn twin<F: Family + Clone>(case: &Case<Twin<F>>, change: impl FnOnce(&mut Fault)) -> Case<Twin<F>> {
     let mut twin = case.family.clone();
-    change(&mut twin);
+    change(&mut twin.by);
     Case { family: twin, params: case.params.clone(), left_out: case.left_out.clone(), ..*case }
 }
 
@@ -230,48 +158,13 @@ fn memory_claimed_short_is_a_failure() {
 
 #[test]
 fn memory_claimed_short_by_a_pushforward_is_a_failure() {
-    struct Short(Flow);
-    impl Parametric for Short {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn num_params(&self) -> usize {
-            self.0.num_params()
-        }
-        fn work_len(&self, columns: usize) -> usize {
-            self.0.work_len(columns).saturating_sub(1)
-        }
-    }
-
-    impl Pushforward for Short {
-        fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-            self.0.sample_noise_into(lanes, noise);
-        }
-        fn push(
-            &self,
-            params: &[f64],
-            noise: MatRef<'_, f64>,
-            z: MatMut<'_, f64>,
-            log_q: &mut [f64],
-            work: &mut [f64],
-        ) {
-            self.0.push(params, noise, z, log_q, work);
-        }
-        fn add_push_gradients(
-            &self,
-            params: &[f64],
-            noise: MatRef<'_, f64>,
-            cotangents: MatRef<'_, f64>,
-            weights: &[f64],
-            gradient: &mut [f64],
-            work: &mut [f64],
-        ) {
-            self.0.add_push_gradients(params, noise, cotangents, weights, gradient, work);
-        }
-    }
     let flow = Flow::real_nvp(2, Gauss, 2, &[5]).expect("a flow");
     let params = params(flow.num_params(), 0.5);
-    let failure = laws::check_pushforward(&Case::new(Short(flow), params)).expect_err("short");
+    let failure = laws::check_pushforward(&Case::new(
+        Altered { family: flow, by: Fault { short: 1, ..RIGHT } },
+        params,
+    ))
+    .expect_err("short");
     assert_eq!(failure.law, "push_work_is_enough");
 }
 
@@ -360,7 +253,7 @@ fn laplaces() -> Vec<Case<Laplace>> {
     [0, 1, 2, 3, 8].map(case).into()
 }
 
-suite!(laplace, laplaces(), |call: &mut dyn FnMut()| allocation_counter::measure(call).count_total);
+suite!(laplace, laplaces(), meter);
 
 /// Without knots the trapezoidal rule meets the kink in the middle of a cell.
 #[test]

@@ -1,13 +1,11 @@
 //! Conformance of the Student t with independent coordinates.
 
-use faer::{MatMut, MatRef};
-use mcsa_core::{Family, Parametric, Seed, Stream};
+use faer::MatRef;
+use mcsa_core::{Family, Parametric, Seed};
 use mcsa_families::conformance::{self, Case, Map};
 use mcsa_families::{Fixed, Learned, Link, MeanField, Start, StudentT, suite};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::{Alteration, Altered, meter};
 
 fn params(count: usize) -> Vec<f64> {
     (0..count).map(|k| (k as f64 * 1.3).sin()).collect()
@@ -78,58 +76,24 @@ fn far_out_log_densities_are_finite_and_scores_vanish() {
 #[test]
 fn a_wrong_power_is_caught() {
     for case in fixed().into_iter().filter(|case| case.family.dim > 0) {
-        let case = Case::new(WrongPower(case.family), case.params).with_map(case.map);
+        let case = Case::new(Altered { family: case.family, by: WrongPower }, case.params).with_map(case.map);
         assert!(conformance::score_is_gradient(&case).is_err());
         assert!(conformance::draws_know_their_density(&case).is_err());
-        if (1..=2).contains(&case.family.0.dim) && case.family.0.dof.value() > 1.0 {
+        if (1..=2).contains(&case.family.family.dim) && case.family.family.dof.value() > 1.0 {
             assert!(conformance::density_integrates_to_one(&case).is_err());
         }
     }
 }
 
-struct WrongPower(StudentT<Fixed>);
+struct WrongPower;
 
-impl Parametric for WrongPower {
-    fn dim(&self) -> usize {
-        self.0.dim
-    }
-    fn num_params(&self) -> usize {
-        self.0.num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        self.0.work_len(columns)
-    }
-}
-
-impl Family for WrongPower {
-    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
-        let nu = self.0.dof.value();
-        self.0.log_probs(params, z, log_q, work);
+impl Alteration<StudentT<Fixed>> for WrongPower {
+    fn densities(&self, q: &StudentT<Fixed>, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64]) {
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            for i in 0..self.0.dim {
-                let u = (z[(i, j)] - params[i]) / self.0.link.scale(params[self.0.dim + i]);
-                *log_q += 0.5 * (u * u / nu).ln_1p();
+            for i in 0..q.dim {
+                let u = (z[(i, j)] - params[i]) / q.link.scale(params[q.dim + i]);
+                *log_q += 0.5 * (u * u / q.dof.value()).ln_1p();
             }
         }
-    }
-    fn sample_into(
-        &self,
-        params: &[f64],
-        lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.0.sample_into(params, lanes, z, log_q, work);
-    }
-    fn add_scores(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.0.add_scores(params, z, weights, gradient, work);
     }
 }

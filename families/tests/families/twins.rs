@@ -5,6 +5,8 @@ use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised,
 use mcsa_families::conformance::{self as laws, Case, Failure};
 use mcsa_families::{Link, MeanField};
 
+use crate::altered::{Alteration, Altered, meter};
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,
@@ -194,11 +196,11 @@ impl Reparameterised for Twin {
 type Law = fn(&Case<Twin>) -> Result<(), Failure>;
 
 fn allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
-    laws::allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
+    laws::allocates_nothing(case, &mut meter)
 }
 
 fn transport_allocates_nothing(case: &Case<Twin>) -> Result<(), Failure> {
-    laws::transport_allocates_nothing(case, &mut |call| allocation_counter::measure(call).count_total)
+    laws::transport_allocates_nothing(case, &mut meter)
 }
 
 const BROKEN: [(Fault, Law, &str); 23] = [
@@ -258,46 +260,13 @@ fn without_a_fault_every_law_holds() {
 /// Negative control: a score of another density has a nonzero mean. Quadrature detects it without differences.
 #[test]
 fn a_shifted_score_has_a_mean() {
-    struct Shifted(MeanField);
-    impl Parametric for Shifted {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn num_params(&self) -> usize {
-            self.0.num_params()
-        }
-        fn work_len(&self, columns: usize) -> usize {
-            self.0.work_len(columns)
-        }
-    }
-
-    impl Family for Shifted {
-        fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
-            self.0.log_probs(params, z, log_q, work);
-        }
-        fn sample_into(
-            &self,
-            params: &[f64],
-            lanes: &mut [Stream],
-            z: MatMut<'_, f64>,
-            log_q: &mut [f64],
-            work: &mut [f64],
-        ) {
-            self.0.sample_into(params, lanes, z, log_q, work);
-        }
-        fn add_scores(
-            &self,
-            params: &[f64],
-            z: MatRef<'_, f64>,
-            weights: &[f64],
-            gradient: &mut [f64],
-            work: &mut [f64],
-        ) {
-            self.0.add_scores(params, z, weights, gradient, work);
+    struct Shifted;
+    impl Alteration<MeanField> for Shifted {
+        fn scores(&self, weights: &[f64], gradient: &mut [f64]) {
             gradient[0] += 1e-8 * weights.iter().sum::<f64>();
         }
     }
-    let case = Case::new(Shifted(MeanField::new(1)), vec![0.2, 0.4]);
+    let case = Case::new(Altered { family: MeanField::new(1), by: Shifted }, vec![0.2, 0.4]);
     let failure = laws::scores_have_mean_zero(&case).expect_err("the mean is 1e-8");
     assert_eq!(failure.law, "scores_have_mean_zero");
     assert!((failure.found.parse::<f64>().unwrap() - 1e-8).abs() < 1e-12, "{failure}");

@@ -1,14 +1,12 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
-use mcsa_core::{Family, LearnableStateSpace, Parametric, PathFamily, PathGuide, Seed, StateSpace};
+use mcsa_core::{Family, Learnable, Parametric, PathFamily, PathGuide, Seed, StateSpace};
 use mcsa_families::conformance::Case;
 use mcsa_families::{Twisted, TwistedChain, suite};
+
+use crate::altered::meter;
 use mcsa_models::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};
 use std::sync::LazyLock;
-
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
 
 static SERIES: LazyLock<[LinearGaussianSeries; 3]> = LazyLock::new(|| {
     [1, 2, 5].map(|length| {

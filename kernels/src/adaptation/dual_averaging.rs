@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct DualAveraging(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,12 +75,6 @@ impl TryFrom<Settings> for DualAveraging {
             return Err(Error::parameter("target", settings.target, expected).within("DualAveraging"));
         }
         Ok(Self(settings))
-    }
-}
-
-impl From<DualAveraging> for Settings {
-    fn from(averaging: DualAveraging) -> Self {
-        averaging.0
     }
 }
 

@@ -17,7 +17,7 @@ use super::{Lineage, Resampling};
 /// bootstrap filter, with a twisted guide the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
-/// use mcsa_core::{LearnableStateSpace, Seed};
+/// use mcsa_core::{Learnable, Seed};
 /// use mcsa_kernels::{Bootstrap, Resampling, Smc};
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.5, -0.2, 0.9])?;
@@ -29,7 +29,7 @@ use super::{Lineage, Resampling};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Smc(Settings);
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -112,11 +112,5 @@ impl TryFrom<Settings> for Smc {
         let smc = Self(settings);
         smc.rules(false).check().map_err(|error| error.within("Smc"))?;
         Ok(smc)
-    }
-}
-
-impl From<Smc> for Settings {
-    fn from(smc: Smc) -> Self {
-        smc.0
     }
 }

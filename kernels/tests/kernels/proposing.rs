@@ -1,7 +1,7 @@
 //! Kernels that propose from the guide: memory, checkpoints, faulty densities, pinned first values.
 
 use faer::Mat;
-use mcsa_core::{At, Cloud, Kernel, LogDensity, Parametric, Record, Seed};
+use mcsa_core::{At, Cloud, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
 use mcsa_families::{Link, MeanField};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_models::Gaussian;
@@ -130,26 +130,20 @@ fn a_step_allocates_nothing() {
 }
 
 /// A target on a half plane, with NaN beyond a line.
-struct Faulty;
-
-impl LogDensity for Faulty {
-    fn dim(&self) -> usize {
-        DIM
-    }
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        match z[0] {
-            x if x > 1.0 => f64::NAN,
-            x if x > 0.9 => f64::INFINITY,
-            x if x < -0.5 => f64::NEG_INFINITY,
-            x => -x * x,
-        }
-    }
+fn faulty() -> impl LogDensity {
+    from_fn(DIM, |z| match z[0] {
+        x if x > 1.0 => f64::NAN,
+        x if x > 0.9 => f64::INFINITY,
+        x if x < -0.5 => f64::NEG_INFINITY,
+        x => -x * x,
+    })
 }
 
 #[test]
 fn nan_infinity_and_the_outside_are_never_moved_to() {
+    let target = faulty();
     for_every_kernel!(|kernel| {
-        let mut run = Run::start(&kernel, &Faulty);
+        let mut run = Run::start(&kernel, &target);
         run.steps(1..200);
         assert!(run.state.chains().log_p.iter().all(|log_p| log_p.is_finite()));
         assert!(run.told("non_finite") > 0.0, "they are counted");
@@ -160,7 +154,8 @@ fn nan_infinity_and_the_outside_are_never_moved_to() {
 #[test]
 fn a_chain_outside_the_support_enters_it() {
     for kernel in [Imh::default(), Imh { acceptance: Acceptance::Barker, sweeps: 1 }] {
-        let mut run = Run::start(&kernel, &Faulty);
+        let target = faulty();
+        let mut run = Run::start(&kernel, &target);
         run.state.chains_mut().positions.fill(-3.0);
         run.state.chains_mut().log_p.fill(f64::NEG_INFINITY);
         run.steps(1..50);
@@ -171,17 +166,9 @@ fn a_chain_outside_the_support_enters_it() {
 /// If all weights vanish the retained point stays with the whole weight, and the chain is counted.
 #[test]
 fn vanished_weights_keep_the_retained_point() {
-    struct Nowhere;
-    impl LogDensity for Nowhere {
-        fn dim(&self) -> usize {
-            DIM
-        }
-        fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 {
-            f64::NEG_INFINITY
-        }
-    }
     let kernel = Cis::with_candidates(4);
-    let mut run = Run::start(&kernel, &Nowhere);
+    let nowhere = from_fn(DIM, |_| f64::NEG_INFINITY);
+    let mut run = Run::start(&kernel, &nowhere);
     let before = run.positions();
     run.steps(1..11);
     assert_eq!(run.positions(), before);

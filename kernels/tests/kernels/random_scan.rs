@@ -1,7 +1,8 @@
 //! Random scan over data: ages, restarts, memory, checkpoints. Invariance of the target is computed exactly in `theory`.
 
-use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Record, Seed, Stream};
+use faer::{Mat, MatRef};
+use mcsa_core::{Blocks, BlocksAt, Columns, Parametric, Record, Seed};
+use mcsa_families::{MeanField, PerDatum};
 use mcsa_kernels::{RandomScan, RandomScanState, Restart};
 
 const DATA: usize = 5;
@@ -24,45 +25,20 @@ impl Blocks for Around {
 }
 
 /// Normals of standard deviation two around the same locations, shifted by `off`.
-struct Wide {
-    off: f64,
+fn wide(off: f64) -> Vec<f64> {
+    let normal = |row| MeanField::new(1).at(&[row as f64 + off], &[2.0]).unwrap();
+    (0..DATA).flat_map(normal).collect()
 }
 
-impl BlockGuide for Wide {
-    fn block_dim(&self) -> usize {
-        1
-    }
-    fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        for (k, &row) in rows.iter().enumerate() {
-            log_q[k] = -0.125 * (z.column(k)[0] - row as f64 - self.off).powi(2);
-        }
-    }
-    fn sample_blocks_into(
-        &mut self,
-        rows: &[usize],
-        lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-    ) {
-        for (k, (&row, lane)) in rows.iter().zip(lanes).enumerate() {
-            let eps = lane.normal();
-            z.column_mut(k)[0] = row as f64 + self.off + 2.0 * eps;
-            log_q[k] = -0.5 * eps * eps;
-        }
-    }
-}
-
-fn run(
-    kernel: &RandomScan,
-    state: &mut RandomScanState,
-    guide: &mut Wide,
-    steps: std::ops::Range<u64>,
-) -> Vec<f64> {
+fn run(kernel: &RandomScan, state: &mut RandomScanState, off: f64, steps: std::ops::Range<u64>) -> Vec<f64> {
+    let family = PerDatum { family: MeanField::new(1), data: DATA };
+    let (params, mut memory) = (wide(off), vec![0.0; family.work_len(kernel.batch)]);
+    let mut guide = BlocksAt::new(&family, &params, kernel.batch, &mut memory).unwrap();
     let mut work = vec![0.0; kernel.work_len(&Around)];
     let mut told = Vec::new();
     for step in steps {
         let mut lanes = Seed::new(1).streams(kernel.batch, step);
-        let info = kernel.step(&Around, guide, state, &mut lanes, &mut work);
+        let info = kernel.step(&Around, &mut guide, state, &mut lanes, &mut work);
         info.record(&mut |_, value| told.push(value));
     }
     told
@@ -78,7 +54,7 @@ fn every_visit_is_remembered() {
     let mut state = kernel.init(&Around, Mat::zeros(1, DATA)).unwrap();
     let mut last = [0_u64; DATA];
     for step in 1..40 {
-        run(&kernel, &mut state, &mut Wide { off: 0.0 }, step..step + 1);
+        run(&kernel, &mut state, 0.0, step..step + 1);
         let rows = state.rows();
         assert!(rows[0] != rows[1] && rows.iter().all(|&row| row < DATA));
         rows.iter().for_each(|&row| last[row] = step);
@@ -90,7 +66,7 @@ fn every_visit_is_remembered() {
 fn a_full_batch_visits_everyone() {
     let kernel = scan(DATA, Restart::Never);
     let mut state = kernel.init(&Around, Mat::zeros(1, DATA)).unwrap();
-    run(&kernel, &mut state, &mut Wide { off: 0.0 }, 1..2);
+    run(&kernel, &mut state, 0.0, 1..2);
     let mut rows = state.rows().to_vec();
     rows.sort_unstable();
     assert_eq!(rows, [0, 1, 2, 3, 4]);
@@ -104,7 +80,7 @@ fn each_chain_has_its_own_target() {
     let mut state = kernel.init(&Around, Mat::zeros(1, DATA)).unwrap();
     let mut sums = [0.0; DATA];
     for step in 1..10_001 {
-        run(&kernel, &mut state, &mut Wide { off: 0.0 }, step..step + 1);
+        run(&kernel, &mut state, 0.0, step..step + 1);
         sums.iter_mut().enumerate().for_each(|(row, sum)| *sum += state.positions()[(0, row)]);
     }
     for (row, sum) in sums.into_iter().enumerate() {
@@ -119,10 +95,10 @@ fn each_chain_has_its_own_target() {
 /// Proposals forty standard deviations away are all rejected, until a chain is older than the limit.
 #[test]
 fn old_chains_take_what_they_are_offered() {
-    let mut away = Wide { off: 80.0 };
+    let away = 80.0;
     let patient = scan(1, Restart::Never);
     let mut state = patient.init(&Around, Mat::zeros(1, DATA)).unwrap();
-    run(&patient, &mut state, &mut away, 1..100);
+    run(&patient, &mut state, away, 1..100);
     assert!((0..DATA).all(|row| state.positions()[(0, row)] == 0.0));
 
     let hasty = scan(1, Restart::OlderThan(3));
@@ -131,7 +107,7 @@ fn old_chains_take_what_they_are_offered() {
     for step in 1..100 {
         let ages: Vec<u64> = (0..DATA).map(|row| state.age(row) + 1).collect();
         let before: Vec<f64> = (0..DATA).map(|row| state.positions()[(0, row)]).collect();
-        run(&hasty, &mut state, &mut away, step..step + 1);
+        run(&hasty, &mut state, away, step..step + 1);
         let row = state.rows()[0];
         let moved = state.positions()[(0, row)] != before[row];
         // A restarted chain is at the guide, and moves on by the ordinary rule.
@@ -148,11 +124,11 @@ fn a_restored_state_goes_on_bit_for_bit_and_a_foreign_one_is_refused() {
     let kernel = scan(2, Restart::OlderThan(4));
     let mut whole = kernel.init(&Around, Mat::zeros(1, DATA)).unwrap();
     let mut parts = whole.clone();
-    let all = run(&kernel, &mut whole, &mut Wide { off: 0.5 }, 1..60);
-    let mut told = run(&kernel, &mut parts, &mut Wide { off: 0.5 }, 1..23);
+    let all = run(&kernel, &mut whole, 0.5, 1..60);
+    let mut told = run(&kernel, &mut parts, 0.5, 1..23);
     parts = serde_json::from_str(&serde_json::to_string(&parts).unwrap()).unwrap();
     kernel.check(&Around, &parts).unwrap();
-    told.extend(run(&kernel, &mut parts, &mut Wide { off: 0.5 }, 23..60));
+    told.extend(run(&kernel, &mut parts, 0.5, 23..60));
     assert_eq!((all, whole), (told, parts.clone()));
 
     assert!(scan(3, Restart::Never).check(&Around, &parts).is_err());
@@ -168,7 +144,9 @@ fn a_step_allocates_nothing() {
     let mut state = kernel.init(&Around, Mat::zeros(1, DATA)).unwrap();
     let mut work = vec![0.0; kernel.work_len(&Around)];
     let mut lanes = Seed::new(1).streams(3, 1);
-    let mut guide = Wide { off: 0.0 };
+    let family = PerDatum { family: MeanField::new(1), data: DATA };
+    let (params, mut memory) = (wide(0.0), vec![0.0; family.work_len(3)]);
+    let mut guide = BlocksAt::new(&family, &params, 3, &mut memory).unwrap();
     let steps = || {
         for _ in 0..20 {
             kernel.step(&Around, &mut guide, &mut state, &mut lanes, &mut work);

@@ -2,29 +2,10 @@
 //!
 //! They may be changed in a commit that says so.
 
-use mcsa_core::{Cloud, Gradient, Kernel, LogDensity, Seed};
+use mcsa_core::{Cloud, Kernel, Seed};
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
 
-/// `log p = -z_1^2/2 - (z_2 - z_1^2/2)^2/2`.
-struct Banana;
-
-impl LogDensity for Banana {
-    fn dim(&self) -> usize {
-        2
-    }
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        -0.5 * (z[0] * z[0] + (z[1] - 0.5 * z[0] * z[0]).powi(2))
-    }
-}
-
-impl Gradient for Banana {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        let residual = z[1] - 0.5 * z[0] * z[0];
-        gradient[0] = -z[0] + residual * z[0];
-        gradient[1] = -residual;
-        self.log_density(z, work)
-    }
-}
+use crate::law::targets::Banana;
 
 /// Two chains after three steps: positions chain by chain, then densities.
 fn numbers<K: Kernel<Banana>>(kernel: &K) -> Vec<f64> {

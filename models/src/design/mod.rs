@@ -27,8 +27,8 @@ mod product;
 mod pullback;
 mod rows;
 
-pub(crate) use panels::{Panels, finite_matrix};
-pub(crate) use rows::Rows;
+pub(crate) use panels::{Panels, View, finite_matrix, pack_into, padded};
+pub(crate) use rows::{Rows, RowsRef};
 
 /// Number of rows in a panel: two registers of AVX-512, four of AVX2.
 pub(crate) const ROWS: usize = 16;

@@ -39,7 +39,7 @@ impl Panels {
 
     /// Number of rows, including those that fill the last panel.
     pub(crate) fn padded_rows(&self) -> usize {
-        self.rows().div_ceil(ROWS) * ROWS
+        padded(self.rows())
     }
 
     /// The matrix stored row by row.
@@ -52,9 +52,56 @@ impl Panels {
         self.by_row.row(i)
     }
 
+    /// The packed entries.
+    pub(crate) fn view(&self) -> View<'_> {
+        View { packed: &self.packed, rows: self.rows(), columns: self.columns() }
+    }
+}
+
+/// Panels in lent memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    packed: &'a [[f64; ROWS]],
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a> View<'a> {
+    /// The panels of a `rows x columns` matrix in `packed`, of length `padded_rows * columns`.
+    pub(crate) fn new(packed: &'a [f64], rows: usize, columns: usize) -> Self {
+        Self { packed: packed.as_chunks().0, rows, columns }
+    }
+
+    /// Number of columns.
+    pub(crate) fn columns(self) -> usize {
+        self.columns
+    }
+
+    /// Number of rows, including those that fill the last panel.
+    pub(crate) fn padded_rows(self) -> usize {
+        padded(self.rows)
+    }
+
     /// The panels, each `columns` registers of rows.
-    pub(super) fn panels(&self) -> std::slice::ChunksExact<'_, [f64; ROWS]> {
-        self.packed.chunks_exact(self.columns().max(1))
+    pub(super) fn panels(self) -> std::slice::ChunksExact<'a, [f64; ROWS]> {
+        self.packed.chunks_exact(self.columns.max(1))
+    }
+}
+
+/// Number of rows of whole panels that hold this number of rows.
+pub(crate) fn padded(rows: usize) -> usize {
+    rows.div_ceil(ROWS) * ROWS
+}
+
+/// Packs a matrix that is stored column by column, as [`Panels`] do.
+pub(crate) fn pack_into(entries: &[f64], rows: usize, packed: &mut [f64]) {
+    let columns = entries.len() / rows.max(1);
+    for (p, panel) in packed.chunks_exact_mut(ROWS * columns.max(1)).enumerate() {
+        let (from, to) = (p * ROWS, rows.min((p + 1) * ROWS));
+        for (column, lanes) in entries.chunks_exact(rows).zip(panel.as_chunks_mut::<ROWS>().0) {
+            lanes[..to - from].copy_from_slice(&column[from..to]);
+            lanes[to - from..].fill(0.0);
+        }
     }
 }
 
@@ -71,15 +118,24 @@ mod tests {
     #[test]
     fn panels_hold_the_matrix_and_zeros() {
         let x = Panels::from_fn(18, 2, |i, k| (10 * i + k + 1) as f64);
-        assert_eq!((x.padded_rows(), x.panels().count()), (32, 2));
+        assert_eq!((x.padded_rows(), x.view().panels().count()), (32, 2));
         assert_eq!(x.row(17), [171.0, 172.0]);
-        let last = x.panels().nth(1).unwrap();
+        let last = x.view().panels().nth(1).unwrap();
         assert_eq!((last[1][0], last[1][1], last[1][2]), (162.0, 172.0, 0.0));
+    }
+
+    #[test]
+    fn lent_panels_equal_owned_ones() {
+        let entry = |i: usize, k: usize| (10 * i + k + 1) as f64;
+        let entries: Vec<f64> = (0..54).map(|at| entry(at % 18, at / 18)).collect();
+        let mut packed = [f64::NAN; 96];
+        pack_into(&entries, 18, &mut packed);
+        assert_eq!(View::new(&packed, 18, 3).packed, Panels::from_fn(18, 3, entry).packed);
     }
 
     #[test]
     fn no_columns_are_a_matrix_too() {
         let x = Panels::from_fn(3, 0, |_, _| 1.0);
-        assert_eq!((x.rows(), x.columns(), x.row(2).len(), x.panels().count()), (3, 0, 0, 0));
+        assert_eq!((x.rows(), x.columns(), x.row(2).len(), x.view().panels().count()), (3, 0, 0, 0));
     }
 }

@@ -1,10 +1,10 @@
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{GROUP, Panels, ROWS};
+use super::{GROUP, Panels, ROWS, View};
 
 /// Matrix product `T = X W` for one group of columns, a few at a time.
 struct Product<'a> {
-    x: &'a Panels,
+    x: View<'a>,
     /// `d x GROUP`, the weights of one feature next to each other.
     weights: &'a [[f64; GROUP]],
     columns: usize,
@@ -81,12 +81,29 @@ fn tile<S: Simd, const C: usize, const R: usize>(
 impl Panels {
     /// Length of the lent memory that [`Panels::multiply`] needs.
     pub(crate) fn multiply_work_len(&self) -> usize {
-        self.columns() * GROUP
+        self.view().multiply_work_len()
     }
 
     /// `out <- X [w_0 ... w_C-1]` for at most [`GROUP`] columns, each of length [`Panels::padded_rows`]; the padding rows are 0.
     pub(crate) fn multiply<'a>(
         &self,
+        weights: impl ExactSizeIterator<Item = &'a [f64]>,
+        out: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.view().multiply(weights, out, work);
+    }
+}
+
+impl View<'_> {
+    /// [`Panels::multiply_work_len`].
+    pub(crate) fn multiply_work_len(self) -> usize {
+        self.columns() * GROUP
+    }
+
+    /// [`Panels::multiply`].
+    pub(crate) fn multiply<'a>(
+        self,
         weights: impl ExactSizeIterator<Item = &'a [f64]>,
         out: &mut [f64],
         work: &mut [f64],
@@ -119,7 +136,7 @@ mod tests {
         for columns in 1..=GROUP {
             let mut out = vec![f64::NAN; columns * x.padded_rows()];
             on_every_backend!(
-                Product { x: &x, weights: &weights, columns, out: &mut out },
+                Product { x: x.view(), weights: &weights, columns, out: &mut out },
                 for (at, out) in out.iter_mut().enumerate() {
                     let (c, i) = (at / x.padded_rows(), at % x.padded_rows());
                     let sum: f64 =

@@ -1,10 +1,10 @@
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{GROUP, Panels, ROWS};
+use super::{GROUP, Panels, ROWS, View};
 
 /// Transposed product `G = X^T S` for one group of columns, in blocks of features and columns.
 struct Pullback<'a> {
-    x: &'a Panels,
+    x: View<'a>,
     /// `padded_rows x columns`.
     slopes: &'a [f64],
     columns: usize,
@@ -79,6 +79,13 @@ impl Pullback<'_> {
 impl Panels {
     /// `out <- X^T S` for at most [`GROUP`] columns; entries of `slopes` in padding rows have no effect if they are finite.
     pub(crate) fn pull_back(&self, slopes: &[f64], columns: usize, out: &mut [f64]) {
+        self.view().pull_back(slopes, columns, out);
+    }
+}
+
+impl View<'_> {
+    /// [`Panels::pull_back`].
+    pub(crate) fn pull_back(self, slopes: &[f64], columns: usize, out: &mut [f64]) {
         assert!(columns <= GROUP && slopes.len() == columns * self.padded_rows(), "one group of columns");
         assert_eq!(out.len(), columns * self.columns(), "a gradient per column");
         Arch::new().dispatch(Pullback { x: self, slopes, columns, out });
@@ -97,7 +104,7 @@ mod tests {
             let slopes: Vec<f64> = (0..columns * rows).map(|at| (at % 13) as f64 / 13.0).collect();
             let mut out = vec![f64::NAN; columns * 7];
             on_every_backend!(
-                Pullback { x: &x, slopes: &slopes, columns, out: &mut out },
+                Pullback { x: x.view(), slopes: &slopes, columns, out: &mut out },
                 for (at, out) in out.iter_mut().enumerate() {
                     let (c, k) = (at / 7, at % 7);
                     let sum: f64 = (0..37).map(|i| x.row(i)[k] * slopes[c * rows + i]).sum();

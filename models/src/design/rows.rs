@@ -8,6 +8,14 @@ pub(crate) struct Rows {
     columns: usize,
 }
 
+/// View of a matrix stored row by row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowsRef<'a> {
+    entries: &'a [f64],
+    rows: usize,
+    columns: usize,
+}
+
 /// Number of rows that are added to a sum in one pass over it.
 const PASS: usize = 4;
 
@@ -29,8 +37,34 @@ impl Rows {
     }
 
     /// One row.
-    #[inline(always)]
     pub(crate) fn row(&self, i: usize) -> &[f64] {
+        &self.entries[i * self.columns..(i + 1) * self.columns]
+    }
+
+    fn view(&self) -> RowsRef<'_> {
+        RowsRef { entries: &self.entries, rows: self.rows, columns: self.columns }
+    }
+
+    /// [`RowsRef::multiply_at`].
+    pub(crate) fn multiply_at(&self, at: impl Fn(usize) -> usize, weights: &[f64], out: &mut [f64]) {
+        self.view().multiply_at(at, weights, out);
+    }
+
+    /// [`RowsRef::add_pull_back_at`].
+    pub(crate) fn add_pull_back_at(&self, at: impl Fn(usize) -> usize, slopes: &[f64], out: &mut [f64]) {
+        self.view().add_pull_back_at(at, slopes, out);
+    }
+}
+
+impl<'a> RowsRef<'a> {
+    /// The matrix with these entries, row after row.
+    pub(crate) fn new(entries: &'a [f64], columns: usize) -> Self {
+        Self { entries, rows: entries.len() / columns.max(1), columns }
+    }
+
+    /// One row.
+    #[inline(always)]
+    pub(crate) fn row(self, i: usize) -> &'a [f64] {
         &self.entries[i * self.columns..(i + 1) * self.columns]
     }
 
@@ -38,7 +72,7 @@ impl Rows {
     ///
     /// # Panics
     /// If a row is not less than the number of rows.
-    pub(crate) fn multiply_at(&self, at: impl Fn(usize) -> usize, weights: &[f64], out: &mut [f64]) {
+    pub(crate) fn multiply_at(self, at: impl Fn(usize) -> usize, weights: &[f64], out: &mut [f64]) {
         assert_eq!(weights.len(), self.columns, "a weight per column of the matrix");
         self.known(&at, out.len());
         Arch::new().dispatch(Multiply { x: self, at, weights, out });
@@ -48,13 +82,13 @@ impl Rows {
     ///
     /// # Panics
     /// If a row is not less than the number of rows.
-    pub(crate) fn add_pull_back_at(&self, at: impl Fn(usize) -> usize, slopes: &[f64], out: &mut [f64]) {
+    pub(crate) fn add_pull_back_at(self, at: impl Fn(usize) -> usize, slopes: &[f64], out: &mut [f64]) {
         assert_eq!(out.len(), self.columns, "a slope per column of the matrix");
         self.known(&at, slopes.len());
         Arch::new().dispatch(PullBack { x: self, at, slopes, out });
     }
 
-    fn known(&self, at: &impl Fn(usize) -> usize, len: usize) {
+    fn known(self, at: &impl Fn(usize) -> usize, len: usize) {
         for b in 0..len {
             assert!(at(b) < self.rows, "row {} of {} data", at(b), self.rows);
         }
@@ -62,7 +96,7 @@ impl Rows {
 }
 
 struct Multiply<'a, F> {
-    x: &'a Rows,
+    x: RowsRef<'a>,
     at: F,
     weights: &'a [f64],
     out: &'a mut [f64],
@@ -87,7 +121,7 @@ impl<F: Fn(usize) -> usize> WithSimd for Multiply<'_, F> {
 }
 
 struct PullBack<'a, F> {
-    x: &'a Rows,
+    x: RowsRef<'a>,
     at: F,
     slopes: &'a [f64],
     out: &'a mut [f64],
@@ -155,7 +189,7 @@ mod tests {
             let rows = [8, 0, 3, 3, 5, 1];
             let mut out = [f64::NAN; 6];
             on_every_backend!(
-                Multiply { x: &x, at: |b: usize| rows[b], weights: &weights, out: &mut out },
+                Multiply { x: x.view(), at: |b: usize| rows[b], weights: &weights, out: &mut out },
                 for (out, &i) in out.iter_mut().zip(&rows) {
                     let sum: f64 = x.row(i).iter().zip(&weights).map(|(x, w)| x * w).sum();
                     assert!((std::mem::replace(out, f64::NAN) - sum).abs() < 1e-13, "{columns}, row {i}");
@@ -171,7 +205,7 @@ mod tests {
             let (rows, slopes) = ([8, 0, 3, 3, 5, 1, 2], [0.5, -1.0, 0.25, 2.0, 0.125, -0.75, 1.0]);
             let mut out = vec![1.0; columns];
             on_every_backend!(
-                PullBack { x: &x, at: |b: usize| rows[b], slopes: &slopes, out: &mut out },
+                PullBack { x: x.view(), at: |b: usize| rows[b], slopes: &slopes, out: &mut out },
                 for (k, out) in out.iter_mut().enumerate() {
                     let sum: f64 = rows.iter().zip(&slopes).map(|(&i, slope)| slope * x.row(i)[k]).sum();
                     assert!((std::mem::replace(out, 1.0) - 1.0 - sum).abs() < 1e-13, "column {k}");

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use faer::linalg::solvers::{DenseSolveCore, Llt};
     use faer::{Mat, Side};
-    use mcsa_core::{LearnableStateSpace, StateSpace};
+    use mcsa_core::{Learnable, StateSpace};
 
     const THETA: [f64; 3] = [0.8, -0.4, 0.2];
 
@@ -160,7 +160,7 @@ mod tests {
     fn the_gradient_in_theta_equals_differences() {
         let (series, z) = (series(), [0.1, -0.4, 1.0, -2.0, 0.3]);
         let mut gradient = [1.0; 3];
-        series.add_theta_gradients(&THETA, mcsa_core::one(&z), &[2.0], &mut gradient);
+        series.add_theta_gradients(&THETA, &[], mcsa_core::one(&z), &[2.0], &mut gradient, &mut []);
         for k in 0..3 {
             let at = |h: f64| {
                 let mut theta = THETA;

@@ -1,10 +1,7 @@
 //! Linear-Gaussian state-space model in one dimension.
 
 use faer::MatRef;
-use mcsa_core::{
-    Columns, Error, GaussianDynamics, Learnable, LearnableStateSpace, LogDensity, StateSpace, Stream,
-    all_finite,
-};
+use mcsa_core::{Columns, Error, GaussianDynamics, Learnable, LogDensity, StateSpace, Stream, all_finite};
 
 use crate::support::{HALF_LOG_TAU, decided};
 
@@ -28,7 +25,7 @@ impl From<[f64; 3]> for LinearGaussianTheta {
 /// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters.
 ///
 /// ```
-/// use mcsa_core::LearnableStateSpace;
+/// use mcsa_core::Learnable;
 /// use mcsa_models::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -1.0, 0.4])?;
 /// assert!(series.at(&[0.9, 0.0, 0.0]).log_evidence() > series.at(&[0.9, 3.0, 3.0]).log_evidence());
@@ -148,15 +145,13 @@ impl GaussianDynamics for LinearGaussian<'_> {
 }
 
 impl Learnable for LinearGaussianSeries {
+    type At<'a> = LinearGaussian<'a>;
+
     fn num_thetas(&self) -> usize {
         3
     }
-}
 
-impl LearnableStateSpace for LinearGaussianSeries {
-    type At<'a> = LinearGaussian<'a>;
-
-    fn at(&self, theta: &[f64]) -> LinearGaussian<'_> {
+    fn at<'a>(&'a self, theta: &'a [f64]) -> LinearGaussian<'a> {
         let [phi, log_sigma, log_tau] = *theta else { panic!("three parameters") };
         self.with(LinearGaussianTheta { phi, log_sigma, log_tau })
     }
@@ -165,7 +160,15 @@ impl LearnableStateSpace for LinearGaussianSeries {
         self.with(LinearGaussianTheta::default())
     }
 
-    fn add_theta_gradients(&self, theta: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
+    fn add_theta_gradients(
+        &self,
+        theta: &[f64],
+        _: &[usize],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) {
         let at = self.at(theta);
         for (j, weight) in weights.iter().enumerate() {
             let z = z.column(j);

@@ -3,8 +3,7 @@
 use faer::MatRef;
 use mcsa_core::numeric::{dot, exp, sum};
 use mcsa_core::{
-    Columns, Curvature, Error, Gradient, Learnable, LearnableStateSpace, LogDensity, Separable, Stream,
-    all_finite, borrow,
+    Columns, Curvature, Error, Gradient, Learnable, LogDensity, Separable, Stream, all_finite, borrow,
 };
 
 use super::states::Law;
@@ -19,7 +18,7 @@ use crate::support::{HALF_LOG_TAU, decided};
 ///
 /// The target is the joint density of the path `z_0 .. z_T` and the returns; [`states`](Self::states) gives it as a
 /// [`StateSpace`](mcsa_core::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
-/// [`LearnableStateSpace`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
+/// [`Learnable`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
 ///
 /// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
 /// [`FirstState::Zero`] is the printed model.
@@ -225,15 +224,13 @@ impl Separable for FxVolatility {
 }
 
 impl Learnable for FxVolatility {
+    type At<'a> = FxStates<'a>;
+
     fn num_thetas(&self) -> usize {
         4
     }
-}
 
-impl LearnableStateSpace for FxVolatility {
-    type At<'a> = FxStates<'a>;
-
-    fn at(&self, theta: &[f64]) -> FxStates<'_> {
+    fn at<'a>(&'a self, theta: &'a [f64]) -> FxStates<'a> {
         let [mu, atanh_phi, log_sigma, log_beta] = *theta else { panic!("four parameters") };
         let theta = Theta { mu, atanh_phi, log_sigma, log_beta };
         FxStates { squares: &self.squares, law: Law::new(theta, self.first) }
@@ -243,7 +240,15 @@ impl LearnableStateSpace for FxVolatility {
         self.states()
     }
 
-    fn add_theta_gradients(&self, theta: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
+    fn add_theta_gradients(
+        &self,
+        theta: &[f64],
+        _: &[usize],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+    ) {
         assert_eq!(z.ncols(), weights.len(), "a weight per path");
         let states = self.at(theta);
         for (j, &weight) in weights.iter().enumerate() {
@@ -290,7 +295,7 @@ mod tests {
             let (mut model, z) = (model(phi).with_first(first), [0.1, -0.4, 1.0, -2.0, 0.3]);
             let theta = <[f64; 4]>::from(model.theta());
             let mut gradient = [1.0; 4];
-            model.add_theta_gradients(&theta, mcsa_core::one(&z), &[2.0], &mut gradient);
+            model.add_theta_gradients(&theta, &[], mcsa_core::one(&z), &[2.0], &mut gradient, &mut []);
             for k in 0..4 {
                 let mut at = |t: f64| {
                     let mut moved = theta;
@@ -317,7 +322,8 @@ mod tests {
             model.simulate_into(&mut stream, &mut z, &mut returns);
             model = FxVolatility::new(returns, theta).unwrap();
             let mut gradient = [0.0; 4];
-            model.add_theta_gradients(&<[f64; 4]>::from(theta), mcsa_core::one(&z), &[1.0], &mut gradient);
+            let theta = <[f64; 4]>::from(theta);
+            model.add_theta_gradients(&theta, &[], mcsa_core::one(&z), &[1.0], &mut gradient, &mut []);
             for k in 0..4 {
                 sum[k] += gradient[k];
                 squares[k] += gradient[k] * gradient[k];

@@ -1,7 +1,7 @@
 //! Factor analysis: gradients, Fisher's identity, and the maximum of the evidence.
 
 use faer::{Mat, Side};
-use mcsa_core::{Columns, Learnable, LearnableBlocks, Seed};
+use mcsa_core::{Blocks, Columns, Learnable, Seed};
 use mcsa_models::FactorAnalysis;
 
 fn model(factors: usize) -> FactorAnalysis {
@@ -41,13 +41,14 @@ fn the_gradient_is_that_of_the_density() {
     let theta = theta(&model);
     let z = Mat::from_fn(2, 3, |i, j| (1.3 * i as f64 - 0.7 * j as f64).sin());
     let (rows, weights) = ([3, 0, 11], [0.5, -1.0, 2.0]);
-    let mut work = vec![f64::NAN; model.work_len(3)];
+    let mut work = vec![f64::NAN; model.at(&theta).work_len(3)];
     let mut found = vec![0.25; theta.len()];
     model.add_theta_gradients(&theta, &rows, z.as_ref(), &weights, &mut found, &mut work);
     for (k, found) in found.iter().map(|found| found - 0.25).enumerate() {
         let expected = slope(|h| {
-            let (mut out, mut work) = ([0.0; 3], vec![0.0; model.work_len(3)]);
-            model.log_blocks(&moved(&theta, k, h), &rows, z.as_ref(), &mut out, &mut work);
+            let (theta, mut out) = (moved(&theta, k, h), [0.0; 3]);
+            let model = model.at(&theta);
+            model.log_blocks(&rows, z.as_ref(), &mut out, &mut vec![0.0; model.work_len(3)]);
             out.iter().zip(weights).map(|(log_p, weight)| weight * log_p).sum()
         });
         assert!((found - expected).abs() < 1e-7, "theta {k}: {} for {expected}", found);
@@ -61,8 +62,8 @@ fn fishers_identity_holds() {
     let model = model(1);
     let theta = theta(&model);
     let mut mean_gradient = vec![0.0; theta.len()];
-    let mut work = vec![0.0; model.work_len(2)];
-    for row in 0..model.num_blocks() {
+    let mut work = vec![0.0; model.at(&theta).work_len(2)];
+    for row in 0..model.at(&theta).num_blocks() {
         let (mean, covariance) = model.posterior(&theta, row).unwrap();
         let deviation = covariance[(0, 0)].sqrt();
         let z = Mat::from_fn(1, 2, |_, j| mean[0] + if j == 0 { deviation } else { -deviation });
@@ -83,7 +84,7 @@ fn fishers_identity_holds() {
 fn the_largest_evidence_is_reached_and_not_passed() {
     for factors in [1, 2, 3] {
         let model = model(factors);
-        let (n, best) = (model.num_blocks() as f64, model.largest_log_evidence().unwrap());
+        let (n, best) = (model.data().ncols() as f64, model.largest_log_evidence().unwrap());
         let mean: Vec<f64> = (0..4).map(|i| (0..30).map(|j| model.data()[(i, j)]).sum::<f64>() / n).collect();
         let shifted = Mat::from_fn(4, 30, |i, j| model.data()[(i, j)] - mean[i]);
         let covariance = &shifted * shifted.transpose() * faer::Scale(1.0 / n);

@@ -4,8 +4,9 @@ use faer::Mat;
 use mcsa_core::Seed;
 use mcsa_models::conformance::Case;
 use mcsa_models::{
-    GaussianProcessClassification, HierarchicalLogistic, LinearRegression, LogisticRegression,
-    NeuralRegression, ProbitRegression, RobustGaussianProcess, ScalePrior, suite,
+    GaussianProcessClassification, HierarchicalLogistic, LinearRegression, LocalRobustRegression,
+    LogisticRegression, NeuralRegression, ProbitRegression, RobustGaussianProcess, ScalePrior, StudentNoise,
+    StudentRegression, suite,
 };
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
@@ -71,6 +72,30 @@ fn linear() -> Vec<Case<LinearRegression>> {
 }
 
 suite!(linear_regression, linear(), meter, gradient curvature separable subsampled);
+
+fn student() -> Vec<Case<StudentRegression>> {
+    let mut cases = Vec::new();
+    for noise in [StudentNoise::Known { scale: 0.7, freedom: 3.0 }, StudentNoise::Latent] {
+        for (n, d) in SIZES {
+            let target = StudentRegression::new(features(n, d).as_ref(), &responses(n), noise, 1.5);
+            cases.push(Case::new(target.expect("good data")).with_spread(0.5));
+        }
+    }
+    cases
+}
+
+suite!(student_regression, student(), meter, gradient curvature separable subsampled constrained);
+
+fn local() -> Vec<Case<LocalRobustRegression>> {
+    SIZES
+        .map(|(n, d)| {
+            LocalRobustRegression::new(features(n, d).as_ref(), &responses(n), 4.0, 1.5).expect("good data")
+        })
+        .map(|target| Case::new(target).with_spread(0.5).with_probes(1024))
+        .into()
+}
+
+suite!(local_robust_regression, local(), meter, gradient);
 
 fn neural() -> Vec<Case<NeuralRegression>> {
     // Differences must not cross a kink of the rectifier: few data and units, points close to a centre away from all kinks.

@@ -1,6 +1,6 @@
 //! State-space models: draws, densities, moments and gradients agree with each other.
 
-use mcsa_core::{GaussianDynamics, LearnableStateSpace, LogDensity, Seed, StateSpace};
+use mcsa_core::{GaussianDynamics, Learnable, LogDensity, Seed, StateSpace};
 use mcsa_models::conformance::Case;
 use mcsa_models::{
     FirstState, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Theta,

@@ -27,7 +27,7 @@ use crate::domain::positive;
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "Settings")]
 pub struct Lbfgs(Settings);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -240,11 +240,5 @@ impl TryFrom<Settings> for Lbfgs {
             return Err(within(Error::parameter("memory", 0.0, "at least 1")));
         }
         Ok(Self(settings))
-    }
-}
-
-impl From<Lbfgs> for Settings {
-    fn from(lbfgs: Lbfgs) -> Self {
-        lbfgs.0
     }
 }

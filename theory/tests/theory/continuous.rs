@@ -9,7 +9,7 @@ use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
 use mcsa_models::{Banana, Gaussian};
 use mcsa_theory::{Invariance, Report, Spread, Trial, judge};
 
-use crate::targets::{banana, correlated, funnel, mixture, student};
+use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};
 
 /// Number of reports of this file that must hold: five targets and five kernels, and five more.
 const REPORTS: usize = 30;
@@ -122,25 +122,8 @@ fn a_checkpoint_that_forgets_is_caught() {
 /// Draws from another distribution, here from a slightly narrower target, must be detected.
 #[test]
 fn the_wrong_target_is_caught() {
-    struct Narrow(Gaussian);
-    impl mcsa_core::LogDensity for Narrow {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn work_len(&self, columns: usize) -> usize {
-            self.0.work_len(columns)
-        }
-        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-            1.25 * self.0.log_density(z, work)
-        }
-    }
-    impl ExactDraws for Narrow {
-        fn draw_into(&self, stream: &mut mcsa_core::Stream, z: &mut [f64]) {
-            self.0.draw_into(stream, z);
-        }
-    }
     for kernel in [Imh::default(), Imh { acceptance: Acceptance::Barker, sweeps: 3 }] {
-        let report = split().of(&kernel, &Narrow(Gaussian::standard(2)));
+        let report = split().of(&kernel, &Narrow(Gaussian::standard(2), 1.25));
         for law in ["means", "rank"] {
             assert!(report.on(law).unwrap().fails(), "{report}");
         }

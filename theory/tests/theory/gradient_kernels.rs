@@ -3,14 +3,15 @@
 //! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it is for this file, split over
 //! its reports.
 
-use mcsa_core::{Error, ExactDraws, Gradient, Kernel, Seed};
+use mcsa_core::{ExactDraws, Gradient, Kernel, Seed};
 use mcsa_kernels as kernels;
 use mcsa_kernels::{Cycle, Elliptical, GaussianPrior, Hmc, Imh, Leapfrog, Mala, Mass, Nuts, Repeat, Rwm};
 use mcsa_kernels::{Selection, Unguided};
 use mcsa_models::{Banana, Gaussian};
-use mcsa_theory::{Invariance, Report, Shifted, Trial, judge};
+use mcsa_theory::{Invariance, Report, Shifted, judge};
 
-use crate::targets::{banana, correlated, funnel, mixture, student};
+use crate::mutations::by_trial;
+use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};
 
 /// Number of reports of this file that must hold: five targets and six kernels, and four compositions.
 const REPORTS: usize = 34;
@@ -85,16 +86,7 @@ fn what_must_not_matter_does_not() {
     where
         K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
     {
-        let target = banana();
-        let mut guide = Unguided { dim: 2 };
-        let trial = Trial::new(kernel, &target);
-        let checks = vec![
-            trial.forgets_constants(&mut guide, 2048.0),
-            trial.forgets_labels(&mut guide),
-            trial.replays(&mut guide),
-            trial.restores(&mut guide, through_json),
-        ];
-        holds(&Report::new("walk", checks));
+        holds(&by_trial(kernel, &mut Unguided { dim: 2 }));
     }
     tried(&Rwm::new(0.8).unwrap());
     tried(&Mala::new(0.7).unwrap());
@@ -104,37 +96,10 @@ fn what_must_not_matter_does_not() {
     tried(&Elliptical::new(GaussianPrior::standard(2)));
 }
 
-fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) -> Result<S, Error> {
-    let text = serde_json::to_string(state).map_err(|error| Error::invalid(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
-}
-
 /// Draws from a target somewhat wider than the kernels' target must be detected.
 #[test]
 fn the_wrong_target_is_caught() {
-    struct Narrow(Gaussian);
-    impl mcsa_core::LogDensity for Narrow {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn work_len(&self, columns: usize) -> usize {
-            self.0.work_len(columns)
-        }
-        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-            1.3 * self.0.log_density(z, work)
-        }
-    }
-    impl Gradient for Narrow {
-        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-            1.3 * self.0.gradient_into(z, gradient, work)
-        }
-    }
-    impl ExactDraws for Narrow {
-        fn draw_into(&self, stream: &mut mcsa_core::Stream, z: &mut [f64]) {
-            self.0.draw_into(stream, z);
-        }
-    }
-    let target = Narrow(Gaussian::standard(2));
+    let target = Narrow(Gaussian::standard(2), 1.3);
     assert!(split().seed(Seed::new(4)).of(&hmc(0.4, Selection::Multinomial), &target).fails());
     assert!(split().of(&Elliptical::new(GaussianPrior::standard(2)), &target).fails());
     assert!(split().of(&Nuts::new(0.4).unwrap(), &target).fails());

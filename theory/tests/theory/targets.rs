@@ -2,6 +2,7 @@
 //! heavy tails.
 
 use faer::Mat;
+use mcsa_core::{ExactDraws, Gradient, LogDensity, Stream};
 use mcsa_models::{Banana, Funnel, Gaussian, Mixture, Student};
 
 /// Mean 0, variance 1, and correlation `rho^|i - j|`: a stationary autoregression.
@@ -25,4 +26,31 @@ pub(crate) fn mixture() -> Mixture {
 
 pub(crate) fn student(dim: usize, freedom: f64) -> Student {
     Student::new(vec![0.0; dim], vec![1.0; dim], freedom).expect("degrees of freedom")
+}
+
+/// The density of a Gaussian to a power, with the draws of the Gaussian itself: a target that its draws do not follow.
+pub(crate) struct Narrow(pub(crate) Gaussian, pub(crate) f64);
+
+impl LogDensity for Narrow {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.0.work_len(columns)
+    }
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.1 * self.0.log_density(z, work)
+    }
+}
+
+impl Gradient for Narrow {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        self.1 * self.0.gradient_into(z, gradient, work)
+    }
+}
+
+impl ExactDraws for Narrow {
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+        self.0.draw_into(stream, z);
+    }
 }

@@ -5,7 +5,7 @@
 //! their changes have expectation zero. Alarm at 5 standard errors: below 6e-7 for each of about 170 statistics, hence
 //! about 1e-4 in all, at fixed seeds.
 
-use mcsa_core::{Address, Cloud, Columns, Gradient, Kernel, LogDensity, Seed};
+use mcsa_core::{Address, Cloud, Columns, Gradient, Kernel, LogDensity, Seed, from_fn};
 use mcsa_kernels::{
     Elliptical, GaussianPrior, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided,
 };
@@ -87,31 +87,17 @@ fn elliptical_slices_keep_the_target_whatever_their_prior() {
 }
 
 /// A target with a missing or repeated factor of the density.
-struct Mistaken(fn(&[f64]) -> f64);
-
-impl LogDensity for Mistaken {
-    fn dim(&self) -> usize {
-        2
-    }
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        self.0(z)
-    }
-}
-
-impl Gradient for Mistaken {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        gradient.fill(0.0);
-        self.log_density(z, work)
-    }
+fn mistaken(log_density: impl Fn(&[f64]) -> f64 + Send + Sync) -> impl Gradient {
+    from_fn(2, log_density).with_gradient(|_, gradient| gradient.fill(0.0))
 }
 
 /// The twins: a random walk without an acceptance test, and slices of the posterior instead of the likelihood.
 #[test]
 fn a_forgotten_test_and_a_prior_counted_twice_are_caught() {
-    let without_test = alarm_if_told(&Rwm::new(0.8).unwrap(), &Banana, &Mistaken(|_| 0.0));
+    let without_test = alarm_if_told(&Rwm::new(0.8).unwrap(), &Banana, &mistaken(|_| 0.0));
     let twice = |z: &[f64]| Banana.log_density(z, &mut []) - 0.5 * (z[0] * z[0] + z[1] * z[1]);
     let elliptical = Elliptical::new(GaussianPrior::standard(2));
-    let prior_twice = alarm_if_told(&elliptical, &Banana, &Mistaken(twice));
+    let prior_twice = alarm_if_told(&elliptical, &Banana, &mistaken(twice));
     assert!(without_test > 10.0 && prior_twice > 10.0, "{without_test} {prior_twice}");
 }
 

@@ -5,7 +5,7 @@ mod invariance;
 mod orbit;
 mod robustness;
 mod sampling;
-mod targets;
+pub(crate) mod targets;
 mod textbook;
 mod trajectory;
 mod twins;

@@ -1,7 +1,7 @@
 //! Whole runs: equality with a hand-written loop, moments, and what the diagnostics tell of a run that failed.
 
 use faer::{Mat, mat};
-use mcsa_core::{Address, Cloud, Error, Gradient, Kernel, LogDensity, Seed};
+use mcsa_core::{Address, Cloud, Error, Kernel, Seed, from_fn};
 use mcsa_kernels::{DualAveraging, Hmc, Nuts, Rwm, Sampling, Unguided, WindowAdaptation, warm_up};
 use mcsa_models::{Gaussian, Mixture};
 
@@ -60,32 +60,13 @@ fn chains_in_different_modes_are_told() {
     assert!(sample.r_hat()[0] > 1.5 && sample.sample_sizes()[0] < 20.0, "{sample}");
 }
 
-/// Finite nowhere.
-struct Nowhere;
-
-impl LogDensity for Nowhere {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 {
-        f64::NAN
-    }
-}
-
-impl Gradient for Nowhere {
-    fn gradient_into(&self, _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        gradient.fill(f64::NAN);
-        f64::NAN
-    }
-}
-
 #[test]
 fn impossible_runs_are_refused_by_name() {
     let nuts = Nuts::new(0.1).unwrap();
     let told =
         |result: Result<_, Error>| result.map(|_: mcsa_kernels::Sample<Nuts>| ()).unwrap_err().to_string();
-    let none = told(Sampling::new(2, 5).run(&nuts, &Nowhere, Seed::new(1)));
+    let nowhere = from_fn(2, |_| f64::NAN).with_gradient(|_, gradient| gradient.fill(f64::NAN));
+    let none = told(Sampling::new(2, 5).run(&nuts, &nowhere, Seed::new(1)));
     assert_eq!(
         none,
         "Sampling: no starting point of chain 0 in (-2, 2)^2 has a finite log density: give points with `run_from`"

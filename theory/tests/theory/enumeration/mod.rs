@@ -3,7 +3,9 @@
 #![expect(clippy::print_stdout, reason = "the census tells how close to zero the errors are")]
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{BlockGuide, Blocks, Columns, ColumnsMut, Error, Kernel, Stream};
+use mcsa_core::{
+    BlockFamily, Blocks, BlocksAt, Columns, ColumnsMut, Error, Guide, Kernel, Parametric, Stream,
+};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
 use mcsa_theory::{Check, Finite, FiniteGuide, Measured, Spectrum, Transition, closed, transition_matrix};
 use mcsa_theory::{decay, total_variation, transition_matrix_along};
@@ -235,26 +237,47 @@ impl Blocks for Tables {
 
 struct TableGuides([FiniteGuide; 2]);
 
-impl BlockGuide for TableGuides {
-    fn block_dim(&self) -> usize {
+impl Parametric for TableGuides {
+    fn dim(&self) -> usize {
         1
     }
-    fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
+    fn num_params(&self) -> usize {
+        0
+    }
+}
+
+impl BlockFamily for TableGuides {
+    fn num_blocks(&self) -> usize {
+        2
+    }
+    fn log_blocks(&self, _: &[f64], rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
         for (k, row) in rows.iter().enumerate() {
-            mcsa_core::Guide::log_probs(&mut self.0[*row], mcsa_core::one(z.column(k)), &mut log_q[k..=k]);
+            self.0[*row].clone().log_probs(mcsa_core::one(z.column(k)), &mut log_q[k..=k]);
         }
     }
     fn sample_blocks_into(
-        &mut self,
+        &self,
+        _: &[f64],
         rows: &[usize],
         lanes: &mut [Stream],
         mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
+        _: &mut [f64],
     ) {
         for (k, row) in rows.iter().enumerate() {
             let column = mcsa_core::batch_mut(z.column_mut(k), 1, 1);
-            mcsa_core::Guide::sample_into(&mut self.0[*row], &mut lanes[k..=k], column, &mut log_q[k..=k]);
+            self.0[*row].clone().sample_into(&mut lanes[k..=k], column, &mut log_q[k..=k]);
         }
+    }
+    fn add_block_scores(
+        &self,
+        _: &[f64],
+        _: &[usize],
+        _: MatRef<'_, f64>,
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
     }
 }
 
@@ -262,7 +285,7 @@ impl BlockGuide for TableGuides {
 fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
     let n = problem.p.len();
     let target = Tables([finite(&problem.p), finite(&problem.s)]);
-    let mut guide = TableGuides([&problem.q, &problem.r].map(|weights| FiniteGuide::new(finite(weights))));
+    let family = TableGuides([&problem.q, &problem.r].map(|weights| FiniteGuide::new(finite(weights))));
     let (first, second) = (target.0[0].probabilities(), target.0[1].probabilities());
     let joint: Vec<f64> = (0..n * n).map(|state| first[state % n] * second[state / n]).collect();
     let mut work = vec![0.0; kernel.work_len(&target)];
@@ -270,6 +293,7 @@ fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
         let positions = Mat::from_fn(1, 2, |_, j| [from % n, from / n][j] as f64);
         let mut state = kernel.init(&target, positions).expect("a batch of the data");
         work.fill(f64::NAN);
+        let mut guide = BlocksAt::new(&family, &[], kernel.batch, &mut []).expect("no parameter");
         kernel.step(&target, &mut guide, &mut state, lanes, &mut work);
         state.positions()[(0, 0)] as usize + n * state.positions()[(0, 1)] as usize
     })

@@ -1,9 +1,8 @@
 //! Mutants of conditional importance sampling with three candidates.
 
-use faer::Mat;
-use mcsa_core::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{batch_mut, one};
 
-use super::memory::{Memory, common};
+use super::memory::{Memory, kernel, methods};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slip {
@@ -29,18 +28,12 @@ impl Candidates {
     }
 }
 
-impl<P: LogDensity + ?Sized> Kernel<P> for Candidates {
-    common!(|kernel, chains| chains * (kernel.fresh() + 1));
-
-    fn step(
-        &self,
-        target: &P,
-        guide: &mut dyn Guide,
-        state: &mut Memory,
-        lanes: &mut [Stream],
-        work: &mut [f64],
-    ) {
-        let (dim, all, chains) = (target.dim(), self.fresh() + 1, state.chains.len());
+kernel!(
+    Candidates,
+    LogDensity,
+    |kernel, chains| chains * (kernel.fresh() + 1),
+    |kernel, target, guide, state, lanes, work| {
+        let (dim, all, chains) = (target.dim(), kernel.fresh() + 1, state.chains.len());
         for j in 0..chains {
             let lane = &mut lanes[j..=j];
             let (mut log_p, mut log_q) = (vec![state.chains.log_p[j]; all], vec![0.0; all]);
@@ -51,7 +44,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Candidates {
                 log_p[k] = target.log_density(&points[k], work);
             }
             let mut weights: Vec<f64> = log_p.iter().zip(&log_q).map(|(p, q)| p - q).collect();
-            match self.slip {
+            match kernel.slip {
                 Slip::RetainedDropped => weights[0] = f64::NEG_INFINITY,
                 Slip::RetainedDoubled => weights[0] += 2.0_f64.ln(),
                 Slip::RetainedFivePercentOff => weights[0] += 1.05_f64.ln(),
@@ -59,10 +52,10 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Candidates {
                 _ => {}
             }
             let mut chosen = lane[0].choose(&weights).unwrap_or(0);
-            if chosen == 0 && self.slip == Slip::ResampledWithoutRetained {
+            if chosen == 0 && kernel.slip == Slip::ResampledWithoutRetained {
                 chosen = 1 + lane[0].choose(&weights[1..]).unwrap_or(0);
             }
-            if self.slip == Slip::CloudWithoutRetained {
+            if kernel.slip == Slip::CloudWithoutRetained {
                 weights[0] = f64::NEG_INFINITY;
             }
             let top = weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
@@ -74,4 +67,4 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Candidates {
             state.chains.place(j, &points[chosen], log_p[chosen]);
         }
     }
-}
+);

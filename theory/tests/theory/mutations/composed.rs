@@ -1,9 +1,8 @@
 //! Mutants of delayed acceptance and random scan.
 
-use faer::Mat;
-use mcsa_core::{Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{LogDensity, batch_mut, one};
 
-use super::memory::{Memory, common};
+use super::memory::{Memory, kernel, methods};
 
 /// Delayed acceptance: a surrogate decides first.
 pub(crate) struct Delayed<S> {
@@ -11,36 +10,27 @@ pub(crate) struct Delayed<S> {
     pub(crate) second_ratio: bool,
 }
 
-impl<P: LogDensity + ?Sized, S: LogDensity> Kernel<P> for Delayed<S> {
-    common!(|_, _| 0);
-
-    fn step(
-        &self,
-        target: &P,
-        guide: &mut dyn Guide,
-        state: &mut Memory,
-        lanes: &mut [Stream],
-        work: &mut [f64],
-    ) {
+impl<P: LogDensity + ?Sized, S: LogDensity> mcsa_core::Kernel<P> for Delayed<S> {
+    methods!(|_, _| 0, |kernel, target, guide, state, lanes, work| {
         let dim = target.dim();
-        let mut lent = vec![0.0; self.surrogate.work_len(1)];
+        let mut lent = vec![0.0; kernel.surrogate.work_len(1)];
         for j in 0..state.chains.len() {
             let (mut z, mut log_q, mut log_q_here) = (vec![0.0; dim], [0.0], [0.0]);
             guide.sample_into(&mut lanes[j..=j], batch_mut(&mut z, dim, 1), &mut log_q);
             let here = state.chains.positions.col_as_slice(j);
             guide.log_probs(one(here), &mut log_q_here);
             let first =
-                self.surrogate.log_density(&z, &mut lent) - self.surrogate.log_density(here, &mut lent);
+                kernel.surrogate.log_density(&z, &mut lent) - kernel.surrogate.log_density(here, &mut lent);
             if !lanes[j].accept(first - log_q[0] + log_q_here[0]) {
                 continue;
             }
             let log_p = target.log_density(&z, work);
-            let second = log_p - state.chains.log_p[j] - if self.second_ratio { first } else { 0.0 };
+            let second = log_p - state.chains.log_p[j] - if kernel.second_ratio { first } else { 0.0 };
             if lanes[j].accept(second) {
                 state.chains.place(j, &z, log_p);
             }
         }
-    }
+    });
 }
 
 /// Random scan over single coordinates, with a guide whose coordinates are independent.
@@ -49,33 +39,22 @@ pub(crate) struct Scan {
     pub(crate) fair: bool,
 }
 
-impl<P: LogDensity + ?Sized> Kernel<P> for Scan {
-    common!(|_, _| 0);
-
-    fn step(
-        &self,
-        target: &P,
-        guide: &mut dyn Guide,
-        state: &mut Memory,
-        lanes: &mut [Stream],
-        work: &mut [f64],
-    ) {
-        let dim = target.dim();
-        for j in 0..state.chains.len() {
-            let here = state.chains.positions.col_as_slice(j).to_vec();
-            let log_scan: Vec<f64> = here.iter().map(|x| if self.fair { 0.0 } else { x.tanh() }).collect();
-            let i = lanes[j].choose(&log_scan).unwrap_or(0);
-            let (mut drawn, mut log_q) = (vec![0.0; dim], [0.0]);
-            guide.sample_into(&mut lanes[j..=j], batch_mut(&mut drawn, dim, 1), &mut log_q);
-            let mut z = here.clone();
-            z[i] = drawn[i];
-            let mut log_q_here = [0.0];
-            guide.log_probs(one(&z), &mut log_q);
-            guide.log_probs(one(&here), &mut log_q_here);
-            let log_p = target.log_density(&z, work);
-            if lanes[j].accept(log_p - log_q[0] - state.chains.log_p[j] + log_q_here[0]) {
-                state.chains.place(j, &z, log_p);
-            }
+kernel!(Scan, LogDensity, |kernel, target, guide, state, lanes, work| {
+    let dim = target.dim();
+    for j in 0..state.chains.len() {
+        let here = state.chains.positions.col_as_slice(j).to_vec();
+        let log_scan: Vec<f64> = here.iter().map(|x| if kernel.fair { 0.0 } else { x.tanh() }).collect();
+        let i = lanes[j].choose(&log_scan).unwrap_or(0);
+        let (mut drawn, mut log_q) = (vec![0.0; dim], [0.0]);
+        guide.sample_into(&mut lanes[j..=j], batch_mut(&mut drawn, dim, 1), &mut log_q);
+        let mut z = here.clone();
+        z[i] = drawn[i];
+        let mut log_q_here = [0.0];
+        guide.log_probs(one(&z), &mut log_q);
+        guide.log_probs(one(&here), &mut log_q_here);
+        let log_p = target.log_density(&z, work);
+        if lanes[j].accept(log_p - log_q[0] - state.chains.log_p[j] + log_q_here[0]) {
+            state.chains.place(j, &z, log_p);
         }
     }
-}
+});

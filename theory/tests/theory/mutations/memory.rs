@@ -49,9 +49,23 @@ impl Cloud for Memory {
     }
 }
 
-/// Methods common to the kernels of this suite: shapes, memory, argument checks.
-macro_rules! common {
-    ($points:expr) => {
+/// `kernel!(Kernel, Target, [points,] step)`: the kernel with this step and the state [`Memory`], for targets that implement
+/// `Target`. The number of points of its cloud is `points(kernel, chains)`; without points, the chains are the cloud.
+macro_rules! kernel {
+    ($kernel:ty, $target:ident, $step:expr) => {
+        kernel!($kernel, $target, |_, _| 0, $step);
+    };
+    ($kernel:ty, $target:ident, $points:expr, $step:expr) => {
+        impl<P: mcsa_core::$target + ?Sized> mcsa_core::Kernel<P> for $kernel {
+            methods!($points, $step);
+        }
+    };
+}
+pub(crate) use kernel;
+
+/// Methods of a kernel with the state [`Memory`].
+macro_rules! methods {
+    ($points:expr, $step:expr) => {
         type State = Memory;
         type Info = ();
 
@@ -63,15 +77,28 @@ macro_rules! common {
             target.work_len(1)
         }
 
-        fn init(&self, target: &P, positions: Mat<f64>) -> Result<Memory, Error> {
+        fn init(&self, target: &P, positions: faer::Mat<f64>) -> Result<Memory, mcsa_core::Error> {
             let points: fn(&Self, usize) -> usize = $points;
             let points = points(self, positions.ncols());
             Memory::new(target, positions, points)
         }
 
-        fn check(&self, target: &P, chains: usize, state: &Memory) -> Result<(), Error> {
+        fn check(&self, target: &P, chains: usize, state: &Memory) -> Result<(), mcsa_core::Error> {
             state.chains.check(target.dim(), chains)
+        }
+
+        fn step(
+            &self,
+            target: &P,
+            guide: &mut dyn mcsa_core::Guide,
+            state: &mut Memory,
+            lanes: &mut [mcsa_core::Stream],
+            work: &mut [f64],
+        ) {
+            type Guide<'g> = &'g mut dyn mcsa_core::Guide;
+            let step: fn(&Self, &P, Guide<'_>, &mut Memory, &mut [mcsa_core::Stream], &mut [f64]) = $step;
+            step(self, target, guide, state, lanes, work);
         }
     };
 }
-pub(crate) use common;
+pub(crate) use methods;

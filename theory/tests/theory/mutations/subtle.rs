@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
 use serde::{Deserialize, Serialize};
 
-use super::memory::{Memory, common};
+use super::memory::{Memory, kernel, methods};
 
 /// Gaussian random walk, or independent Metropolis-Hastings, with its acceptance ratio raised to a power.
 pub(crate) struct Powered {
@@ -12,35 +12,24 @@ pub(crate) struct Powered {
     pub(crate) independent: bool,
 }
 
-impl<P: LogDensity + ?Sized> Kernel<P> for Powered {
-    common!(|_, _| 0);
-
-    fn step(
-        &self,
-        target: &P,
-        guide: &mut dyn Guide,
-        state: &mut Memory,
-        lanes: &mut [Stream],
-        work: &mut [f64],
-    ) {
-        let dim = target.dim();
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            let here = state.chains.positions.col_as_slice(j);
-            let (mut z, mut log_q, mut log_q_here) = (vec![0.0; dim], [0.0], [0.0]);
-            if self.independent {
-                guide.sample_into(std::slice::from_mut(lane), batch_mut(&mut z, dim, 1), &mut log_q);
-                guide.log_probs(one(here), &mut log_q_here);
-            } else {
-                z.iter_mut().zip(here).for_each(|(z, x)| *z = x + lane.normal());
-            }
-            let log_p = target.log_density(&z, work);
-            let ratio = log_p - log_q[0] - state.chains.log_p[j] + log_q_here[0];
-            if lane.accept(self.power * ratio) {
-                state.chains.place(j, &z, log_p);
-            }
+kernel!(Powered, LogDensity, |kernel, target, guide, state, lanes, work| {
+    let dim = target.dim();
+    for (j, lane) in lanes.iter_mut().enumerate() {
+        let here = state.chains.positions.col_as_slice(j);
+        let (mut z, mut log_q, mut log_q_here) = (vec![0.0; dim], [0.0], [0.0]);
+        if kernel.independent {
+            guide.sample_into(std::slice::from_mut(lane), batch_mut(&mut z, dim, 1), &mut log_q);
+            guide.log_probs(one(here), &mut log_q_here);
+        } else {
+            z.iter_mut().zip(here).for_each(|(z, x)| *z = x + lane.normal());
+        }
+        let log_p = target.log_density(&z, work);
+        let ratio = log_p - log_q[0] - state.chains.log_p[j] + log_q_here[0];
+        if lane.accept(kernel.power * ratio) {
+            state.chains.place(j, &z, log_p);
         }
     }
-}
+});
 
 /// Gibbs sampling of a standard normal, one random coordinate per step.
 pub(crate) struct Gibbs {
@@ -48,26 +37,15 @@ pub(crate) struct Gibbs {
     pub(crate) variances: Vec<f64>,
 }
 
-impl<P: LogDensity + ?Sized> Kernel<P> for Gibbs {
-    common!(|_, _| 0);
-
-    fn step(
-        &self,
-        target: &P,
-        _: &mut dyn Guide,
-        state: &mut Memory,
-        lanes: &mut [Stream],
-        work: &mut [f64],
-    ) {
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            let mut z = state.chains.positions.col_as_slice(j).to_vec();
-            let i = lane.index(z.len()).unwrap_or(0);
-            z[i] = self.variances.get(i).map_or(1.0, |v| v.sqrt()) * lane.normal();
-            let log_p = target.log_density(&z, work);
-            state.chains.place(j, &z, log_p);
-        }
+kernel!(Gibbs, LogDensity, |kernel, target, _, state, lanes, work| {
+    for (j, lane) in lanes.iter_mut().enumerate() {
+        let mut z = state.chains.positions.col_as_slice(j).to_vec();
+        let i = lane.index(z.len()).unwrap_or(0);
+        z[i] = kernel.variances.get(i).map_or(1.0, |v| v.sqrt()) * lane.normal();
+        let log_p = target.log_density(&z, work);
+        state.chains.place(j, &z, log_p);
     }
-}
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noise {
@@ -84,44 +62,33 @@ pub(crate) struct Walk {
     pub(crate) noise: Noise,
 }
 
-impl<P: LogDensity + ?Sized> Kernel<P> for Walk {
-    common!(|_, _| 0);
-
-    fn step(
-        &self,
-        target: &P,
-        _: &mut dyn Guide,
-        state: &mut Memory,
-        lanes: &mut [Stream],
-        work: &mut [f64],
-    ) {
-        let dim = target.dim();
-        let mut noise: Vec<Vec<f64>> = lanes.iter_mut().map(|_| vec![0.0; dim]).collect();
-        let mut uniforms: Vec<f64> = Vec::new();
-        for (noise, lane) in noise.iter_mut().zip(lanes.iter_mut()) {
-            lane.normals_into(noise);
-            uniforms.push(lane.uniform());
-        }
-        let mut mixed = vec![0.0; dim];
-        for noise in &noise {
-            mixed.iter_mut().zip(noise).for_each(|(m, n)| *m += n / (lanes.len() as f64).sqrt());
-        }
-        for j in 0..lanes.len() {
-            let noise = match self.noise {
-                Noise::Own => &noise[j],
-                Noise::First => &noise[0],
-                Noise::Mixed => &mixed,
-            };
-            let uniform = if self.noise == Noise::First { uniforms[0] } else { uniforms[j] };
-            let here = state.chains.positions.col_as_slice(j);
-            let z: Vec<f64> = here.iter().zip(noise).map(|(x, n)| x + n).collect();
-            let log_p = target.log_density(&z, work);
-            if uniform.ln() < log_p - state.chains.log_p[j] {
-                state.chains.place(j, &z, log_p);
-            }
+kernel!(Walk, LogDensity, |kernel, target, _, state, lanes, work| {
+    let dim = target.dim();
+    let mut noise: Vec<Vec<f64>> = lanes.iter_mut().map(|_| vec![0.0; dim]).collect();
+    let mut uniforms: Vec<f64> = Vec::new();
+    for (noise, lane) in noise.iter_mut().zip(lanes.iter_mut()) {
+        lane.normals_into(noise);
+        uniforms.push(lane.uniform());
+    }
+    let mut mixed = vec![0.0; dim];
+    for noise in &noise {
+        mixed.iter_mut().zip(noise).for_each(|(m, n)| *m += n / (lanes.len() as f64).sqrt());
+    }
+    for j in 0..lanes.len() {
+        let noise = match kernel.noise {
+            Noise::Own => &noise[j],
+            Noise::First => &noise[0],
+            Noise::Mixed => &mixed,
+        };
+        let uniform = if kernel.noise == Noise::First { uniforms[0] } else { uniforms[j] };
+        let here = state.chains.positions.col_as_slice(j);
+        let z: Vec<f64> = here.iter().zip(noise).map(|(x, n)| x + n).collect();
+        let log_p = target.log_density(&z, work);
+        if uniform.ln() < log_p - state.chains.log_p[j] {
+            state.chains.place(j, &z, log_p);
         }
     }
-}
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EstimateSlip {

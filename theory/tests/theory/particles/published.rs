@@ -1,6 +1,6 @@
 //! Printed ancestor weight of conditional SMC, on a linear-Gaussian model with two states and two particles.
 
-use mcsa_core::{LearnableStateSpace, PathFamily, PathGuide, Seed, Stream};
+use mcsa_core::{Learnable, PathFamily, PathGuide, Seed, Stream};
 use mcsa_families::Twisted;
 use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
 use mcsa_models::LinearGaussianSeries;

@@ -1,0 +1,255 @@
+//! Derivatives in the parameters of a sparse Gaussian process.
+//!
+//! For one datum let `l(m, v)` be its averaged log likelihood, `m = A' u`, `r = dl/dm`, `kappa = d^2 l/dm^2`. The functions
+//!
+//! ```text
+//! S = log N(u; 0, K) + sum_n l_n,        T = x' d/du S = -x' K^-1 u + sum_n r_n (A_n' x)
+//! ```
+//! depend on theta through `A_n`, `v_n`, `K` and the noise. With `p = K^-1 u`, `q = K^-1 x` and the bars
+//!
+//! ```text
+//! S:  A_n bar = a_n u,            a_n = r_n,                  v_n bar = dl_n/dv
+//! T:  A_n bar = a_n u + b_n x,    a_n = kappa_n (A_n' x),  b_n = r_n,   v_n bar = (A_n' x) dr_n/dv
+//! ```
+//! `A_n = K^-1 k_n` and `v_n = c - k_n' A_n` give
+//!
+//! ```text
+//! k_n bar = a_n p + b_n q - 2 v_n bar A_n
+//! K bar   = sum_n v_n bar A_n A_n' - p (sum_n a_n A_n)' - q (sum_n b_n A_n)' + (p p' - K^-1)/2 for S, p q' for T
+//! ```
+//! In whitened coordinates, `W_n = L^-1 k_n` has the bar `w_n = a_n e + b_n x - 2 v_n bar W_n`, and with `C = sum_n w_n W_n'`, its lower
+//! triangle with half the diagonal `Phi(C)`:
+//!
+//! ```text
+//! k_n bar = L^-T w_n,   K bar = -L^-T Phi(C) L^-1
+//! ```
+
+use mcsa_core::{borrow, numeric};
+
+use super::SparsePosterior;
+use super::average::BLOCK;
+use super::kernel::{Kernel, KernelSlopes};
+use super::process::LEAST;
+use crate::design::RowsRef;
+
+/// The function that is differentiated in theta.
+#[derive(Debug, Clone, Copy)]
+enum Of<'a> {
+    /// The log density.
+    Value,
+    /// The product of its gradient in `u` with a vector.
+    Along(&'a [f64]),
+}
+
+impl SparsePosterior<'_> {
+    /// Length of the slice `work` that the derivatives in theta need for as many rows.
+    pub fn theta_work_len(&self, rows: usize) -> usize {
+        let (m, d) = (self.process.num_inducing(), self.memory.rates.len());
+        2 * m * m + 6 * m + m * d + 4 * rows
+    }
+
+    /// `theta_bar += weight d/dtheta [log_prior(z) + scale sum_{n in rows} l_n(z)]`, at a fixed point of the posterior's coordinates;
+    /// returns the log prior plus `scale` times the log likelihood, not weighted.
+    ///
+    /// # Panics
+    /// If a length differs, or a row is not less than the number of data.
+    pub fn add_theta_gradient(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        weight: f64,
+        theta_bar: &mut [f64],
+        work: &mut [f64],
+    ) -> f64 {
+        let prior = mcsa_core::Separable::log_prior(self, z, work);
+        prior + scale * self.add_theta(Of::Value, rows, scale, z, weight, theta_bar, work)
+    }
+
+    /// `theta_bar += weight d/dtheta (x . d/dz [log_prior(z) + scale sum_{n in rows} l_n(z)])`: what the reverse sweep of an annealed
+    /// path that follows this gradient adds to the derivative of its bound, at each step.
+    ///
+    /// # Panics
+    /// If a length differs, or a row is not less than the number of data.
+    #[expect(clippy::too_many_arguments, reason = "rows, factor, point, direction, weight, result, scratch")]
+    pub fn add_theta_cross(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        x: &[f64],
+        weight: f64,
+        theta_bar: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.add_theta(Of::Along(x), rows, scale, z, weight, theta_bar, work);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "function, rows, factor, point, weight, result, scratch")]
+    fn add_theta(
+        &self,
+        of: Of<'_>,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        weight: f64,
+        theta_bar: &mut [f64],
+        mut work: &mut [f64],
+    ) -> f64 {
+        let (m, d) = (z.len(), self.memory.rates.len());
+        let [a, b, v, slopes] = [(); 4].map(|()| borrow(&mut work, rows.len()));
+        let [p, q, sum_a, sum_b, row, weighted] = [(); 6].map(|()| borrow(&mut work, m));
+        let (k_bar, product) = (borrow(&mut work, m * m), borrow(&mut work, m * m));
+        let points = borrow(&mut work, m * d);
+        let factor = weight * scale;
+        let mut noise = [0.0; 2];
+        let mut along = [0.0; BLOCK];
+        [&mut *a, &mut *b, &mut *v].into_iter().for_each(|bar| bar.fill(0.0));
+        let value = self.each_block(
+            rows.len(),
+            |b| rows[b],
+            true,
+            z,
+            |first, averages| {
+                if let Of::Along(x) = of {
+                    self.basis().multiply_at(|b| rows[first + b], x, &mut along[..averages.len()]);
+                }
+                for (i, (average, &t)) in averages.iter().zip(&along).enumerate() {
+                    let n = first + i;
+                    let (of_variance, of_noise) = match of {
+                        Of::Value => {
+                            a[n] = factor * average.slope;
+                            (factor * average.of_variance, average.of_noise.map(|of_one| factor * of_one))
+                        }
+                        Of::Along(_) => {
+                            (a[n], b[n]) = (factor * t * average.bend, factor * average.slope);
+                            let t = factor * t;
+                            (t * average.slope_of_variance, average.slope_of_noise.map(|of_one| t * of_one))
+                        }
+                    };
+                    v[n] = if self.memory.variances[rows[n]] > LEAST { of_variance } else { 0.0 };
+                    noise.iter_mut().zip(of_noise).for_each(|(noise, of_one)| *noise += of_one);
+                }
+            },
+        );
+        let x = match of {
+            Of::Value => None,
+            Of::Along(x) => Some(x),
+        };
+        self.prior_direction(z, p, row);
+        q.fill(0.0);
+        if let Some(x) = x {
+            self.prior_direction(x, q, row);
+        }
+        let basis = self.basis();
+        for (sum, bar) in [(&mut *sum_a, &*a), (&mut *sum_b, &*b)] {
+            sum.fill(0.0);
+            basis.add_pull_back_at(|b| rows[b], bar, sum);
+        }
+        for (i, k_bar) in k_bar.chunks_exact_mut(m).enumerate() {
+            for ((slope, v), &n) in slopes.iter_mut().zip(&*v).zip(rows) {
+                *slope = v * basis.row(n)[i];
+            }
+            k_bar.fill(0.0);
+            basis.add_pull_back_at(|b| rows[b], slopes, k_bar);
+        }
+        let parts = Parts { z, x, p, q, sum_a, sum_b };
+        match self.is_whitened() {
+            true => self.whitened_bar(&parts, k_bar, product, row),
+            false => self.plain_bar(&parts, weight, k_bar, row, weighted),
+        }
+        let kernel =
+            Kernel { log_amplitude: self.theta[0], rates: self.memory.rates, scaled: self.memory.scaled };
+        points.fill(0.0);
+        let amplitude = self.theta[0].exp() * numeric::sum(v);
+        let mut slopes =
+            KernelSlopes { log_amplitude: amplitude, log_lengths: &mut theta_bar[1..=d], points };
+        for (i, k_bar) in k_bar.chunks_exact(m).enumerate() {
+            let point = |k: usize| kernel.scaled[k * m + i];
+            kernel.values_into(point, row);
+            weighted.iter_mut().zip(k_bar).zip(&*row).for_each(|((w, bar), k)| *w = bar * k);
+            kernel.pull_back(point, weighted, 2.0, &mut slopes);
+        }
+        for (b_n, &n) in rows.iter().enumerate() {
+            let features = self.process.features().row(self.rows[n]);
+            let datum = |k: usize| features[k] * kernel.rates[k];
+            kernel.values_into(datum, row);
+            for (i, (w, k)) in weighted.iter_mut().zip(&*row).enumerate() {
+                *w = k * (a[b_n] * p[i] + b[b_n] * q[i] - 2.0 * v[b_n] * self.weights(n)[i]);
+            }
+            kernel.pull_back(datum, weighted, 1.0, &mut slopes);
+        }
+        theta_bar[0] += slopes.log_amplitude;
+        let (scales, inducing) = theta_bar.split_at_mut(self.process.first_inducing());
+        scales[1 + d..].iter_mut().zip(noise).for_each(|(bar, noise)| *bar += noise);
+        for (i, bar) in inducing.chunks_exact_mut(d).enumerate() {
+            bar.iter_mut().enumerate().for_each(|(k, bar)| *bar += points[k * m + i]);
+        }
+        value
+    }
+
+    /// `out <- K^-1 z`, or `L^-T z` in whitened coordinates.
+    fn prior_direction(&self, z: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.whiten(z, work);
+        out.fill(0.0);
+        self.memory.inverse.add_pull_back_at(|i| i, work, out);
+    }
+
+    /// Completes `K bar` from `sum_n v_n bar A_n A_n'`.
+    fn plain_bar(
+        &self,
+        parts: &Parts<'_>,
+        weight: f64,
+        k_bar: &mut [f64],
+        row: &mut [f64],
+        column: &mut [f64],
+    ) {
+        let Parts { x, p, q, sum_a, sum_b, .. } = *parts;
+        let inverse = self.memory.inverse;
+        for (i, k_bar) in k_bar.chunks_exact_mut(p.len()).enumerate() {
+            for (j, bar) in k_bar.iter_mut().enumerate() {
+                *bar -= 0.5 * (p[i] * sum_a[j] + p[j] * sum_a[i] + q[i] * sum_b[j] + q[j] * sum_b[i]);
+                *bar += 0.5 * weight * if x.is_some() { p[i] * q[j] + p[j] * q[i] } else { p[i] * p[j] };
+            }
+            if x.is_none() {
+                // Row i of K^-1 is that of L^-T L^-1.
+                column.iter_mut().enumerate().for_each(|(j, c)| *c = inverse.row(j)[i]);
+                row.fill(0.0);
+                inverse.add_pull_back_at(|j| j, column, row);
+                numeric::axpy(-0.5 * weight, row, k_bar);
+            }
+        }
+    }
+
+    /// Completes `K bar` from `sum_n v_n bar W_n W_n'`.
+    fn whitened_bar(&self, parts: &Parts<'_>, k_bar: &mut [f64], product: &mut [f64], column: &mut [f64]) {
+        let Parts { z, x, sum_a, sum_b, .. } = *parts;
+        let (m, inverse) = (z.len(), self.memory.inverse);
+        for i in 0..m {
+            for j in 0..=i {
+                let along = x.map_or(0.0, |x| x[i] * sum_b[j]);
+                let half = 0.5 * (z[i] * sum_a[j] + along) - k_bar[i * m + j];
+                (k_bar[i * m + j], k_bar[j * m + i]) = (half, half);
+            }
+        }
+        for (half, product) in k_bar.chunks_exact(m).zip(product.chunks_exact_mut(m)) {
+            product.fill(0.0);
+            inverse.add_pull_back_at(|j| j, half, product);
+        }
+        for (i, k_bar) in k_bar.chunks_exact_mut(m).enumerate() {
+            column.iter_mut().enumerate().for_each(|(j, c)| *c = -inverse.row(j)[i]);
+            k_bar.fill(0.0);
+            RowsRef::new(product, m).add_pull_back_at(|j| j, column, k_bar);
+        }
+    }
+}
+
+/// Point, direction, and the sums that enter `K bar`.
+struct Parts<'a> {
+    z: &'a [f64],
+    x: Option<&'a [f64]>,
+    p: &'a [f64],
+    q: &'a [f64],
+    sum_a: &'a [f64],
+    sum_b: &'a [f64],
+}

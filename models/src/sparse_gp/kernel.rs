@@ -1,0 +1,65 @@
+use mcsa_core::numeric;
+use pulp::Arch;
+
+/// Squared exponential kernel with one length per feature, `k(x, z_i) = c exp(-1/2 sum_k (x_k - z_ik)^2 / l_k^2)`, at inducing points.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernel<'a> {
+    /// `log c`.
+    pub(crate) log_amplitude: f64,
+    /// `1 / l_k`.
+    pub(crate) rates: &'a [f64],
+    /// Inducing points divided by the lengths: all first features, then all second ones, and so on.
+    pub(crate) scaled: &'a [f64],
+}
+
+/// Gradient in the parameters of the kernel, to which the pull-back adds.
+#[derive(Debug)]
+pub(crate) struct KernelSlopes<'a> {
+    pub(crate) log_amplitude: f64,
+    pub(crate) log_lengths: &'a mut [f64],
+    /// As [`Kernel::scaled`].
+    pub(crate) points: &'a mut [f64],
+}
+
+impl Kernel<'_> {
+    /// `out_i <- k(x, z_i)` from the features of `x` divided by the lengths.
+    pub(crate) fn values_into(self, x: impl Fn(usize) -> f64, out: &mut [f64]) {
+        Arch::new().dispatch(|| {
+            out.fill(0.0);
+            for (k, points) in self.scaled.chunks_exact(out.len()).enumerate() {
+                let x = x(k);
+                for (out, z) in out.iter_mut().zip(points) {
+                    let apart = z - x;
+                    *out += apart * apart;
+                }
+            }
+            out.iter_mut().for_each(|out| *out = self.log_amplitude - 0.5 * *out);
+        });
+        numeric::exp(out);
+    }
+
+    /// Adds to `slopes` the gradient of `sum_i bar_i k(x, z_i)` in amplitude, lengths and `times` that in the points; `weighted_i` is
+    /// `bar_i k(x, z_i)`.
+    pub(crate) fn pull_back(
+        self,
+        x: impl Fn(usize) -> f64,
+        weighted: &[f64],
+        times: f64,
+        slopes: &mut KernelSlopes<'_>,
+    ) {
+        slopes.log_amplitude += numeric::sum(weighted);
+        let columns = self.scaled.chunks_exact(weighted.len());
+        let bars = slopes.points.chunks_exact_mut(weighted.len());
+        Arch::new().dispatch(|| {
+            for (k, (points, bars)) in columns.zip(bars).enumerate() {
+                let (x, rate, mut square) = (x(k), times * self.rates[k], 0.0);
+                for ((z, weighted), bar) in points.iter().zip(weighted).zip(bars) {
+                    let pull = weighted * (z - x);
+                    square += pull * (z - x);
+                    *bar -= rate * pull;
+                }
+                slopes.log_lengths[k] += square;
+            }
+        });
+    }
+}
