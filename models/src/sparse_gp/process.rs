@@ -1,5 +1,5 @@
 use faer::MatRef;
-use mcsa_core::{Error, Learnable, all_finite, checksum, numeric, same_length};
+use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
 
 use super::average::Prepared;
 use super::memory::MemoryMut;
@@ -232,12 +232,17 @@ impl SparseGaussianProcess {
     }
 }
 
-impl Learnable for SparseGaussianProcess {
-    fn num_thetas(&self) -> usize {
+impl SparseGaussianProcess {
+    /// The length of theta.
+    pub fn num_thetas(&self) -> usize {
         self.first_inducing() + self.inducing * self.x.columns()
     }
 
-    fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
+    /// Checks that `theta` has the right length, is finite, and has no logarithm beyond +-300.
+    ///
+    /// # Errors
+    /// If it does not; the error names the length, or the value.
+    pub fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
         same_length("theta", self.num_thetas(), theta.len())?;
         all_finite("theta", theta)?;
         match theta[..self.first_inducing()].iter().find(|log| log.abs() > MOST) {

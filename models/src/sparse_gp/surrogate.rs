@@ -1,4 +1,4 @@
-use mcsa_core::{Error, Learnable, Surrogate, borrow, checksum, numeric};
+use mcsa_core::{Error, Surrogate, borrow, checksum, numeric};
 
 use super::average::BLOCK;
 use super::{SparseGaussianProcess, SparsePosterior};
