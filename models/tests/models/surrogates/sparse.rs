@@ -1,6 +1,6 @@
 //! Surrogates of sparse Gaussian processes, against differences and against the process itself.
 
-use mcsa_core::{Learnable, Separable, Surrogate};
+use mcsa_core::{Separable, Surrogate};
 use mcsa_models::{InducingCoordinates, SparseGaussianProcess, SparseSurrogate};
 
 use super::differences::{check, labels, matrix, normals};
