@@ -1,9 +1,7 @@
 use std::borrow::Cow;
 
 use faer::{Mat, MatRef};
-use mcsa_core::{
-    Columns, Curvature, Gradient, LogDensity, Separable, Subsampled, borrow, numeric,
-};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable, Subsampled, borrow, numeric};
 
 use super::average::BLOCK;
 use super::process::LEAST;
