@@ -1,5 +1,5 @@
 use faer::MatRef;
-use mcsa_core::{Error, all_finite, numeric, same_length};
+use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
 
 use super::average::Prepared;
 use super::memory::MemoryMut;
@@ -204,6 +204,17 @@ impl SparseGaussianProcess {
         }
         *log_det = log_diagonal;
         Ok(())
+    }
+
+    /// Text of the configuration, with a checksum of the data.
+    pub(super) fn config(&self) -> String {
+        let Self { inducing, likelihood, coordinates, .. } = self;
+        let data: Vec<f64> =
+            (0..self.y.len()).flat_map(|i| self.x.row(i).iter().chain(&self.y[i..=i])).copied().collect();
+        format!(
+            "{likelihood:?}, {coordinates:?}, inducing: {inducing}, data: {:016x}",
+            checksum(data.iter().flat_map(|x| x.to_le_bytes()))
+        )
     }
 
     pub(super) fn features(&self) -> &Rows {
