@@ -25,14 +25,6 @@ fn model() -> FxVolatility {
     FxVolatility::new(returns, theta).expect("finite")
 }
 
-const RULES: [Resampling; 5] = [
-    Resampling::Multinomial,
-    Resampling::Residual,
-    Resampling::Stratified,
-    Resampling::Systematic,
-    Resampling::Ssp,
-];
-
 fn particles(c: &mut Criterion) {
     let model = model();
     let states = model.states();
@@ -42,7 +34,7 @@ fn particles(c: &mut Criterion) {
     let mut group = c.benchmark_group("conditional smc, 10 particles");
     group.throughput(Throughput::Elements(10 * states.num_states() as u64));
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
-        for resampling in RULES {
+        for resampling in Resampling::ALL {
             let kernel = ConditionalSmc { resampling, lineage, ..ConditionalSmc::with_particles(10) };
             let mut paths = kernel.init(&states, Mat::zeros(RETURNS + 1, 1)).expect("a path");
             let mut work = vec![0.0; kernel.work_len(&states)];
@@ -62,7 +54,7 @@ fn particles(c: &mut Criterion) {
 
     let mut group = c.benchmark_group("filter, 10000 particles");
     group.sample_size(20).throughput(Throughput::Elements(10_000 * states.num_states() as u64));
-    for resampling in RULES {
+    for resampling in Resampling::ALL {
         let smc = Smc::new(10_000, resampling, 1.0).expect("possible");
         let mut work = vec![0.0; smc.work_len(&states)];
         let mut lane = Seed::new(3).stream(0, 0);

@@ -135,13 +135,7 @@ fn paths_are_moved_without_allocating() {
     let target = FxVolatility::new(returns, Default::default()).expect("finite");
     let mut thetas = vec![0.1; 2 * 31 + 4];
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
-        for resampling in [
-            Resampling::Multinomial,
-            Resampling::Residual,
-            Resampling::Stratified,
-            Resampling::Systematic,
-            Resampling::Ssp,
-        ] {
+        for resampling in Resampling::ALL {
             let smc = ConditionalSmc { particles: 5, resampling, threshold: 0.7, lineage };
             let joint = Joint { climb: PathClimb { smc, lanes: 2 } };
             let mut lanes = Seed::new(1).streams(2, 0);

@@ -31,6 +31,10 @@ pub enum Resampling {
 }
 
 impl Resampling {
+    /// Every scheme.
+    pub const ALL: [Self; 5] =
+        [Self::Multinomial, Self::Residual, Self::Stratified, Self::Systematic, Self::Ssp];
+
     /// Draws the ancestor of each of `S` new particles from weights of any scale. The order in which descendants fill the
     /// slots depends on the scheme. `ends` is lent memory for `S` numbers.
     ///

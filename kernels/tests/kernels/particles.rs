@@ -7,14 +7,6 @@ use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, S
 use mcsa_models::{FxVolatility, Theta};
 use proptest::prelude::*;
 
-const RULES: [Resampling; 5] = [
-    Resampling::Multinomial,
-    Resampling::Residual,
-    Resampling::Stratified,
-    Resampling::Systematic,
-    Resampling::Ssp,
-];
-
 fn counts(ancestors: &[usize]) -> Vec<f64> {
     let mut counts = vec![0.0; ancestors.len()];
     ancestors.iter().for_each(|&ancestor| counts[ancestor] += 1.0);
@@ -39,7 +31,7 @@ proptest! {
         let alive: Vec<usize> = (0..count).filter(|&k| weights[k] > 0.0).collect();
         let retained = alive[pick % alive.len()];
         let (mut ancestors, mut ends) = (vec![usize::MAX; count], vec![f64::NAN; count]);
-        for (lane, rule) in (0..).zip(RULES) {
+        for (lane, rule) in (0..).zip(Resampling::ALL) {
             let mut stream = Seed::new(seed).stream(lane, 0);
             rule.ancestors_into(&mut stream, &scaled, &mut ancestors, &mut ends);
             prop_assert!(ancestors.iter().all(|&ancestor| weights[ancestor] > 0.0), "{rule:?}");
@@ -120,7 +112,7 @@ fn faults_of_a_model_are_counted_and_left() {
     for (value, is_fault) in [(f64::NAN, true), (f64::INFINITY, true), (f64::NEG_INFINITY, false)] {
         let target = Faulty(inner.states(), value);
         for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
-            for resampling in RULES {
+            for resampling in Resampling::ALL {
                 let kernel = ConditionalSmc { particles: 8, resampling, threshold: 0.8, lineage };
                 let start = Mat::from_fn(13, 1, |_, _| -1.0);
                 let mut paths = kernel.init(&target, start).expect("a path");
@@ -182,7 +174,7 @@ fn particles_allocate_nothing() {
     let params = [0.1; 26];
     let mut memory = vec![f64::NAN; Twisted.guide_len(&target)];
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
-        for resampling in RULES {
+        for resampling in Resampling::ALL {
             let kernel = ConditionalSmc { particles: 6, resampling, threshold: 0.9, lineage };
             let mut paths = kernel.init(&target, Mat::zeros(13, 3)).expect("paths");
             let mut work = vec![f64::NAN; kernel.work_len(&target)];
@@ -226,7 +218,7 @@ fn a_chain_does_not_see_its_neighbours() {
 fn the_first_numbers_are_pinned() {
     let inner = model();
     let target = inner.states();
-    let found: Vec<f64> = RULES
+    let found: Vec<f64> = Resampling::ALL
         .into_iter()
         .map(|resampling| {
             let kernel = ConditionalSmc { resampling, ..ConditionalSmc::with_particles(5) };

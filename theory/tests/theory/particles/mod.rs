@@ -14,14 +14,6 @@ use mcsa_theory::{Check, Measured, Transition};
 
 use finite::{Steps, chain, smoothing, transition};
 
-const RULES: [Resampling; 5] = [
-    Resampling::Multinomial,
-    Resampling::Residual,
-    Resampling::Stratified,
-    Resampling::Systematic,
-    Resampling::Ssp,
-];
-
 const LINEAGES: [Lineage; 3] = [Lineage::Traced, Lineage::Ancestors, Lineage::Backward];
 
 /// Tolerance for rounding over some thousand branches of some ten decisions.
@@ -49,7 +41,7 @@ fn conditional_smc_keeps_the_smoothing_law() {
     for (times, states, particles) in [(2, 2, 2), (3, 2, 2), (2, 3, 2), (2, 2, 3), (3, 2, 3)] {
         let (model, guide) = (chain(times, states, 1), chain(times, states, 2));
         let (mut worst, mut branches) = (0.0_f64, 0);
-        for rule in RULES {
+        for rule in Resampling::ALL {
             for lineage in LINEAGES {
                 for threshold in [1.0, 0.85, 0.0] {
                     // The longest case only in its most general form: it has a million branches per resampling scheme.
@@ -77,7 +69,7 @@ fn conditional_smc_keeps_the_smoothing_law() {
 #[test]
 fn other_guides_keep_it_too() {
     let (model, guide) = (chain(3, 2, 1), chain(3, 2, 2));
-    for rule in RULES {
+    for rule in Resampling::ALL {
         for lineage in LINEAGES {
             let kernel = kernel(2, rule, 1.0, lineage);
             let bootstrap = transition(&kernel, &model, &mut Bootstrap(&model));
@@ -122,7 +114,7 @@ fn the_evidence_is_unbiased() {
         let (model, guide) = (chain(times, states, 1), chain(times, states, 2));
         let evidence = model.log_evidence().exp();
         let mut worst = 0.0_f64;
-        for rule in RULES {
+        for rule in Resampling::ALL {
             for threshold in [1.0, 0.85, 0.0] {
                 if times * particles == 9 && threshold != 0.85 {
                     continue;
