@@ -84,7 +84,7 @@ impl LinearDais {
 
     /// Step sizes `eta_1 .. eta_K`, clipped.
     pub fn step_sizes(&self) -> impl Iterator<Item = f64> {
-        self.betas.iter().map(|beta| (self.step_size + self.kappa * beta).clamp(0.0, self.longest))
+        self.betas.iter().map(|beta| (self.step_size + self.kappa * beta).max(0.0).min(self.longest))
     }
 
     /// Gap `log p(D) - L = -E log p(z_K | D) - H(q_0) - E[log weight of the momenta]` of the bound L, whose last term has the

@@ -122,8 +122,8 @@ impl Form {
     fn add_log_density(&mut self, law: &Normal, z: &[Vec<f64>]) {
         for i in 0..z.len() {
             let mut white = vec![0.0; self.linear.len() + 1];
-            for j in 0..=i {
-                add(&mut white, law.whitener()[(i, j)], &z[j]);
+            for (j, z) in z.iter().enumerate().take(i + 1) {
+                add(&mut white, law.whitener()[(i, j)], z);
                 white[self.linear.len()] -= law.whitener()[(i, j)] * law.mean()[j];
             }
             self.add(-0.5, &white, &white);

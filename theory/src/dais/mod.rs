@@ -19,6 +19,7 @@ mod mean_weight;
 mod moments;
 mod normal;
 mod phase;
+mod posterior;
 mod quadratic;
 
 pub use chain::{End, LinearDais};

@@ -39,9 +39,9 @@ impl Phase for Moments {
                     + rate[i] * (self.zv[j * d + i] + rate[j] * self.vv[i * d + j]);
             }
         }
-        for i in 0..d {
+        for (i, rate) in rate.iter().enumerate() {
             for j in 0..d {
-                self.zv[i * d + j] += rate[i] * self.vv[i * d + j];
+                self.zv[i * d + j] += rate * self.vv[i * d + j];
             }
         }
     }

@@ -1,10 +1,8 @@
-//! Normal distributions with a full covariance, their posteriors and divergences.
+//! Normal distributions with a full covariance, their densities and divergences.
 
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::{Mat, Par, Side};
 use mcsa_core::{Error, all_finite, same_length};
-
-use super::Quadratic;
 
 /// Normal distribution `N(mean, covariance)` in d dimensions.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +11,8 @@ pub struct Normal {
     covariance: Mat<f64>,
     /// `L^-1` of the lower-triangular factor L of the covariance.
     whitener: Mat<f64>,
+    /// `log det(2 pi covariance)`.
+    log_volume: f64,
 }
 
 impl Normal {
@@ -29,7 +29,11 @@ impl Normal {
         let factor = covariance.llt(Side::Lower).map_err(|_| singular())?;
         let mut whitener = Mat::zeros(d, d);
         invert_lower_triangular(whitener.as_mut(), factor.L(), Par::Seq);
-        if whitener.is_all_finite() { Ok(Self { mean, covariance, whitener }) } else { Err(singular()) }
+        if !whitener.is_all_finite() {
+            return Err(singular());
+        }
+        let log_volume = (0..d).map(|i| std::f64::consts::TAU.ln() - 2.0 * whitener[(i, i)].ln()).sum();
+        Ok(Self { mean, covariance, whitener, log_volume })
     }
 
     /// Normal distribution with independent coordinates of these standard deviations.
@@ -77,24 +81,30 @@ impl Normal {
 
     /// `log det(2 pi covariance)`.
     pub(super) fn log_volume(&self) -> f64 {
-        let log_scale = |i: usize| std::f64::consts::TAU.ln() - 2.0 * self.whitener[(i, i)].ln();
-        (0..self.dim()).map(log_scale).sum()
+        self.log_volume
     }
 
     /// `|L^-1 (z - mean)|^2`.
     fn square(&self, z: &[f64]) -> f64 {
-        let row = |i: usize| -> f64 { (0..=i).map(|j| self.whitener[(i, j)] * (z[j] - self.mean[j])).sum() };
-        (0..self.dim()).map(|i| row(i).powi(2)).sum()
+        let mut square = 0.0;
+        for i in 0..self.dim() {
+            let mut white = 0.0;
+            for (j, (z, mean)) in z.iter().zip(&self.mean).enumerate().take(i + 1) {
+                white += self.whitener[(i, j)] * (z - mean);
+            }
+            square += white * white;
+        }
+        square
     }
 
     /// The log density.
     pub fn log_density(&self, z: &[f64]) -> f64 {
-        -0.5 * (self.square(z) + self.log_volume())
+        -0.5 * (self.square(z) + self.log_volume)
     }
 
     /// Entropy `-E log p = log det(2 pi e covariance) / 2`.
     pub fn entropy(&self) -> f64 {
-        0.5 * (self.dim() as f64 + self.log_volume())
+        0.5 * (self.dim() as f64 + self.log_volume)
     }
 
     /// Mean of the log density under a distribution of this mean and covariance.
@@ -112,27 +122,5 @@ impl Normal {
         let Ok(excess) = excess.self_adjoint_eigenvalues(Side::Lower) else { return f64::NAN };
         let spread: f64 = excess.iter().map(|excess| excess - excess.ln_1p()).sum();
         0.5 * (spread + other.square(&self.mean))
-    }
-
-    /// Posterior of this prior under `likelihood`, and the log evidence.
-    ///
-    /// # Errors
-    /// If the lengths differ, or the posterior is not proper, because the surrogate of a likelihood has a negative curvature.
-    pub fn posterior(&self, likelihood: &Quadratic) -> Result<(Self, f64), Error> {
-        let d = self.dim();
-        same_length("slope of the likelihood", d, likelihood.slope.len())?;
-        same_length("rows of the curvature", d, likelihood.curvature.nrows())?;
-        let prior = self.precision();
-        let precision = Self::new(vec![0.0; d], &prior + &likelihood.curvature)?;
-        let covariance = precision.precision();
-        let column = |x: &[f64]| Mat::from_fn(d, 1, |i, _| x[i]);
-        let start = column(&self.mean);
-        let mean = &covariance * (&prior * &start + column(&likelihood.slope));
-        let bent = |precision: &Mat<f64>, x: &Mat<f64>| (x.transpose() * precision * x)[(0, 0)];
-        let log_evidence = likelihood.constant - 0.5 * (self.log_volume() + precision.log_volume())
-            + d as f64 * std::f64::consts::TAU.ln()
-            + 0.5 * bent(&precision.covariance, &mean)
-            - 0.5 * bent(&prior, &start);
-        Ok((Self::new((0..d).map(|i| mean[(i, 0)]).collect(), covariance)?, log_evidence))
     }
 }

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use super::Normal;
+use super::normal::Normal;
 
 /// Log likelihood `log l(z) = constant + a . z - z^T B z / 2`.
 #[derive(Debug, Clone, PartialEq)]

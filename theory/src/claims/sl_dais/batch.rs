@@ -22,19 +22,30 @@ fn batches(case: &Numbers, step_size: f64) -> [LinearDais; 2] {
 
 /// `KL(equal mixture of distributions || other)` by quadrature.
 pub(super) fn mixture_divergence(laws: &[Normal], other: &dyn Fn(f64) -> f64) -> f64 {
-    let log_mean = |z: f64| mixture_log_density(laws, z);
     let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
     for law in laws {
         let (mean, reach) = (law.mean()[0], 10.0 * law.covariance()[(0, 0)].sqrt());
         ends = (ends.0.min(mean - reach), ends.1.max(mean + reach));
     }
-    integrate(ends.0, ends.1, 1e-9, |z| log_mean(z).exp() * (log_mean(z) - other(z))).value
+    let integrand = |z: f64| {
+        let log_density = mixture_log_density(laws, z);
+        log_density.exp() * (log_density - other(z))
+    };
+    integrate(ends.0, ends.1, 1e-9, integrand).value
 }
 
 /// Log density of an equal mixture.
 pub(super) fn mixture_log_density(laws: &[Normal], z: f64) -> f64 {
-    let top = laws.iter().map(|law| law.log_density(&[z])).fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = laws.iter().map(|law| (law.log_density(&[z]) - top).exp()).sum();
+    // Relative to the largest term so far.
+    let (mut top, mut total) = (f64::NEG_INFINITY, 0.0);
+    for log_density in laws.iter().map(|law| law.log_density(&[z])) {
+        if log_density > top {
+            total = 1.0 + total * (top - log_density).exp();
+            top = log_density;
+        } else {
+            total += (log_density - top).exp();
+        }
+    }
     top + (total / laws.len() as f64).ln()
 }
 

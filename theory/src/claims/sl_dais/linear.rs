@@ -3,6 +3,9 @@
 use crate::claims::{Domain, Numbers};
 use crate::dais::{LinearDais, Normal, Quadratic};
 
+/// Method of the claims whose sides are sums of closed forms.
+pub(super) const METHOD: &str = "closed form, linear Gaussian";
+
 /// Prior, likelihood, error of the surrogate and step size, once per number of steps `K`.
 pub(super) fn settings(steps: &[usize]) -> Vec<Numbers> {
     let variables = [

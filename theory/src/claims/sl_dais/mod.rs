@@ -1,8 +1,9 @@
 //! Claims of SL-DAIS, on linear Gaussian models. The available text lacks its displayed equations; the statements are
 //! reconstructed from its sentences.
 
-mod any;
 mod batch;
+mod chains;
+mod gap;
 mod linear;
 mod logistic;
 mod optimum;
@@ -11,16 +12,14 @@ mod surrogate;
 
 use super::Claim;
 
-/// Method of the claims whose sides are sums of closed forms.
-const METHOD: &str = "closed form, linear Gaussian";
-
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
     let mut all = surrogate::bounds();
-    all.extend(any::claims());
+    all.extend(chains::claims());
     all.extend(batch::claims());
     all.extend(subsets::claims());
     all.push(surrogate::limit());
+    all.extend([chains::parts(), logistic::parts(), chains::second_order(), surrogate::steps()]);
     all.extend(optimum::claims());
     all
 }

@@ -7,7 +7,7 @@ use faer::{Mat, Side};
 use mcsa_core::{Seed, Stream};
 use mcsa_optim::deterministic::Lbfgs;
 
-use super::METHOD;
+use super::linear::METHOD;
 use crate::claims::atoms::tuple;
 use crate::claims::{Bound, Claim, SL_DAIS, Searchable, Sides};
 use crate::dais::{LinearDais, Normal, Quadratic};
@@ -187,7 +187,7 @@ impl Found {
     }
 }
 
-/// What is found for one problem, when first asked for.
+/// The best chains of one problem, sought when first needed.
 type Lazy = Arc<OnceLock<Option<Found>>>;
 
 /// A chain with `v ~ N(0, M^2)` near the best of its kind.

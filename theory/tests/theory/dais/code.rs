@@ -23,7 +23,12 @@ pub(super) enum Mistake {
     Target,
 }
 
-/// Log prior and a quadratic log likelihood, `constant + a . z - z^T P z / 2`, with psi = a in a guide.
+/// Entries of the lower half of a matrix.
+pub(super) fn lower(d: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)))
+}
+
+/// Log prior and a quadratic log likelihood, `constant + a . z - z^T P z / 2`, with psi = (a, lower half of P) in a guide.
 struct Joint {
     slope: Vec<f64>,
     precision: Mat<f64>,
@@ -44,6 +49,11 @@ impl Joint {
         (0..z.len()).map(|i| slope[i] - self.product(z, i)).collect()
     }
 
+    fn psi(&self) -> Vec<f64> {
+        let half = lower(self.slope.len()).map(|(i, j)| self.precision[(i, j)]);
+        self.slope.iter().copied().chain(half).collect()
+    }
+
     fn value(&self, z: &[f64]) -> f64 {
         let term = |i: usize| z[i] * (self.slope[i] - 0.5 * self.product(z, i));
         self.constant + (0..z.len()).map(term).sum::<f64>()
@@ -56,7 +66,8 @@ impl Surrogate for Joint {
     }
 
     fn num_params(&self) -> usize {
-        self.slope.len()
+        let d = self.slope.len();
+        d + d * (d + 1) / 2
     }
 
     fn gradient_into(
@@ -69,7 +80,7 @@ impl Surrogate for Joint {
         _: &mut [f64],
     ) {
         let factor = if self.calls.fetch_add(1, Relaxed) + 1 == self.twice_at { 2.0 } else { 1.0 };
-        gradient.copy_from_slice(&self.gradient(psi, z));
+        gradient.copy_from_slice(&self.gradient(&psi[..z.len()], z));
         gradient.iter_mut().for_each(|g| *g *= factor);
     }
 
@@ -78,7 +89,7 @@ impl Surrogate for Joint {
         _: &[f64],
         _: &[f64],
         _: &[f64],
-        _: &[f64],
+        z: &[f64],
         u: &[f64],
         scale: f64,
         product: &mut [f64],
@@ -88,6 +99,10 @@ impl Surrogate for Joint {
         for i in 0..u.len() {
             product[i] -= scale * self.product(u, i);
             psi_bar[i] += scale * u[i];
+        }
+        let d = u.len();
+        for ((i, j), bar) in lower(d).zip(&mut psi_bar[d..]) {
+            *bar -= scale * if i == j { u[i] * z[i] } else { u[i] * z[j] + u[j] * z[i] };
         }
     }
 }
@@ -148,25 +163,24 @@ impl Code {
             noise.iter_mut().skip(2 * self.dais.dim()).for_each(|x| *x /= factor);
         }
         self.guide.calls.store(0, Relaxed);
-        let path = self.dais.path(&self.guide, &self.guide.slope, &noise);
+        let path = self.dais.path(&self.guide, &self.guide.psi(), &noise);
         self.target.value(path.end()) - path.log_q
     }
 
-    /// Gradient of the log weight: mean, temperatures, mass, slope of the surrogate, step size, kappa, gamma, entries of the scale.
+    /// Gradient of the log weight: mean, temperatures, mass, slope of the surrogate, step size, kappa, gamma, lower halves of
+    /// the curvature and of the scale.
     pub(super) fn gradient(&self, noise: &[f64]) -> Vec<f64> {
         let d = self.dais.dim();
-        let psi = &self.guide.slope;
-        let path = self.dais.path(&self.guide, psi, noise);
+        let psi = self.guide.psi();
+        let path = self.dais.path(&self.guide, &psi, noise);
         let cotangent = self.target.gradient(&self.target.slope, path.end());
-        let gradient = self.dais.gradient(&self.guide, psi, noise, &cotangent, -1.0);
+        let gradient = self.dais.gradient(&self.guide, &psi, noise, &cotangent, -1.0);
         let DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, psi } = gradient;
-        let entry = |k: usize| k % d <= k / d;
-        let is_full = scale.len() == d * d && d > 1;
-        let scale = scale.iter().enumerate().filter(|(k, _)| !is_full || entry(*k)).map(|(_, x)| *x);
-        [&mean[..], &betas, &mass, &psi, &[step_size, kappa, gamma]]
-            .concat()
-            .into_iter()
-            .chain(scale)
-            .collect()
+        let scale: Vec<f64> = match scale.len() == d * d {
+            true => lower(d).map(|(i, j)| scale[i * d + j]).collect(),
+            false => scale,
+        };
+        let (slope, half) = psi.split_at(d);
+        [&mean[..], &betas, &mass, slope, &[step_size, kappa, gamma], half, &scale].concat()
     }
 }
