@@ -36,10 +36,12 @@ pub const METRICS: &[Metric] = metrics! {
     "accuracy" Some(Larger), "share of held-out labels that are predicted";
     "age" None, "mean age of the blocks of a random scan, steps";
     "bias" Some(Smaller), "norm of the bias of the direction";
+    "block_acceptance" None, "acceptance rate of fresh blocks of rows";
     "depth" None, "mean depth of trajectories";
     "divergences" Some(Smaller), "trajectories whose energy error was too large";
     "error" Some(Smaller), "share of held-out labels that are predicted wrongly";
     "ess" Some(Larger), "effective sample size of the candidates of a step";
+    "estimate_variance" Some(Smaller), "variance of the log likelihood estimated from some rows";
     "evaluations" None, "evaluations of the likelihood in a step";
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
     "finite" None, "finite evaluations of the target in a step";
@@ -75,6 +77,7 @@ pub const METRICS: &[Metric] = metrics! {
     "rmse" Some(Smaller), "held-out root mean squared error, in the units of the data";
     "sample_share" Some(Larger), "effective sample size of draws of q, as a share of their number";
     "scale" None, "standard deviation of the first coordinate under q";
+    "second_acceptance" Some(Larger), "acceptance probability of the second stage of delayed acceptance";
     "seconds" Some(Smaller), "seconds of one processor so far, without those for metrics";
     "share" None, "share of the draws of q in the region that a fit may miss";
     "share_of_target" None, "share of the draws of the target in the region that a fit may miss";

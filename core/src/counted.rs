@@ -319,6 +319,19 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         add(&self.score, noise.ncols());
         self.inner.add_push_gradients(params, noise, cotangents, weights, gradient, work);
     }
+    fn retrace_into(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        lanes: &mut [Stream],
+        noise: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        let is_drawn = self.inner.retrace_into(params, z, lanes, noise, log_q, work);
+        add(&self.sample, if is_drawn { z.ncols() } else { 0 });
+        is_drawn
+    }
     fn push_and_add_gradients(
         &self,
         params: &[f64],

@@ -39,10 +39,7 @@ impl<G: Guide + ?Sized> Guide for &mut G {
 /// The kernel proposes from the guarded guide, while the scores remain those of the family: the family that is fitted to the target
 /// does not change.
 pub trait Guard: Send + Sync {
-    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
-    ///
-    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
-    /// without the values of its fields.
+    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](crate::Parametric::config).
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }

@@ -94,10 +94,7 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
         state.chains().verify(target)
     }
 
-    /// Text of the configuration. A checkpoint stores this text, and a fit is resumed only if the texts agree.
-    ///
-    /// Implement it as `format!("{self:?}")` or as a shorter text with the same content. The default is the name of the type alone,
-    /// without the values of its fields.
+    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](crate::Parametric::config).
     fn config(&self) -> String {
         crate::type_name::<Self>()
     }

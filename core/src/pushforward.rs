@@ -4,11 +4,12 @@ use std::fmt;
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
+use serde::{Deserialize, Serialize};
 
 use crate::{Parametric, Stream};
 
 /// Step sizes of a path inside a pushforward that are clipped; such a step size has derivative zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepSizes {
     /// Number of steps of size zero, which do not move.
     pub zero: usize,
@@ -80,6 +81,35 @@ pub trait Pushforward: Parametric {
         work: &mut [f64],
     );
 
+    /// Draws noise that is pushed to each column of `z`, from the backward law `r(eps | z)`, and writes `log q_lambda` of that draw
+    /// to `log_q`. Returns false, and writes nothing, if the backward law is not known; this is the default.
+    ///
+    /// If several noises lead to one point, as for an annealed path, then `q_lambda` belongs to the noise and not to the point. With
+    /// `f` the density of the noise, the backward law is the one for which
+    ///
+    /// ```text
+    /// f(eps) / q_lambda(eps) = r(eps | z),   z = t(lambda, eps)
+    /// ```
+    ///
+    /// so that weights `p(z) / q_lambda(eps)` have the mean Z under every p. Lanes are those of
+    /// [`Family::sample_into`](crate::Family::sample_into). `noise` is memory for a noise per point; its content afterwards is not
+    /// specified.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    fn retrace_into(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        lanes: &mut [Stream],
+        noise: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        let _ = (params, z, lanes, noise, log_q, work);
+        false
+    }
+
     /// As [`push`](Self::push) and then [`add_push_gradients`](Self::add_push_gradients) at the same noise. In between `pull`
     /// replaces the log densities by the weights and fills the cotangents of the points; if it returns false, the gradient is not
     /// changed.
@@ -143,6 +173,17 @@ impl<F: Pushforward + ?Sized> Pushforward for &F {
         work: &mut [f64],
     ) {
         (**self).add_push_gradients(params, noise, cotangents, weights, gradient, work);
+    }
+    fn retrace_into(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        lanes: &mut [Stream],
+        noise: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        (**self).retrace_into(params, z, lanes, noise, log_q, work)
     }
     fn push_and_add_gradients(
         &self,

@@ -6,6 +6,7 @@ use mcsa_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::dimension::same_dimension;
+use crate::family_parameters::family_parameters;
 use crate::noise::{self, check_draws};
 
 /// Estimator of the entropy term of the direction.
@@ -107,17 +108,7 @@ where
         format!("{self:?}")
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
-    fn num_params(&self, _: &P, family: &F) -> usize {
-        family.num_params()
-    }
-
-    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        family.check(params)
-    }
+    family_parameters!(P, F);
 
     fn lanes(&self) -> usize {
         1

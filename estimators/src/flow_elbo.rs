@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ElboInfo;
 use crate::dimension::same_dimension;
+use crate::family_parameters::family_parameters;
 use crate::noise::{self, check_draws};
 
 /// Gradient ascent on the evidence lower bound of a [`Pushforward`], by the total derivative of its integrand.
@@ -90,17 +91,7 @@ where
         format!("{self:?}")
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
-    fn num_params(&self, _: &P, family: &F) -> usize {
-        family.num_params()
-    }
-
-    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        family.check(params)
-    }
+    family_parameters!(P, F);
 
     fn lanes(&self) -> usize {
         1

@@ -38,6 +38,7 @@ mod controlled;
 mod dimension;
 mod draws;
 mod elbo;
+mod family_parameters;
 mod fit;
 mod flow_elbo;
 mod health;

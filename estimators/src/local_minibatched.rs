@@ -3,6 +3,7 @@
 use mcsa_core::{Error, Estimator, LocalFamily, LocalLatents, LocalMinibatch, Stream, borrow, same_length};
 use serde::{Deserialize, Serialize};
 
+use crate::family_parameters::family_parameters;
 use crate::minibatched::{Rows, draw_rows, table_len};
 use crate::{ElboInfo, FlowElbo};
 
@@ -42,17 +43,7 @@ where
         format!("{self:?}")
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
-    fn num_params(&self, _: &M, family: &F) -> usize {
-        family.num_params()
-    }
-
-    fn check_params(&self, _: &M, family: &F, params: &[f64]) -> Result<(), Error> {
-        family.check(params)
-    }
+    family_parameters!(M, F);
 
     fn lanes(&self) -> usize {
         2

@@ -7,6 +7,8 @@ use mcsa_core::{
 use mcsa_kernels::{RandomScan, RandomScanInfo, RandomScanState};
 use serde::{Deserialize, Serialize};
 
+use crate::family_parameters::family_parameters;
+
 /// Joint stochastic approximation with minibatches (JSA): each datum keeps its own chain, a minibatch of chains is moved
 /// per step, and the sum of their scores is scaled up to all data.
 ///
@@ -70,17 +72,7 @@ where
         format!("{self:?}")
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
-    fn num_params(&self, _: &P, family: &F) -> usize {
-        family.num_params()
-    }
-
-    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        family.check(params)
-    }
+    family_parameters!(P, F);
 
     fn lanes(&self) -> usize {
         self.scan.batch

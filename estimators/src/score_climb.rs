@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Controllable;
 use crate::dimension::same_dimension;
+use crate::family_parameters::family_parameters;
 use crate::proposals::{Proposals, check_mirror};
 
 /// Points of a step over which scores are averaged.
@@ -146,21 +147,11 @@ where
         )
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
     fn verify(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {
         self.kernel.verify(target, state).map_err(|error| error.within("ScoreClimb"))
     }
 
-    fn num_params(&self, _: &P, family: &F) -> usize {
-        family.num_params()
-    }
-
-    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        family.check(params)
-    }
+    family_parameters!(P, F);
 
     fn lanes(&self) -> usize {
         self.lanes

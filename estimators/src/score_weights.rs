@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Controllable;
 use crate::dimension::same_dimension;
+use crate::family_parameters::family_parameters;
 use crate::proposals::{Proposals, check_mirror};
 
 /// Weight of a draw's score, as a function of `log w = log p - log q`.
@@ -167,17 +168,7 @@ where
         )
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
-    }
-
-    fn num_params(&self, _: &P, family: &F) -> usize {
-        family.num_params()
-    }
-
-    fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        family.check(params)
-    }
+    family_parameters!(P, F);
 
     fn lanes(&self) -> usize {
         if self.mirrored { 2 } else { 1 }

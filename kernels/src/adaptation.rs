@@ -9,13 +9,13 @@ mod dual_averaging;
 mod warm_up;
 mod window;
 
-use mcsa_core::Error;
+use mcsa_core::{Error, Metric};
 
 pub use self::diagonal_mass::DiagonalMass;
 pub use self::dual_averaging::{DualAveraging, StepSize};
 pub use self::warm_up::warm_up;
 pub use self::window::{Adaptation, WindowAdaptation};
-use crate::Mass;
+use crate::{Mass, Tally};
 
 /// Kernel with a step size and a mass that can be tuned.
 ///
@@ -40,4 +40,11 @@ pub trait Tunable: Sized {
 pub trait Accepts {
     /// The mean acceptance probability, in `0..=1`.
     fn acceptance(&self) -> f64;
+}
+
+/// The mean acceptance probability of the parts that recorded one; NaN if none did.
+impl Accepts for Tally {
+    fn acceptance(&self) -> f64 {
+        self.value(Metric::ACCEPTANCE).unwrap_or(f64::NAN)
+    }
 }

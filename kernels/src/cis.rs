@@ -7,6 +7,7 @@ use mcsa_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::Reversible;
 use crate::weights::{log_add, log_weight, normalise, record_log_weights};
 
 /// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the guide.
@@ -125,6 +126,8 @@ impl Cloud for CisState {
         Some(&self.weights)
     }
 }
+
+impl Reversible for Cis {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
     type State = CisState;

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
 use serde::{Deserialize, Serialize};
 
-use crate::Tally;
+use crate::{Reversible, Tally};
 
 /// Cycle of two kernels, `K_1 K_2`: every step applies the first, then the second. Invariant if both are; in general not
 /// reversible.
@@ -99,6 +99,8 @@ impl<A: Cloud, B: Cloud> Composed<A, B> {
         info
     }
 }
+
+impl<A: Reversible, B: Reversible> Reversible for Mixture<A, B> {}
 
 macro_rules! two_kernels {
     ($name:ident, |$kernel:ident, $first:ident, $second:ident, $lanes:ident| $step:expr) => {

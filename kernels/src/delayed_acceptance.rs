@@ -7,6 +7,8 @@ use mcsa_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::Reversible;
+
 /// Delayed acceptance: a cheap surrogate density screens the proposals, and the exact density is evaluated only for those
 /// that pass.
 ///
@@ -14,9 +16,11 @@ use serde::{Deserialize, Serialize};
 /// z' ~ K_surrogate(z, .),    keep z' with probability  min(1, (p(z') s(z)) / (p(z) s(z')))
 /// ```
 ///
-/// Invariant for p if the inner kernel is *reversible* for the surrogate s (Christen & Fox 2005): then `s(z) / s(z')` is
-/// the ratio of the inner kernel's transition densities from `z'` to `z` and from `z` to `z'`. A [`Cycle`](crate::Cycle),
-/// or an average over several sweeps, is not reversible.
+/// Invariant for p because the inner kernel is [`Reversible`] for the surrogate s (Christen & Fox 2005): then `s(z) / s(z')` is
+/// the ratio of the inner kernel's transition densities from `z'` to `z` and from `z` to `z'`. Several sweeps of one kernel,
+/// `Repeat<Cis>`, are reversible and cost one exact evaluation; a [`Cycle`](crate::Cycle) is not.
+///
+/// The recorded `second_acceptance` says how good the surrogate is where chains go: it is 1 if s is p up to a constant.
 ///
 /// Numerics: a chain that the inner kernel left in place costs no exact evaluation. A proposal whose exact density is NaN
 /// or `+inf` is rejected and counted.
@@ -46,6 +50,8 @@ pub struct DelayedInfo {
     pub promoted: u64,
     /// Chains that moved.
     pub accepted: u64,
+    /// The acceptance probability `min(1, ratio)` at the exact density, summed over the chains whose proposal passed the surrogate.
+    pub second: f64,
     /// Proposals at which the exact density was NaN or `+inf`; all were rejected.
     pub non_finite: u64,
 }
@@ -55,6 +61,10 @@ impl Record for DelayedInfo {
         let share = |count: u64| count as f64 / self.tried.max(1) as f64;
         sink(Metric::mean("promoted"), share(self.promoted));
         sink(Metric::ACCEPTANCE, share(self.accepted));
+        if self.promoted > 0 {
+            let parts = u32::try_from(self.promoted).unwrap_or(u32::MAX);
+            sink(Metric::mean("second_acceptance").over(parts), self.second / self.promoted as f64);
+        }
         sink(Metric::NON_FINITE, self.non_finite as f64);
     }
 }
@@ -81,11 +91,13 @@ fn begin<P: LogDensity + ?Sized, S>(
     Ok(DelayedState { chains, inner, moved: false })
 }
 
+impl<K: Reversible, S> Reversible for DelayedAcceptance<K, S> {}
+
 impl<P, S, K> Kernel<P> for DelayedAcceptance<K, S>
 where
     P: LogDensity + ?Sized,
     S: LogDensity,
-    K: Kernel<S>,
+    K: Kernel<S> + Reversible,
 {
     type State = DelayedState<K::State>;
     type Info = DelayedInfo;
@@ -165,6 +177,7 @@ where
             let surrogate_ratio = log_s[j] - state.inner.chains().log_p[j];
             let log_alpha =
                 if broken { f64::NAN } else { log_p[k] - state.chains.log_p[j] + surrogate_ratio };
+            info.second += if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
             if lane.accept(log_alpha) {
                 state.chains.place(j, points.column(k), log_p[k]);
                 info.accepted += 1;

@@ -6,7 +6,7 @@ use faer::Mat;
 use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, borrow};
 use serde::{Deserialize, Serialize};
 
-use crate::GaussianPrior;
+use crate::{GaussianPrior, Reversible};
 
 /// Elliptical slice sampling: a chain moves along the ellipse through its state and a draw of the Gaussian prior.
 ///
@@ -139,6 +139,8 @@ impl<'a> Search<'a> {
         }
     }
 }
+
+impl Reversible for Elliptical {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
     type State = EllipticalState;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use self::orbit::Orbit;
 use crate::leapfrog::DIVERGENCE;
-use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
+use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Reversible, Tunable};
 
 /// Rule that selects the next state of a chain from its trajectory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -253,6 +253,8 @@ impl Tunable for Hmc {
         Self::with(leapfrog, self.steps, self.selection)
     }
 }
+
+impl Reversible for Hmc {}
 
 impl<P: Gradient + ?Sized> Kernel<P> for Hmc {
     type State = GradientEnsemble;

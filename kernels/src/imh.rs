@@ -7,6 +7,7 @@ use mcsa_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::Reversible;
 use crate::weights::{log_weight, normalise, record_log_weights};
 
 /// Acceptance probability as a function of the ratio `r = w(z') / w(z)` of importance weights.
@@ -141,6 +142,8 @@ impl Acceptance {
         }
     }
 }
+
+impl Reversible for Imh {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
     type State = ImhState;

@@ -5,11 +5,13 @@
 //! every family, and tests can run it under finite families along every branch of its random decisions.
 //!
 //! * Independent proposals from the guide: [`Imh`], [`Cis`].
+//! * Proposals from a pushforward, such as an annealed path, with the same kernels on an extended space: [`ExtendedSpace`].
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
 //!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
+//! * Some rows of the data per step: [`Hmcecs`], whose target is a [`PerturbedPosterior`].
 //! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
-//! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`], [`DelayedAcceptance`].
+//! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`]; [`DelayedAcceptance`] of a [`Reversible`] kernel.
 //!
 //! The target's log density at the chains is cached. The guide's log density is not, because lambda changes between steps.
 //!
@@ -20,17 +22,21 @@ mod cis;
 mod compose;
 mod delayed_acceptance;
 mod elliptical;
+mod extended_space;
 mod gaussian_prior;
 mod gradient_ensemble;
 mod hmc;
+mod hmcecs;
 mod imh;
 mod leapfrog;
 mod mala;
 mod mass;
 mod nuts;
 mod particles;
+mod perturbed_posterior;
 mod random_scan;
 mod repeat;
+mod reversible;
 mod rwm;
 mod sampling;
 mod tally;
@@ -44,9 +50,11 @@ pub use cis::{Cis, CisInfo, CisState};
 pub use compose::{Composed, Cycle, Mixture};
 pub use delayed_acceptance::{DelayedAcceptance, DelayedInfo, DelayedState};
 pub use elliptical::{Elliptical, EllipticalInfo, EllipticalState};
+pub use extended_space::{ExtendedSpace, ExtendedState, ExtendedTarget};
 pub use gaussian_prior::GaussianPrior;
 pub use gradient_ensemble::GradientEnsemble;
 pub use hmc::{Hmc, HmcInfo, Selection};
+pub use hmcecs::{Hmcecs, HmcecsState};
 pub use imh::{Acceptance, Imh, ImhInfo, ImhState};
 pub use leapfrog::Leapfrog;
 pub use mala::Mala;
@@ -56,8 +64,10 @@ pub use particles::{
     Bootstrap, ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths,
     Resampling, Smc, Untwisted,
 };
+pub use perturbed_posterior::{DifferenceEstimate, PerturbedPosterior, TaylorExpansion};
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};
+pub use reversible::Reversible;
 pub use rwm::{Rwm, RwmInfo, RwmState};
 pub use sampling::{Sample, Sampling};
 pub use tally::Tally;

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Error, Gradient, Guide, Kernel, Stream};
 use serde::{Deserialize, Serialize};
 
-use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Selection, Tunable};
+use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Reversible, Selection, Tunable};
 
 /// Metropolis-adjusted Langevin algorithm: a gradient step with Gaussian noise, accepted by the Metropolis-Hastings rule.
 ///
@@ -88,6 +88,8 @@ impl Tunable for Mala {
         Self::with(step_size, mass.unwrap_or_else(|| self.0.leapfrog().mass().clone()))
     }
 }
+
+impl Reversible for Mala {}
 
 impl<P: Gradient + ?Sized> Kernel<P> for Mala {
     type State = GradientEnsemble;

@@ -6,7 +6,7 @@ use mcsa_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Tally;
+use crate::{Reversible, Tally};
 
 /// A kernel applied `times` times within one step, at a fixed guide. The cloud consists of every visited point.
 ///
@@ -59,6 +59,8 @@ impl<K> Repeat<K> {
         Ok(Mat::from_fn(positions.nrows(), chains * self.times, |i, k| positions[(i, k % chains)]))
     }
 }
+
+impl<K: Reversible> Reversible for Repeat<K> {}
 
 impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
     type State = RepeatState<K::State>;

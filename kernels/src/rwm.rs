@@ -7,7 +7,7 @@ use mcsa_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Accepts, Mass, Tunable};
+use crate::{Accepts, Mass, Reversible, Tunable};
 
 /// Random walk Metropolis: a Gaussian step from the chain's state, accepted by the Metropolis rule.
 ///
@@ -156,6 +156,8 @@ fn log_ratio(from: f64, to: f64) -> f64 {
         _ => to - from,
     }
 }
+
+impl Reversible for Rwm {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
     type State = RwmState;

@@ -11,7 +11,7 @@
 //! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
 //!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
-//! * Tempering of any target: [`Tempered`].
+//! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
@@ -54,6 +54,7 @@ mod tempered;
 mod transform;
 mod truth;
 mod volatility;
+mod weighted_rows;
 
 pub use atoms::Atoms;
 pub use banana::Banana;
@@ -76,7 +77,7 @@ pub use network::NeuralRegression;
 pub use radon::Radon;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
-pub use sparse_gp::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
+pub use sparse_gp::{InducingCoordinates, SparseGaussianProcess, SparsePosterior, SparseSurrogate};
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };
@@ -85,3 +86,4 @@ pub use tempered::Tempered;
 pub use transform::Transform;
 pub use truth::GroundTruth;
 pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};
+pub use weighted_rows::WeightedRows;

@@ -1,12 +1,13 @@
-//! Benchmarks of log densities, scores and draws of each family, per evaluation: `cargo bench -p mcsa-speed --bench families`.
+//! Benchmarks of log densities, scores and draws of each family, alone and in a defensive mixture, per evaluation: `cargo bench -p mcsa-speed --bench families`.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Error, Family, Seed, Stream};
+use mcsa_core::{At, Error, Family, Guide, Seed, Stream};
 use mcsa_families::{
-    Atoms, FullRank, GaussianFamily, GaussianMixture, LowRank, MeanField, MultivariateT, Start, StudentT,
+    Atoms, Defence, FullRank, GaussianFamily, GaussianMixture, LowRank, MeanField, MultivariateT, Start,
+    StudentT, Tail,
 };
 
 const COLUMNS: usize = 10;
@@ -35,6 +36,14 @@ fn family<F: Family>(
         group.bench_function(BenchmarkId::new("draw", dim), |bench| {
             bench.iter(|| q.sample_into(black_box(&params), &mut lanes, z.as_mut(), &mut log_q, &mut work));
         });
+        let (defence, mut memory) = (Defence::new(0.01, Tail::cauchy(dim)).expect("a share"), [0.0; COLUMNS]);
+        group.bench_function(BenchmarkId::new("defended draw", dim), |bench| {
+            bench.iter(|| {
+                let mut guide = At::new(&q, black_box(&params), COLUMNS, &mut work).expect("good params");
+                let mut guide = defence.around(&mut guide, COLUMNS, &mut memory).expect("enough memory");
+                guide.sample_into(&mut lanes, z.as_mut(), &mut log_q);
+            });
+        });
     }
     group.finish();
 }
@@ -52,6 +61,11 @@ fn families(criterion: &mut Criterion) {
     family(criterion, "student_t", |dim, stream| {
         let q = StudentT::fixed(dim, 5.0)?;
         let params = q.start(&Start::jittered(), stream)?;
+        Ok((q, params))
+    });
+    family(criterion, "student_t_learned", |dim, stream| {
+        let q = StudentT::learned(dim, 1.0)?;
+        let params = q.start(&Start::jittered(), 5.0, stream)?;
         Ok((q, params))
     });
     family(criterion, "multivariate_t", |dim, stream| {

@@ -1,15 +1,21 @@
-//! One step of conditional SMC on a series as long as the exchange rates, and a particle filter of ten thousand particles.
+//! Particle methods on a series as long as the exchange rates: one step of conditional SMC, a filter of ten thousand particles, and
+//! joint fits of a path with ten particles.
 //!
-//! Throughput is in particle states: particles times length of the series.
+//! Throughput is in particle states, particles times length of the series; that of the fits is in steps: one of conditional SMC,
+//! the scores in lambda and theta, and Adam.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Address, PathFamily, Seed, StateSpace};
+use mcsa_core::{Address, Estimator, PathFamily, Seed, StateSpace};
+use mcsa_estimators::{Ascent, Joint, msc_paths, smc_paths};
 use mcsa_families::Twisted;
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
 use mcsa_models::{FxVolatility, Theta};
+use mcsa_optim::Adam;
 
 const RETURNS: usize = 119;
+/// Number of steps of the published fits.
+const STEPS: u64 = 2_000;
 
 fn model() -> FxVolatility {
     let theta = Theta { mu: -0.5, atanh_phi: 1.2, log_sigma: -1.0, log_beta: -7.0 };
@@ -73,5 +79,27 @@ fn particles(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, particles);
+fn fit<E: Estimator<FxVolatility, Twisted>>(criterion: &mut Criterion, name: &str, estimator: E) {
+    let target = model();
+    let optimizer = Adam::new(0.1).expect("a positive rate");
+    let ascent = Ascent { target: &target, family: &Twisted, estimator, optimizer, seed: Seed::new(2) };
+    let mut start = vec![0.0; 2 * (RETURNS + 1) + 4];
+    start[RETURNS + 1..2 * (RETURNS + 1)].fill(0.5);
+    let mut group = criterion.benchmark_group("joint fit of 119 returns");
+    group.sample_size(10).throughput(Throughput::Elements(STEPS));
+    group.bench_function(name, |bench| {
+        bench.iter(|| {
+            let mut fit = ascent.start(start.clone()).expect("shapes fit");
+            ascent.run(&mut fit, STEPS).expect("a finite fit")
+        });
+    });
+    group.finish();
+}
+
+fn paths(criterion: &mut Criterion) {
+    fit(criterion, "msc/10", Joint { climb: msc_paths(10) });
+    fit(criterion, "smc/10", Joint { climb: smc_paths(10).expect("particles") });
+}
+
+criterion_group!(benches, particles, paths);
 criterion_main!(benches);

@@ -1,10 +1,11 @@
-//! Gradient and second derivatives of surrogate posteriors, per call: `cargo bench -p mcsa-speed --bench surrogates`.
+//! Surrogate posteriors and paths that follow them, per call: `cargo bench -p mcsa-speed --bench surrogates`.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Seed, Surrogate};
+use mcsa_core::{Parametric, Pushforward, Seed, Surrogate};
+use mcsa_families::dais::{Annealed, Shape};
 use mcsa_models::surrogate::{Clusters, LogisticSurrogate, NeuralSurrogate};
 
 fn normals(rows: usize, columns: usize) -> Mat<f64> {
@@ -51,6 +52,39 @@ fn surrogates(criterion: &mut Criterion) {
     steps(criterion, "network_18", &network, &psi);
 }
 
+/// Value and gradient of one path of eight steps (SL-DAIS with a mean-field base), without the end of the bound.
+fn paths(criterion: &mut Criterion) {
+    let (x, labels) = (normals(5000, 18), (0..5000).map(|i| f64::from(i % 2)).collect::<Vec<_>>());
+    let mut stream = Seed::new(3).stream(0, 0);
+    let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 256, 1.0, &mut stream).expect("finite data");
+    let psi = surrogate.initial();
+    let family = Annealed::new(surrogate, Shape::Diagonal, 8);
+    let base: Vec<f64> = (0..36).map(|i| if i < 18 { 0.0 } else { -3.0 }).collect();
+    let params = family.at(&base, 1e-3, &psi).expect("a base of 18 dimensions");
+    let noise = Mat::from_fn(family.noise_dim(), 1, |_, _| stream.normal());
+    let (mut z, mut cotangents) = (Mat::zeros(18, 1), Mat::zeros(18, 1));
+    let (mut log_q, mut gradient) = ([0.0], vec![0.0; params.len()]);
+    let mut work = vec![0.0; family.work_len(1)];
+    criterion.bench_function("path_256x18/8", |bench| {
+        bench.iter(|| {
+            family.push_and_add_gradients(
+                black_box(&params),
+                noise.as_ref(),
+                z.as_mut(),
+                &mut log_q,
+                cotangents.as_mut(),
+                &mut |z, weights, mut cotangents| {
+                    weights[0] = -1.0;
+                    cotangents.copy_from(z);
+                    true
+                },
+                &mut gradient,
+                &mut work,
+            );
+        });
+    });
+}
+
 /// One Lloyd iteration with 256 centres on 10 000 rows.
 fn clusters(criterion: &mut Criterion) {
     let x = normals(10_000, 18);
@@ -60,5 +94,5 @@ fn clusters(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, surrogates, clusters);
+criterion_group!(benches, surrogates, paths, clusters);
 criterion_main!(benches);

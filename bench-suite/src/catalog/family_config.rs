@@ -59,7 +59,7 @@ fn softplus() -> Link {
 }
 
 /// A family in some dimension.
-pub struct Shaped {
+pub struct BuiltFamily {
     /// The family, with densities at arbitrary points.
     pub family: Box<dyn Family>,
     /// The family as a pushforward of its base distribution.
@@ -70,7 +70,7 @@ pub struct Shaped {
 /// Parameters at given means and standard deviations.
 type Start = dyn Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error>;
 
-impl Shaped {
+impl BuiltFamily {
     /// Parameters that give the family these means and standard deviations and independent coordinates. `stream` initialises
     /// hidden weights of networks, which do not change the initial distribution, and a low-rank factor, which is small and not
     /// zero, because zero is a saddle point.
@@ -125,7 +125,7 @@ impl FamilyConfig {
     ///
     /// # Errors
     /// If a setting is invalid.
-    pub fn build(&self, dim: usize) -> Result<Shaped, Error> {
+    pub fn build(&self, dim: usize) -> Result<BuiltFamily, Error> {
         let diagonal = |d: &[f64]| Mat::from_fn(d.len(), d.len(), |i, j| if i == j { d[i] } else { 0.0 });
         match *self {
             Self::MeanField { link } => {
@@ -164,8 +164,8 @@ impl FamilyConfig {
 fn closed(
     family: impl Reparameterised + Copy + 'static,
     start: impl Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + 'static,
-) -> Shaped {
-    Shaped { family: Box::new(family), pushforward: Box::new(Drawn(family)), start: Box::new(start) }
+) -> BuiltFamily {
+    BuiltFamily { family: Box::new(family), pushforward: Box::new(Drawn(family)), start: Box::new(start) }
 }
 
 fn flow(
@@ -174,7 +174,7 @@ fn flow(
     width: usize,
     freedom: Option<f64>,
     dim: usize,
-) -> Result<Shaped, Error> {
+) -> Result<BuiltFamily, Error> {
     let coupling =
         |mask| Layer::Coupling(Coupling { mask, hidden: vec![width], activation: Activation::Tanh, map });
     let masks = Mask::alternating(dim).take(couplings);
@@ -185,11 +185,11 @@ fn flow(
     }
 }
 
-fn of_flow<B: FixedBase + 'static>(flow: Flow<B>) -> Shaped {
+fn of_flow<B: FixedBase + 'static>(flow: Flow<B>) -> BuiltFamily {
     let (family, pushforward) = (Box::new(flow.clone()), Box::new(flow.clone()));
     let start =
         move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);
-    Shaped { family, pushforward, start: Box::new(start) }
+    BuiltFamily { family, pushforward, start: Box::new(start) }
 }
 
 #[cfg(test)]

@@ -24,10 +24,10 @@ mod volatility;
 mod weights;
 
 pub use evaluator::{Evaluator, Measures};
-pub use family_config::{FamilyConfig, Shaped};
+pub use family_config::{BuiltFamily, FamilyConfig};
 pub use made_up::correlated_gaussian;
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
-pub use optimizer_config::{OptimizerConfig, RuleState};
+pub use optimizer_config::{OptimizerConfig, OptimizerState};
 pub use reference::Reference;
 pub(crate) use regression::of_labels;
 pub use start::Start;

@@ -18,7 +18,7 @@ macro_rules! rules {
 
         /// State of a [`OptimizerConfig`].
         #[derive(Debug, Clone, Serialize, Deserialize)]
-        pub enum RuleState {
+        pub enum OptimizerState {
             $($(#[$doc])* $variant($state)),+
         }
 
@@ -32,17 +32,17 @@ macro_rules! rules {
         }
 
         impl Optimizer for OptimizerConfig {
-            type State = RuleState;
+            type State = OptimizerState;
 
-            fn init(&self, num_params: usize) -> RuleState {
+            fn init(&self, num_params: usize) -> OptimizerState {
                 match self {
-                    $(Self::$variant(rule) => RuleState::$variant(rule.init(num_params))),+
+                    $(Self::$variant(rule) => OptimizerState::$variant(rule.init(num_params))),+
                 }
             }
 
-            fn check(&self, num_params: usize, state: &RuleState) -> Result<(), Error> {
+            fn check(&self, num_params: usize, state: &OptimizerState) -> Result<(), Error> {
                 match (self, state) {
-                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.check(num_params, state),)+
+                    $((Self::$variant(rule), OptimizerState::$variant(state)) => rule.check(num_params, state),)+
                     _ => Err(Error::invalid("the state belongs to another optimiser")),
                 }
             }
@@ -53,16 +53,16 @@ macro_rules! rules {
                 }
             }
 
-            fn average<'s>(&self, state: &'s RuleState) -> Option<&'s [f64]> {
+            fn average<'s>(&self, state: &'s OptimizerState) -> Option<&'s [f64]> {
                 match (self, state) {
-                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.average(state),)+
+                    $((Self::$variant(rule), OptimizerState::$variant(state)) => rule.average(state),)+
                     _ => None,
                 }
             }
 
-            fn ascend(&self, state: &mut RuleState, params: &mut [f64], direction: &[f64]) {
+            fn ascend(&self, state: &mut OptimizerState, params: &mut [f64], direction: &[f64]) {
                 match (self, state) {
-                    $((Self::$variant(rule), RuleState::$variant(state)) => rule.ascend(state, params, direction),)+
+                    $((Self::$variant(rule), OptimizerState::$variant(state)) => rule.ascend(state, params, direction),)+
                     _ => unreachable!("a state is checked before it is used"),
                 }
             }

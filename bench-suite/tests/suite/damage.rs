@@ -16,6 +16,8 @@ use mcsa_bench_suite::store::{CODE, Ended, Journal, Row, Store, write_whole};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
+use crate::process::folder;
+
 const ID: &str = "mcsa-tab-cost";
 
 fn experiment() -> Experiment {
@@ -25,13 +27,6 @@ fn experiment() -> Experiment {
 
 fn jobs() -> Vec<Job> {
     plan(&experiment(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
-}
-
-/// An empty folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("damage-{name}"));
-    let _ = fs::remove_dir_all(&folder);
-    folder
 }
 
 fn rows(count: u64) -> Vec<Row> {
@@ -50,7 +45,7 @@ fn gathered(store: &Store) -> Results {
 /// However a result is damaged, it is not used, its file is named with the reason, and other results are unaffected.
 #[test]
 fn no_damaged_result_is_used() {
-    let (folder, jobs) = (folder("results"), jobs());
+    let (folder, jobs) = (folder("damage-results"), jobs());
     let store = Store::new(&folder);
     for job in &jobs[..3] {
         store.save(job, &rows(5), &Ended::default()).expect("a place");
@@ -103,7 +98,7 @@ fn no_damaged_result_is_used() {
 /// A bad file is kept: it is renamed, never removed.
 #[test]
 fn a_bad_file_is_set_aside() {
-    let (folder, jobs) = (folder("aside"), jobs());
+    let (folder, jobs) = (folder("damage-aside"), jobs());
     let store = Store::new(&folder);
     for text in ["first", "second"] {
         write_whole(&store.result_path(&jobs[0]), text.as_bytes()).expect("a place");
@@ -118,7 +113,7 @@ fn a_bad_file_is_set_aside() {
 /// version.
 #[test]
 fn versions_do_not_mix() {
-    let (folder, jobs) = (folder("versions"), jobs());
+    let (folder, jobs) = (folder("damage-versions"), jobs());
     let [ours, older, other] =
         [CODE, "0123456789abcdef", "fedcba9876543210"].map(|code| Store::of_code(&folder, code));
     older.save(&jobs[0], &rows(1), &Ended::default()).expect("a place");
@@ -146,7 +141,7 @@ fn versions_do_not_mix() {
 /// A checkpoint that cannot be written gives a warning; no temporary file is left.
 #[test]
 fn a_job_outlives_its_checkpoint() {
-    let (folder, job) = (folder("checkpoint"), jobs().remove(0));
+    let (folder, job) = (folder("damage-checkpoint"), jobs().remove(0));
     let store = Store::new(&folder);
     // A directory in its place refuses every file, for any user.
     let block = |_| fs::create_dir_all(store.checkpoint_path(&job).join("x")).is_ok();
@@ -180,7 +175,7 @@ fn a_job_outlives_its_checkpoint() {
 /// Temporary files of ended processes, and old ones of other hosts, are removed; those that may be in use stay.
 #[test]
 fn what_killed_writers_left_is_swept() {
-    let (folder, job) = (folder("swept"), jobs().remove(0));
+    let (folder, job) = (folder("damage-swept"), jobs().remove(0));
     let store = Store::new(&folder);
     store.save(&job, &rows(1), &Ended::default()).expect("a place");
     let results = folder.join(ID);
@@ -214,7 +209,7 @@ fn what_killed_writers_left_is_swept() {
 /// An unreadable line loses only itself; every process has its own file.
 #[test]
 fn a_manifest_loses_no_more_than_a_line() {
-    let (folder, jobs) = (folder("manifest"), jobs());
+    let (folder, jobs) = (folder("damage-manifest"), jobs());
     let begun = |count: usize| {
         let journal = Arc::new(Journal::default());
         let store = Store::new(&folder).with_journal(&journal);
@@ -268,7 +263,7 @@ fn told(output: &Output) -> String {
 /// Bad files affect only their own jobs: the figures are drawn from the others, and a run replaces them.
 #[test]
 fn a_bad_file_costs_its_own_job() {
-    let (out, jobs) = (folder("one"), jobs());
+    let (out, jobs) = (folder("damage-one"), jobs());
     let store = Store::new(out.join("results"));
     for job in &jobs {
         let values = [("p_evaluations", 1e5), ("p_gradients", 0.0), ("seconds", 1.0)];
@@ -306,7 +301,7 @@ fn a_bad_file_costs_its_own_job() {
 /// If the output folder cannot be written, no job is run.
 #[test]
 fn out_is_checked_first() {
-    let out = folder("out");
+    let out = folder("damage-out");
     fs::create_dir_all(&out).expect("a folder");
     fs::write(out.join("file"), "").expect("a file");
     for out in [out.join("file"), PathBuf::from("/proc/mcsa")] {
@@ -322,7 +317,7 @@ fn out_is_checked_first() {
 #[test]
 #[cfg(unix)]
 fn a_full_disk_leaves_nothing() {
-    let out = folder("full");
+    let out = folder("damage-full");
     let entry = REGISTRY.iter().find(|entry| entry.file.contains("gaussian.toml")).expect("it is there");
     let experiment = entry.experiment().expect("it can be read");
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
@@ -353,7 +348,7 @@ fn a_full_disk_leaves_nothing() {
 #[test]
 #[cfg(unix)]
 fn killed_runs_are_told_and_gone_on_with() {
-    let (out, jobs) = (folder("killed"), jobs());
+    let (out, jobs) = (folder("damage-killed"), jobs());
     let store = Store::new(out.join("results"));
     let left = 12;
     jobs[left..].iter().for_each(|job| store.save(job, &rows(1), &Ended::default()).expect("a place"));

@@ -5,6 +5,7 @@ mod fingerprint;
 mod fit_pairs;
 mod instance;
 mod page;
+mod process;
 mod program;
 mod replay;
 mod resume;

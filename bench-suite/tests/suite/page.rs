@@ -2,8 +2,10 @@
 #![expect(clippy::print_stderr, reason = "a check that was skipped says so")]
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+
+use crate::process::{folder, run};
 
 /// Elements without a closing tag.
 const VOID: [&str; 4] = ["meta", "br", "hr", "img"];
@@ -121,19 +123,13 @@ impl<'t> Page<'t> {
 }
 
 fn figures(out: &str, arguments: &[&str]) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    let run = command
-        .args(["figures", "--preset", "quick", "--out", out])
-        .args(arguments)
-        .output()
-        .expect("it starts");
+    let run = run(&[&["figures", "--preset", "quick", "--out", out], arguments].concat());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
 #[test]
 fn the_page_stands_by_itself() {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = folder("page");
     let out = folder.to_str().expect("a path in words");
     figures(out, &["mcsa-tab-cost"]);
     let ids = [
@@ -204,8 +200,7 @@ fn cut_off(page: &Path, width: usize) -> Option<Vec<String>> {
 /// Checks the summary of all experiments, and every table, list of settings and figure of an experiment that was run.
 #[test]
 fn nothing_is_cut_off_at_its_right_edge() {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("widths");
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = folder("widths");
     let out = folder.to_str().expect("a path in words");
     figures(out, &["mcsa-tab-cost"]);
     figures(out, &["--no-run"]);

@@ -1,12 +1,8 @@
 //! The program from the command line: exit codes, files, messages.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).args(arguments).output().expect("it starts")
-}
+use crate::process::{folder, run};
 
 fn code(arguments: &[&str]) -> i32 {
     run(arguments).status.code().expect("it ends by itself")
@@ -14,13 +10,6 @@ fn code(arguments: &[&str]) -> i32 {
 
 fn errors(arguments: &[&str]) -> String {
     String::from_utf8(run(arguments).stderr).expect("words")
-}
-
-/// An empty folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    folder
 }
 
 #[test]
@@ -77,7 +66,7 @@ fn listings_name_everything() {
 
 #[test]
 fn a_fit_is_written_with_names_and_counts() {
-    let file = folder("fit").join("fit.json");
+    let file = folder("program-fit").join("fit.json");
     let out = file.to_str().expect("a path in words");
     let settings =
         ["--set", "steps=300", "--set", "method.chains=4", "--set", "optimizer.kind=sgd", "--seed", "3"];
@@ -97,7 +86,7 @@ fn a_fit_is_written_with_names_and_counts() {
 /// Report without results: every experiment is shown with its missing jobs, and no claim is judged.
 #[test]
 fn a_report_can_be_drawn_before_anything_was_run() {
-    let folder = folder("nothing");
+    let folder = folder("program-nothing");
     let out = folder.to_str().expect("a path in words");
     assert_eq!(
         code(&["figures", "k003-fig7-conditional-variance", "--preset", "quick", "--no-run", "--out", out]),

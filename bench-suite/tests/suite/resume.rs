@@ -1,7 +1,7 @@
 //! Resuming of jobs from disk, and results of other code.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mcsa_bench_suite::experiment::PresetName;
@@ -12,6 +12,8 @@ use mcsa_bench_suite::store::{Outcome, Store};
 use mcsa_bench_suite::task::{Job, Task};
 use mcsa_core::Error;
 use mcsa_data::Catalogue;
+
+use crate::process::folder;
 
 fn job() -> Job {
     let experiment = REGISTRY[0].experiment().unwrap();
@@ -35,13 +37,6 @@ fn timeless(mut outcome: Outcome) -> Outcome {
         assert!(row.values.remove("seconds").is_some());
     }
     outcome
-}
-
-/// An empty folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("resume").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    folder
 }
 
 fn run(

@@ -1,10 +1,11 @@
 //! The verb `theory`, run as a program.
 
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::process::run;
 
 fn theory(arguments: &[&str]) -> Output {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    program.arg("theory").args(arguments).output().expect("the program starts")
+    run(&[&["theory"], arguments].concat())
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,14 +1,12 @@
 //! An experiment in a file of the user: from its text to the report, and refused files with their messages.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
+use std::process::Output;
+
+use crate::process::{self, run};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/my_experiment.toml");
-
-fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).args(arguments).output().expect("it starts")
-}
 
 /// Standard output of a run that succeeds.
 fn said(arguments: &[&str]) -> String {
@@ -17,10 +15,8 @@ fn said(arguments: &[&str]) -> String {
     String::from_utf8(stdout).expect("words")
 }
 
-/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user_experiment").join(name);
-    let _ = fs::remove_dir_all(&folder);
+    let folder = process::folder(name);
     fs::create_dir_all(&folder).expect("a folder");
     folder
 }

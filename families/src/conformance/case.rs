@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 use mcsa_core::law::LeftOut;
 use mcsa_core::quadrature::Map;
-use mcsa_core::{Columns, Error, Family, Seed, Stream};
+use mcsa_core::{Columns, Error, Family, Parametric, Seed, Stream};
 
 use super::LAWS;
 
@@ -98,12 +98,14 @@ impl<F> Case<F> {
     }
 }
 
-impl<F: Family> Case<F> {
+impl<F: Parametric> Case<F> {
     /// Lent memory, filled with NaN.
     pub(super) fn work(&self, columns: usize) -> Vec<f64> {
         vec![f64::NAN; self.family.work_len(columns)]
     }
+}
 
+impl<F: Family> Case<F> {
     pub(super) fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>) -> Vec<f64> {
         let mut log_q = vec![f64::NAN; z.ncols()];
         self.family.log_probs(params, z, &mut log_q, &mut self.work(z.ncols()));

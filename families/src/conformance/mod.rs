@@ -63,7 +63,6 @@ mod reference;
 mod scale;
 mod suite;
 mod totals;
-mod work;
 
 pub use batch::{batch_equals_columns, transport_batch_equals_columns};
 pub use case::{Case, Knots};
@@ -78,15 +77,16 @@ pub use draws::{
 pub use mcsa_core::law::{Failure, Meter, Power, Report};
 pub use mcsa_core::law_tests;
 pub use mcsa_core::quadrature::Map;
-pub use memory::{allocates_nothing, transport_allocates_nothing};
+pub use memory::{
+    allocates_nothing, push_allocates_nothing, push_work_is_enough, transport_allocates_nothing,
+    transport_work_is_enough, work_is_enough,
+};
 pub use moments::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
 pub use normaliser::density_is_normalised;
 pub use pushforward::{
-    push_allocates_nothing, push_batch_equals_columns, push_follows_the_density, push_gradient_is_gradient,
-    push_knows_its_density,
+    push_batch_equals_columns, push_follows_the_density, push_gradient_is_gradient, push_knows_its_density,
 };
 pub use scale::{draws_have_their_scale, transport_has_its_scale};
 pub use suite::{
     LAWS, check, check_pushforward, check_reparameterised, report, report_pushforward, report_reparameterised,
 };
-pub use work::{push_work_is_enough, transport_work_is_enough, work_is_enough};

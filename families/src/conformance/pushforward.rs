@@ -7,14 +7,9 @@ use super::case::normals;
 use super::differences::compare;
 use super::draws::mean;
 use super::{Case, Failure};
-use mcsa_core::law::{Meter, allocates_nothing as silent, near, same_bits};
+use mcsa_core::law::{near, same_bits};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
-
-/// Lent memory, filled with NaN.
-fn work<F: Pushforward>(case: &Case<F>, columns: usize) -> Vec<f64> {
-    vec![f64::NAN; case.family.work_len(columns)]
-}
 
 fn noise<F: Pushforward>(case: &Case<F>, columns: usize) -> Mat<f64> {
     let mut noise = Mat::full(case.family.noise_dim(), columns, f64::NAN);
@@ -25,7 +20,7 @@ fn noise<F: Pushforward>(case: &Case<F>, columns: usize) -> Mat<f64> {
 fn push<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) -> (Mat<f64>, Vec<f64>) {
     let mut z = Mat::full(case.family.dim(), noise.ncols(), f64::NAN);
     let mut log_q = vec![f64::NAN; noise.ncols()];
-    case.family.push(params, noise, z.as_mut(), &mut log_q, &mut work(case, noise.ncols()));
+    case.family.push(params, noise, z.as_mut(), &mut log_q, &mut case.work(noise.ncols()));
     (z, log_q)
 }
 
@@ -44,7 +39,7 @@ pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Result<(), F
             let mut gradient = vec![0.0; family.num_params()];
             let (noise, cotangent) = (noise.as_ref().subcols(j, 1), cotangents.as_ref().subcols(j, 1));
             let (weights, params) = ([on_log_q], &case.params);
-            family.add_push_gradients(params, noise, cotangent, &weights, &mut gradient, &mut work(case, 1));
+            family.add_push_gradients(params, noise, cotangent, &weights, &mut gradient, &mut case.work(1));
             gradient
         };
         let gradients: Vec<_> = (0..5).map(gradient).collect();
@@ -156,10 +151,10 @@ pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Result<(), F
         let mut together: Vec<f64> = (0..params.len()).map(|_| stream.normal()).collect();
         let mut alone = together.clone();
         let (eps, cots) = (noise.as_ref(), cotangents.as_ref());
-        family.add_push_gradients(params, eps, cots, &weights, &mut together, &mut work(case, columns));
+        family.add_push_gradients(params, eps, cots, &weights, &mut together, &mut case.work(columns));
         for j in 0..columns {
             let (eps, cots, weight) = (eps.subcols(j, 1), cots.subcols(j, 1), &weights[j..=j]);
-            family.add_push_gradients(params, eps, cots, weight, &mut alone, &mut work(case, 1));
+            family.add_push_gradients(params, eps, cots, weight, &mut alone, &mut case.work(1));
         }
         same_bits(LAW, |k| format!("gradients, param {k}, {columns} columns"), &together, &alone)?;
     }
@@ -190,28 +185,4 @@ pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Result
         near(LAW, || format!("push {j}"), found, expected, 1e-10 * (1.0 + expected.abs()))?;
     }
     Ok(())
-}
-
-/// The methods of a pushforward, and `check`, allocate nothing.
-///
-/// # Errors
-/// If a method allocates; the failure names the method and the number of allocations.
-pub fn push_allocates_nothing<F: Pushforward>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
-    const LAW: &str = "push_allocates_nothing";
-    let (family, params, columns) = (&case.family, &case.params, 4);
-    let mut work = work(case, columns);
-    let mut eps = noise(case, columns);
-    let mut z = Mat::zeros(family.dim(), columns);
-    let mut log_q = vec![0.0; columns];
-    let mut gradient = vec![0.0; params.len()];
-    let mut lanes = case.seed.streams(columns, 2);
-    silent(LAW, "check", meter, &mut || assert!(family.check(params).is_ok(), "the params are good"))?;
-    silent(LAW, "sample_noise_into", meter, &mut || family.sample_noise_into(&mut lanes, eps.as_mut()))?;
-    silent(LAW, "push", meter, &mut || {
-        family.push(params, eps.as_ref(), z.as_mut(), &mut log_q, &mut work);
-    })?;
-    silent(LAW, "add_push_gradients", meter, &mut || {
-        let weights = [0.5; 4];
-        family.add_push_gradients(params, eps.as_ref(), z.as_ref(), &weights, &mut gradient, &mut work);
-    })
 }

@@ -6,3 +6,4 @@ mod particles;
 mod proposing;
 mod random_scan;
 mod stability;
+mod subsampling;

@@ -2,12 +2,23 @@
 
 use faer::Mat;
 use mcsa_core::{At, Cloud, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
-use mcsa_families::{Link, MeanField};
-use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
+use mcsa_families::{Drawn, Link, MeanField};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, ExtendedSpace, Imh, Mixture, Repeat};
 use mcsa_models::Gaussian;
 
 const DIM: usize = 2;
 const CHAINS: usize = 3;
+
+const PARAMS: [f64; 4] = [0.3, -0.2, 0.1, 0.4];
+
+fn family() -> MeanField {
+    MeanField::new(DIM).with_link(Link::Exp)
+}
+
+/// The kernel with proposals from a pushforward, which has the distribution of the guide of a [`Run`].
+fn pushed<K>(kernel: K) -> ExtendedSpace<K, Drawn<MeanField>> {
+    ExtendedSpace::new(kernel, Drawn(family()), PARAMS.to_vec()).unwrap()
+}
 
 /// A state after some steps under a shifted guide, with the totals of its metrics.
 struct Run<'a, K: Kernel<P>, P: LogDensity> {
@@ -24,14 +35,13 @@ impl<'a, K: Kernel<P>, P: LogDensity> Run<'a, K, P> {
     }
 
     fn steps(&mut self, steps: std::ops::Range<u64>) {
-        let family = MeanField::new(DIM).with_link(Link::Exp);
-        let params = [0.3, -0.2, 0.1, 0.4];
+        let family = family();
         let columns = self.kernel.columns(CHAINS);
         let mut memory = vec![0.0; family.work_len(columns)];
         let mut work = vec![0.0; self.kernel.work_len(self.target, CHAINS)];
         for step in steps {
             let mut lanes = Seed::new(1).streams(CHAINS, step);
-            let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
+            let mut guide = At::new(&family, &PARAMS, columns, &mut memory).unwrap();
             let info = self.kernel.step(self.target, &mut guide, &mut self.state, &mut lanes, &mut work);
             info.record(&mut |metric, value| match self
                 .told
@@ -72,6 +82,8 @@ macro_rules! for_every_kernel {
         let $kernel = Mixture::new(0.5, Imh::default(), Cis::with_candidates(3)).unwrap();
         $check;
         let $kernel = DelayedAcceptance { inner: Imh::default(), surrogate };
+        $check;
+        let $kernel = pushed(Cis::with_candidates(4));
         $check;
     }};
 }
@@ -127,6 +139,37 @@ fn a_step_allocates_nothing() {
         steps(1);
         assert_eq!(allocation_counter::measure(|| steps(20)).count_total, 0);
     });
+}
+
+/// A pushforward that has a density at every point proposes as its family does, once chains have a draw: then positions
+/// have the same bits.
+#[test]
+fn draws_with_a_density_are_proposals_of_the_guide() {
+    fn check<K>(kernel: &K)
+    where
+        K: Kernel<Gaussian> + Clone,
+        ExtendedSpace<K, Drawn<MeanField>>: Kernel<Gaussian>,
+    {
+        let target = Gaussian::standard(DIM);
+        let extended = pushed(kernel.clone());
+        let (mut extended, mut guided) = (Run::start(&extended, &target), Run::start(kernel, &target));
+        extended.steps(1..2);
+        let chains = &extended.state.chains().positions;
+        assert!((0..CHAINS).all(|j| chains[(0, j)] != 0.0), "a chain without a draw accepts the first");
+        guided.state.chains_mut().copy_from(extended.state.chains());
+        extended.steps(2..40);
+        guided.steps(2..40);
+        assert_eq!(extended.positions(), guided.positions());
+        assert_eq!(extended.state.points(), guided.state.points());
+        let weights = extended.state.weights().into_iter().zip(guided.state.weights());
+        for (found, expected) in weights.flat_map(|(a, b)| a.iter().zip(b)) {
+            assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+        }
+        assert!(guided.told("acceptance") > 0.0);
+    }
+    check(&Imh::default());
+    check(&Imh { acceptance: Acceptance::Barker, sweeps: 2 });
+    check(&Cis::with_candidates(4));
 }
 
 /// A target on a half plane, with NaN beyond a line.

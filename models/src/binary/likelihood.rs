@@ -5,6 +5,7 @@ use mcsa_core::{Columns, Error, all_finite, borrow, same_length};
 
 use super::Link;
 use crate::design::{GROUP, MINIBATCH, Panels, finite_matrix};
+use crate::support::zeros_and_ones;
 
 /// Log likelihood `sum_i log F(s_i x_i' w)`. Rows are stored multiplied by the label's sign `s_i`, so that a product gives margins.
 #[derive(Debug, Clone)]
@@ -13,15 +14,17 @@ pub(crate) struct Likelihood<L> {
     link: PhantomData<L>,
 }
 
+/// Number of rows whose margins are held at once, a multiple of the rows of a panel: with their features they stay in the second
+/// cache, so that each row is read once from further away.
+const BLOCK: usize = 1024;
+
 impl<L: Link> Likelihood<L> {
     /// A likelihood of the rows of `x`, each followed by a 1 if there is an `intercept`, and of labels 0 or 1.
     pub(crate) fn new(x: MatRef<'_, f64>, labels: &[f64], intercept: bool) -> Result<Self, Error> {
         same_length("labels", x.nrows(), labels.len())?;
         finite_matrix("features", x)?;
         all_finite("labels", labels)?;
-        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
-            return Err(Error::parameter("label", label, "0 or 1"));
-        }
+        zeros_and_ones(labels)?;
         let entry = |i: usize, k: usize| {
             let sign = 2.0 * labels[i] - 1.0;
             if k < x.ncols() { sign * x[(i, k)] } else { sign }
@@ -39,23 +42,30 @@ impl<L: Link> Likelihood<L> {
         self.signed.columns()
     }
 
+    /// Number of rows of a block, those that fill the last panel included.
+    fn block_rows(&self) -> usize {
+        self.signed.padded_rows().min(BLOCK)
+    }
+
     /// Length of the lent memory that any method needs for a batch of `columns`; a product with the Hessian needs that of two
     /// columns.
     pub(crate) fn work_len(&self, columns: usize) -> usize {
         let group = columns.clamp(2, GROUP);
-        (2 * self.signed.padded_rows() + self.weights()) * group + self.signed.multiply_work_len()
+        2 * (self.block_rows() + self.weights()) * group + self.signed.multiply_work_len()
     }
 
     /// Adds the log likelihood at the weights `z[from..]` of each column to the entry of `out`.
     pub(crate) fn add_logs(&self, z: MatRef<'_, f64>, from: usize, out: &mut [f64], mut work: &mut [f64]) {
-        let (d, stride) = (self.weights(), self.signed.padded_rows());
+        let d = self.weights();
         let packed = borrow(&mut work, self.signed.multiply_work_len());
-        let margins = borrow(&mut work, stride * z.ncols().min(GROUP));
         for (g, out) in out.chunks_mut(GROUP).enumerate() {
-            let margins = &mut margins[..stride * out.len()];
-            let weights = (0..out.len()).map(|c| &z.column(g * GROUP + c)[from..from + d]);
-            self.signed.multiply(weights, margins, packed);
-            L::add_sums_log(margins, stride, self.rows(), out);
+            for block in self.signed.view().blocks(BLOCK) {
+                let stride = block.padded_rows();
+                let margins = &mut work[..stride * out.len()];
+                let weights = (0..out.len()).map(|c| &z.column(g * GROUP + c)[from..from + d]);
+                block.multiply(weights, margins, packed);
+                L::add_sums_log(margins, stride, block.rows(), out);
+            }
         }
     }
 
@@ -68,39 +78,50 @@ impl<L: Link> Likelihood<L> {
         mut accept: impl FnMut(usize, &[f64]),
         mut work: &mut [f64],
     ) {
-        let (d, stride, most) = (self.weights(), self.signed.padded_rows(), z.ncols().min(GROUP));
+        let (d, most) = (self.weights(), z.ncols().min(GROUP));
         let packed = borrow(&mut work, self.signed.multiply_work_len());
-        let margins = borrow(&mut work, stride * most);
-        let slopes = borrow(&mut work, stride * most);
-        let gradients = borrow(&mut work, d * most);
+        let [margins, slopes] = [(); 2].map(|()| borrow(&mut work, self.block_rows() * most));
+        let [gradients, sums] = [(); 2].map(|()| borrow(&mut work, d * most));
         for (g, out) in out.chunks_mut(GROUP).enumerate() {
             let columns = out.len();
-            let weights = (0..columns).map(|c| &z.column(g * GROUP + c)[from..from + d]);
-            self.signed.multiply(weights, &mut margins[..stride * columns], packed);
-            for (c, out) in out.iter_mut().enumerate() {
-                let place = c * stride..(c + 1) * stride;
-                *out += L::sum_log_with_slopes(&mut margins[place.clone()], &mut slopes[place], self.rows());
+            let (gradients, sums) = (&mut gradients[..d * columns], &mut sums[..d * columns]);
+            sums.fill(0.0);
+            for block in self.signed.view().blocks(BLOCK) {
+                let stride = block.padded_rows();
+                let weights = (0..columns).map(|c| &z.column(g * GROUP + c)[from..from + d]);
+                block.multiply(weights, &mut margins[..stride * columns], packed);
+                for (c, out) in out.iter_mut().enumerate() {
+                    let place = c * stride..(c + 1) * stride;
+                    let (margins, slopes) = (&mut margins[place.clone()], &mut slopes[place]);
+                    *out += L::sum_log_with_slopes(margins, slopes, block.rows());
+                }
+                block.pull_back(&slopes[..stride * columns], columns, gradients);
+                sums.iter_mut().zip(&*gradients).for_each(|(sum, gradient)| *sum += gradient);
             }
-            self.signed.pull_back(&slopes[..stride * columns], columns, &mut gradients[..d * columns]);
             for c in 0..columns {
-                accept(g * GROUP + c, &gradients[c * d..(c + 1) * d]);
+                accept(g * GROUP + c, &sums[c * d..(c + 1) * d]);
             }
         }
     }
 
     /// Product of the Hessian at the weights `w` with the vector `v`, written to `out`.
     pub(crate) fn hessian_vector_into(&self, w: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
-        let stride = self.signed.padded_rows();
         let packed = borrow(&mut work, self.signed.multiply_work_len());
-        let products = borrow(&mut work, 2 * stride);
-        let memory = borrow(&mut work, stride);
-        self.signed.multiply([w, v].into_iter(), products, packed);
-        let (margins, along) = products.split_at_mut(stride);
-        L::curvatures(margins, memory);
-        for (along, curvature) in along.iter_mut().zip(margins) {
-            *along *= *curvature;
+        let products = borrow(&mut work, 2 * self.block_rows());
+        let memory = borrow(&mut work, self.block_rows());
+        let part = borrow(&mut work, out.len());
+        out.fill(0.0);
+        for block in self.signed.view().blocks(BLOCK) {
+            let stride = block.padded_rows();
+            block.multiply([w, v].into_iter(), &mut products[..2 * stride], packed);
+            let (margins, along) = products[..2 * stride].split_at_mut(stride);
+            L::curvatures(margins, &mut memory[..stride]);
+            for (along, curvature) in along.iter_mut().zip(margins) {
+                *along *= *curvature;
+            }
+            block.pull_back(along, 1, part);
+            out.iter_mut().zip(&*part).for_each(|(out, part)| *out += part);
         }
-        self.signed.pull_back(along, 1, out);
     }
 
     /// Sum of the log likelihood terms of the data in `rows`.

@@ -77,6 +77,21 @@ impl<'a> View<'a> {
         self.columns
     }
 
+    /// Number of rows.
+    pub(crate) fn rows(self) -> usize {
+        self.rows
+    }
+
+    /// Blocks of at most `most` rows, a multiple of the rows of a panel, from the first row to the last.
+    pub(crate) fn blocks(self, most: usize) -> impl Iterator<Item = Self> {
+        let Self { packed, rows, columns } = self;
+        (0..rows).step_by(most).map(move |first| {
+            let last = rows.min(first + most);
+            let packed = &packed[first / ROWS * columns..padded(last) / ROWS * columns];
+            Self { packed, rows: last - first, columns }
+        })
+    }
+
     /// Number of rows, including those that fill the last panel.
     pub(crate) fn padded_rows(self) -> usize {
         padded(self.rows)

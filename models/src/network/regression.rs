@@ -1,10 +1,8 @@
 use std::borrow::Cow;
 use std::f64::consts::PI;
 
-use faer::{MatMut, MatRef};
-use mcsa_core::{
-    Columns, ColumnsMut, Error, Gradient, LogDensity, Separable, all_finite, borrow, numeric, same_length,
-};
+use faer::MatRef;
+use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, borrow, numeric, same_length};
 
 use super::rectifier::{add_rectified, rectify_back};
 use crate::design::{GROUP, Panels, finite_matrix};
@@ -204,19 +202,6 @@ impl Gradient for NeuralRegression {
             *g += if w == 0.0 { 0.0 } else { shrink * w };
         }
         log_p
-    }
-
-    fn gradients_into(
-        &self,
-        z: MatRef<'_, f64>,
-        out: &mut [f64],
-        mut gradients: MatMut<'_, f64>,
-        work: &mut [f64],
-    ) {
-        assert!(z.ncols() == out.len() && gradients.ncols() == out.len(), "a gradient per column");
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = self.gradient_into(z.column(j), gradients.column_mut(j), work);
-        }
     }
 }
 

@@ -26,10 +26,10 @@
 
 use mcsa_core::{borrow, numeric};
 
-use super::SparsePosterior;
 use super::average::BLOCK;
 use super::kernel::{Kernel, KernelSlopes};
 use super::process::LEAST;
+use super::{SparseGaussianProcess, SparsePosterior};
 use crate::design::RowsRef;
 
 /// The function that is differentiated in theta.
@@ -41,11 +41,25 @@ enum Of<'a> {
     Along(&'a [f64]),
 }
 
+/// Data `at(0), .., at(count - 1)`, each with a factor.
+struct Batch<A, F> {
+    count: usize,
+    at: A,
+    factor: F,
+}
+
+impl SparseGaussianProcess {
+    /// Length of the slice `work` that [`SparsePosterior::add_theta_gradient`] and its kind need for as many rows.
+    pub(super) fn theta_work_len(&self, rows: usize) -> usize {
+        let (m, d) = (self.num_inducing(), self.features().columns());
+        2 * m * m + 6 * m + m * d + 3 * rows
+    }
+}
+
 impl SparsePosterior<'_> {
     /// Length of the slice `work` that the derivatives in theta need for as many rows.
     pub fn theta_work_len(&self, rows: usize) -> usize {
-        let (m, d) = (self.process.num_inducing(), self.memory.rates.len());
-        2 * m * m + 6 * m + m * d + 4 * rows
+        self.process.theta_work_len(rows)
     }
 
     /// `theta_bar += weight d/dtheta [log_prior(z) + scale sum_{n in rows} l_n(z)]`, at a fixed point of the posterior's coordinates;
@@ -63,7 +77,8 @@ impl SparsePosterior<'_> {
         work: &mut [f64],
     ) -> f64 {
         let prior = mcsa_core::Separable::log_prior(self, z, work);
-        prior + scale * self.add_theta(Of::Value, rows, scale, z, weight, theta_bar, work)
+        let batch = Batch { count: rows.len(), at: |b: usize| rows[b], factor: |_| weight * scale };
+        prior + scale * self.add_theta(Of::Value, batch, z, weight, theta_bar, work)
     }
 
     /// `theta_bar += weight d/dtheta (x . d/dz [log_prior(z) + scale sum_{n in rows} l_n(z)])`: what the reverse sweep of an annealed
@@ -82,56 +97,43 @@ impl SparsePosterior<'_> {
         theta_bar: &mut [f64],
         work: &mut [f64],
     ) {
-        self.add_theta(Of::Along(x), rows, scale, z, weight, theta_bar, work);
+        let batch = Batch { count: rows.len(), at: |b: usize| rows[b], factor: |_| weight * scale };
+        self.add_theta(Of::Along(x), batch, z, weight, theta_bar, work);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "function, rows, factor, point, weight, result, scratch")]
+    /// As [`add_theta_cross`](Self::add_theta_cross) with all data, each times its factor, which includes the weight of the prior.
+    pub(super) fn add_theta_cross_of_all(
+        &self,
+        factor: impl Fn(usize) -> f64,
+        z: &[f64],
+        x: &[f64],
+        weight: f64,
+        theta_bar: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let batch = Batch { count: self.memory.variances.len(), at: |n| n, factor };
+        self.add_theta(Of::Along(x), batch, z, weight, theta_bar, work);
+    }
+
+    /// The derivative of the prior, weighted, plus those of the batch, each with its factor; returns the sum of the batch's log
+    /// likelihoods.
     fn add_theta(
         &self,
         of: Of<'_>,
-        rows: &[usize],
-        scale: f64,
+        batch: Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         weight: f64,
         theta_bar: &mut [f64],
         mut work: &mut [f64],
     ) -> f64 {
         let (m, d) = (z.len(), self.memory.rates.len());
-        let [a, b, v, slopes] = [(); 4].map(|()| borrow(&mut work, rows.len()));
+        let [a, b, v] = [(); 3].map(|()| borrow(&mut work, batch.count));
         let [p, q, sum_a, sum_b, row, weighted] = [(); 6].map(|()| borrow(&mut work, m));
         let (k_bar, product) = (borrow(&mut work, m * m), borrow(&mut work, m * m));
         let points = borrow(&mut work, m * d);
-        let factor = weight * scale;
-        let mut noise = [0.0; 2];
-        let mut along = [0.0; BLOCK];
-        [&mut *a, &mut *b, &mut *v].into_iter().for_each(|bar| bar.fill(0.0));
-        let value = self.each_block(
-            rows.len(),
-            |b| rows[b],
-            true,
-            z,
-            |first, averages| {
-                if let Of::Along(x) = of {
-                    self.basis().multiply_at(|b| rows[first + b], x, &mut along[..averages.len()]);
-                }
-                for (i, (average, &t)) in averages.iter().zip(&along).enumerate() {
-                    let n = first + i;
-                    let (of_variance, of_noise) = match of {
-                        Of::Value => {
-                            a[n] = factor * average.slope;
-                            (factor * average.of_variance, average.of_noise.map(|of_one| factor * of_one))
-                        }
-                        Of::Along(_) => {
-                            (a[n], b[n]) = (factor * t * average.bend, factor * average.slope);
-                            let t = factor * t;
-                            (t * average.slope_of_variance, average.slope_of_noise.map(|of_one| t * of_one))
-                        }
-                    };
-                    v[n] = if self.memory.variances[rows[n]] > LEAST { of_variance } else { 0.0 };
-                    noise.iter_mut().zip(of_noise).for_each(|(noise, of_one)| *noise += of_one);
-                }
-            },
-        );
+        let mut bars = Bars { a, b, v, noise: [0.0; 2] };
+        let value = self.likelihood_bars(of, &batch, z, &mut bars);
+        let Bars { a, b, v, noise } = bars;
         let x = match of {
             Of::Value => None,
             Of::Along(x) => Some(x),
@@ -141,18 +143,11 @@ impl SparsePosterior<'_> {
         if let Some(x) = x {
             self.prior_direction(x, q, row);
         }
-        let basis = self.basis();
         for (sum, bar) in [(&mut *sum_a, &*a), (&mut *sum_b, &*b)] {
             sum.fill(0.0);
-            basis.add_pull_back_at(|b| rows[b], bar, sum);
+            self.basis().add_pull_back_at(&batch.at, bar, sum);
         }
-        for (i, k_bar) in k_bar.chunks_exact_mut(m).enumerate() {
-            for ((slope, v), &n) in slopes.iter_mut().zip(&*v).zip(rows) {
-                *slope = v * basis.row(n)[i];
-            }
-            k_bar.fill(0.0);
-            basis.add_pull_back_at(|b| rows[b], slopes, k_bar);
-        }
+        self.outer_products(&batch.at, v, k_bar);
         let parts = Parts { z, x, p, q, sum_a, sum_b };
         match self.is_whitened() {
             true => self.whitened_bar(&parts, k_bar, product, row),
@@ -162,20 +157,22 @@ impl SparsePosterior<'_> {
             Kernel { log_amplitude: self.theta[0], rates: self.memory.rates, scaled: self.memory.scaled };
         points.fill(0.0);
         let amplitude = self.theta[0].exp() * numeric::sum(v);
-        let mut slopes =
-            KernelSlopes { log_amplitude: amplitude, log_lengths: &mut theta_bar[1..=d], points };
+        let log_lengths = &mut theta_bar[1..=d];
+        let mut slopes = KernelSlopes { log_amplitude: amplitude, log_lengths, points };
         for (i, k_bar) in k_bar.chunks_exact(m).enumerate() {
             let point = |k: usize| kernel.scaled[k * m + i];
             kernel.values_into(point, row);
             weighted.iter_mut().zip(k_bar).zip(&*row).for_each(|((w, bar), k)| *w = bar * k);
             kernel.pull_back(point, weighted, 2.0, &mut slopes);
         }
-        for (b_n, &n) in rows.iter().enumerate() {
-            let features = self.process.features().row(self.rows[n]);
+        for n in 0..batch.count {
+            let features = self.process.features().row(self.rows[(batch.at)(n)]);
             let datum = |k: usize| features[k] * kernel.rates[k];
+            let (a, b, twice) = (a[n], b[n], 2.0 * v[n]);
             kernel.values_into(datum, row);
-            for (i, (w, k)) in weighted.iter_mut().zip(&*row).enumerate() {
-                *w = k * (a[b_n] * p[i] + b[b_n] * q[i] - 2.0 * v[b_n] * self.weights(n)[i]);
+            let products = row.iter().zip(self.weights((batch.at)(n))).zip(&*p).zip(&*q);
+            for (w, (((k, weight), p), q)) in weighted.iter_mut().zip(products) {
+                *w = k * (a * p + b * q - twice * weight);
             }
             kernel.pull_back(datum, weighted, 1.0, &mut slopes);
         }
@@ -186,6 +183,56 @@ impl SparsePosterior<'_> {
             bar.iter_mut().enumerate().for_each(|(k, bar)| *bar += points[k * m + i]);
         }
         value
+    }
+
+    /// Writes the bars of the means, the variances and the noise; returns the sum of the log likelihoods.
+    fn likelihood_bars(
+        &self,
+        of: Of<'_>,
+        Batch { count, at, factor }: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
+        z: &[f64],
+        bars: &mut Bars<'_>,
+    ) -> f64 {
+        let Bars { a, b, v, noise } = bars;
+        [&mut **a, &mut **b, &mut **v].into_iter().for_each(|bar| bar.fill(0.0));
+        let mut along = [0.0; BLOCK];
+        self.each_block(*count, at, true, z, |first, averages| {
+            if let Of::Along(x) = of {
+                self.basis().multiply_at(|b| at(first + b), x, &mut along[..averages.len()]);
+            }
+            for (i, (average, &t)) in averages.iter().zip(&along).enumerate() {
+                let n = first + i;
+                let factor = factor(n);
+                let (of_variance, of_noise) = match of {
+                    Of::Value => {
+                        a[n] = factor * average.slope;
+                        (factor * average.of_variance, average.of_noise.map(|of_one| factor * of_one))
+                    }
+                    Of::Along(_) => {
+                        (a[n], b[n]) = (factor * t * average.bend, factor * average.slope);
+                        let t = factor * t;
+                        (t * average.slope_of_variance, average.slope_of_noise.map(|of_one| t * of_one))
+                    }
+                };
+                v[n] = if self.memory.variances[at(n)] > LEAST { of_variance } else { 0.0 };
+                noise.iter_mut().zip(of_noise).for_each(|(noise, of_one)| *noise += of_one);
+            }
+        })
+    }
+
+    /// `out <- sum_n v_n A_n A_n'`, a few data at a time, which stay in the fastest memory.
+    fn outer_products(&self, at: &impl Fn(usize) -> usize, v: &[f64], out: &mut [f64]) {
+        let (basis, mut slopes) = (self.basis(), [0.0; 2 * BLOCK]);
+        out.fill(0.0);
+        for (group, v) in v.chunks(2 * BLOCK).enumerate() {
+            let (first, slopes) = (group * 2 * BLOCK, &mut slopes[..v.len()]);
+            for (i, out) in out.chunks_exact_mut(self.process.num_inducing()).enumerate() {
+                for (b, (slope, v)) in slopes.iter_mut().zip(v).enumerate() {
+                    *slope = v * basis.row(at(first + b))[i];
+                }
+                basis.add_pull_back_at(|b| at(first + b), slopes, out);
+            }
+        }
     }
 
     /// `out <- K^-1 z`, or `L^-T z` in whitened coordinates.
@@ -242,6 +289,14 @@ impl SparsePosterior<'_> {
             RowsRef::new(product, m).add_pull_back_at(|j| j, column, k_bar);
         }
     }
+}
+
+/// Bars of means and variances per datum, with `A_n bar = a_n u + b_n x`, and of the noise.
+struct Bars<'a> {
+    a: &'a mut [f64],
+    b: &'a mut [f64],
+    v: &'a mut [f64],
+    noise: [f64; 2],
 }
 
 /// Point, direction, and the sums that enter `K bar`.

@@ -52,14 +52,27 @@ impl Kernel<'_> {
         let bars = slopes.points.chunks_exact_mut(weighted.len());
         Arch::new().dispatch(|| {
             for (k, (points, bars)) in columns.zip(bars).enumerate() {
-                let (x, rate, mut square) = (x(k), times * self.rates[k], 0.0);
-                for ((z, weighted), bar) in points.iter().zip(weighted).zip(bars) {
-                    let pull = weighted * (z - x);
-                    square += pull * (z - x);
-                    *bar -= rate * pull;
+                let (x, rate) = (x(k), times * self.rates[k]);
+                // Sums in eight parts, which do not wait for each other.
+                let mut squares = [0.0; LANES];
+                let pull = |z: &[f64], weighted: &[f64], bar: &mut [f64], squares: &mut [f64; LANES]| {
+                    for (((z, weighted), bar), square) in z.iter().zip(weighted).zip(bar).zip(squares) {
+                        let pull = weighted * (z - x);
+                        *square += pull * (z - x);
+                        *bar -= rate * pull;
+                    }
+                };
+                let (z, z_rest) = points.as_chunks::<LANES>();
+                let (w, w_rest) = weighted.as_chunks::<LANES>();
+                let (bars, bars_rest) = bars.as_chunks_mut::<LANES>();
+                for ((z, w), bar) in z.iter().zip(w).zip(bars) {
+                    pull(z, w, bar, &mut squares);
                 }
-                slopes.log_lengths[k] += square;
+                pull(z_rest, w_rest, bars_rest, &mut squares);
+                slopes.log_lengths[k] += squares.iter().sum::<f64>();
             }
         });
     }
 }
+
+const LANES: usize = 8;

@@ -7,6 +7,7 @@ mod kernel;
 mod memory;
 mod posterior;
 mod process;
+mod surrogate;
 
 use average::{Average, Likelihood};
 use hermite::{LOG_WEIGHTS, NODES, POINTS};
@@ -14,3 +15,4 @@ use kernel::Kernel;
 use memory::{Layout, Memory};
 pub use posterior::SparsePosterior;
 pub use process::{InducingCoordinates, SparseGaussianProcess};
+pub use surrogate::SparseSurrogate;

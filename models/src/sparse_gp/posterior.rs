@@ -1,9 +1,7 @@
 use std::borrow::Cow;
 
 use faer::{Mat, MatRef};
-use mcsa_core::{
-    Columns, Curvature, Gradient, LogDensity, Separable, Subsampled, borrow, numeric,
-};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable, Subsampled, borrow, numeric};
 
 use super::average::BLOCK;
 use super::process::LEAST;
@@ -130,18 +128,21 @@ impl<'a> SparsePosterior<'a> {
         total
     }
 
-    fn add_gradient(
+    /// Adds the gradients of the data `at(0), .., at(count - 1)`, each times its factor; returns the sum of the data's log likelihoods.
+    pub(super) fn add_gradient(
         &self,
         count: usize,
         at: impl Fn(usize) -> usize,
-        scale: f64,
+        factor: impl Fn(usize) -> f64,
         z: &[f64],
         gradient: &mut [f64],
     ) -> f64 {
         let mut slopes = [0.0; BLOCK];
         self.each_block(count, &at, true, z, |first, averages| {
             let slopes = &mut slopes[..averages.len()];
-            slopes.iter_mut().zip(averages).for_each(|(slope, average)| *slope = scale * average.slope);
+            for (b, (slope, average)) in slopes.iter_mut().zip(averages).enumerate() {
+                *slope = factor(first + b) * average.slope;
+            }
             self.basis().add_pull_back_at(|b| at(first + b), slopes, gradient);
         })
     }
@@ -216,7 +217,7 @@ impl LogDensity for SparsePosterior<'_> {
 impl Gradient for SparsePosterior<'_> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let prior = self.prior_gradient_into(z, gradient, work);
-        let log_p = decided(prior + self.add_gradient(self.rows.len(), |n| n, 1.0, z, gradient), z);
+        let log_p = decided(prior + self.add_gradient(self.rows.len(), |n| n, |_| 1.0, z, gradient), z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
         }
@@ -265,7 +266,7 @@ impl Subsampled for SparsePosterior<'_> {
         gradient: &mut [f64],
         _: &mut [f64],
     ) -> f64 {
-        self.add_gradient(rows.len(), |b| rows[b], scale, z, gradient)
+        self.add_gradient(rows.len(), |b| rows[b], |_| scale, z, gradient)
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {

@@ -1,11 +1,12 @@
 use faer::MatRef;
-use mcsa_core::{Error, all_finite, numeric, same_length};
+use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
 
 use super::average::Prepared;
 use super::memory::MemoryMut;
 use super::{Kernel, Layout, Likelihood};
 use crate::design::{Rows, RowsRef, finite_matrix};
 use crate::robust::MOST;
+use crate::support::zeros_and_ones;
 
 /// Coordinates of the inducing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,9 +71,7 @@ impl SparseGaussianProcess {
     /// If the number of labels is not the number of rows, a label is neither 0 nor 1, a number is not finite, or there is no feature
     /// or no inducing point.
     pub fn classification(x: MatRef<'_, f64>, labels: &[f64], inducing: usize) -> Result<Self, Error> {
-        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
-            return Err(Error::parameter("label", label, "0 or 1").within("SparseGaussianProcess"));
-        }
+        zeros_and_ones(labels).map_err(|error| error.within("SparseGaussianProcess"))?;
         let signs: Vec<f64> = labels.iter().map(|y| 2.0 * y - 1.0).collect();
         Self::new(x, &signs, inducing, Likelihood::Logistic)
     }
@@ -205,6 +204,17 @@ impl SparseGaussianProcess {
         }
         *log_det = log_diagonal;
         Ok(())
+    }
+
+    /// Text of the configuration, with a checksum of the data.
+    pub(super) fn config(&self) -> String {
+        let Self { inducing, likelihood, coordinates, .. } = self;
+        let data: Vec<f64> =
+            (0..self.y.len()).flat_map(|i| self.x.row(i).iter().chain(&self.y[i..=i])).copied().collect();
+        format!(
+            "{likelihood:?}, {coordinates:?}, inducing: {inducing}, data: {:016x}",
+            checksum(data.iter().flat_map(|x| x.to_le_bytes()))
+        )
     }
 
     pub(super) fn features(&self) -> &Rows {

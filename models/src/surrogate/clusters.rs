@@ -1,7 +1,7 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream};
 
-use crate::design::{GROUP, Panels, finite_matrix};
+use crate::design::{GROUP, Panels, ROWS, finite_matrix};
 
 /// Clusters of the rows of a matrix (k-means): each row belongs to one, and the centre of a cluster is the mean of its rows.
 ///
@@ -28,6 +28,18 @@ fn by_row(x: MatRef<'_, f64>) -> Vec<f64> {
 /// `|a - b|^2`.
 fn square(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// First index of the largest `a_i - b_i`, on whole panels; 0 if every difference is NaN.
+fn first_largest(a: &[f64], b: &[f64]) -> usize {
+    let mut lanes = [f64::NEG_INFINITY; ROWS];
+    for (a, b) in a.as_chunks::<ROWS>().0.iter().zip(b.as_chunks::<ROWS>().0) {
+        for ((most, a), b) in lanes.iter_mut().zip(a).zip(b) {
+            *most = if a - b > *most { a - b } else { *most };
+        }
+    }
+    let most = lanes.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    a.iter().zip(b).position(|(a, b)| a - b == most).unwrap_or(0)
 }
 
 fn check(x: MatRef<'_, f64>, clusters: usize) -> Result<(), Error> {
@@ -128,21 +140,18 @@ impl Clusters {
     fn assign(&mut self, rows: &[f64]) {
         let (count, d) = (self.centres.nrows(), self.centres.ncols());
         let centres = Panels::from_fn(count, d, |c, k| self.centres[(c, k)]);
-        let halves: Vec<f64> =
-            (0..count).map(|c| 0.5 * mcsa_core::numeric::dot(centres.row(c), centres.row(c))).collect();
         let stride = centres.padded_rows();
+        let mut halves = vec![f64::INFINITY; stride];
+        for (c, half) in halves.iter_mut().enumerate().take(count) {
+            *half = 0.5 * mcsa_core::numeric::dot(centres.row(c), centres.row(c));
+        }
         let (mut products, mut work) = (vec![0.0; stride * GROUP], vec![0.0; centres.multiply_work_len()]);
         self.sizes.fill(0);
         for (rows, assignment) in rows.chunks(d * GROUP).zip(self.assignment.chunks_mut(GROUP)) {
             let products = &mut products[..stride * assignment.len()];
             centres.multiply(rows.chunks_exact(d), products, &mut work);
             for (products, assignment) in products.chunks_exact(stride).zip(assignment) {
-                let (mut best, mut at) = (f64::NEG_INFINITY, 0);
-                for (c, (product, half)) in products.iter().zip(&halves).enumerate() {
-                    if product - half > best {
-                        (best, at) = (product - half, c);
-                    }
-                }
+                let at = first_largest(products, &halves);
                 *assignment = at;
                 self.sizes[at] += 1;
             }

@@ -6,7 +6,9 @@ use std::f64::consts::{LN_2, TAU};
 use faer::Mat;
 use mcsa_core::{Curvature, Seed};
 use mcsa_models::conformance::{Case, gradient_equals};
-use mcsa_models::{HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior};
+use mcsa_models::{
+    HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, StudentNoise, StudentRegression,
+};
 use num_dual::{Dual2_64, Dual64, DualNum};
 
 const ROWS: usize = 37;
@@ -102,5 +104,56 @@ fn linear_regression() {
         })
     }
     let target = LinearRegression::new(features().as_ref(), &labels(), 0.7, 1.5).unwrap();
+    agree(target, formula, formula);
+}
+
+/// `log Gamma(x)` for `x > 0`, by Stirling's series at `x + 12`.
+fn log_gamma<D: DualNum<Primitive = f64> + Copy>(x: D) -> D {
+    let shift = (0..12).fold(D::from(0.0), |sum, j| sum + (x + f64::from(j)).ln());
+    let far = x + 12.0;
+    let over = far.recip();
+    let square = over * over;
+    let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];
+    let tail = series.iter().rev().fold(D::from(0.0), |sum, &c| sum * square + c) * over;
+    (far - 0.5) * far.ln() - far + 0.5 * TAU.ln() + tail - shift
+}
+
+/// Log likelihood of responses with Student t errors.
+fn student<D: DualNum<Primitive = f64> + Copy>(weights: &[D], log_scale: D, nu: D) -> D {
+    let (x, half) = (features(), nu * 0.5);
+    let constant = log_gamma(half + 0.5) - log_gamma(half) - (nu.ln() + std::f64::consts::PI.ln()) * 0.5;
+    (0..ROWS).fold(D::from(0.0), |sum, i| {
+        let fit = (0..WEIGHTS).fold(D::from(0.0), |sum, k| sum + weights[k] * x[(i, k)]);
+        let e = (-fit + responses()[i]) * (-log_scale).exp();
+        sum + constant - log_scale - (half + 0.5) * (e * e / nu).ln_1p()
+    })
+}
+
+fn responses() -> Vec<f64> {
+    (0..ROWS).map(|i| 2.0 * (i as f64).sin()).collect()
+}
+
+#[test]
+fn student_regression_with_known_noise() {
+    fn formula<D: DualNum<Primitive = f64> + Copy>(z: &[D]) -> D {
+        let likelihood = student(z, D::from(0.7_f64.ln()), D::from(3.5));
+        z.iter().fold(likelihood, |sum, &w| sum + log_normal(w, D::from(1.5_f64.ln())))
+    }
+    let noise = StudentNoise::Known { scale: 0.7, freedom: 3.5 };
+    let target = StudentRegression::new(features().as_ref(), &responses(), noise, 1.5).unwrap();
+    agree(target, formula, formula);
+}
+
+#[test]
+fn student_regression_with_latent_noise() {
+    fn formula<D: DualNum<Primitive = f64> + Copy>(z: &[D]) -> D {
+        let (log_scale, u) = (z[WEIGHTS], z[WEIGHTS + 1]);
+        let prior = log_normal(log_scale, D::from(0.0)) + log_normal(u, D::from(0.0));
+        let likelihood = student(z, log_scale, u.exp() + 2.0);
+        let weights = z[..WEIGHTS].iter();
+        weights.fold(prior + likelihood, |sum, &w| sum + log_normal(w, D::from(1.5_f64.ln())))
+    }
+    let target =
+        StudentRegression::new(features().as_ref(), &responses(), StudentNoise::Latent, 1.5).unwrap();
     agree(target, formula, formula);
 }

@@ -16,3 +16,4 @@ mod state_space;
 mod surrogates;
 mod twins;
 mod volatility;
+mod weighted_rows;

@@ -13,8 +13,8 @@ fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
 
-/// Data and features per model: less than a register, one panel, more than a panel, and more than a minibatch holds at once.
-const SIZES: [(usize, usize); 4] = [(3, 9), (16, 1), (45, 5), (300, 8)];
+/// Data and features per model: less than a register, one panel, more than a panel, more than a minibatch and more than a block.
+const SIZES: [(usize, usize); 5] = [(3, 9), (16, 1), (45, 5), (300, 8), (2100, 3)];
 
 fn features(rows: usize, columns: usize) -> Mat<f64> {
     let mut stream = Seed::new(3).stream(0, 0);

@@ -29,8 +29,10 @@ pub const CW: Paper = Paper { number: "003", key: "CW", title: "Chain wielding s
 /// The paper SL-DAIS: surrogate likelihoods.
 pub const SL_DAIS: Paper = Paper { number: "004", key: "SL-DAIS", title: "Surrogate likelihoods" };
 
-/// A statement of a paper as a test that can fail, with corrected statements where it fails.
-pub struct Claim {
+/// A statement of a paper as a test that can fail, with corrected statements where it fails. As a [`Judgement`] it holds the
+/// results of the tests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Claim<S = Statement> {
     /// Name, such as `000-T1`.
     pub id: &'static str,
     /// The paper.
@@ -42,9 +44,9 @@ pub struct Claim {
     /// The flaw of the printed formula or another remark, in a sentence; may be empty.
     pub remark: &'static str,
     /// The statement as printed.
-    pub printed: Statement,
+    pub printed: S,
     /// Corrected statements; several if one printed statement has several corrections.
-    pub corrected: Vec<Statement>,
+    pub corrected: Vec<S>,
 }
 
 impl Claim {
@@ -120,23 +122,7 @@ impl Examined {
 }
 
 /// A claim with the results of its tests.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Judgement {
-    /// Name of the claim.
-    pub id: &'static str,
-    /// The paper.
-    pub paper: Paper,
-    /// The place in the paper.
-    pub place: &'static str,
-    /// Assumptions.
-    pub assumptions: &'static str,
-    /// Remark.
-    pub remark: &'static str,
-    /// The statement as printed.
-    pub printed: Examined,
-    /// Corrected statements.
-    pub corrected: Vec<Examined>,
-}
+pub type Judgement = Claim<Examined>;
 
 impl Judgement {
     /// Standing of the printed statement.

@@ -5,21 +5,22 @@
 
 use faer::mat;
 use mcsa_core::{AffineMap, ExactDraws, Kernel, Seed};
-use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
-use mcsa_models::{Banana, Gaussian};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Hmcecs, Imh, Nuts, Rwm, TaylorExpansion};
+use mcsa_models::{Banana, Gaussian, LinearRegression, WeightedRows};
 use mcsa_theory::{Invariance, Report, Spread, Trial, judge};
 
 use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};
 
-/// Number of reports of this file that must hold: five targets and five kernels, and five more.
-const REPORTS: usize = 30;
+/// Number of reports of this file that must hold: five targets and five kernels, and seven
+/// more, and two of [`annealed`](super::annealed).
+const REPORTS: usize = 34;
 
 /// Quick tests: the invariance of these kernels is proved by enumeration, so this file tests them on other targets.
-fn split() -> Invariance {
+pub(crate) fn split() -> Invariance {
     judge(0.25e-4).share(REPORTS).quick()
 }
 
-fn holds(report: &Report) {
+pub(crate) fn holds(report: &Report) {
     assert!(report.holds(), "{report}");
 }
 
@@ -56,6 +57,30 @@ fn kernels_keep_a_mixture() {
 #[test]
 fn kernels_keep_heavy_tails() {
     on_every_kernel(&student(2, 5.0));
+}
+
+/// A posterior with exact draws, of six data.
+pub(crate) fn regression() -> LinearRegression {
+    let x = mat![[1.0, 0.3], [1.0, -1.2], [1.0, 0.8], [1.0, 2.0], [1.0, -0.4], [1.0, 1.1]];
+    LinearRegression::new(x.as_ref(), &[0.2, 1.5, -0.3, -1.0, 0.9, 0.1], 0.7, 1.5).unwrap()
+}
+
+/// A walk for three weighted rows of six, corrected for all.
+#[test]
+fn weighted_rows_screen_proposals() {
+    let target = regression();
+    let surrogate = WeightedRows::new(&target, vec![0, 3, 4], vec![2.0; 3]).unwrap();
+    holds(&split().of(&DelayedAcceptance { inner: Rwm::new(0.5).unwrap(), surrogate }, &target));
+}
+
+/// The expansion of a normal likelihood is exact, so that subsampled chains have the posterior itself as their target, and uniform
+/// rows are stationary.
+#[test]
+fn subsampled_chains_keep_a_normal_posterior() {
+    let target = regression();
+    let expansion = TaylorExpansion::new(&target, vec![1.0, -1.0]).unwrap();
+    let kernel = Hmcecs::new(Nuts::new(0.3).unwrap(), expansion, 3, 2).unwrap();
+    holds(&split().not_reversible().of(&kernel, &target));
 }
 
 /// The time reversal of a cycle of two reversible kernels is the cycle in the other order.

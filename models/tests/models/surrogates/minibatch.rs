@@ -1,82 +1,18 @@
 //! Minibatches that are drawn once per path.
 
-use faer::Mat;
-use mcsa_core::{LogDensity, Minibatch, Separable, Subsampled, Surrogate};
+use mcsa_core::{LogDensity, Minibatch, Surrogate};
+use mcsa_models::LogisticRegression;
 use mcsa_models::surrogate::MinibatchSurrogate;
 
-use super::differences::{check, dot, matrix, normals};
+use super::differences::{check, labels, matrix, normals};
 
-/// Line through the origin with unit noise and a standard normal prior.
-pub(super) struct Line {
-    x: Mat<f64>,
-    y: Vec<f64>,
-}
-
-impl Line {
-    fn error(&self, row: usize, z: &[f64]) -> f64 {
-        self.y[row] - (0..z.len()).map(|k| self.x[(row, k)] * z[k]).sum::<f64>()
-    }
-}
-
-impl LogDensity for Line {
-    fn dim(&self) -> usize {
-        self.x.ncols()
-    }
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        let rows: Vec<usize> = (0..self.y.len()).collect();
-        self.log_prior(z, work) + self.log_likelihood_at(&rows, z, work)
-    }
-}
-
-impl Separable for Line {
-    fn num_data(&self) -> usize {
-        self.y.len()
-    }
-    fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        -0.5 * dot(z, z)
-    }
-    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        rows.iter().map(|&row| -0.5 * self.error(row, z).powi(2)).sum()
-    }
-}
-
-impl Subsampled for Line {
-    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -z);
-        self.log_prior(z, work)
-    }
-    fn add_gradient_at(&self, rows: &[usize], scale: f64, z: &[f64], g: &mut [f64], work: &mut [f64]) -> f64 {
-        for &row in rows {
-            (0..z.len()).for_each(|k| g[k] += scale * self.error(row, z) * self.x[(row, k)]);
-        }
-        self.log_likelihood_at(rows, z, work)
-    }
-    fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
-        out.iter_mut().zip(v).for_each(|(out, v)| *out = -v);
-    }
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        _: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        _: &mut [f64],
-    ) {
-        for &row in rows {
-            let along: f64 = (0..v.len()).map(|k| self.x[(row, k)] * v[k]).sum();
-            (0..v.len()).for_each(|k| out[k] -= scale * along * self.x[(row, k)]);
-        }
-    }
-}
-
-pub(super) fn line() -> Line {
-    Line { x: matrix(30, 3, 1), y: normals(30, 2) }
+pub(super) fn regression(data: usize) -> LogisticRegression {
+    LogisticRegression::new(matrix(data, 3, 1).as_ref(), &labels(data), 1.3).unwrap()
 }
 
 #[test]
 fn minibatch_surrogates_have_the_derivatives_of_their_minibatch() {
-    let target = line();
+    let target = regression(30);
     let surrogate = MinibatchSurrogate::new(&target, 8).unwrap();
     let mut memory = vec![f64::NAN; surrogate.memory_len()];
     surrogate.prepare(&[], &normals(1, 40), &mut memory);
@@ -94,7 +30,7 @@ fn minibatch_surrogates_have_the_derivatives_of_their_minibatch() {
 /// (false alarm below 2e-5 over 30 rows).
 #[test]
 fn minibatches_are_uniform_subsets_of_the_rows() {
-    let target = line();
+    let target = regression(30);
     let surrogate = MinibatchSurrogate::new(&target, 8).unwrap();
     let (mut memory, mut hits, paths) = (vec![0.0; surrogate.memory_len()], [0.0_f64; 30], 4000);
     let mut previous = Vec::new();

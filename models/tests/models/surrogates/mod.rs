@@ -6,3 +6,4 @@ mod minibatch;
 mod others;
 mod plain;
 mod points;
+mod sparse;

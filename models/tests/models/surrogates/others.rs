@@ -1,12 +1,12 @@
 //! Quadratic and neural surrogates and the posterior itself, against differences.
 
-use mcsa_core::{LogDensity, Seed, Surrogate};
-use mcsa_models::LogisticRegression;
+use mcsa_core::{Gradient, LogDensity, Seed, Surrogate};
+use mcsa_models::LinearRegression;
 use mcsa_models::surrogate::{MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate};
 
-use super::differences::{check, dot, labels, matrix, normals};
+use super::differences::{Lent, check, dot, matrix, normals};
 use super::logistic::logistic_forms;
-use super::minibatch::line;
+use super::minibatch::regression;
 
 #[test]
 fn quadratic_surrogates_have_their_derivatives() {
@@ -18,6 +18,27 @@ fn quadratic_surrogates_have_their_derivatives() {
         prior + dot(&psi[..3], z) - 0.5 * form
     };
     assert_eq!(check(&surrogate, &surrogate.initial(), &formula), Ok(()));
+}
+
+/// Linear regression has a quadratic log likelihood: `a = X^T y / sigma^2`, `B = X^T X / sigma^2`.
+#[test]
+fn a_linear_regression_is_quadratic() {
+    let (x, y, z) = (matrix(9, 3, 1), normals(9, 2), normals(3, 3));
+    let target = LinearRegression::new(x.as_ref(), &y, 0.7, 1.5).unwrap();
+    let mut expected = vec![0.0; 3];
+    target.gradient_into(&z, &mut expected, &mut vec![0.0; target.work_len(1)]);
+    let differs = |noise: f64| {
+        let precision = 1.0 / (noise * noise);
+        let a: Vec<f64> = (0..3).map(|k| precision * dot(x.col_as_slice(k), &y)).collect();
+        let b = x.transpose() * &x * faer::Scale(precision);
+        let surrogate = QuadraticSurrogate::new(&a, b.as_ref(), vec![0.0; 3], 1.5).unwrap();
+        let found = Lent::new(&surrogate).gradient(&surrogate.initial(), &[], &z);
+        found
+            .iter()
+            .zip(&expected)
+            .any(|(found, expected)| (found - expected).abs() > 1e-12 * expected.abs().max(1.0))
+    };
+    assert!(!differs(0.7) && differs(0.71));
 }
 
 /// Network with few units; at points where no pre-activation is 0, where the second derivative jumps.
@@ -42,7 +63,7 @@ fn neural_surrogates_have_their_derivatives() {
 
 #[test]
 fn posterior_surrogates_have_the_derivatives_of_their_targets() {
-    let target = LogisticRegression::new(matrix(20, 3, 1).as_ref(), &labels(20), 1.3).unwrap();
+    let target = regression(20);
     let formula = |_: &[f64], z: &[f64]| {
         let mut work = vec![0.0; target.work_len(1)];
         target.log_density(z, &mut work)
@@ -52,7 +73,6 @@ fn posterior_surrogates_have_the_derivatives_of_their_targets() {
 
 #[test]
 fn nothing_is_allocated_on_a_path() {
-    let target = line();
     let mut all: Vec<(Box<dyn Surrogate>, Vec<f64>)> = logistic_forms(21, 3)
         .into_iter()
         .map(|(surrogate, _)| (Box::new(surrogate.clone()) as Box<dyn Surrogate>, surrogate.initial()))
@@ -61,9 +81,8 @@ fn nothing_is_allocated_on_a_path() {
     all.push((Box::new(network), network.initial(&mut Seed::new(1).stream(0, 0))));
     let quadratic = QuadraticSurrogate::new(&[1.0; 3], matrix(3, 3, 1).as_ref(), vec![0.0; 3], 1.0).unwrap();
     all.push((Box::new(quadratic.clone()), quadratic.initial()));
-    let regression = LogisticRegression::new(matrix(20, 3, 1).as_ref(), &labels(20), 1.3).unwrap();
-    all.push((Box::new(PosteriorSurrogate(regression)), vec![]));
-    all.push((Box::new(MinibatchSurrogate::new(target, 8).unwrap()), vec![]));
+    all.push((Box::new(PosteriorSurrogate(regression(30))), vec![]));
+    all.push((Box::new(MinibatchSurrogate::new(regression(30), 8).unwrap()), vec![]));
     for (s, psi) in &all {
         let (mut memory, mut tape) = (vec![0.0; s.memory_len()], vec![0.0; s.tape_len()]);
         let (mut work, mut gradient) = (vec![0.0; s.work_len()], [0.0; 3]);

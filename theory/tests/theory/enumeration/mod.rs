@@ -2,6 +2,10 @@
 
 #![expect(clippy::print_stdout, reason = "the census tells how close to zero the errors are")]
 
+mod delayed;
+mod extended;
+mod subsampled;
+
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
     BlockFamily, Blocks, BlocksAt, Columns, ColumnsMut, Error, Guide, Kernel, Parametric, Stream,

@@ -1,0 +1,264 @@
+//! Chains on some rows of the data: energy-conserving subsampling, and weighted rows.
+
+use faer::Mat;
+use mcsa_core::quadrature::{Axis, Map, log_integral};
+use mcsa_core::{Cloud, Columns, Gradient, Kernel, LogDensity, Record, Seed, Stream};
+use mcsa_kernels::{
+    Hmc, Hmcecs, HmcecsState, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion, Unguided,
+};
+use mcsa_models::conformance::{Case, check_gradient, gradient_is_gradient, work_is_enough};
+use mcsa_models::{LogisticRegression, WeightedRows};
+
+const DATA: usize = 200;
+/// The mode of the posterior, rounded.
+const NEAR_MODE: [f64; 2] = [0.5, -1.1];
+
+/// A logistic regression whose labels have been changed in the first rows.
+fn logistic(changed: usize) -> LogisticRegression {
+    let mut stream = Seed::new(5).stream(0, 0);
+    let x = Mat::from_fn(DATA, 2, |_, k| if k == 0 { 1.0 } else { stream.normal() });
+    let labels: Vec<f64> = (0..DATA)
+        .map(|i| {
+            let is_one = stream.uniform() < 1.0 / (1.0 + (1.0 * x[(i, 1)] - 0.5).exp());
+            f64::from(u8::from(is_one != (i < changed)))
+        })
+        .collect();
+    LogisticRegression::new(x.as_ref(), &labels, 2.0).unwrap()
+}
+
+fn expansion(target: &LogisticRegression) -> TaylorExpansion {
+    TaylorExpansion::new(target, NEAR_MODE.to_vec()).unwrap()
+}
+
+fn hmcecs<K>(kernel: K, target: &LogisticRegression) -> Hmcecs<K> {
+    Hmcecs::new(kernel, expansion(target), 40, 6).unwrap()
+}
+
+/// Conformance of the perturbed posterior: its gradient is that of its value. The twin: the gradient of the estimate, which is
+/// not perturbed.
+#[test]
+fn the_gradient_of_the_estimate_is_its_slope() {
+    struct Twin(PerturbedPosterior<'static>);
+    impl LogDensity for Twin {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn work_len(&self, columns: usize) -> usize {
+            self.0.work_len(columns)
+        }
+        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+            let variance = self.0.difference_estimate(z, work).variance;
+            self.0.log_density(z, work) + 0.5 * variance
+        }
+    }
+    impl Gradient for Twin {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+            self.0.gradient_into(z, gradient, work);
+            self.log_density(z, work)
+        }
+    }
+    let target: &LogisticRegression = Box::leak(Box::new(logistic(0)));
+    let expansion = Box::leak(Box::new(expansion(target)));
+    for rows in [&[3][..], &[0, 7, 7, 199], &[5; 4]] {
+        let perturbed = PerturbedPosterior::new(target, expansion, rows).unwrap();
+        let case = Case::new(perturbed).with_centre(NEAR_MODE.to_vec());
+        assert_eq!(work_is_enough(&case), Ok(()));
+        assert_eq!(check_gradient(&case), Ok(()), "{rows:?}");
+        let varies = rows.iter().any(|&row| row != rows[0]);
+        assert_eq!(gradient_is_gradient(&Case::new(Twin(perturbed))).is_err(), varies, "{rows:?}");
+        let mut gradient = [0.0; 2];
+        let (z, work) = ([1.5, -0.2], &mut vec![f64::NAN; perturbed.work_len(1)]);
+        let log_likelihood = perturbed.perturbed_gradient_into(&z, &mut gradient, work);
+        assert_eq!(log_likelihood, perturbed.perturbed_log_likelihood(&z, work));
+        assert_eq!(gradient[0] - z[0] / 4.0, {
+            let mut all = [0.0; 2];
+            perturbed.gradient_into(&z, &mut all, work);
+            all[0]
+        });
+    }
+}
+
+/// At the point of the expansion differences vanish: the estimate is the log likelihood, without variance, whatever the rows.
+#[test]
+fn the_estimate_is_exact_at_its_reference() {
+    let target = logistic(0);
+    let expansion = expansion(&target);
+    let perturbed = PerturbedPosterior::new(&target, &expansion, &[9, 4, 4]).unwrap();
+    let work = &mut vec![f64::NAN; perturbed.work_len(1).max(target.work_len(1))];
+    let found = perturbed.difference_estimate(&NEAR_MODE, work);
+    let all: Vec<usize> = (0..DATA).collect();
+    let exact = mcsa_core::Separable::log_likelihood_at(&target, &all, &NEAR_MODE, work);
+    assert!((found.log_likelihood - exact).abs() < 1e-10 && found.variance < 1e-20, "{found:?}, {exact}");
+}
+
+/// Means and variances of a posterior in two dimensions, by quadrature.
+fn moments(target: &dyn LogDensity) -> [f64; 4] {
+    let axes = NEAR_MODE.map(|centre| Axis::line(Map::Sinh, centre, 0.2));
+    let work = std::cell::RefCell::new(vec![0.0; target.work_len(1)]);
+    let log_p = |z: &[f64]| target.log_density(z, &mut work.borrow_mut());
+    let log_z = log_integral(&axes, 1e-9, log_p).value;
+    // Coordinates are above -10 where there is any mass.
+    let mean = |i: usize, power: i32| {
+        (log_integral(&axes, 1e-9, |z| {
+            if z[i] > -10.0 { log_p(z) + f64::from(power) * (z[i] + 10.0).ln() } else { f64::NEG_INFINITY }
+        })
+        .value
+            - log_z)
+            .exp()
+    };
+    let [a, b] = [mean(0, 1), mean(1, 1)];
+    [a - 10.0, b - 10.0, mean(0, 2) - a * a, mean(1, 2) - b * b]
+}
+
+/// The largest deviation of a mean, in standard errors, and of a variance, relative. A mean is beyond five standard errors with
+/// probability 6e-7, a variance of 2,000 effective draws more than 0.15 off with probability 3e-6.
+fn deviations<K>(sample: &Sample<K>, exact: [f64; 4]) -> (f64, f64) {
+    let (mean, variance, errors) = (sample.mean(), sample.variance(), sample.standard_errors());
+    let mean = (0..2).map(|i| (mean[i] - exact[i]).abs() / errors[i]).fold(0.0, f64::max);
+    (mean, (0..2).map(|i| (variance[i] / exact[2 + i] - 1.0).abs()).fold(0.0, f64::max))
+}
+
+/// The posterior of all data, from 40 of 200 rows per gradient. The twin expands the posterior of other labels.
+#[test]
+fn subsampled_chains_have_the_moments_of_the_posterior() {
+    let target = logistic(0);
+    let exact = moments(&target);
+    let run = Sampling::new(4, 1_500).warm_up(300);
+    let sample = run.run(&hmcecs(Nuts::new(0.1).unwrap(), &target), &target, Seed::new(2)).unwrap();
+    let (mean, variance) = deviations(&sample, exact);
+    assert!(mean < 5.0 && variance < 0.15, "{sample}\n{exact:?}: {mean}, {variance}");
+    assert!(sample.r_hat().iter().all(|r_hat| *r_hat < 1.01) && sample.divergences == 0, "{sample}");
+    assert!(sample.sample_sizes().iter().all(|size| *size > 2_000.0), "{sample}");
+    let hmc = hmcecs(Hmc::new(0.05, 8).unwrap(), &target);
+    let sample = run.run(&hmc, &target, Seed::new(3)).unwrap();
+    let (mean, variance) = deviations(&sample, exact);
+    assert!(mean < 5.0 && variance < 0.15, "{sample}\n{exact:?}: {mean}, {variance}");
+    let twin = hmcecs(Nuts::new(0.1).unwrap(), &logistic(10));
+    let sample = run.run(&twin, &target, Seed::new(2)).unwrap();
+    assert!(deviations(&sample, exact).0 > 10.0, "{sample}");
+}
+
+/// NUTS-CS: the no-U-turn sampler on weighted rows has the moments of the weighted posterior. The twin forgets the weights.
+#[test]
+fn chains_on_weighted_rows_have_their_moments() {
+    let target = logistic(0);
+    let rows: Vec<usize> = (0..DATA).step_by(4).collect();
+    let weights: Vec<f64> = (0..rows.len()).map(|k| if k % 2 == 0 { 6.0 } else { 2.0 }).collect();
+    let weighted = WeightedRows::new(&target, rows.clone(), weights).unwrap();
+    let nuts = Nuts::new(0.1).unwrap();
+    let run = Sampling::new(4, 1_500).warm_up(300);
+    let sample = run.run(&nuts, &weighted, Seed::new(4)).unwrap();
+    let (mean, variance) = deviations(&sample, moments(&weighted));
+    assert!(mean < 5.0 && variance < 0.15, "{sample}: {mean}, {variance}");
+    let unweighted = WeightedRows::new(&target, rows.clone(), vec![1.0; rows.len()]).unwrap();
+    let sample = run.run(&nuts, &unweighted, Seed::new(4)).unwrap();
+    assert!(deviations(&sample, moments(&weighted)).1 > 1.0, "{sample}");
+}
+
+fn steps(
+    kernel: &Hmcecs<Nuts>,
+    target: &LogisticRegression,
+    state: &mut HmcecsState,
+    first_lane: u64,
+    steps: std::ops::Range<u64>,
+) -> Vec<(&'static str, f64)> {
+    let chains = state.chains().len() as u64;
+    let mut work = vec![f64::NAN; kernel.work_len(target, chains as usize)];
+    let mut told = Vec::new();
+    for step in steps {
+        let mut lanes: Vec<Stream> = (0..chains).map(|j| Seed::new(7).stream(first_lane + j, step)).collect();
+        let info = kernel.step(target, &mut Unguided { dim: 2 }, state, &mut lanes, &mut work);
+        told.clear();
+        info.record(&mut |metric, value| told.push((metric.name, value)));
+    }
+    told
+}
+
+fn start(chains: usize) -> Mat<f64> {
+    Mat::from_fn(2, chains, |i, j| NEAR_MODE[i] + 0.1 * j as f64)
+}
+
+#[test]
+fn a_restored_state_goes_on_and_chains_do_not_meet() {
+    let target = logistic(0);
+    let kernel = hmcecs(Nuts::new(0.2).unwrap(), &target);
+    let mut whole = kernel.init(&target, start(3)).unwrap();
+    steps(&kernel, &target, &mut whole, 0, 0..10);
+    let text = serde_json::to_string(&whole).unwrap();
+    let mut restored: HmcecsState = serde_json::from_str(&text).unwrap();
+    kernel.check(&target, 3, &restored).unwrap();
+    kernel.verify(&target, &restored).unwrap();
+    steps(&kernel, &target, &mut whole, 0, 10..20);
+    let told = steps(&kernel, &target, &mut restored, 0, 10..20);
+    assert_eq!(whole, restored);
+    let known = ["acceptance", "block_acceptance", "estimate_variance", "depth", "divergences"];
+    assert!(known.iter().all(|name| told.iter().any(|(told, value)| told == name && value.is_finite())));
+    for j in 0..3 {
+        let mut alone = kernel.init(&target, start(3).as_ref().subcols(j, 1).to_owned()).unwrap();
+        steps(&kernel, &target, &mut alone, j as u64, 0..20);
+        let (a, b) = (whole.chains(), alone.chains());
+        assert_eq!(a.positions.as_ref().column(j), b.positions.as_ref().column(0));
+        assert_eq!(whole.rows()[40 * j..40 * (j + 1)], *alone.rows());
+    }
+    assert_ne!(whole.rows()[..40], whole.rows()[40..80]);
+}
+
+#[test]
+fn foreign_states_are_refused() {
+    let (target, other) = (logistic(0), logistic(10));
+    let kernel = hmcecs(Nuts::new(0.2).unwrap(), &target);
+    let state = kernel.init(&target, start(2)).unwrap();
+    assert!(kernel.check(&target, 3, &state).is_err());
+    let few = Hmcecs::new(Nuts::new(0.2).unwrap(), expansion(&target), 39, 6).unwrap();
+    assert!(few.check(&target, 2, &state).unwrap_err().to_string().contains("rows of all chains"));
+    let error = hmcecs(Nuts::new(0.2).unwrap(), &other).verify(&other, &state).unwrap_err().to_string();
+    assert!(error.contains("remembers log density"), "{error}");
+    let error = kernel.init_at(&target, start(1), vec![DATA; 40]).unwrap_err().to_string();
+    assert_eq!(error, "Hmcecs: PerturbedPosterior: row 200: the target has 200 data");
+    assert!(Hmcecs::new(Nuts::new(0.2).unwrap(), expansion(&target), 4, 5).is_err());
+    assert!(Hmcecs::new(Nuts::new(0.2).unwrap(), expansion(&target), 4, 0).is_err());
+    assert!(TaylorExpansion::new(&target, vec![0.0]).is_err());
+    assert!(TaylorExpansion::new(&target, vec![0.0, f64::NAN]).is_err());
+}
+
+/// Chains placed from outside are estimated again; their rows stay.
+#[test]
+fn chains_from_outside_are_estimated_again() {
+    let target = logistic(0);
+    let kernel = hmcecs(Nuts::new(0.2).unwrap(), &target);
+    let mut placed = kernel.init(&target, start(1)).unwrap();
+    steps(&kernel, &target, &mut placed, 0, 0..5);
+    let elsewhere = [0.9, -0.4];
+    let mut fresh =
+        kernel.init_at(&target, Mat::from_fn(2, 1, |i, _| elsewhere[i]), placed.rows().to_vec()).unwrap();
+    placed.chains_mut().place(0, &elsewhere, f64::NAN);
+    steps(&kernel, &target, &mut placed, 0, 5..8);
+    steps(&kernel, &target, &mut fresh, 0, 5..8);
+    assert_eq!(placed.chains(), fresh.chains());
+}
+
+#[test]
+fn a_step_allocates_nothing() {
+    let target = logistic(0);
+    let kernel = hmcecs(Nuts::new(0.2).unwrap(), &target);
+    let mut state = kernel.init(&target, start(3)).unwrap();
+    let (mut lanes, mut work) = (Seed::new(1).streams(3, 0), vec![0.0; kernel.work_len(&target, 3)]);
+    let info = allocation_counter::measure(|| {
+        for _ in 0..20 {
+            kernel.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+        }
+    });
+    assert_eq!(info.count_total, 0);
+}
+
+/// First numbers at `Seed::new(1)`, to ten digits.
+#[test]
+fn first_numbers() {
+    let target = logistic(0);
+    let kernel = hmcecs(Nuts::new(0.2).unwrap(), &target);
+    let mut state = kernel.init(&target, start(1)).unwrap();
+    steps(&kernel, &target, &mut state, 0, 0..3);
+    let found = state.chains().positions.col_as_slice(0);
+    let expected = [0.7237027929719784, -1.179036297320275];
+    assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-10), "{found:?}");
+}
