@@ -4,8 +4,8 @@ use std::fmt;
 
 use faer::MatMut;
 use mcsa_core::{
-    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Pushforward, Record, StepSizes,
-    batch, batch_mut, bits,
+    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Record, StepSizes, batch, batch_mut,
+    bits,
 };
 use mcsa_diagnostics::{LogEvidence, importance_sample_size};
 use serde::{Deserialize, Serialize};
@@ -120,9 +120,9 @@ pub struct Health {
 }
 
 /// Number of draws at first, and in all if the first leave the verdict on k-hat open.
-const DRAWS: [usize; 2] = [4_000, 16_000];
+pub(crate) const DRAWS: [usize; 2] = [4_000, 16_000];
 /// Number of draws held in memory.
-const BATCH: usize = 1_000;
+pub(crate) const BATCH: usize = 1_000;
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
@@ -194,40 +194,12 @@ where
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
     P: LogDensity + ?Sized,
-    F: Pushforward + ?Sized,
-    E: Estimator<P, F>,
-    O: Optimizer,
-{
-    /// As [`health`](Self::health), for a family with `log q` at its own draws alone, such as an annealed path; with the numbers of
-    /// clipped step sizes of the path.
-    ///
-    /// # Errors
-    /// As [`health`](Self::health).
-    pub fn pushed_health(&self, fit: &Fit<E::State, O::State>) -> Result<Health, Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
-        let (params, rows) = (&params[..self.family.num_params()], self.family.noise_dim());
-        let mut lane = [self.seed.named("health").stream(0, fit.step())];
-        let mut noise = vec![0.0; rows * BATCH];
-        let health = self.judge_by(fit, judged, &DRAWS, &[], |z, log_q, work| {
-            let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
-            self.family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
-            self.family.push(params, batch(noise, rows, columns), z, log_q, work);
-        });
-        let step_sizes = self.family.step_sizes(params, &mut vec![0.0; self.family.work_len(1)]);
-        Ok(Health { step_sizes: Some(step_sizes).filter(|sizes| sizes.steps > 0), ..health })
-    }
-}
-
-impl<P, F, E, O> Ascent<'_, P, F, E, O>
-where
-    P: LogDensity + ?Sized,
     F: Parametric + ?Sized,
     E: Estimator<P, F>,
     O: Optimizer,
 {
     /// Diagnostics from draws that `draw` makes, with `log q`, and from log weights at the chains.
-    fn judge_by(
+    pub(crate) fn judge_by(
         &self,
         fit: &Fit<E::State, O::State>,
         judged: Judged,

@@ -55,6 +55,7 @@ mod outcome;
 mod path_climb;
 mod progress;
 mod proposals;
+mod pushed;
 mod rule;
 mod run;
 mod scan_climb;

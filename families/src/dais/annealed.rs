@@ -8,8 +8,8 @@ use mcsa_core::{
 };
 
 use super::base::Shape;
-use super::chain::{Chain, Mass};
-use super::constrained::{Constrained, Layout};
+use super::chain::{Chain, Mass, Slope};
+use super::constrained::{Constrained, Form, Layout};
 use super::forward::Noise;
 use super::tape::Tape;
 use crate::lanes::each_column;
@@ -52,16 +52,6 @@ pub struct Annealed<S> {
     pub law: Mass,
     /// Parametrisation of kappa.
     pub slope: Slope,
-}
-
-/// Parametrisation of the change kappa of the step size with the temperature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Slope {
-    /// kappa itself, as in the paper. One step of an optimiser can then drive every step size to zero.
-    #[default]
-    Plain,
-    /// `kappa / eta_max`, so that a step of an optimiser changes kappa by a fraction of the largest step size.
-    Scaled,
 }
 
 impl<S: Surrogate> Annealed<S> {
@@ -116,8 +106,9 @@ impl<S: Surrogate> Annealed<S> {
             "a noise per density"
         );
         assert_eq!((ends.nrows(), ends.ncols()), (self.dim(), log_q.len()), "an end per density");
-        let constrained = Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, tape) = (constrained.chain(self, params), borrow(&mut work, self.tape_len()));
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
         let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let (end, noise) = (ends.column(j), noise.column(j).split_at(self.steps * self.dim()));
@@ -125,7 +116,12 @@ impl<S: Surrogate> Annealed<S> {
         }
     }
 
-    pub(super) fn layout(&self) -> Layout {
+    fn form(&self) -> Form {
+        let &Self { shape, link, longest, law, slope, .. } = self;
+        Form { layout: self.layout(), shape, link, longest, law, slope }
+    }
+
+    fn layout(&self) -> Layout {
         let dim = self.surrogate.dim();
         let base = match self.shape {
             Shape::Diagonal => MeanField::new(dim).num_params(),
@@ -185,7 +181,7 @@ impl<S: Surrogate> Annealed<S> {
         let mut bars = layout.bars(gradient, self.shape, bars_memory);
         chain.add_gradient(&self.surrogate, psi, noise, bar, &tape, &mut bars, psi_bar, work);
         let scalars = (bars.step_size, bars.kappa, bars.gamma);
-        constrained.pull_back(self, scalars, bars_memory, gradient);
+        constrained.pull_back(scalars, bars_memory, gradient);
     }
 }
 
@@ -249,8 +245,9 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     ) {
         assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
         assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a point per column");
-        let constrained = Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, tape) = (constrained.chain(self, params), borrow(&mut work, self.tape_len()));
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
         for (j, log_q) in log_q.iter_mut().enumerate() {
             *log_q = self.simulate(&chain, params, noise.column(j), z.column_mut(j), tape, work);
         }
@@ -272,8 +269,9 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
             "a cotangent per column"
         );
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let constrained = Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, tape) = (constrained.chain(self, params), borrow(&mut work, self.tape_len()));
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
         for (j, &weight) in weights.iter().enumerate() {
             let (end, rest) = work.split_at_mut(self.dim());
             self.simulate(&chain, params, noise.column(j), end, tape, rest);
@@ -295,8 +293,9 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     ) {
         assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let constrained = Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, len) = (constrained.chain(self, params), self.tape_len());
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, len) = (constrained.chain(params), self.tape_len());
         let tapes = borrow(&mut work, len * log_q.len());
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let tape = &mut tapes[j * len..(j + 1) * len];
@@ -327,8 +326,8 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     }
 
     fn step_sizes(&self, params: &[f64], mut work: &mut [f64]) -> StepSizes {
-        Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()))
-            .chain(self, params)
+        Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()))
+            .chain(params)
             .step_sizes()
     }
 }

@@ -26,6 +26,16 @@ impl Mass {
     }
 }
 
+/// Parametrisation of the change kappa of the step size with the temperature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Slope {
+    /// kappa itself, as in the paper. One step of an optimiser can then drive every step size to zero.
+    #[default]
+    Plain,
+    /// `kappa / eta_max`, so that a step of an optimiser changes kappa by a fraction of the largest step size.
+    Scaled,
+}
+
 /// View of a chain: constrained parameters, with what follows from the mass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chain<'a> {

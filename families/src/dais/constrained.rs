@@ -1,11 +1,10 @@
 //! Unconstrained parameters of an annealed path: their layout, constrained values and derivatives.
 
-use mcsa_core::{Surrogate, borrow, numeric};
+use mcsa_core::{borrow, numeric};
 
-use super::annealed::{Annealed, Slope};
 use super::base::{self, Shape};
-use super::chain::{Bars, Chain, Mass};
-use crate::packed;
+use super::chain::{Bars, Chain, Mass, Slope};
+use crate::{Link, packed};
 
 /// Largest `|logit gamma|`: nearer to 1 the derivative of the refresh overflows.
 const LOGIT: f64 = 15.0;
@@ -65,9 +64,21 @@ impl Layout {
     }
 }
 
+/// Layout of lambda and the maps of its parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    pub(super) layout: Layout,
+    pub(super) shape: Shape,
+    pub(super) link: Link,
+    pub(super) longest: f64,
+    pub(super) law: Mass,
+    pub(super) slope: Slope,
+}
+
 /// Constrained values at one lambda.
 #[derive(Debug)]
 pub(super) struct Constrained<'a> {
+    form: Form,
     scales: &'a [f64],
     inverse: &'a [f64],
     /// `d scale / d rho`.
@@ -83,23 +94,23 @@ pub(super) struct Constrained<'a> {
 
 impl<'a> Constrained<'a> {
     /// The values at `params`, in lent memory.
-    pub(super) fn of<S: Surrogate>(family: &Annealed<S>, params: &[f64], mut memory: &'a mut [f64]) -> Self {
-        let layout = family.layout();
+    pub(super) fn of(form: Form, params: &[f64], mut memory: &'a mut [f64]) -> Self {
+        let Form { layout, shape, link, longest, law, slope } = form;
         let d = layout.dim;
         let [scales, inverse, derivatives, inverse_mass, deviation, precision] =
             [(); 6].map(|()| borrow(&mut memory, d));
         for i in 0..d {
-            inverse[i] = params[d + rho_at(family.shape, d, i)];
+            inverse[i] = params[d + rho_at(shape, d, i)];
         }
-        family.link.scales_into(inverse, scales);
-        family.link.derivatives_into(inverse, derivatives);
+        link.scales_into(inverse, scales);
+        link.derivatives_into(inverse, derivatives);
         inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
 
         numeric::exp_into(&params[layout.mass()..layout.betas()], precision);
         for i in 0..d {
             let mass = precision[i];
             inverse_mass[i] = 1.0 / mass;
-            deviation[i] = family.law.deviation(mass);
+            deviation[i] = law.deviation(mass);
             precision[i] = 1.0 / (deviation[i] * deviation[i]);
         }
 
@@ -113,8 +124,9 @@ impl<'a> Constrained<'a> {
         betas.iter_mut().for_each(|beta| *beta /= sum);
 
         let sigmoid = numeric::scalar::sigmoid;
-        let slope = if family.slope == Slope::Plain { 1.0 } else { family.longest };
+        let factor = if slope == Slope::Plain { 1.0 } else { longest };
         Self {
+            form,
             scales,
             inverse,
             derivatives,
@@ -122,31 +134,25 @@ impl<'a> Constrained<'a> {
             deviation,
             precision,
             betas,
-            step_size: family.longest * sigmoid(params[layout.base]),
-            kappa: slope * params[layout.base + 1],
+            step_size: longest * sigmoid(params[layout.base]),
+            kappa: factor * params[layout.base + 1],
             gamma: sigmoid(params[layout.base + 2].clamp(-LOGIT, LOGIT)),
         }
     }
 
     /// The chain at these values.
-    pub(super) fn chain<'c, S: Surrogate>(&self, family: &Annealed<S>, params: &'c [f64]) -> Chain<'c>
+    pub(super) fn chain<'c>(&self, params: &'c [f64]) -> Chain<'c>
     where
         'a: 'c,
     {
-        let layout = family.layout();
+        let Form { layout, shape, longest, .. } = self.form;
         let (mean, rest) = params[..layout.base].split_at(layout.dim);
-        let triangle = if family.shape == Shape::Lower { rest } else { &[] };
+        let triangle = if shape == Shape::Lower { rest } else { &[] };
         Chain {
-            base: base::View {
-                shape: family.shape,
-                mean,
-                scales: self.scales,
-                inverse: self.inverse,
-                triangle,
-            },
+            base: base::View { shape, mean, scales: self.scales, inverse: self.inverse, triangle },
             step_size: self.step_size,
             kappa: self.kappa,
-            longest: family.longest,
+            longest,
             gamma: self.gamma,
             betas: self.betas,
             inverse_mass: self.inverse_mass,
@@ -156,27 +162,25 @@ impl<'a> Constrained<'a> {
     }
 
     /// Adds the derivatives in lambda that belong to those of step size, kappa and gamma, and to those in `memory`; psi apart.
-    pub(super) fn pull_back<S: Surrogate>(
+    pub(super) fn pull_back(
         &self,
-        family: &Annealed<S>,
         (step_size, kappa, gamma): (f64, f64, f64),
         mut memory: &mut [f64],
         gradient: &mut [f64],
     ) {
-        let layout = family.layout();
+        let Form { layout, shape, longest, law, slope, .. } = self.form;
         let d = layout.dim;
         let [scales, inverse_mass, deviation] = [(); 3].map(|()| borrow(&mut memory, d));
         let betas = borrow(&mut memory, layout.steps);
         // dM/d(log M) = M, and M ds/dM is s / 2 or s.
-        let share = if family.law == Mass::Variance { 0.5 } else { 1.0 };
+        let share = if law == Mass::Variance { 0.5 } else { 1.0 };
         for i in 0..d {
-            gradient[d + rho_at(family.shape, d, i)] += scales[i] * self.derivatives[i];
+            gradient[d + rho_at(shape, d, i)] += scales[i] * self.derivatives[i];
             let mass = &mut gradient[layout.mass() + i];
             *mass += share * self.deviation[i] * deviation[i] - self.inverse_mass[i] * inverse_mass[i];
         }
-        gradient[layout.base] += step_size * self.step_size * (1.0 - self.step_size / family.longest);
-        gradient[layout.base + 1] +=
-            if family.slope == Slope::Plain { kappa } else { kappa * family.longest };
+        gradient[layout.base] += step_size * self.step_size * (1.0 - self.step_size / longest);
+        gradient[layout.base + 1] += if slope == Slope::Plain { kappa } else { kappa * longest };
         // Beyond the cut of its logit gamma is constant.
         if self.gamma.max(1.0 - self.gamma) < numeric::scalar::sigmoid(LOGIT) {
             gradient[layout.base + 2] += gamma * self.gamma * (1.0 - self.gamma);

@@ -19,8 +19,8 @@ mod reverse;
 mod semi;
 mod tape;
 
-pub use annealed::{Annealed, Slope};
+pub use annealed::Annealed;
 pub use base::{Base, Shape};
-pub use chain::Mass;
+pub use chain::{Mass, Slope};
 pub use fixed::{Dais, DaisGradient, DaisPath};
 pub use semi::{SemiAnnealed, SemiPart};

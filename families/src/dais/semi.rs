@@ -7,9 +7,9 @@ use mcsa_core::{
     Surrogate, all_finite, batch, batch_mut, borrow, one, same_length,
 };
 
-use super::annealed::{Annealed, Slope};
+use super::annealed::Annealed;
 use super::base::Shape;
-use super::chain::Mass;
+use super::chain::{Mass, Slope};
 use crate::lanes::each_column;
 use crate::{Drawn, Link, MeanField};
 

@@ -19,9 +19,9 @@ pub(super) struct Tape<'a> {
     pub(super) base: &'a mut [f64],
     /// Gradients of the surrogate at the halves.
     pub(super) guide: &'a mut [f64],
-    /// What the surrogate prepares once per path.
+    /// Memory that the surrogate prepares once per path.
     pub(super) memory: &'a mut [f64],
-    /// What the surrogate keeps of each step.
+    /// Tape of the surrogate, step after step.
     pub(super) kept: &'a mut [f64],
 }
 

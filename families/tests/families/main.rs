@@ -1,6 +1,7 @@
 //! Tests of the families: conformance, closed forms, and twins that must fail.
 
 mod altered;
+mod annealed;
 mod atoms;
 mod autoregressive;
 mod block_neural;
