@@ -10,7 +10,7 @@ use mcsa_core::{
 use mcsa_diagnostics::{LogEvidence, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
-use crate::draws::add_log_weights;
+use crate::log_weights::add_log_weights;
 use crate::tail_weight::TailShape;
 use crate::{Ascent, Fit, Judged, TailWeight};
 

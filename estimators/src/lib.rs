@@ -48,6 +48,7 @@ mod joint;
 mod judged;
 mod limits;
 mod local_minibatched;
+mod log_weights;
 mod minibatched;
 mod noise;
 mod observer;

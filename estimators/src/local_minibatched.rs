@@ -1,11 +1,10 @@
 //! Bounds of models with local latents, estimated from minibatches of the data.
 
-use mcsa_core::{Error, Estimator, LocalFamily, LocalLatents, LocalMinibatch, Stream, borrow, same_length};
+use mcsa_core::{Error, Estimator, LocalFamily, LocalLatents, LocalMinibatch, Stream, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::family_parameters::family_parameters;
-use crate::minibatched::{Rows, draw_rows, table_len};
-use crate::{ElboInfo, FlowElbo};
+use crate::{ElboInfo, FlowElbo, Rows};
 
 /// Evidence lower bound of a model with local latents, from a fresh minibatch in every step.
 ///
@@ -52,7 +51,7 @@ where
     fn work_len(&self, model: &M, family: &F) -> usize {
         let rows = vec![0; self.batch];
         let target = LocalMinibatch::new(model, &rows);
-        target.map_or(0, |target| self.elbo.work_len(&target, &family.on(&rows))) + table_len(self.batch)
+        target.map_or(0, |target| self.elbo.work_len(&target, &family.on(&rows)))
     }
 
     fn init(&self, model: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Rows, Error> {
@@ -81,10 +80,10 @@ where
         state: &mut Rows,
         lanes: &mut [Stream],
         direction: &mut [f64],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) -> Result<ElboInfo, Error> {
         let (own, lanes) = lanes.split_at_mut(1);
-        draw_rows(&mut own[0], model.num_data(), &mut state.rows, borrow(&mut work, table_len(self.batch)));
+        state.draw(&mut own[0], model.num_data());
         let target = LocalMinibatch::new(model, &state.rows)?;
         self.elbo.ascent_direction(&target, &family.on(&state.rows), params, &mut (), lanes, direction, work)
     }

@@ -1,6 +1,6 @@
 //! Bounds estimated from minibatches of the data.
 
-use mcsa_core::{Error, Estimator, Minibatch, Stream, Subsampled, borrow};
+use mcsa_core::{Error, Estimator, Minibatch, Stream, Subsampled, draw_subset, seen_len};
 use serde::{Deserialize, Serialize};
 
 use crate::ElboInfo;
@@ -48,12 +48,20 @@ impl<E> Minibatched<E> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
     pub(crate) rows: Vec<usize>,
+    #[serde(skip)]
+    seen: Vec<usize>,
 }
 
 impl Rows {
     /// The first `batch` rows.
     pub(crate) fn first(batch: usize) -> Self {
-        Self { rows: (0..batch).collect() }
+        Self { rows: (0..batch).collect(), seen: vec![0; seen_len(batch)] }
+    }
+
+    /// Draws the rows anew, of `data`.
+    pub(crate) fn draw(&mut self, stream: &mut Stream, data: usize) {
+        self.seen.resize(seen_len(self.rows.len()), 0);
+        draw_subset(data, &mut self.rows, &mut self.seen, |count| stream.index(count).unwrap_or(0));
     }
 }
 
@@ -88,8 +96,7 @@ where
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let rows = vec![0; self.batch];
-        let inner = Minibatch::new(target, &rows).map_or(0, |target| self.elbo.work_len(&target, family));
-        inner + table_len(self.batch)
+        Minibatch::new(target, &rows).map_or(0, |target| self.elbo.work_len(&target, family))
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Rows, Error> {
@@ -119,10 +126,10 @@ where
         state: &mut Rows,
         lanes: &mut [Stream],
         direction: &mut [f64],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) -> Result<ElboInfo, Error> {
         let (own, lanes) = lanes.split_at_mut(1);
-        draw_rows(&mut own[0], target.num_data(), &mut state.rows, borrow(&mut work, table_len(self.batch)));
+        state.draw(&mut own[0], target.num_data());
         let target = Minibatch::new(target, &state.rows)?;
         self.elbo.ascent_direction(&target, family, params, &mut (), lanes, direction, work)
     }
@@ -134,74 +141,4 @@ where
     P: Subsampled + ?Sized,
 {
     Minibatch::new(target, &[0]).map(|target| f(&target))
-}
-
-/// Number of cells of the hash table of [`draw_rows`]: at least twice the rows, a power of 2.
-pub(crate) fn table_len(batch: usize) -> usize {
-    (2 * batch).next_power_of_two()
-}
-
-/// Draws `rows.len()` of `count` numbers uniformly without replacement, by the algorithm of Floyd with a hash table.
-///
-/// Every set of rows has the same probability; the order of the rows is not uniform.
-pub(crate) fn draw_rows(stream: &mut Stream, count: usize, rows: &mut [usize], table: &mut [f64]) {
-    const EMPTY: f64 = -1.0;
-    table.fill(EMPTY);
-    let mask = table.len() - 1;
-    // True if the number was new.
-    let mut insert = |number: usize| {
-        let mut cell = number.wrapping_mul(0x9E37_79B9) >> 7 & mask;
-        while table[cell] != EMPTY {
-            if table[cell] == number as f64 {
-                return false;
-            }
-            cell = (cell + 1) & mask;
-        }
-        table[cell] = number as f64;
-        true
-    };
-    let first = count - rows.len();
-    for (k, row) in rows.iter_mut().enumerate() {
-        let last = first + k;
-        *row = stream.index(last + 1).filter(|&chosen| insert(chosen)).unwrap_or(last);
-        if *row == last {
-            insert(last);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use mcsa_core::enumerate;
-
-    fn rows_of(count: usize, batch: usize) -> Vec<(f64, Vec<usize>)> {
-        let draw = |lanes: &mut [Stream]| {
-            let (mut rows, mut table) = (vec![0; batch], vec![0.0; table_len(batch)]);
-            draw_rows(&mut lanes[0], count, &mut rows, &mut table);
-            rows.sort_unstable();
-            rows
-        };
-        let branches = enumerate(1, 10_000, draw).unwrap();
-        branches.into_iter().map(|branch| (branch.probability, branch.outcome)).collect()
-    }
-
-    /// Every set of three of six numbers has probability 1/20, computed over all decisions.
-    #[test]
-    fn sets_are_uniform() {
-        let branches = rows_of(6, 3);
-        let mut sets: Vec<Vec<usize>> = branches.iter().map(|(_, rows)| rows.clone()).collect();
-        sets.sort();
-        sets.dedup();
-        assert_eq!(sets.len(), 20);
-        for set in sets {
-            let probability: f64 = branches.iter().filter(|(_, rows)| *rows == set).map(|(p, _)| p).sum();
-            assert!((probability - 0.05).abs() < 1e-14, "{set:?}: {probability}");
-        }
-    }
-
-    #[test]
-    fn all_rows_are_all_rows() {
-        assert!(rows_of(4, 4).iter().all(|(_, rows)| rows == &[0, 1, 2, 3]));
-    }
 }

@@ -6,8 +6,8 @@ use mcsa_core::{
 };
 use mcsa_diagnostics::LogEvidence;
 
-use crate::draws::add_log_weights;
 use crate::health::{BATCH, DRAWS};
+use crate::log_weights::add_log_weights;
 use crate::{Ascent, Draws, Fit, Health};
 
 impl<P, F, E, O> Ascent<'_, P, F, E, O>

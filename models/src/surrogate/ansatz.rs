@@ -6,7 +6,7 @@ use mcsa_core::{Error, Stream, same_length};
 use super::clusters::Clusters;
 use super::coreset::Coreset;
 use super::logistic::LogisticSurrogate;
-use super::subset::{draw_subset, seen_len};
+use mcsa_core::{draw_subset, seen_len};
 
 /// Largest number of Lloyd iterations.
 const PASSES: usize = 100;

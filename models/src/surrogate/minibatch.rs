@@ -1,6 +1,6 @@
 use mcsa_core::{Error, Subsampled, Surrogate, borrow, numeric};
 
-use super::subset::{draw_subset, seen_len};
+use mcsa_core::{draw_subset, seen_len};
 
 /// Posterior of a minibatch as the surrogate (naive subsampling, NS-DAIS).
 ///

@@ -19,7 +19,6 @@ mod minibatch;
 mod neural;
 mod posterior;
 mod quadratic;
-mod subset;
 mod sweep;
 
 pub use clusters::{Clusters, seed_clusters};

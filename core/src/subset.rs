@@ -1,7 +1,7 @@
 //! Random subsets of rows.
 
-/// Length of `seen` that [`draw_subset`] needs for this number of rows: a hash table at most half full.
-pub(super) fn seen_len(rows: usize) -> usize {
+/// Length of the table `seen` that [`draw_subset`] needs for this number of rows: a hash table at most half full.
+pub fn seen_len(rows: usize) -> usize {
     (2 * rows).next_power_of_two()
 }
 
@@ -19,8 +19,19 @@ fn insert(seen: &mut [usize], row: usize) -> bool {
 }
 
 /// Uniform random subset of `0..data`, written to `rows` in no order (Floyd's algorithm; Bentley & Floyd 1987); `index(n)` is
-/// uniform on `0..n`.
-pub(super) fn draw_subset(
+/// uniform on `0..n`, such as [`Stream::index`](crate::Stream::index).
+///
+/// ```
+/// use mcsa_core::{Seed, draw_subset, seen_len};
+/// let (mut stream, mut rows) = (Seed::new(1).stream(0, 0), [0; 3]);
+/// let mut seen = vec![0; seen_len(3)];
+/// draw_subset(10, &mut rows, &mut seen, |count| stream.index(count).unwrap_or(0));
+/// assert!(rows.iter().all(|&row| row < 10) && rows[0] != rows[1] && rows[1] != rows[2] && rows[2] != rows[0]);
+/// ```
+///
+/// # Panics
+/// If there are more rows than data, or `seen` is shorter than [`seen_len`] says.
+pub fn draw_subset(
     data: usize,
     rows: &mut [usize],
     seen: &mut [usize],
@@ -41,7 +52,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn subsets(with_replacement: bool) -> BTreeMap<Vec<usize>, f64> {
-        let branches = mcsa_core::enumerate(1, 1000, |lanes| {
+        let branches = crate::enumerate(1, 1000, |lanes| {
             let mut index = |count| lanes[0].index(count).expect("a count above 0");
             let mut rows = vec![0; 3];
             if with_replacement {
