@@ -5,7 +5,7 @@ use mcsa_plot::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
 /// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 15] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 16] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -13,6 +13,7 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 15] = [
     ("msc-prior", "MSC (prior)", Color(0x11, 0x77, 0x33), Dash::Solid, Marker::Plus),
     ("snis", "SNIS", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Wedge),
     ("elbo", "ELBO", Color(0x00, 0x00, 0x00), Dash::Short, Marker::Plus),
+    ("minibatched", "ELBO (minibatches)", Color(0xAA, 0x44, 0x99), Dash::Long, Marker::Circle),
     ("hmc", "single-HMC", Color(0x56, 0xB4, 0xE9), Dash::Solid, Marker::Ring),
     ("stl", "ELBO (path)", Color(0x40, 0x40, 0x40), Dash::Short, Marker::Circle),
     ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),

@@ -39,6 +39,8 @@ pub const METRICS: &[Metric] = metrics! {
     "block_acceptance" None, "acceptance rate of fresh blocks of rows";
     "depth" None, "mean depth of trajectories";
     "divergences" Some(Smaller), "trajectories whose energy error was too large";
+    "elbo" Some(Larger), "evidence lower bound on all data, nats";
+    "elbo_error" Some(Smaller), "standard error of `elbo`, nats";
     "error" Some(Smaller), "share of held-out labels that are predicted wrongly";
     "ess" Some(Larger), "effective sample size of the candidates of a step";
     "estimate_variance" Some(Smaller), "variance of the log likelihood estimated from some rows";
@@ -59,6 +61,7 @@ pub const METRICS: &[Metric] = metrics! {
     "log_z_as_published" Some(Larger), "estimate of the log evidence by the published filter, nats";
     "log_z_as_published_error" Some(Smaller), "standard error of `log_z_as_published`, nats";
     "log_z_error" Some(Smaller), "standard error of `log_z`, nats";
+    "longest_steps" None, "steps of an annealed path whose size is the largest allowed";
     "lpd" Some(Larger), "mean held-out log predictive density, nats";
     "lpd_as_published" Some(Larger), "`lpd` with the published predictive variance, nats";
     "max_weight" None, "largest normalised weight of a step's candidates";
@@ -82,6 +85,7 @@ pub const METRICS: &[Metric] = metrics! {
     "share" None, "share of the draws of q in the region that a fit may miss";
     "share_of_target" None, "share of the draws of the target in the region that a fit may miss";
     "sigma" None, "standard deviation of the steps of the log volatility";
+    "still" Some(Smaller), "1 if no step of an annealed path moves, else 0";
     "train_accuracy" Some(Larger), "share of training labels that are predicted";
     "train_lpd" Some(Larger), "mean log predictive density of training labels, nats";
     "untold_metrics" Some(Smaller), "metrics of the kernel for which there was no room";
@@ -89,6 +93,7 @@ pub const METRICS: &[Metric] = metrics! {
     "variance" Some(Smaller), "variance of the direction, summed over its coordinates";
     "weights_below_0.1" None, "share of network weights with a mean within 0.1 of zero";
     "weights_deviation" None, "standard deviation of the means of network weights";
+    "zero_steps" Some(Smaller), "steps of an annealed path whose size is zero";
 };
 
 impl Metric {

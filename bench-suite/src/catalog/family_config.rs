@@ -8,6 +8,8 @@ use mcsa_families::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::AnnealedConfig;
+
 /// A variational family by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
@@ -50,6 +52,8 @@ pub enum FamilyConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         freedom: Option<f64>,
     },
+    /// Annealed paths along a surrogate posterior, for metrics of the bound.
+    Annealed(AnnealedConfig),
     /// Markov chain with Gaussian steps, twisted in each state (MSC): a family of paths, for metrics of filters.
     Twisted,
 }
@@ -83,7 +87,7 @@ impl BuiltFamily {
 }
 
 impl FamilyConfig {
-    /// Every name with its settings and a description, but for the family of paths.
+    /// Every name with its settings and a description, but for those of paths.
     pub const ALL: [(&'static str, &'static str, &'static str); 6] = [
         ("mean-field", "", "independent Gaussians"),
         ("full-rank", "", "a Gaussian"),
@@ -102,7 +106,16 @@ impl FamilyConfig {
             Self::StudentT { .. } => "student-t",
             Self::AffineFlow { .. } => "affine-flow",
             Self::SplineFlow { .. } => "spline-flow",
+            Self::Annealed(_) => "annealed",
             Self::Twisted => "twisted",
+        }
+    }
+
+    /// Name, with the settings in which annealed paths usually differ.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Annealed(annealed) => annealed.title(),
+            _ => self.kind().to_owned(),
         }
     }
 
@@ -153,6 +166,9 @@ impl FamilyConfig {
             Self::SplineFlow { couplings, width, freedom } => {
                 flow(CouplingMap::Spline(Spline::default()), couplings, width, freedom, dim)
             }
+            Self::Annealed(_) => Err(Error::invalid(
+                "annealed paths have no density at arbitrary points; metrics are \"bound\"",
+            )),
             Self::Twisted => {
                 Err(Error::invalid("twisted is a family of paths, which only metrics of filters measure"))
             }

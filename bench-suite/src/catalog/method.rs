@@ -50,6 +50,14 @@ pub enum Method {
         /// Draws per step.
         samples: usize,
     },
+    /// As `Elbo`, from a fresh minibatch of the data in every step, and for pushforwards such as annealed paths. Only for metrics
+    /// `bound`.
+    Minibatched {
+        /// Draws per step, which share the minibatch.
+        samples: usize,
+        /// Rows of a minibatch.
+        batch: usize,
+    },
     /// Exclusive divergence, with path-derivative gradients.
     Stl {
         /// Draws per step.
@@ -123,7 +131,7 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 15] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 16] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
@@ -131,6 +139,7 @@ impl Method {
         ("msc-prior", "fresh = 9", "the same, candidates from a standard normal prior (MSC)"),
         ("snis", "samples = 10", "self-normalised importance sampling"),
         ("elbo", "samples = 10", "the evidence bound, reparameterised, closed-form entropy"),
+        ("minibatched", "samples = 1, batch = 256", "the same on minibatches of the data (SL-DAIS)"),
         ("stl", "samples = 10", "the same with the path derivative"),
         (
             "rws",
@@ -145,8 +154,8 @@ impl Method {
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
     ];
 
-    /// Name of the method that applies only to targets with paths.
-    pub const ALONG_PATHS: &'static str = "smc";
+    /// Names of the methods for metrics of filters or of the bound alone.
+    pub const ELSEWHERE: [&'static str; 2] = ["smc", "minibatched"];
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
@@ -158,6 +167,7 @@ impl Method {
             Self::MscPrior { .. } => "msc-prior",
             Self::Snis { .. } => "snis",
             Self::Elbo { .. } => "elbo",
+            Self::Minibatched { .. } => "minibatched",
             Self::Stl { .. } => "stl",
             Self::Rws { .. } => "rws",
             Self::Chivi { .. } => "chivi",
@@ -179,6 +189,7 @@ impl Method {
             Self::Smc { particles } => particles,
             Self::Snis { samples }
             | Self::Elbo { samples }
+            | Self::Minibatched { samples, .. }
             | Self::Stl { samples }
             | Self::Rws { samples, .. }
             | Self::Chivi { samples }
@@ -219,6 +230,9 @@ impl Method {
             )),
             Self::Smc { .. } => {
                 Err(Error::invalid("a filter draws paths: it is for fits of the family twisted"))
+            }
+            Self::Minibatched { .. } => {
+                Err(Error::invalid("minibatches need rows of data: they are for metrics of the bound"))
             }
             Self::Snis { samples } => visitor.with(snis(samples)),
             Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),

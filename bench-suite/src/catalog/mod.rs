@@ -8,6 +8,7 @@
 //! | family | [`FamilyConfig`] | a variant, an arm of `build`, a line of `FamilyConfig::ALL` |
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
 
+mod annealed;
 mod evaluator;
 mod family_config;
 mod made_up;
@@ -16,13 +17,17 @@ mod optimizer_config;
 mod prior;
 mod reference;
 mod regression;
+mod rows;
 mod size;
 mod start;
+mod synthetic_logistic;
 mod target;
 mod title;
 mod volatility;
 mod weights;
 
+pub(crate) use annealed::Pushed;
+pub use annealed::{AnnealedConfig, Ansatz};
 pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};
 pub use made_up::correlated_gaussian;
@@ -30,6 +35,7 @@ pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
 pub use optimizer_config::{OptimizerConfig, OptimizerState};
 pub use reference::Reference;
 pub(crate) use regression::of_labels;
+pub(crate) use rows::LogisticRows;
 pub use start::Start;
 pub use target::{Posterior, Problem, Target};
 pub use volatility::First;

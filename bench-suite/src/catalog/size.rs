@@ -19,6 +19,9 @@ impl Target {
                 fits => fits,
             },
             Self::Funnel { dim, .. } | Self::Modes { dim, .. } => fits_in_memory("dim", dim, 2),
+            Self::SyntheticLogistic { rows, held_out, dim, .. } => {
+                fits_in_memory("rows", rows.saturating_add(held_out), dim)
+            }
             Self::Moons { per_moon, .. } => fits_in_memory("per_moon", per_moon, 8),
             _ => Ok(()),
         }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use mcsa_core::{Error, Gradient, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
-    Logistic, LogisticRegression, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess,
-    ScalePrior, SkewNormal, StockVolatility,
+    Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
+    SkewNormal, StockVolatility,
 };
 use serde::{Deserialize, Serialize};
 
 use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
-use super::{Evaluator, First};
-use mcsa_data::{Catalogue, DataError, Dataset, Share, Split, Standardised};
+use super::rows::{halves, scaled};
+use super::{Evaluator, First, LogisticRows};
+use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,6 +113,26 @@ pub enum Target {
         /// Standard deviation of the prior.
         prior_scale: f64,
     },
+    /// Logistic regression with a normal prior on synthetic rows with a rare class and correlated features, drawn once. The first
+    /// coordinate is the intercept.
+    SyntheticLogistic {
+        /// Label of the target, which begins with `synthetic`.
+        name: String,
+        /// Number of training rows.
+        rows: usize,
+        /// Number of further rows that are held out.
+        held_out: usize,
+        /// The dimension, with the intercept.
+        dim: usize,
+        /// Mean probability of the label 1.
+        rate: f64,
+        /// Correlation of each pair of features.
+        correlation: f64,
+        /// Standard deviation of the prior.
+        prior_scale: f64,
+        /// Seed of the rows.
+        seed: u64,
+    },
     /// Probit regression with a standard normal prior (MSC).
     Probit {
         /// The data set.
@@ -165,7 +186,7 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 19] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 20] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -189,6 +210,12 @@ impl Target {
         ("gp-classification", "data = \"sonar\", standardised = false", "labels (MCMC-SE)"),
         ("neural-regression", "data = \"yacht\", hidden = 50", "responses (pMCSA)"),
         ("robust-gp", "data = \"yacht\"", "responses (pMCSA)"),
+        (
+            "synthetic-logistic",
+            "name = \"synthetic\", rows = 500, held_out = 500, dim = 5, rate = 0.1, correlation = 0.5, prior_scale = 1.0, \
+             seed = 1",
+            "synthetic labels, one of them rare (SL-DAIS)",
+        ),
     ];
 
     /// Name used in files.
@@ -213,6 +240,7 @@ impl Target {
             Self::GpClassification { .. } => 16,
             Self::NeuralRegression { .. } => 17,
             Self::RobustGp { .. } => 18,
+            Self::SyntheticLogistic { .. } => 19,
         };
         Self::ALL[place].0
     }
@@ -233,10 +261,11 @@ impl Target {
         }
     }
 
-    /// Short label: the currency, the data set, or else the kind.
+    /// Short label: the currency, the data set, the name of synthetic rows, or else the kind.
     pub fn label(&self) -> &str {
         match self {
             Self::FxVolatility { series, .. } => series,
+            Self::SyntheticLogistic { name, .. } => name,
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }
@@ -277,10 +306,8 @@ impl Target {
                 let (train, test) = (train.with_ones_last(), test.with_ones_last());
                 Ok(labelled::<Logistic>(model, train, test, 2))
             }
-            Self::Logistic { data, standardised, prior_scale } => {
-                let (train, test) = halves(catalogue, data, *standardised, seed)?;
-                let (train, test) = (train.with_ones_last(), test.with_ones_last());
-                let model = LogisticRegression::new(train.x.as_ref(), &train.y, *prior_scale)?;
+            Self::Logistic { .. } | Self::SyntheticLogistic { .. } => {
+                let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
             Self::FxVolatility { .. } => Ok(evaluated(self.volatility(catalogue)?, Moments)),
@@ -313,25 +340,6 @@ impl Target {
             }
         }
     }
-
-    /// Training rows and held-out rows of a probit regression; `None` in place of the latter if it is complete.
-    ///
-    /// # Errors
-    /// If the target is not a probit regression, or data cannot be loaded.
-    pub(crate) fn probit_rows(
-        &self,
-        catalogue: &Catalogue,
-        seed: Seed,
-    ) -> Result<(Dataset, Option<Dataset>), Error> {
-        match self {
-            Self::Probit { data, complete: true } => Ok((catalogue.load(data)?.with_ones_first(), None)),
-            Self::Probit { data, .. } => {
-                let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
-                Ok((split.train.with_ones_first(), Some(split.test.with_ones_first())))
-            }
-            _ => Err(Error::invalid(format!("{} is no probit regression", self.kind()))),
-        }
-    }
 }
 
 fn evaluated(posterior: impl Posterior + 'static, evaluator: impl Evaluator + 'static) -> Problem {
@@ -358,24 +366,6 @@ fn gaussian(target: Gaussian) -> Result<Problem, Error> {
 fn by_evidence(posterior: impl Posterior + 'static) -> Problem {
     let posterior: Arc<dyn Posterior> = Arc::new(posterior);
     Problem { evaluator: Box::new(LogEvidence { target: posterior.clone() }), posterior }
-}
-
-fn scaled(catalogue: &Catalogue, name: &str, seed: Seed) -> Result<Standardised, DataError> {
-    Standardised::new(&Split::new(&catalogue.load(name)?, Share::Down(0.9), seed)?)
-}
-
-fn halves(
-    catalogue: &Catalogue,
-    name: &str,
-    scale: bool,
-    seed: Seed,
-) -> Result<(Dataset, Dataset), DataError> {
-    if scale {
-        let Standardised { train, test, .. } = scaled(catalogue, name, seed)?;
-        return Ok((train, test));
-    }
-    let split = Split::new(&catalogue.load(name)?, Share::Down(0.9), seed)?;
-    Ok((split.train, split.test))
 }
 
 fn no_responses(name: &str) -> Error {

@@ -21,6 +21,7 @@ mod shapes;
 mod skew_normal;
 mod step_size;
 mod subset_average;
+mod surrogates;
 mod taxonomy;
 mod variance_divergence;
 

@@ -52,6 +52,9 @@ impl Fit {
         if let Metrics::Filters { particles, filters } = self.metrics {
             return self.run_path(particles, filters, job, running);
         }
+        if let Metrics::Bound { draws } = self.metrics {
+            return self.run_bound(draws, job, running);
+        }
         let checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);

@@ -3,6 +3,7 @@
 mod ascend;
 mod auxiliary;
 mod average;
+mod bound;
 mod checkpoints;
 mod counted_volatility;
 mod fit;

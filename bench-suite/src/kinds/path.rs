@@ -133,7 +133,7 @@ impl Log for Filters {
 }
 
 /// Mean and its standard error; the error of a single value is NaN.
-fn mean_and_error(found: &[f64]) -> (f64, f64) {
+pub(super) fn mean_and_error(found: &[f64]) -> (f64, f64) {
     let count = found.len() as f64;
     let mean = found.iter().sum::<f64>() / count;
     let square: f64 = found.iter().map(|value| (value - mean).powi(2)).sum();

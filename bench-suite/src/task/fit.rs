@@ -57,6 +57,16 @@ pub enum Metrics {
     Target,
     /// Divergence, k-hat and largest weight, by reference draws of the target.
     Reference,
+    /// One row at the end of a fit to a logistic regression: the evidence lower bound on all training rows, its estimate of the
+    /// evidence, predictions of held-out labels, and the clipped step sizes of annealed paths (SL-DAIS).
+    ///
+    /// ```text
+    /// elbo = 1/S sum_s log w_s,   log_z = log 1/S sum_s w_s,   log w = log p(z, y) - log q(z)
+    /// ```
+    Bound {
+        /// Number S of draws.
+        draws: usize,
+    },
     /// One row at the end of a fit of a family of paths: log evidence by particle filters at its last theta.
     ///
     /// ```text
@@ -204,6 +214,14 @@ impl Fit {
         if let Metrics::Filters { particles, filters } = self.metrics {
             return self.check_path(particles, filters);
         }
+        if let Metrics::Bound { draws } = self.metrics {
+            return self.check_bound(draws);
+        }
+        if matches!(self.method, Method::Minibatched { .. })
+            || matches!(self.family, FamilyConfig::Annealed(_))
+        {
+            return refuse(format!("method {method} and family {family} need metrics of the bound"));
+        }
         if self.is_staged() && !self.method.fits_any_family() {
             return refuse(format!(
                 "method {method} is not among those that families of any shape, and schedules, are fitted by"
@@ -220,6 +238,33 @@ impl Fit {
         }
         match self.metrics {
             Metrics::Target => refuse(format!("family {family} needs metrics = \"reference\"")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a fit with metrics of the bound whose settings do not fit together.
+    fn check_bound(&self, draws: usize) -> Result<(), Error> {
+        let refuse = |reason: String| Err(Error::invalid(reason));
+        if draws < 2 {
+            return refuse("fits.metrics.bound: at least 2 draws".to_owned());
+        }
+        if !matches!(self.target, Target::Logistic { .. } | Target::SyntheticLogistic { .. }) {
+            return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
+        }
+        if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {
+            return refuse(format!("method {} is not fitted to the bound", self.method.kind()));
+        }
+        if self.start.place().is_none() || self.start.warm_steps() > 0 {
+            return refuse("a fit with metrics of the bound begins at start standard or placed".to_owned());
+        }
+        if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {
+            return refuse(
+                "a fit with metrics of the bound has no schedule, average or auxiliary sets".to_owned(),
+            );
+        }
+        match &self.family {
+            FamilyConfig::Twisted => refuse("twisted is for metrics of filters".to_owned()),
+            FamilyConfig::Annealed(annealed) => annealed.check(),
             _ => Ok(()),
         }
     }
@@ -275,14 +320,14 @@ impl Fit {
             (None, _) if matches!(self.family, FamilyConfig::MeanField { .. } | FamilyConfig::Twisted) => {
                 String::new()
             }
-            (None, _) => format!(" in {}", self.family.kind()),
+            (None, _) => format!(" in {}", self.family.title()),
         }
     }
 
     /// Steps at which rows are recorded.
     pub(crate) fn recorded(&self) -> Vec<u64> {
         match self.metrics {
-            Metrics::Filters { .. } => vec![self.steps],
+            Metrics::Filters { .. } | Metrics::Bound { .. } => vec![self.steps],
             _ => self.trace.steps(self.steps),
         }
     }

@@ -70,7 +70,7 @@ impl FitModel {
     pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         if self.list_models || self.list_methods {
             let rows = if self.list_models { Target::ALL.as_slice() } else { Method::ALL.as_slice() };
-            for (name, settings, what) in rows.iter().filter(|(name, ..)| *name != Method::ALONG_PATHS) {
+            for (name, settings, what) in rows.iter().filter(|(name, ..)| !Method::ELSEWHERE.contains(name)) {
                 writeln!(out, "{name:22} {what}")?;
                 if !settings.is_empty() {
                     writeln!(out, "{:22} {settings}", "")?;

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use mcsa_bench_suite::catalog::{Ansatz, FamilyConfig};
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Ending, Place, Running};
 use mcsa_bench_suite::plan::plan;
-use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::registry::{Entry, REGISTRY};
 use mcsa_bench_suite::store::{Outcome, Store};
 use mcsa_bench_suite::task::{Job, Metrics, Task};
 use mcsa_data::Catalogue;
@@ -63,10 +64,13 @@ fn planned(experiment: &Experiment) -> Vec<Job> {
     jobs
 }
 
+fn entry(id: &str) -> &'static Entry {
+    REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap()
+}
+
 /// The first job of each method of an experiment, shortened.
 fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
-    let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
-    let mut jobs = planned(&entry.experiment().unwrap());
+    let mut jobs = planned(&entry(id).experiment().unwrap());
     jobs.iter_mut().for_each(|job| shorten(&mut job.task));
     let mut kinds = Vec::new();
     jobs.retain(|job| {
@@ -77,6 +81,17 @@ fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
         }
     });
     jobs
+}
+
+/// The mean field, annealed paths that learn weights and points, and naive subsampling.
+fn is_quick(family: &FamilyConfig) -> bool {
+    match family {
+        FamilyConfig::MeanField { .. } => true,
+        FamilyConfig::Annealed(annealed) => {
+            [Ansatz::KmInitPm, Ansatz::Minibatch].contains(&annealed.surrogate)
+        }
+        _ => false,
+    }
 }
 
 /// Jobs of each kind, by the name of the kind.
@@ -101,12 +116,23 @@ fn jobs() -> Vec<(&'static str, Vec<Job>)> {
             (fit.steps, fit.metrics) = (34, Metrics::Filters { particles: 40, filters: 3 });
         }
     });
+    let bounds: Vec<Job> = planned(&entry("sldais-tab1").experiment().unwrap())
+        .into_iter()
+        .filter_map(|mut job| match &mut job.task {
+            Task::Fit(fit) if is_quick(&fit.family) => {
+                (fit.steps, fit.metrics) = (40, Metrics::Bound { draws: 50 });
+                Some(job)
+            }
+            _ => None,
+        })
+        .collect();
     let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
     vec![
         ("fits", fits),
         ("variances", variances),
         ("scatters", scatters),
         ("paths", paths),
+        ("bounds", bounds),
         ("shapes", shapes),
     ]
 }
@@ -227,7 +253,7 @@ fn a_row_is_followed_by_a_look() {
     let catalogue = Catalogue::new(None);
     for (kind, jobs) in jobs() {
         let work_of_step = match &jobs[0].task {
-            _ if kind == "paths" => continue,
+            _ if ["paths", "bounds"].contains(&kind) => continue,
             Task::Fit(fit) if fit.schedule.is_some() => 4 * fit.method.effort(),
             Task::Fit(fit) => fit.method.effort(),
             _ => continue,

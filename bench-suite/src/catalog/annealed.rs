@@ -1,0 +1,177 @@
+//! Annealed paths by name, and families as pushforwards that are fitted to a logistic regression.
+
+use mcsa_core::{Error, LogDensity, Pushforward, Seed, Surrogate};
+use mcsa_families::dais::{Annealed, Shape, Slope};
+use mcsa_families::{FullRank, Link, MeanField};
+use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
+use serde::{Deserialize, Serialize};
+
+use super::{FamilyConfig, LogisticRows};
+
+/// Annealed paths with their settings: DAIS, NS-DAIS or SL-DAIS by the surrogate (see [`Annealed`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnnealedConfig {
+    /// Number K of steps.
+    pub steps: usize,
+    /// True if the base is a Gaussian with a dense factor; else its coordinates are independent.
+    #[serde(default)]
+    pub full_rank: bool,
+    /// Largest step size.
+    pub longest: f64,
+    /// Step size at the start of the fit.
+    pub step_size: f64,
+    /// True if kappa is a share of the largest step size; else kappa itself is a parameter, as published.
+    #[serde(default)]
+    pub scaled: bool,
+    /// Surrogate posterior.
+    pub surrogate: Ansatz,
+    /// Number of points or rows of the surrogate; 0 if it has none.
+    #[serde(default)]
+    pub points: usize,
+}
+
+/// Surrogate posterior by its name in (SL-DAIS, Sec. 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ansatz {
+    /// The posterior itself (DAIS).
+    Posterior,
+    /// The posterior of a minibatch, drawn once per path (NS-DAIS).
+    Minibatch,
+    /// Random rows with learned weights.
+    Rand,
+    /// Random covariates with two learned weights each.
+    RandPm,
+    /// Rows of a coreset with learned weights.
+    CsInit,
+    /// Covariates of a coreset with two learned weights each.
+    CsInitPm,
+    /// Rows and weights of a coreset; nothing is learned.
+    CsFix,
+    /// Centres of clusters, learned, with two learned weights each.
+    KmInitPm,
+    /// Centres of clusters with two learned weights each.
+    KmFixPm,
+    /// A neural network.
+    Nn,
+}
+
+impl Ansatz {
+    /// Name in figures and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Posterior => "DAIS",
+            Self::Minibatch => "NS-DAIS",
+            Self::Rand => "RAND",
+            Self::RandPm => "RAND±",
+            Self::CsInit => "CS-INIT",
+            Self::CsInitPm => "CS-INIT±",
+            Self::CsFix => "CS-FIX",
+            Self::KmInitPm => "KM-INIT±",
+            Self::KmFixPm => "KM-FIX±",
+            Self::Nn => "NN",
+        }
+    }
+}
+
+/// Pushforward with its parameters at the start of a fit.
+pub(crate) struct Pushed<'a> {
+    pub(crate) family: Box<dyn Pushforward + 'a>,
+    pub(crate) params: Vec<f64>,
+}
+
+impl AnnealedConfig {
+    /// Name of the ansatz, steps and points.
+    pub fn title(&self) -> String {
+        let base = if self.full_rank { ", full-rank" } else { "" };
+        let points = if self.points > 0 { format!(", {} points", self.points) } else { String::new() };
+        format!("{}, {} steps{points}{base}", self.surrogate.name(), self.steps)
+    }
+
+    /// Refuses settings that do not fit together.
+    ///
+    /// # Errors
+    /// If so; the message names them.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |reason: String| Err(Error::invalid(reason).within("annealed"));
+        let has_points = !matches!(self.surrogate, Ansatz::Posterior | Ansatz::Nn);
+        match (has_points, self.points) {
+            (true, 0) => refuse(format!("{} needs points", self.surrogate.name())),
+            (false, 1..) => refuse(format!("{} has no points", self.surrogate.name())),
+            _ => Ok(()),
+        }
+    }
+
+    fn with<'a, S: Surrogate + 'a>(
+        &self,
+        surrogate: S,
+        psi: &[f64],
+        (mean, scale): (f64, f64),
+    ) -> Result<Pushed<'a>, Error> {
+        let dim = surrogate.dim();
+        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
+        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
+        let family = Annealed { longest: self.longest, slope, ..Annealed::new(surrogate, shape, self.steps) };
+        let mut base = if self.full_rank {
+            let diagonal = |i, j| if i == j { scale } else { 0.0 };
+            let factor = faer::Mat::from_fn(dim, dim, diagonal);
+            FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())?
+        } else {
+            MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?
+        };
+        base[..dim].fill(mean);
+        let params = family.at(&base, self.step_size, psi)?;
+        Ok(Pushed { family: Box::new(family), params })
+    }
+
+    fn build<'a>(&self, rows: &'a LogisticRows, place: (f64, f64), seed: Seed) -> Result<Pushed<'a>, Error> {
+        self.check()?;
+        let LogisticRows { model, train, prior_scale, .. } = rows;
+        let make = match self.surrogate {
+            Ansatz::Posterior => return self.with(PosteriorSurrogate(model), &[], place),
+            Ansatz::Minibatch => {
+                return self.with(MinibatchSurrogate::new(model, self.points)?, &[], place);
+            }
+            Ansatz::Nn => {
+                let surrogate = NeuralSurrogate::new(model.dim(), *prior_scale)?;
+                let psi = surrogate.initial(&mut seed.stream(0, 0));
+                return self.with(surrogate, &psi, place);
+            }
+            Ansatz::Rand => LogisticSurrogate::rand,
+            Ansatz::RandPm => LogisticSurrogate::rand_pm,
+            Ansatz::CsInit => LogisticSurrogate::cs_init,
+            Ansatz::CsInitPm => LogisticSurrogate::cs_init_pm,
+            Ansatz::CsFix => LogisticSurrogate::cs_fix,
+            Ansatz::KmInitPm => LogisticSurrogate::km_init_pm,
+            Ansatz::KmFixPm => LogisticSurrogate::km_fix_pm,
+        };
+        let surrogate = make(train.x.as_ref(), &train.y, self.points, *prior_scale, &mut seed.stream(0, 0))?;
+        // Two weights of a point that start equal would draw the first paths to even odds.
+        let surrogate = surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)?;
+        let psi = surrogate.initial();
+        self.with(surrogate, &psi, place)
+    }
+}
+
+impl FamilyConfig {
+    /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
+    /// the points of a surrogate, and hidden weights.
+    ///
+    /// # Errors
+    /// If a setting is invalid.
+    pub(crate) fn pushed<'a>(
+        &self,
+        rows: &'a LogisticRows,
+        place: (f64, f64),
+        seed: Seed,
+    ) -> Result<Pushed<'a>, Error> {
+        if let Self::Annealed(annealed) = self {
+            return annealed.build(rows, place, seed);
+        }
+        let dim = rows.model.dim();
+        let built = self.build(dim)?;
+        let params = built.around(&vec![place.0; dim], &vec![place.1; dim], &mut seed.stream(0, 0))?;
+        Ok(Pushed { family: built.pushforward, params })
+    }
+}
