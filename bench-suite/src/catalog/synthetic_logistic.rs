@@ -68,7 +68,7 @@ impl Rows {
             let square = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count as f64;
             column.iter_mut().for_each(|x| *x = (*x - mean) / square.sqrt());
         }
-        let sign = |k: usize| if k % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let slopes: Vec<f64> = (0..count).map(|i| (1..dim).map(|k| sign(k) * x[(i, k)]).sum()).collect();
         let probability = |intercept: f64, slope: f64| numeric::scalar::sigmoid(intercept + slope);
         let mean = |a: f64| slopes.iter().map(|slope| probability(a, *slope)).sum::<f64>() / count as f64;
