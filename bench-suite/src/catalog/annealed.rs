@@ -6,7 +6,7 @@ use mcsa_families::{FullRank, Link, MeanField};
 use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
 use serde::{Deserialize, Serialize};
 
-use super::{FamilyConfig, LogisticRows};
+use super::rows::LogisticRows;
 
 /// Annealed paths with their settings: DAIS, NS-DAIS or SL-DAIS by the surrogate (see [`Annealed`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,7 +125,13 @@ impl AnnealedConfig {
         Ok(Pushed { family: Box::new(family), params })
     }
 
-    fn build<'a>(&self, rows: &'a LogisticRows, place: (f64, f64), seed: Seed) -> Result<Pushed<'a>, Error> {
+    /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
+    pub(super) fn build<'a>(
+        &self,
+        rows: &'a LogisticRows,
+        place: (f64, f64),
+        seed: Seed,
+    ) -> Result<Pushed<'a>, Error> {
         self.check()?;
         let LogisticRows { model, train, prior_scale, .. } = rows;
         let make = match self.surrogate {
@@ -151,27 +157,5 @@ impl AnnealedConfig {
         let surrogate = surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)?;
         let psi = surrogate.initial();
         self.with(surrogate, &psi, place)
-    }
-}
-
-impl FamilyConfig {
-    /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
-    /// the points of a surrogate, and hidden weights.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
-    pub(crate) fn pushed<'a>(
-        &self,
-        rows: &'a LogisticRows,
-        place: (f64, f64),
-        seed: Seed,
-    ) -> Result<Pushed<'a>, Error> {
-        if let Self::Annealed(annealed) = self {
-            return annealed.build(rows, place, seed);
-        }
-        let dim = rows.model.dim();
-        let built = self.build(dim)?;
-        let params = built.around(&vec![place.0; dim], &vec![place.1; dim], &mut seed.stream(0, 0))?;
-        Ok(Pushed { family: built.pushforward, params })
     }
 }

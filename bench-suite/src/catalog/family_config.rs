@@ -1,14 +1,15 @@
 //! Variational families by name; each can begin at a Gaussian with independent coordinates.
 
 use faer::Mat;
-use mcsa_core::{Error, Family, Pushforward, Reparameterised, Stream};
+use mcsa_core::{Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Stream};
 use mcsa_families::{
     Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss,
     GaussianFamily, Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
 
-use super::AnnealedConfig;
+use super::annealed::{AnnealedConfig, Pushed};
+use super::rows::LogisticRows;
 
 /// A variational family by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -173,6 +174,26 @@ impl FamilyConfig {
                 Err(Error::invalid("twisted is a family of paths, which only metrics of filters measure"))
             }
         }
+    }
+
+    /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
+    /// the points of a surrogate, and hidden weights.
+    ///
+    /// # Errors
+    /// If a setting is invalid.
+    pub(crate) fn pushed<'a>(
+        &self,
+        rows: &'a LogisticRows,
+        place: (f64, f64),
+        seed: Seed,
+    ) -> Result<Pushed<'a>, Error> {
+        if let Self::Annealed(annealed) = self {
+            return annealed.build(rows, place, seed);
+        }
+        let dim = rows.model.dim();
+        let built = self.build(dim)?;
+        let params = built.around(&vec![place.0; dim], &vec![place.1; dim], &mut seed.stream(0, 0))?;
+        Ok(Pushed { family: built.pushforward, params })
     }
 }
 
