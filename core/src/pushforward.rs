@@ -4,11 +4,12 @@ use std::fmt;
 
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
+use serde::{Deserialize, Serialize};
 
 use crate::{Parametric, Stream};
 
 /// Step sizes of a path inside a pushforward that are clipped; such a step size has derivative zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepSizes {
     /// Number of steps of size zero, which do not move.
     pub zero: usize,

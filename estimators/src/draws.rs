@@ -1,11 +1,11 @@
 //! Weighted draws of a fitted q: an approximation of p by importance sampling, with its diagnostics.
 
-use faer::{Mat, MatMut};
+use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
     Error, Estimator, Family, LogDensity, Optimizer, Parametric, Pushforward, Stream, batch, batch_mut,
-    fits_in_memory, numeric,
+    fits_in_memory, numeric, same_length,
 };
-use mcsa_diagnostics::importance_sample_size;
+use mcsa_diagnostics::{LogEvidence, importance_sample_size};
 
 use crate::tail_weight::TailShape;
 use crate::{Ascent, Fit, Judged, TailWeight};
@@ -120,6 +120,41 @@ where
         let params = &params[..self.family.num_params()];
         let draws = Draws::pushed(self.target, self.family, params, lane, count);
         Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
+    }
+
+    /// Log evidence from both sides: from below by `draws` paths of the family at the lambda that a fit
+    /// [recommends](Self::recommended), from above by paths drawn backward from `points`, draws of the target such as those of NUTS.
+    ///
+    /// ```text
+    /// E_q[log p - log q]  <=  log Z  <=  E_p[E_backward[log p - log q]]
+    /// ```
+    /// The upper bound is as good as the points: chains that miss a mode miss it here too.
+    ///
+    /// # Errors
+    /// As [`draws`](Self::draws); if the points have another dimension, or the family does not know its backward law.
+    pub fn pushed_evidence(
+        &self,
+        fit: &Fit<E::State, O::State>,
+        draws: usize,
+        points: MatRef<'_, f64>,
+    ) -> Result<LogEvidence, Error> {
+        let (dim, count, rows) = (self.family.dim(), points.ncols(), self.family.noise_dim());
+        same_length("points", dim, points.nrows())?;
+        let below = self.pushed_draws(fit, draws)?;
+        let (_, params) = self.recommended(fit);
+        let params = &params[..self.family.num_params()];
+        let mut work = vec![0.0; self.family.work_len(count).max(self.target.work_len(count))];
+        let (mut noise, mut log_q, mut log_p) = (vec![0.0; rows * count], vec![0.0; count], vec![0.0; count]);
+        let points: Vec<f64> = (0..count).flat_map(|j| points.col(j).iter().copied()).collect();
+        let (z, noise) = (batch(&points, dim, count), batch_mut(&mut noise, rows, count));
+        let mut lane = [self.seed.named("backward").stream(0, fit.step())];
+        if !self.family.retrace_into(params, z, &mut lane, noise, &mut log_q, &mut work) {
+            return Err(Error::invalid("this family does not know the backward law of its draws"));
+        }
+        self.target.log_densities(z, &mut log_p, &mut work);
+        let mut above = Vec::with_capacity(count);
+        add_log_weights(&log_p, &log_q, &mut above);
+        Ok(LogEvidence::of(&below.log_ratios(), draws, &above))
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use mcsa_core::{Error, Estimator, Family, LogDensity, Metric, Optimizer, Record, batch, batch_mut, bits};
+use faer::MatMut;
+use mcsa_core::{
+    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Pushforward, Record, StepSizes,
+    batch, batch_mut, bits,
+};
 use mcsa_diagnostics::{LogEvidence, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +114,9 @@ pub struct Health {
     /// Number of metrics missing from this report: see [`Watch::untold`](crate::Watch::untold).
     #[serde(with = "bits::scalar")]
     pub untold: f64,
+    /// Numbers of clipped step sizes, for an annealed path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_sizes: Option<StepSizes>,
 }
 
 /// Number of draws at first, and in all if the first leave the verdict on k-hat open.
@@ -169,12 +176,68 @@ where
         params: &[f64],
         enough: &[usize],
     ) -> Health {
-        let (dim, params) = (self.family.dim(), &params[..self.family.num_params()]);
-        let chains = self.estimator.chains(fit.estimator());
-        let columns = BATCH.max(chains.map_or(0, |chains| chains.len()));
-        let mut work = vec![0.0; self.family.work_len(columns).max(self.target.work_len(columns))];
-        let (mut points, mut log_q, mut log_p) = (vec![0.0; dim * BATCH], vec![0.0; BATCH], vec![0.0; BATCH]);
+        let params = &params[..self.family.num_params()];
+        let mut at_chains = Vec::new();
+        if let Some(chains) = self.estimator.chains(fit.estimator()) {
+            let mut work = vec![0.0; self.family.work_len(chains.len())];
+            let mut log_q = vec![0.0; chains.len()];
+            self.family.log_probs(params, chains.positions.as_ref(), &mut log_q, &mut work);
+            add_log_weights(&chains.log_p, &log_q, &mut at_chains);
+        }
         let mut lane = [self.seed.named("health").stream(0, fit.step())];
+        self.judge_by(fit, judged, enough, &at_chains, |z, log_q, work| {
+            self.family.sample_into(params, &mut lane, z, log_q, work);
+        })
+    }
+}
+
+impl<P, F, E, O> Ascent<'_, P, F, E, O>
+where
+    P: LogDensity + ?Sized,
+    F: Pushforward + ?Sized,
+    E: Estimator<P, F>,
+    O: Optimizer,
+{
+    /// As [`health`](Self::health), for a family with `log q` at its own draws alone, such as an annealed path; with the numbers of
+    /// clipped step sizes of the path.
+    ///
+    /// # Errors
+    /// As [`health`](Self::health).
+    pub fn pushed_health(&self, fit: &Fit<E::State, O::State>) -> Result<Health, Error> {
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        let (judged, params) = self.recommended(fit);
+        let (params, rows) = (&params[..self.family.num_params()], self.family.noise_dim());
+        let mut lane = [self.seed.named("health").stream(0, fit.step())];
+        let mut noise = vec![0.0; rows * BATCH];
+        let health = self.judge_by(fit, judged, &DRAWS, &[], |z, log_q, work| {
+            let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
+            self.family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
+            self.family.push(params, batch(noise, rows, columns), z, log_q, work);
+        });
+        let step_sizes = self.family.step_sizes(params, &mut vec![0.0; self.family.work_len(1)]);
+        Ok(Health { step_sizes: Some(step_sizes).filter(|sizes| sizes.steps > 0), ..health })
+    }
+}
+
+impl<P, F, E, O> Ascent<'_, P, F, E, O>
+where
+    P: LogDensity + ?Sized,
+    F: Parametric + ?Sized,
+    E: Estimator<P, F>,
+    O: Optimizer,
+{
+    /// Diagnostics from draws that `draw` makes, with `log q`, and from log weights at the chains.
+    fn judge_by(
+        &self,
+        fit: &Fit<E::State, O::State>,
+        judged: Judged,
+        enough: &[usize],
+        at_chains: &[f64],
+        mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]),
+    ) -> Health {
+        let dim = self.family.dim();
+        let mut work = vec![0.0; self.family.work_len(BATCH).max(self.target.work_len(BATCH))];
+        let (mut points, mut log_q, mut log_p) = (vec![0.0; dim * BATCH], vec![0.0; BATCH], vec![0.0; BATCH]);
         let (mut log_w, mut broken) = (Vec::new(), 0);
         let mut tail = TailShape::NONE;
         for &draws in enough {
@@ -182,8 +245,7 @@ where
                 let count = BATCH.min(draws - log_w.len());
                 let (points, log_q, log_p) =
                     (&mut points[..dim * count], &mut log_q[..count], &mut log_p[..count]);
-                let z = batch_mut(points, dim, count);
-                self.family.sample_into(params, &mut lane, z, log_q, &mut work);
+                draw(batch_mut(points, dim, count), log_q, &mut work);
                 self.target.log_densities(batch(points, dim, count), log_p, &mut work);
                 broken += add_log_weights(log_p, log_q, &mut log_w);
             }
@@ -193,17 +255,10 @@ where
             }
         }
         let draws = log_w.len();
-        let mut at_chains = Vec::new();
-        if let Some(chains) = chains {
-            let mut log_q = vec![0.0; chains.len()];
-            self.family.log_probs(params, chains.positions.as_ref(), &mut log_q, &mut work);
-            add_log_weights(&chains.log_p, &log_q, &mut at_chains);
-        }
-
-        let evidence = LogEvidence::of(&log_w, draws, &at_chains);
+        let evidence = LogEvidence::of(&log_w, draws, at_chains);
         let watch = fit.watch();
         let of_steps = watch.log_weight_top().filter(|_| judged == Judged::LastIterate);
-        let seen = log_w.iter().chain(&at_chains).copied().chain(of_steps);
+        let seen = log_w.iter().chain(at_chains).copied().chain(of_steps);
         let top = seen.filter(|w| w.is_finite()).fold(f64::NAN, f64::max);
         let log_evidence = evidence.closer.max(watch.log_evidence().unwrap_or(f64::NAN));
         let (signal, noise) = watch.signal_and_noise();
@@ -231,6 +286,7 @@ where
             noise,
             non_finite: watch.non_finite() + broken as f64,
             untold: watch.untold(),
+            step_sizes: None,
         }
     }
 }
@@ -324,10 +380,10 @@ impl fmt::Display for Health {
             "direction {:.2e}, noise {:.2e}; {} evaluations not finite",
             self.signal, self.noise, self.non_finite
         )?;
-        match self.untold > 0.0 {
-            true => write!(f, "; {} metrics were told and not taken up: see Watch::untold", self.untold),
-            false => Ok(()),
+        if self.untold > 0.0 {
+            write!(f, "; {} metrics were told and not taken up: see Watch::untold", self.untold)?;
         }
+        self.step_sizes.map_or(Ok(()), |sizes| write!(f, "; {sizes}"))
     }
 }
 

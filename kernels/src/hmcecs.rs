@@ -21,9 +21,10 @@ use crate::{GradientEnsemble, Mass, PerturbedPosterior, Tally, TaylorExpansion, 
 /// ```
 ///
 /// Invariant for the extended target (Dang, Quiroz, Kohn, Tran & Villani 2019, Alg. 1; block updates: Tran, Kohn, Quiroz & Villani
-/// 2016). Its marginal in z is near the posterior, with an error that falls as `1 / m^2`, and not equal to it. A transition costs `m`
-/// likelihood terms per gradient, and 3 `m` derivatives of terms. The recorded `estimate_variance`, the mean of `s2`, should be of
-/// order one: if it is larger, blocks are rejected and the bias grows; then take more rows or a better `z*`.
+/// 2016). Its marginal in z is near the posterior, with an error that falls as `1 / m^2`, and not equal to it. A gradient costs two
+/// gradients and one product with the Hessian of each of `m` likelihood terms, instead of `N` gradients. The recorded
+/// `estimate_variance`, the mean of `s2`, should be of order one: if it is larger, blocks are rejected and the error grows; then take
+/// more rows or a better `z*`.
 ///
 /// Numerics: a proposed block at which the estimate is NaN is rejected. The last block may be shorter; the proposal is symmetric
 /// all the same. The log density of a chain is that of the extended target, an estimate.

@@ -37,8 +37,9 @@
 //! | [`diagnostics`] | `mcsa-diagnostics` | k-hat, effective sample sizes, R-hat, Stein discrepancy |
 //! | [`theory`] | `mcsa-theory` | tests of a kernel's invariance, exact transition matrices, the papers' bounds |
 //!
-//! The examples of this crate: a posterior of one's own from start to checked draws (`own_posterior`), and a model, a family and a
-//! kernel of one's own (`own_model`, `own_family`, `own_kernel`); `cargo run --release -p mcsa --example own_posterior`.
+//! The examples of this crate: a posterior of one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
+//! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
+//! `cargo run --release -p mcsa --example own_posterior`.
 
 pub mod prelude;
 mod readme;

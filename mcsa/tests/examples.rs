@@ -46,3 +46,12 @@ fn models_families_and_kernels_are_judged() {
     let verdicts = ["6 of 6 laws hold", "4 of 4 laws hold", "3 of 6 laws hold", "2 of 4 laws hold"];
     assert!(verdicts.iter().all(|verdict| kernel.contains(verdict)), "{kernel}");
 }
+
+#[test]
+fn annealed_paths_tighten_the_bound() {
+    let [first, second] = printed("sl_dais");
+    assert_eq!(first, second);
+    let gain = first.split("SL-DAIS gains ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+    assert!(gain.is_some_and(|gain: f64| gain > 0.1), "{first}");
+    assert!(first.contains("step sizes: 0 of 4 are zero"), "{first}");
+}

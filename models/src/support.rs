@@ -33,6 +33,12 @@ pub(crate) fn finite(name: &'static str, value: f64) -> Result<(), Error> {
     if value.is_finite() { Ok(()) } else { Err(Error::parameter(name, value, "finite")) }
 }
 
+/// `Ok` if every label is 0 or 1.
+pub(crate) fn zeros_and_ones(labels: &[f64]) -> Result<(), Error> {
+    let other = labels.iter().find(|&&label| label != 0.0 && label != 1.0);
+    other.map_or(Ok(()), |&label| Err(Error::parameter("label", label, "0 or 1")))
+}
+
 /// `log N(x; 0, scale^2)`.
 #[inline]
 pub(crate) fn log_normal(x: f64, scale: f64) -> f64 {

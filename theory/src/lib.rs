@@ -20,6 +20,7 @@
 //! * An [`Instance`] is a target, a guide and a statistic on atoms, in doubles or in exact fractions: transition matrices, their
 //!   powers, and the bias and variance of every estimator.
 //! * [`claims`] tests the papers' claims about bias, variance and rates; [`bounds`] contains their formulas as functions.
+//! * [`dais`] computes bound, gap and last distribution of an annealed chain on a linear Gaussian model in closed form.
 //! * A [`Matrix`] tabulates which of these checks detects which mistake.
 //!
 //! Every test returns a [`Check`] or a [`Report`], printed as one line per law.

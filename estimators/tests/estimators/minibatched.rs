@@ -190,3 +190,27 @@ fn impossible_batches_are_refused() {
     assert!(start(0).unwrap_err().to_string().contains("at least one row"));
     assert!(start(N + 1).unwrap_err().to_string().contains("41 rows a batch, the target has 40"));
 }
+
+/// Health of an annealed fit, and the log evidence between its two bounds: Gaussian target, exact points.
+#[test]
+fn evidence_is_enclosed() {
+    let target = mcsa_models::Gaussian::standard(2);
+    let (family, params) = annealed();
+    let (estimator, optimizer) = (FlowElbo::new(1), Adam::new(5e-3).unwrap());
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(5) };
+    let mut fit = ascent.start(params).unwrap();
+    ascent.run(&mut fit, 2_000).unwrap();
+    let health = ascent.pushed_health(&fit).unwrap();
+    assert_eq!(health.step_sizes.map(|sizes| sizes.steps), Some(3));
+    assert!(health.to_string().contains("of 3 are zero"), "{health}");
+    let mut lane = Seed::new(6).stream(0, 0);
+    let points = Mat::from_fn(2, 4_000, |_, _| lane.normal());
+    let evidence = ascent.pushed_evidence(&fit, 4_000, points.as_ref()).unwrap();
+    // Both bounds are means of 4000 terms; the fit is good to a hundredth of a nat.
+    assert!(evidence.lower < 0.005 && evidence.upper > -0.005, "{evidence:?}");
+    assert!(evidence.upper - evidence.lower < 0.1, "{evidence:?}");
+    // The failing twin: points that are not draws of the target do not give an upper bound that is near.
+    let narrow = Mat::from_fn(2, 4_000, |_, _| 3.0 * lane.normal());
+    let wrong = ascent.pushed_evidence(&fit, 4_000, narrow.as_ref()).unwrap();
+    assert!((wrong.upper - evidence.upper).abs() > 0.1, "{wrong:?}");
+}

@@ -311,6 +311,21 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         }
     }
 
+    fn retrace_into(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        lanes: &mut [Stream],
+        noise: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        let mut noise = noise.subrows_mut(0, self.back_noise_dim());
+        each_column(lanes, noise.rb_mut(), |lane, _, noise| lane.normals_into(noise));
+        self.push_back(params, z, noise.as_ref(), log_q, work);
+        true
+    }
+
     fn step_sizes(&self, params: &[f64], mut work: &mut [f64]) -> StepSizes {
         Constrained::of(self, params, borrow(&mut work, self.layout().constrained_len()))
             .chain(self, params)

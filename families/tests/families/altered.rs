@@ -22,6 +22,8 @@ pub(crate) trait Alteration<F>: Send + Sync {
     }
     /// Changes a sum of scores.
     fn scores(&self, _weights: &[f64], _gradient: &mut [f64]) {}
+    /// Changes the gradient of `push`.
+    fn push_gradients(&self, _params: &[f64], _gradient: &mut [f64]) {}
     /// Changes `log_q` of `push`.
     fn pushed(&self, _: &F, _params: &[f64], _noise: MatRef<'_, f64>, _log_q: &mut [f64]) {}
 }
@@ -119,6 +121,9 @@ impl<F: Reparameterised, A: Alteration<F>> Reparameterised for Altered<F, A> {
 }
 
 impl<F: Pushforward, A: Alteration<F>> Pushforward for Altered<F, A> {
+    fn noise_dim(&self) -> usize {
+        self.family.noise_dim()
+    }
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         self.family.sample_noise_into(lanes, noise);
     }
@@ -143,5 +148,6 @@ impl<F: Pushforward, A: Alteration<F>> Pushforward for Altered<F, A> {
         work: &mut [f64],
     ) {
         self.family.add_push_gradients(params, noise, cotangents, weights, gradient, work);
+        self.by.push_gradients(params, gradient);
     }
 }

@@ -26,5 +26,6 @@ mod random_lambda;
 mod semi_dais;
 mod small_faults;
 mod student_t;
+mod surrogates;
 mod twins;
 mod twisted;

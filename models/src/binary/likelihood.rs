@@ -5,6 +5,7 @@ use mcsa_core::{Columns, Error, all_finite, borrow, same_length};
 
 use super::Link;
 use crate::design::{GROUP, MINIBATCH, Panels, finite_matrix};
+use crate::support::zeros_and_ones;
 
 /// Log likelihood `sum_i log F(s_i x_i' w)`. Rows are stored multiplied by the label's sign `s_i`, so that a product gives margins.
 #[derive(Debug, Clone)]
@@ -23,9 +24,7 @@ impl<L: Link> Likelihood<L> {
         same_length("labels", x.nrows(), labels.len())?;
         finite_matrix("features", x)?;
         all_finite("labels", labels)?;
-        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
-            return Err(Error::parameter("label", label, "0 or 1"));
-        }
+        zeros_and_ones(labels)?;
         let entry = |i: usize, k: usize| {
             let sign = 2.0 * labels[i] - 1.0;
             if k < x.ncols() { sign * x[(i, k)] } else { sign }

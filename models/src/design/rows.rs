@@ -111,11 +111,19 @@ impl<F: Fn(usize) -> usize> WithSimd for Multiply<'_, F> {
         let tail = simd.partial_load_f64s(tail);
         for (b, out) in self.out.iter_mut().enumerate() {
             let (x, rest) = S::as_simd_f64s(self.x.row((self.at)(b)));
-            let mut sums = [simd.mul_f64s(simd.partial_load_f64s(rest), tail), simd.splat_f64s(0.0)];
-            for (k, (&x, &w)) in x.iter().zip(body).enumerate() {
-                sums[k % 2] = simd.mul_add_e_f64s(x, w, sums[k % 2]);
+            // Two sums, which do not wait for each other.
+            let (mut even, mut odd) =
+                (simd.mul_f64s(simd.partial_load_f64s(rest), tail), simd.splat_f64s(0.0));
+            let (x, x_last) = x.as_chunks::<2>();
+            let (w, w_last) = body.as_chunks::<2>();
+            for (x, w) in x.iter().zip(w) {
+                even = simd.mul_add_e_f64s(x[0], w[0], even);
+                odd = simd.mul_add_e_f64s(x[1], w[1], odd);
             }
-            *out = simd.reduce_sum_f64s(simd.add_f64s(sums[0], sums[1]));
+            for (&x, &w) in x_last.iter().zip(w_last) {
+                even = simd.mul_add_e_f64s(x, w, even);
+            }
+            *out = simd.reduce_sum_f64s(simd.add_f64s(even, odd));
         }
     }
 }

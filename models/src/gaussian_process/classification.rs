@@ -7,7 +7,7 @@ use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_l
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
-use crate::support::decided;
+use crate::support::{decided, zeros_and_ones};
 use crate::{Link, Logistic};
 
 /// Gaussian process classification with logistic link and Matern 5/2 covariance. (MCMC-SE)
@@ -49,9 +49,7 @@ impl GaussianProcessClassification {
         let refuse = |error: Error| error.within("GaussianProcessClassification");
         same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
         all_finite("labels", labels).map_err(refuse)?;
-        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
-            return Err(refuse(Error::parameter("label", label, "0 or 1")));
-        }
+        zeros_and_ones(labels).map_err(refuse)?;
         let field = Field::new(x).map_err(refuse)?;
         Ok(Self { field, signs: labels.iter().map(|y| 2.0 * y - 1.0).collect() })
     }

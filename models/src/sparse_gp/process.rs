@@ -6,6 +6,7 @@ use super::memory::MemoryMut;
 use super::{Kernel, Layout, Likelihood};
 use crate::design::{Rows, RowsRef, finite_matrix};
 use crate::robust::MOST;
+use crate::support::zeros_and_ones;
 
 /// Coordinates of the inducing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,9 +71,7 @@ impl SparseGaussianProcess {
     /// If the number of labels is not the number of rows, a label is neither 0 nor 1, a number is not finite, or there is no feature
     /// or no inducing point.
     pub fn classification(x: MatRef<'_, f64>, labels: &[f64], inducing: usize) -> Result<Self, Error> {
-        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
-            return Err(Error::parameter("label", label, "0 or 1").within("SparseGaussianProcess"));
-        }
+        zeros_and_ones(labels).map_err(|error| error.within("SparseGaussianProcess"))?;
         let signs: Vec<f64> = labels.iter().map(|y| 2.0 * y - 1.0).collect();
         Self::new(x, &signs, inducing, Likelihood::Logistic)
     }

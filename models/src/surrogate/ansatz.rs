@@ -50,7 +50,8 @@ fn both(points: MatRef<'_, f64>, data: usize, prior_scale: f64) -> Result<Logist
 
 /// Ansaetze of (SL-DAIS, Sec. 4), from features `x` (one row per datum), labels 0 or 1 and the number of points.
 ///
-/// Learned weights start uniform, with the number N of data as their sum; the two of a point start equal.
+/// Learned weights start uniform, with the number N of data as their sum. The two of a point start equal, which the paper leaves open
+/// (see [`with_class_rate`](Self::with_class_rate)). The eighth ansatz is [`NeuralSurrogate`](super::NeuralSurrogate).
 impl LogisticSurrogate {
     /// RAND: random rows, one learned weight each.
     ///

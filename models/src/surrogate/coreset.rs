@@ -2,7 +2,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream, same_length};
 
 use super::clusters::Clusters;
-use crate::support::positive;
+use crate::support::{positive, zeros_and_ones};
 
 /// Number of clusters and radius `a` of the ball, in units of the root mean squared distance (Huggins, Campbell & Broderick 2016).
 const CLUSTERS: usize = 6;
@@ -54,17 +54,20 @@ impl Coreset {
     }
 
     /// Coreset of a logistic regression with labels 0 or 1, from [`sensitivities`] with six clusters after one Lloyd iteration and
-    /// radius 6 (Huggins, Campbell & Broderick 2016).
+    /// radius 6 (Huggins, Campbell & Broderick 2016). Unlike the source code of that paper, which seeds the clusters on a part of the
+    /// rows, all rows can be seeds.
     ///
     /// # Errors
-    /// If there are fewer than six rows, no draw, no column, lengths differ, or a number is not finite.
+    /// If there are fewer than six rows, no draw, no column, lengths differ, a number is not finite, or a label is neither 0 nor 1.
     pub fn logistic(
         x: MatRef<'_, f64>,
         labels: &[f64],
         draws: usize,
         stream: &mut Stream,
     ) -> Result<Self, Error> {
-        same_length("labels", x.nrows(), labels.len()).map_err(|error| error.within("Coreset"))?;
+        let refuse = |error: Error| error.within("Coreset");
+        same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
+        zeros_and_ones(labels).map_err(refuse)?;
         let signed = Mat::from_fn(x.nrows(), x.ncols(), |n, k| (2.0 * labels[n] - 1.0) * x[(n, k)]);
         let clusters = Clusters::k_means(signed.as_ref(), CLUSTERS, 1, stream)?;
         Self::draw(&sensitivities(signed.as_ref(), &clusters, RADIUS)?, draws, stream)

@@ -3,7 +3,7 @@ use mcsa_core::{Error, Surrogate, borrow, checksum, numeric, same_length};
 
 use super::sweep::{Weights, add_points};
 use crate::design::{Panels, View, finite_matrix, pack_into, padded};
-use crate::support::positive;
+use crate::support::{positive, zeros_and_ones};
 
 /// Surrogate of a Bayesian logistic regression: prior `N(0, s^2 I)` and a weighted log likelihood of a few points.
 ///
@@ -60,9 +60,7 @@ impl LogisticSurrogate {
         let refuse = |error: Error| error.within("LogisticSurrogate");
         same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
         same_length("weights", x.nrows(), weights.len()).map_err(refuse)?;
-        if let Some(&label) = labels.iter().find(|&&y| y != 0.0 && y != 1.0) {
-            return Err(refuse(Error::parameter("label", label, "0 or 1")));
-        }
+        zeros_and_ones(labels).map_err(refuse)?;
         weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(refuse)?;
         let of = |label: f64| {
             let weights = weights.iter().zip(labels);

@@ -9,6 +9,19 @@ use super::subset::{draw_subset, seen_len};
 /// ```
 /// B of the N rows are drawn without replacement, once per path: they are a function of the bits of the one normal number of the
 /// path's noise. There are no parameters.
+///
+/// ```
+/// use mcsa_core::Surrogate;
+/// use mcsa_models::{LogisticRegression, surrogate::MinibatchSurrogate};
+/// let x = faer::mat![[1.0], [-2.0], [0.5], [1.5]];
+/// let target = LogisticRegression::new(x.as_ref(), &[1.0, 0.0, 1.0, 0.0], 1.0)?;
+/// let surrogate = MinibatchSurrogate::new(&target, 2)?;
+/// let mut memory = vec![0.0; surrogate.memory_len()];
+/// surrogate.prepare(&[], &[0.3], &mut memory);
+/// let rows = surrogate.rows(&memory);
+/// assert!(rows.len() == 2 && rows[0] != rows[1]);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct MinibatchSurrogate<P> {
     target: P,
@@ -34,6 +47,9 @@ impl<P: Subsampled> MinibatchSurrogate<P> {
     }
 
     /// Rows of a path, which its memory holds as bit patterns.
+    ///
+    /// # Panics
+    /// If `memory` is not that of a path.
     pub fn rows<'a>(&self, memory: &'a [f64]) -> &'a [usize] {
         &bytemuck::cast_slice(memory)[..self.rows]
     }

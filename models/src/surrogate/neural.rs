@@ -1,6 +1,8 @@
-use mcsa_core::numeric::{axpy, dot};
+use mcsa_core::numeric::axpy;
 use mcsa_core::{Error, Stream, Surrogate, borrow};
+use pulp::{Arch, Simd, WithSimd};
 
+use crate::design::RowsRef;
 use crate::support::positive;
 
 /// Number of units of each hidden layer (SL-DAIS, Sec. 4).
@@ -102,22 +104,33 @@ impl NeuralSurrogate {
 
 /// `out <- W x`, W row by row.
 fn multiply(w: &[f64], x: &[f64], out: &mut [f64]) {
-    for (out, row) in out.iter_mut().zip(w.chunks_exact(x.len())) {
-        *out = dot(row, x);
-    }
+    RowsRef::new(w, x.len()).multiply_at(|i| i, x, out);
 }
 
 /// `out += W^T y`, W row by row.
 fn add_transposed(w: &[f64], y: &[f64], out: &mut [f64]) {
-    for (&y, row) in y.iter().zip(w.chunks_exact(out.len())) {
-        axpy(y, row, out);
-    }
+    RowsRef::new(w, out.len()).add_pull_back_at(|i| i, y, out);
 }
 
-/// `W += y x^T`, W row by row.
-fn add_outer(y: &[f64], x: &[f64], w: &mut [f64]) {
-    for (&y, row) in y.iter().zip(w.chunks_exact_mut(x.len())) {
-        axpy(y, x, row);
+/// `W += a x^T + b y^T`, W row by row.
+struct AddOuters<'a> {
+    a: &'a [f64],
+    x: &'a [f64],
+    b: &'a [f64],
+    y: &'a [f64],
+    w: &'a mut [f64],
+}
+
+impl WithSimd for AddOuters<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((row, a), b) in self.w.chunks_exact_mut(self.x.len()).zip(self.a).zip(self.b) {
+            for ((w, x), y) in row.iter_mut().zip(self.x).zip(self.y) {
+                *w += a * x + b * y;
+            }
+        }
     }
 }
 
@@ -219,8 +232,7 @@ impl Surrogate for NeuralSurrogate {
             // Not needed any more: the room holds the scaled derivative of the output.
             along_2[i] = scale * delta_2[i];
         }
-        add_outer(along_2, along_1, bar.second);
-        add_outer(bar_2, h_1, bar.second);
+        Arch::new().dispatch(AddOuters { a: along_2, x: along_1, b: bar_2, y: h_1, w: bar.second });
         axpy(1.0, bar_2, bar.second_bias);
         bar_1.fill(0.0);
         add_transposed(net.second, bar_2, bar_1);
@@ -228,8 +240,7 @@ impl Surrogate for NeuralSurrogate {
             bar_1[i] = slope_1[i] * bar_1[i] + scale * bend(h_1[i], slope_1[i]) * a_1[i] * back_1[i];
             a_1[i] = scale * slope_1[i] * back_1[i];
         }
-        add_outer(a_1, u, bar.first);
-        add_outer(bar_1, z, bar.first);
+        Arch::new().dispatch(AddOuters { a: a_1, x: u, b: bar_1, y: z, w: bar.first });
         axpy(1.0, bar_1, bar.first_bias);
         add_transposed(net.first, bar_1, product);
         axpy(-scale * self.precision, u, product);

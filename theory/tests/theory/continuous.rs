@@ -11,15 +11,16 @@ use mcsa_theory::{Invariance, Report, Spread, Trial, judge};
 
 use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};
 
-/// Number of reports of this file that must hold: five targets and five kernels, and seven more.
-const REPORTS: usize = 32;
+/// Number of reports of this file that must hold: five targets and five kernels, and seven
+/// more, and two of [`annealed`](super::annealed).
+const REPORTS: usize = 34;
 
 /// Quick tests: the invariance of these kernels is proved by enumeration, so this file tests them on other targets.
-fn split() -> Invariance {
+pub(crate) fn split() -> Invariance {
     judge(0.25e-4).share(REPORTS).quick()
 }
 
-fn holds(report: &Report) {
+pub(crate) fn holds(report: &Report) {
     assert!(report.holds(), "{report}");
 }
 
@@ -58,7 +59,8 @@ fn kernels_keep_heavy_tails() {
     on_every_kernel(&student(2, 5.0));
 }
 
-fn regression() -> LinearRegression {
+/// A posterior with exact draws, of six data.
+pub(crate) fn regression() -> LinearRegression {
     let x = mat![[1.0, 0.3], [1.0, -1.2], [1.0, 0.8], [1.0, 2.0], [1.0, -0.4], [1.0, 1.1]];
     LinearRegression::new(x.as_ref(), &[0.2, 1.5, -0.3, -1.0, 0.9, 0.1], 0.7, 1.5).unwrap()
 }

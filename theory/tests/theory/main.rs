@@ -1,5 +1,6 @@
 //! Tests of the verification of kernels, and of the workspace's kernels by it.
 
+mod annealed;
 mod claims;
 mod continuous;
 mod curves;

@@ -1,0 +1,124 @@
+//! Annealed paths as proposals: their kernels keep a posterior, and path and weight of a chain stay together.
+
+use faer::{MatMut, MatRef};
+use mcsa_core::{Cloud, Error, Kernel, Parametric, Pushforward, Record, Seed, Stream};
+use mcsa_families::dais::{Annealed, Shape};
+use mcsa_kernels::{Cis, ExtendedSpace, Imh, Unguided};
+use mcsa_models::surrogate::PosteriorSurrogate;
+use mcsa_models::{LinearRegression, WeightedRows};
+
+use crate::continuous::{holds, regression, split};
+
+/// The family of paths of three steps that follow the posterior of three weighted rows.
+type Paths<'a> = Annealed<PosteriorSurrogate<WeightedRows<'a, LinearRegression>>>;
+
+fn paths(target: &LinearRegression) -> (Paths<'_>, Vec<f64>) {
+    let surrogate = WeightedRows::new(target, vec![0, 3, 4], vec![2.0; 3]).unwrap();
+    let paths = Annealed::new(PosteriorSurrogate(surrogate), Shape::Diagonal, 3);
+    let params = paths.at(&[0.3, -0.4, -0.3, -0.4], 0.15, &[]).unwrap();
+    (paths, params)
+}
+
+#[test]
+fn kernels_with_annealed_proposals_keep_the_posterior() {
+    let target = regression();
+    let (paths, params) = paths(&target);
+    let imh = ExtendedSpace::new(Imh::default(), &paths, params.clone()).unwrap();
+    holds(&split().of(&imh, &target));
+    let cis = ExtendedSpace::new(Cis::with_fresh(3), &paths, params).unwrap();
+    holds(&split().of(&cis.refreshed().unwrap(), &target));
+}
+
+/// The mean weight of the paths that a step proposes is the evidence, within 5 standard errors: false alarm 6e-7.
+#[test]
+fn the_mean_weight_of_annealed_proposals_is_the_evidence() {
+    let target = regression();
+    let (paths, params) = paths(&target);
+    let kernel = ExtendedSpace::new(Cis::with_fresh(50), &paths, params).unwrap();
+    let mut state = kernel.init(&target, faer::Mat::zeros(2, 1)).unwrap();
+    let (mut lanes, mut work) = (Seed::new(3).streams(1, 0), vec![f64::NAN; kernel.work_len(&target, 1)]);
+    let mut means = Vec::new();
+    for step in 0..400 {
+        Stream::go_to_step(&mut lanes, step);
+        let info = kernel.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+        info.record(&mut |metric, value| {
+            if metric.name == "log_weight_mean" {
+                means.push((value - target.log_evidence()).exp());
+            }
+        });
+    }
+    let n = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / n;
+    let error = (means.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
+    assert!((mean - 1.0).abs() < 5.0 * error && error < 0.02, "{mean} {error}");
+    assert!((state.weights().unwrap().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+}
+
+/// The twin: the path of a retained point is retraced without momenta, so that its weight is that of another path.
+struct WithoutMomenta<'a>(Paths<'a>);
+
+impl Parametric for WithoutMomenta<'_> {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn num_params(&self) -> usize {
+        self.0.num_params()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.0.work_len(columns)
+    }
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        self.0.check(params)
+    }
+}
+
+impl Pushforward for WithoutMomenta<'_> {
+    fn noise_dim(&self) -> usize {
+        self.0.noise_dim()
+    }
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        self.0.sample_noise_into(lanes, noise);
+    }
+    fn push(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.0.push(params, noise, z, log_q, work);
+    }
+    fn add_push_gradients(
+        &self,
+        _: &[f64],
+        _: MatRef<'_, f64>,
+        _: MatRef<'_, f64>,
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+    }
+    fn retrace_into(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        _: &mut [Stream],
+        noise: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        let mut noise = noise.subrows_mut(0, self.0.back_noise_dim());
+        noise.fill(0.0);
+        self.0.push_back(params, z, noise.as_ref(), log_q, work);
+        true
+    }
+}
+
+#[test]
+fn a_path_without_momenta_is_caught() {
+    let target = regression();
+    let (paths, params) = paths(&target);
+    let twin = ExtendedSpace::new(Imh::default(), WithoutMomenta(paths), params).unwrap();
+    assert!(split().of(&twin.refreshed().unwrap(), &target).fails());
+}
