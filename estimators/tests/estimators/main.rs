@@ -16,4 +16,5 @@ mod minibatched;
 mod paths;
 mod resuming;
 mod running;
+mod semi_dais;
 mod stopping;
