@@ -164,7 +164,6 @@ fn gradients_are_differences_on_weighted_points() {
 /// Fixed and learned covariates guide the same path, and the surrogates of the models agree with the replay's own.
 #[test]
 fn surrogates_of_the_models_guide_the_same_path() {
-    use mcsa_core::Surrogate;
     use mcsa_families::dais::{Base, Dais, Mass, Shape};
     use mcsa_models::surrogate::LogisticSurrogate;
     let question = weighted_points("sl_pm_learn", "mf", "paper");
