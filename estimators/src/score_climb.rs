@@ -70,12 +70,51 @@ impl<K, G> ScoreClimb<K, G> {
         Self { mirrored: true, ..self }
     }
 
-    /// The points to average over, and their weights unless equal.
-    pub(crate) fn averaged<'s>(&self, state: &'s impl Cloud) -> (MatRef<'s, f64>, Option<&'s [f64]>) {
-        match self.average {
+    /// The points to average over and their weights; equal weights are written to `work`.
+    pub(crate) fn averaged<'s>(
+        &self,
+        state: &'s impl Cloud,
+        work: &'s mut [f64],
+    ) -> (MatRef<'s, f64>, &'s [f64]) {
+        let (points, weights) = match self.average {
             Average::Chains => (state.chains().positions.as_ref(), None),
             Average::Cloud => (state.points(), state.weights()),
-        }
+        };
+        let weights = weights.unwrap_or_else(|| {
+            let equal = &mut work[..points.ncols()];
+            equal.fill(1.0 / points.ncols() as f64);
+            equal
+        });
+        (points, weights)
+    }
+
+    /// One transition of the kernel with the family at `params` as its guide. Returns the guide, the metrics and the unused memory.
+    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
+    pub(crate) fn transition<'a, P, F>(
+        &self,
+        target: &P,
+        family: &'a F,
+        params: &'a [f64],
+        state: &mut K::State,
+        lanes: &mut [Stream],
+        control: Option<&'a mut [f64]>,
+        mut work: &'a mut [f64],
+    ) -> Result<(Proposals<'a, F>, K::Info, &'a mut [f64]), Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+        K: Kernel<P>,
+        G: Guard,
+    {
+        let columns = self.kernel.columns(self.lanes).max(self.lanes);
+        let memory = borrow(&mut work, Proposals::work_len(family, columns));
+        let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
+        let guard_work = borrow(&mut work, self.guard.work_len(columns));
+        let mut info = K::Info::default();
+        self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
+            info = self.kernel.step(target, guide, state, lanes, work);
+        })?;
+        Ok((guide, info, work))
     }
 }
 
@@ -224,22 +263,10 @@ where
         state: &mut K::State,
         lanes: &mut [Stream],
         (direction, control): (&mut [f64], Option<&mut [f64]>),
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) -> Result<K::Info, Error> {
-        let columns = self.kernel.columns(self.lanes).max(self.lanes);
-        let memory = borrow(&mut work, Proposals::work_len(family, columns));
-        let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
-        let guard_work = borrow(&mut work, self.guard.work_len(columns));
-        let mut info = K::Info::default();
-        self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
-            info = self.kernel.step(target, guide, state, lanes, work);
-        })?;
-        let (points, weights) = self.averaged(state);
-        let weights = weights.unwrap_or_else(|| {
-            let equal = borrow(&mut work, points.ncols());
-            equal.fill(1.0 / points.ncols() as f64);
-            equal
-        });
+        let (guide, info, work) = self.transition(target, family, params, state, lanes, control, work)?;
+        let (points, weights) = self.averaged(state, work);
         direction.fill(0.0);
         guide.finish(points, weights, direction);
         Ok(info)
