@@ -1,21 +1,23 @@
 //! Running moments: exact expectation of a step, gain, and moments of a Gaussian target.
 
+use std::marker::PhantomData;
+
 use faer::{Mat, mat};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Estimator, Guard, Guide, Kernel, LogDensity, Seed, Stream, enumerate,
+    Columns, ColumnsMut, Ensemble, Error, Estimator, Guard, Guide, Kernel, Metric, Record, Seed, Stream,
+    enumerate,
 };
 use mcsa_estimators::{
-    Ascent, Average, Moments, MomentsInfo, MomentsState, ScoreClimb, jsa, msc, msc_rb, pmcsa,
+    Ascent, Average, Moments, MomentsInfo, MomentsState, ScoreClimb, jsa, msc, msc_rb, pmcsa, single,
 };
-use mcsa_families::{FullRank, GaussianFamily};
+use mcsa_families::{FullRank, GaussianFamily, MeanField};
 use mcsa_kernels::{Hmc, Rwm};
 use mcsa_models::Gaussian;
 use mcsa_optim::Sgd;
 use mcsa_theory::Finite;
 
 /// Guard whose guide draws an atom of the target with probabilities proportional to the density of the guarded guide there.
-#[derive(Clone)]
-struct OnAtoms(Finite);
+struct OnAtoms;
 
 struct AtomGuide<'a> {
     atoms: &'a Mat<f64>,
@@ -66,7 +68,9 @@ impl Guard for OnAtoms {
     ) -> Result<(), Error> {
         let atoms = atoms();
         let mut logits = vec![0.0; 3];
-        guide.log_probs(atoms.as_ref(), &mut logits);
+        for (k, logit) in logits.iter_mut().enumerate() {
+            guide.log_probs(atoms.as_ref().subcols(k, 1), std::slice::from_mut(logit));
+        }
         let total = logits.iter().map(|l| l.exp()).sum::<f64>().ln();
         logits.iter_mut().for_each(|l| *l -= total);
         run(&mut AtomGuide { atoms: &atoms, logits });
@@ -115,7 +119,7 @@ fn expected_change<K: Kernel<Finite>>(
     factor: impl Fn(&MomentsInfo<K::Info>, f64) -> f64,
 ) -> [f64; 5] {
     let (target, family) = (target(), FullRank::new(2));
-    let estimator = Moments::new(climb.guarded(OnAtoms(target.clone())), 4.0);
+    let estimator = Moments::new(climb.guarded(OnAtoms), 4.0);
     let chains = estimator.climb.lanes;
     let mut work = vec![0.0; estimator.work_len(&target, &family)];
     let mut total = [0.0; 5];
@@ -220,36 +224,167 @@ fn errors<K: Kernel<Gaussian>>(climb: ScoreClimb<K>, memory: f64, steps: u64, se
     errors
 }
 
+/// Bound of every entry, 5.5 times the largest root mean square error of an entry over 16 seeds, 0.049, which includes what is left of
+/// the start. Normal errors exceed it at one of 65 entries of one of eleven runs with probability 3e-5.
+const BOUND: f64 = 0.27;
+
+fn worst(errors: &[f64]) -> f64 {
+    errors.iter().fold(0.0, |worst, error| error.abs().max(worst))
+}
+
+/// 5,000 evaluations. Entries of means and covariances of that many independent draws at memory 1/2 have a root mean square error of
+/// 0.017; here it is 0.026, and over eight seeds it varied by 2 %.
 #[test]
-fn scratch_numbers() {
-    for (name, memory) in [("half", 0.5), ("all", 1.0), ("none", 1e-9)] {
-        for steps in [100, 300, 500, 1000] {
-            let mut worst = 0.0_f64;
-            let (mut mean_square, mut cov_square) = (0.0, 0.0);
-            let mut sums = vec![0.0; 65];
-            let mut squares = vec![0.0; 65];
-            for seed in 0..32 {
-                let e = errors(pmcsa(10), memory, steps, seed);
-                for (k, e) in e.iter().enumerate() {
-                    sums[k] += e;
-                    squares[k] += e * e;
-                    worst = worst.max(e.abs());
-                    if k < DIM { mean_square += e * e / 320.0 } else { cov_square += e * e / (55.0 * 32.0) }
-                }
-            }
-            let t = (0..65)
-                .map(|k| {
-                    let mean = sums[k] / 32.0;
-                    let var = (squares[k] - 32.0 * mean * mean) / 31.0;
-                    (mean / (var / 32.0).sqrt()).abs()
-                })
-                .fold(0.0, f64::max);
-            println!(
-                "{name} {} evals: rms mean {:.4} cov {:.4} worst {worst:.3} t {t:.2}",
-                steps * 10,
-                f64::sqrt(mean_square),
-                f64::sqrt(cov_square)
-            );
+fn a_gaussian_in_ten_dimensions_is_found() {
+    let mut squares = 0.0;
+    for seed in 1..=8 {
+        let found = errors(pmcsa(10), 0.5, 500, seed);
+        assert!(worst(&found) < BOUND, "seed {seed}: {}", worst(&found));
+        squares += found.iter().map(|error| error * error).sum::<f64>() / (8.0 * found.len() as f64);
+    }
+    assert!(squares.sqrt() < 0.033, "{}", squares.sqrt());
+}
+
+/// Candidates with weights, and chains that depend on their past.
+#[test]
+fn other_kernels_find_it_too() {
+    let candidates = ScoreClimb { lanes: 2, ..msc_rb(6) };
+    let found = worst(&errors(candidates, 0.5, 500, 1));
+    assert!(found < BOUND, "candidates: {found}");
+    let hmc = ScoreClimb::new(Hmc::new(0.7, 5).unwrap(), 10, Average::Chains);
+    let found = worst(&errors(hmc, 0.5, 2000, 1));
+    assert!(found < BOUND, "Hamiltonian dynamics: {found}");
+    let walk = ScoreClimb::new(Rwm::new(0.7).unwrap(), 10, Average::Chains);
+    let found = worst(&errors(walk, 0.5, 20_000, 1));
+    assert!(found < BOUND, "random walk: {found}");
+}
+
+/// The twin: a gain that does not diminish keeps the noise of the last few steps.
+#[test]
+fn a_gain_that_does_not_diminish_is_seen() {
+    assert!(worst(&errors(pmcsa(10), 1e-9, 500, 1)) > 2.0 * BOUND);
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let (target, family) = (Gaussian::standard(1), FullRank::new(1));
+    let begin = |start_draws, memory| {
+        let estimator = Moments { memory, ..Moments::new(pmcsa(2), start_draws) };
+        let lanes = &mut Seed::new(1).streams(2, 0);
+        estimator.init(&target, &family, &[0.0, 0.0], lanes).map_err(|error| error.to_string())
+    };
+    assert!(begin(1.0, 1.0).is_ok());
+    for start_draws in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(begin(start_draws, 0.5).unwrap_err().starts_with("Moments: start_draws"));
+    }
+    for memory in [0.0, 1.1, f64::NAN] {
+        assert!(begin(1.0, memory).unwrap_err().starts_with("Moments: memory"));
+    }
+}
+
+/// A kernel that reports no acceptance rate is refused before the first step; one whose metrics appear only after a step, in that step.
+#[test]
+fn kernels_without_an_acceptance_rate_are_refused() {
+    #[derive(Default)]
+    struct Divergences;
+    impl Record for Divergences {
+        fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+            sink(Metric::DIVERGENCES, 0.0);
         }
     }
+    struct Still<I>(PhantomData<fn() -> I>);
+    impl<I: Record + Default + Send> Kernel<Gaussian> for Still<I> {
+        type State = Ensemble;
+        type Info = I;
+
+        fn columns(&self, chains: usize) -> usize {
+            chains
+        }
+
+        fn work_len(&self, _: &Gaussian, _: usize) -> usize {
+            0
+        }
+
+        fn init(&self, target: &Gaussian, positions: Mat<f64>) -> Result<Ensemble, Error> {
+            Ensemble::new(target, positions)
+        }
+
+        fn step(
+            &self,
+            _: &Gaussian,
+            _: &mut dyn Guide,
+            _: &mut Ensemble,
+            _: &mut [Stream],
+            _: &mut [f64],
+        ) -> I {
+            I::default()
+        }
+    }
+    fn refusal<I: Record + Default + Send>() -> (bool, String) {
+        let (target, family) = (Gaussian::standard(1), FullRank::new(1));
+        let estimator = Moments::new(ScoreClimb::new(Still::<I>(PhantomData), 2, Average::Chains), 2.0);
+        let (optimizer, seed) = (Sgd::new(1.0).unwrap(), Seed::new(1));
+        let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+        match ascent.start(vec![0.0; 2]) {
+            Err(error) => (true, error.to_string()),
+            Ok(mut fit) => (false, ascent.run(&mut fit, 1).unwrap_err().to_string()),
+        }
+    }
+    for (at_the_start, error) in [refusal::<Divergences>(), refusal::<()>()] {
+        assert!(error.ends_with("reports no acceptance rate, from which the gain is computed"), "{error}");
+        assert_eq!(at_the_start, error == refusal::<Divergences>().1);
+    }
+}
+
+/// Moments outside the family leave lambda where it is, and are counted: the square of 1e200 is infinite.
+#[test]
+fn refused_moments_are_counted() {
+    let (target, family) = (Gaussian::standard(1), MeanField::new(1));
+    let estimator = Moments::new(single(Rwm::new(1.0).unwrap()), 1.0);
+    let mut work = vec![f64::NAN; estimator.work_len(&target, &family)];
+    for (position, refused) in [(1e200, 1), (1.0, 0)] {
+        let kernel = estimator.climb.kernel.init(&target, mat![[position]]).unwrap();
+        let mut state = MomentsState { kernel, accepted: 1.0, recent: 1.0, steps: 1 };
+        let (lanes, mut direction) = (&mut Seed::new(1).streams(1, 2), [f64::NAN; 2]);
+        let info = estimator
+            .ascent_direction(&target, &family, &[0.0, 0.0], &mut state, lanes, &mut direction, &mut work)
+            .unwrap();
+        assert_eq!((info.refused, direction == [0.0; 2]), (refused, refused == 1));
+        let mut counted = None;
+        info.record(&mut |metric, value| {
+            if metric.is(Metric::sum("refused_moments")) {
+                counted = Some(value);
+            }
+        });
+        assert_eq!(counted, Some(refused as f64));
+    }
+}
+
+/// The gain waits for the first accepted draws, and then follows the counts of earlier steps.
+#[test]
+fn the_gain_follows_what_arrived() {
+    let (target, family) = (Gaussian::standard(1), FullRank::new(1));
+    let estimator = Moments::new(pmcsa(4), 5.0);
+    let mut params = family.at(&[0.5], mat![[1.5]].as_ref()).unwrap();
+    let seed = Seed::new(7);
+    let mut state = estimator.init(&target, &family, &params, &mut seed.streams(4, 0)).unwrap();
+    let mut work = vec![f64::NAN; estimator.work_len(&target, &family)];
+    let (mut counts, mut direction) = (Vec::new(), [f64::NAN; 2]);
+    for step in 1..=12 {
+        let mut lanes = seed.streams(4, step);
+        let before = state.clone();
+        let info = estimator
+            .ascent_direction(&target, &family, &params, &mut state, &mut lanes, &mut direction, &mut work)
+            .unwrap();
+        let total: f64 = counts.iter().sum();
+        assert_eq!(before.accepted, total);
+        assert_eq!(info.gain, before.recent / (5.0 + 0.5 * total + before.recent));
+        assert_eq!(step == 1, direction == [0.0; 2]);
+        counts.push(info.kernel.accepted as f64);
+        if step <= 4 {
+            assert_eq!(state.recent, info.kernel.accepted as f64);
+        }
+        params.iter_mut().zip(direction).for_each(|(param, step)| *param += step);
+    }
+    assert!(counts.iter().any(|&count| count < 4.0));
 }

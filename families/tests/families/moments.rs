@@ -142,7 +142,7 @@ fn slope<F: MomentMatched>(family: &F, params: &[f64]) -> Vec<f64> {
         let moved = step(family, params, gain, points(family.dim()).as_ref(), &WEIGHTS).unwrap();
         moved.iter().zip(params).map(|(moved, param)| (moved - param) / gain).collect::<Vec<f64>>()
     };
-    let mut table: Vec<Vec<f64>> = [1.0, 0.5, 0.25, 0.125].map(|part| difference(1e-3 * part)).into();
+    let mut table: Vec<Vec<f64>> = [1.0, 0.5, 0.25, 0.125].map(|part| difference(1e-4 * part)).into();
     for order in 1..4 {
         let factor = f64::from(1 << order);
         let better = |pair: &[Vec<f64>]| {
