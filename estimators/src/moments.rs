@@ -217,9 +217,10 @@ where
         mut work: &mut [f64],
     ) -> Result<Self::Info, Error> {
         let memory = borrow(&mut work, family.work_len(1));
-        let (_, kernel, work) =
+        let equal = borrow(&mut work, self.climb.columns());
+        let (_, kernel) =
             self.climb.transition(target, family, params, &mut state.kernel, lanes, None, work)?;
-        let (points, weights) = self.climb.averaged(&state.kernel, work);
+        let (points, weights) = self.climb.averaged(&state.kernel, equal);
         let gain = state.gain(self.start_draws, self.memory);
         let refused = gain > 0.0 && !family.match_moments(params, gain, points, weights, direction, memory);
         if gain == 0.0 || refused {

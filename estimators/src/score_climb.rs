@@ -70,25 +70,33 @@ impl<K, G> ScoreClimb<K, G> {
         Self { mirrored: true, ..self }
     }
 
-    /// The points to average over and their weights; equal weights are written to `work`.
+    /// Largest number of columns in a batch of a step.
+    pub(crate) fn columns<P: LogDensity + ?Sized>(&self) -> usize
+    where
+        K: Kernel<P>,
+    {
+        self.kernel.columns(self.lanes).max(self.lanes)
+    }
+
+    /// The points to average over and their weights; equal weights are written to `equal`.
     pub(crate) fn averaged<'s>(
         &self,
         state: &'s impl Cloud,
-        work: &'s mut [f64],
+        equal: &'s mut [f64],
     ) -> (MatRef<'s, f64>, &'s [f64]) {
         let (points, weights) = match self.average {
             Average::Chains => (state.chains().positions.as_ref(), None),
             Average::Cloud => (state.points(), state.weights()),
         };
         let weights = weights.unwrap_or_else(|| {
-            let equal = &mut work[..points.ncols()];
+            let equal = &mut equal[..points.ncols()];
             equal.fill(1.0 / points.ncols() as f64);
             equal
         });
         (points, weights)
     }
 
-    /// One transition of the kernel with the family at `params` as its guide. Returns the guide, the metrics and the unused memory.
+    /// One transition of the kernel with the family at `params` as its guide. Returns the guide and the metrics.
     #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
     pub(crate) fn transition<'a, P, F>(
         &self,
@@ -99,14 +107,14 @@ impl<K, G> ScoreClimb<K, G> {
         lanes: &mut [Stream],
         control: Option<&'a mut [f64]>,
         mut work: &'a mut [f64],
-    ) -> Result<(Proposals<'a, F>, K::Info, &'a mut [f64]), Error>
+    ) -> Result<(Proposals<'a, F>, K::Info), Error>
     where
         P: LogDensity + ?Sized,
         F: Family + ?Sized,
         K: Kernel<P>,
         G: Guard,
     {
-        let columns = self.kernel.columns(self.lanes).max(self.lanes);
+        let columns = self.columns();
         let memory = borrow(&mut work, Proposals::work_len(family, columns));
         let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
         let guard_work = borrow(&mut work, self.guard.work_len(columns));
@@ -114,7 +122,7 @@ impl<K, G> ScoreClimb<K, G> {
         self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
             info = self.kernel.step(target, guide, state, lanes, work);
         })?;
-        Ok((guide, info, work))
+        Ok((guide, info))
     }
 }
 
@@ -197,9 +205,9 @@ where
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
-        let columns = self.kernel.columns(self.lanes).max(self.lanes);
-        let after = columns.max(self.kernel.work_len(target, self.lanes));
-        Proposals::work_len(family, columns) + self.guard.work_len(columns) + after
+        let columns = self.columns();
+        let (guide, guard) = (Proposals::work_len(family, columns), self.guard.work_len(columns));
+        columns + guide + guard + self.kernel.work_len(target, self.lanes)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
@@ -263,10 +271,11 @@ where
         state: &mut K::State,
         lanes: &mut [Stream],
         (direction, control): (&mut [f64], Option<&mut [f64]>),
-        work: &mut [f64],
+        mut work: &mut [f64],
     ) -> Result<K::Info, Error> {
-        let (guide, info, work) = self.transition(target, family, params, state, lanes, control, work)?;
-        let (points, weights) = self.averaged(state, work);
+        let equal = borrow(&mut work, self.columns());
+        let (guide, info) = self.transition(target, family, params, state, lanes, control, work)?;
+        let (points, weights) = self.averaged(state, equal);
         direction.fill(0.0);
         guide.finish(points, weights, direction);
         Ok(info)

@@ -57,13 +57,11 @@ fn statistic(z: &[f64], second: impl Fn(usize, usize) -> f64, diagonal: bool) ->
     z.iter().copied().chain(seconds).collect()
 }
 
+/// Lambda after a step from params, with gain, points and weights.
+type Step<'a> = dyn Fn(&[f64], f64, MatRef<'_, f64>, &[f64]) -> Option<Vec<f64>> + 'a;
+
 /// Largest difference between the moments after a step and the convex combination of those of q and of the points.
-fn departure<F: GaussianFamily>(
-    family: &F,
-    params: &[f64],
-    gain: f64,
-    step: &dyn Fn(&[f64], f64, MatRef<'_, f64>, &[f64]) -> Option<Vec<f64>>,
-) -> f64 {
+fn departure<F: GaussianFamily>(family: &F, params: &[f64], gain: f64, step: &Step<'_>) -> f64 {
     let points = points(family.dim());
     let diagonal = params.len() == 2 * family.dim();
     let mut expected = moments(family, params).iter().map(|before| (1.0 - gain) * before).collect::<Vec<_>>();
