@@ -17,4 +17,5 @@ mod moments;
 mod paths;
 mod resuming;
 mod running;
+mod semi_dais;
 mod stopping;
