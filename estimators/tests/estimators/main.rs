@@ -13,6 +13,7 @@ mod learning;
 mod ledger;
 mod memory;
 mod minibatched;
+mod moments;
 mod paths;
 mod resuming;
 mod running;
