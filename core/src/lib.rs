@@ -7,8 +7,9 @@
 //! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Blocks`],
 //!   [`ExactDraws`]; with one likelihood term per datum [`Separable`], [`Subsampled`] and the [`Minibatch`].
 //! * Models with parameters theta to be learned: [`Learnable`].
-//! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`BlockFamily`] for one latent point
-//!   per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at arbitrary points.
+//! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`MomentMatched`], [`BlockFamily`] for
+//!   one latent point per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
+//!   arbitrary points.
 //! * Annealed paths are guided by a [`Surrogate`] posterior. Models with one local latent point per datum: [`LocalLatents`],
 //!   [`LocalFamily`].
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlocksAt`].
@@ -64,6 +65,7 @@ mod kernel;
 pub mod law;
 mod learnable;
 mod local_latents;
+mod moment_matched;
 mod normal;
 mod normal_table;
 pub mod numeric;
@@ -98,6 +100,7 @@ pub use guide::{At, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
 pub use learnable::Learnable;
 pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
+pub use moment_matched::MomentMatched;
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
 pub use path_guide::{PathFamily, PathGuide};

@@ -7,7 +7,7 @@ use mcsa_core::{
 };
 use mcsa_diagnostics::importance_sample_size;
 
-use crate::log_weights::add_log_weights;
+use crate::log_weights::{add_log_weights, normalised};
 use crate::tail_weight::TailShape;
 use crate::{Ascent, Fit, Judged, TailWeight};
 
@@ -100,16 +100,6 @@ where
         let draws = Draws::of(self.target, self.family, &params[..self.family.num_params()], lane, count);
         Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
     }
-}
-
-/// Log weights whose exponentials sum to 1, unless all are zero.
-fn normalised(mut log_weights: Vec<f64>) -> Vec<f64> {
-    let top = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top.is_finite() {
-        let log_sum = top + log_weights.iter().map(|w| (w - top).exp()).sum::<f64>().ln();
-        log_weights.iter_mut().for_each(|w| *w -= log_sum);
-    }
-    log_weights
 }
 
 impl Draws {

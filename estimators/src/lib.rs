@@ -6,6 +6,8 @@
 //! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
 //! [`Health`] holds diagnostics of the result.
 //!
+//! Without a learning rate, for Gaussian families: [`Moments`], the natural-gradient ascent as running moments of a kernel's points.
+//!
 //! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!
 //! For comparison, estimators without chains: [`ScoreWeights`] (importance sampling such as [`snis`]), [`Elbo`], and
@@ -50,6 +52,7 @@ mod limits;
 mod local_minibatched;
 mod log_weights;
 mod minibatched;
+mod moments;
 mod noise;
 mod observer;
 mod outcome;
@@ -81,6 +84,7 @@ pub use joint::Joint;
 pub use judged::Judged;
 pub use local_minibatched::LocalMinibatched;
 pub use minibatched::{Minibatched, Rows};
+pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use observer::{Observer, View};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
 pub use path_climb::{PathClimb, msc_paths, smc_paths};

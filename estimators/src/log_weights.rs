@@ -12,3 +12,13 @@ pub(crate) fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>
     }));
     broken
 }
+
+/// Log weights whose exponentials sum to 1, unless all are zero.
+pub(crate) fn normalised(mut log_weights: Vec<f64>) -> Vec<f64> {
+    let top = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top.is_finite() {
+        let log_sum = top + log_weights.iter().map(|w| (w - top).exp()).sum::<f64>().ln();
+        log_weights.iter_mut().for_each(|w| *w -= log_sum);
+    }
+    log_weights
+}

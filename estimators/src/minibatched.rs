@@ -16,7 +16,7 @@ use crate::ElboInfo;
 /// ```
 /// use mcsa_core::Seed;
 /// use mcsa_estimators::{Ascent, Elbo, Minibatched};
-/// use mcsa_families::{FullRank, Parametric};
+/// use mcsa_families::FullRank;
 /// use mcsa_models::LogisticRegression;
 /// use mcsa_optim::Adam;
 /// let x = faer::Mat::from_fn(1000, 2, |i, k| if k == 0 { 1.0 } else { (i % 7) as f64 - 3.0 });

@@ -70,12 +70,59 @@ impl<K, G> ScoreClimb<K, G> {
         Self { mirrored: true, ..self }
     }
 
-    /// The points to average over, and their weights unless equal.
-    pub(crate) fn averaged<'s>(&self, state: &'s impl Cloud) -> (MatRef<'s, f64>, Option<&'s [f64]>) {
-        match self.average {
+    /// Largest number of columns in a batch of a step.
+    pub(crate) fn columns<P: LogDensity + ?Sized>(&self) -> usize
+    where
+        K: Kernel<P>,
+    {
+        self.kernel.columns(self.lanes).max(self.lanes)
+    }
+
+    /// The points to average over and their weights; equal weights are written to `equal`.
+    pub(crate) fn averaged<'s>(
+        &self,
+        state: &'s impl Cloud,
+        equal: &'s mut [f64],
+    ) -> (MatRef<'s, f64>, &'s [f64]) {
+        let (points, weights) = match self.average {
             Average::Chains => (state.chains().positions.as_ref(), None),
             Average::Cloud => (state.points(), state.weights()),
-        }
+        };
+        let weights = weights.unwrap_or_else(|| {
+            let equal = &mut equal[..points.ncols()];
+            equal.fill(1.0 / points.ncols() as f64);
+            equal
+        });
+        (points, weights)
+    }
+
+    /// One transition of the kernel with the family at `params` as its guide. Returns the guide and the metrics.
+    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
+    pub(crate) fn transition<'a, P, F>(
+        &self,
+        target: &P,
+        family: &'a F,
+        params: &'a [f64],
+        state: &mut K::State,
+        lanes: &mut [Stream],
+        control: Option<&'a mut [f64]>,
+        mut work: &'a mut [f64],
+    ) -> Result<(Proposals<'a, F>, K::Info), Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+        K: Kernel<P>,
+        G: Guard,
+    {
+        let columns = self.columns();
+        let memory = borrow(&mut work, Proposals::work_len(family, columns));
+        let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
+        let guard_work = borrow(&mut work, self.guard.work_len(columns));
+        let mut info = K::Info::default();
+        self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
+            info = self.kernel.step(target, guide, state, lanes, work);
+        })?;
+        Ok((guide, info))
     }
 }
 
@@ -158,9 +205,9 @@ where
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
-        let columns = self.kernel.columns(self.lanes).max(self.lanes);
-        let after = columns.max(self.kernel.work_len(target, self.lanes));
-        Proposals::work_len(family, columns) + self.guard.work_len(columns) + after
+        let columns = self.columns();
+        let (guide, guard) = (Proposals::work_len(family, columns), self.guard.work_len(columns));
+        columns + guide + guard + self.kernel.work_len(target, self.lanes)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
@@ -226,20 +273,9 @@ where
         (direction, control): (&mut [f64], Option<&mut [f64]>),
         mut work: &mut [f64],
     ) -> Result<K::Info, Error> {
-        let columns = self.kernel.columns(self.lanes).max(self.lanes);
-        let memory = borrow(&mut work, Proposals::work_len(family, columns));
-        let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
-        let guard_work = borrow(&mut work, self.guard.work_len(columns));
-        let mut info = K::Info::default();
-        self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
-            info = self.kernel.step(target, guide, state, lanes, work);
-        })?;
-        let (points, weights) = self.averaged(state);
-        let weights = weights.unwrap_or_else(|| {
-            let equal = borrow(&mut work, points.ncols());
-            equal.fill(1.0 / points.ncols() as f64);
-            equal
-        });
+        let equal = borrow(&mut work, self.columns());
+        let (guide, info) = self.transition(target, family, params, state, lanes, control, work)?;
+        let (points, weights) = self.averaged(state, equal);
         direction.fill(0.0);
         guide.finish(points, weights, direction);
         Ok(info)

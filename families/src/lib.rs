@@ -32,9 +32,12 @@
 //! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is
 //! checked; [`conformance`] is a test suite for families, also for your own.
 //!
-//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients (a matter of
-//! the optimiser), and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q
-//! at points that q did not draw.
+//! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
+//! ([`mcsa_core::MomentMatched`]).
+//!
+//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of other
+//! families, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
+//! that q did not draw.
 
 mod amortised;
 mod atoms;

@@ -22,6 +22,24 @@ pub(crate) const fn start(dim: usize, k: usize) -> usize {
     k * (2 * dim + 1 - k) / 2
 }
 
+/// Factor of `L L^T + x x^T` in the place of L, by one plane rotation per column; `x` is overwritten. A zero on the diagonal is no
+/// harm, and the diagonal stays non-negative.
+pub(crate) fn add_outer(triangle: &mut [f64], x: &mut [f64]) {
+    let dim = x.len();
+    for k in 0..dim {
+        let column = &mut triangle[start(dim, k)..start(dim, k + 1)];
+        let radius = column[0].hypot(x[k]);
+        if radius == 0.0 {
+            continue;
+        }
+        let (cosine, sine) = (column[0] / radius, x[k] / radius);
+        column[0] = radius;
+        for (entry, x) in column[1..].iter_mut().zip(&mut x[k + 1..]) {
+            (*entry, *x) = (cosine * *entry + sine * *x, cosine * *x - sine * *entry);
+        }
+    }
+}
+
 /// Rows `from..dim` of the four columns `k..k + 4`.
 #[inline(always)]
 fn panel(triangle: &[f64], dim: usize, k: usize, from: usize) -> [&[f64]; PANEL] {

@@ -7,7 +7,7 @@
 use mcsa::core::{Estimator, Parametric, Pushforward};
 use mcsa::estimators::{Draws, Elbo, FlowElbo, Minibatched};
 use mcsa::families::Link;
-use mcsa::families::dais::{Annealed, Shape};
+use mcsa::families::dais::{Annealed, Shape, Slope};
 use mcsa::models::LogisticRegression;
 use mcsa::models::surrogate::LogisticSurrogate;
 use mcsa::prelude::*;
@@ -34,8 +34,9 @@ fn main() -> Result<(), Error> {
     // Four steps along 50 rows, whose weights are learned; the bound is evaluated on minibatches of 100 rows.
     let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 50, 1.0, &mut stream)?;
     let psi = surrogate.initial();
-    let family = Annealed::new(surrogate, Shape::Diagonal, 4);
-    let start = family.at(&mean_field, 0.02, &psi)?;
+    // kappa in units of the largest step size: as a number of its own (`Slope::Plain`) it drives step sizes of this fit to zero.
+    let family = Annealed { slope: Slope::Scaled, ..Annealed::new(surrogate, Shape::Diagonal, 4) };
+    let start = family.at(&mean_field, 0.1, &psi)?;
     let params = fit(&target, &family, Minibatched::new(100, FlowElbo::new(1)), start)?;
     let draws = Draws::pushed(&target, &family, &params, Seed::new(4).stream(0, 0), 4_000)?;
     report("SL-DAIS", &draws);

@@ -16,7 +16,7 @@ macro_rules! rules {
             $($(#[$doc])* $variant($config)),+
         }
 
-        /// State of a [`OptimizerConfig`].
+        /// State of an [`OptimizerConfig`].
         #[derive(Debug, Clone, Serialize, Deserialize)]
         pub enum OptimizerState {
             $($(#[$doc])* $variant($state)),+

@@ -126,6 +126,81 @@ fn gradients_are_differences_on_linear_problems() {
     gradient_is_a_difference(&linear("sl_quad", &quadratic));
 }
 
+/// A logistic regression of the same rows, with two weights for each of two free covariates.
+fn weighted_points(algo: &str, base: &str, convention: &str) -> Value {
+    let points = json!([[0.7, -0.2], [-0.5, 0.9]]);
+    let mut question = linear(algo, &json!({"omega_pos": [1.4, 0.6], "omega_neg": [0.8, 2.2]}));
+    question["problem"] = json!({"kind": "logistic", "N": 5, "D": 2, "prior_scale": 1.3,
+        "X": question["problem"]["X"], "y": [1, 0, 1, 1, 0]});
+    question["case"]["base"] = json!(base);
+    question["case"]["convention"] = json!(convention);
+    let params = question["params"].as_object_mut().unwrap();
+    params.remove("sigma_obs");
+    if base == "mf" {
+        params.remove("L");
+        params.insert("sigma".into(), json!([0.5, 0.4]));
+    }
+    if algo == "sl_pm_fix" {
+        question["case"]["x_surr"] = points;
+    } else {
+        params.insert("x_surr".into(), points);
+    }
+    question
+}
+
+#[test]
+fn gradients_are_differences_on_weighted_points() {
+    for algo in ["sl_pm_fix", "sl_pm_learn"] {
+        for base in ["mf", "mvn"] {
+            for convention in ["paper", "numpyro"] {
+                let question = weighted_points(algo, base, convention);
+                gradient_is_a_difference(&question);
+                assert_eq!(replay(&question).grad.contains_key("x_surr"), algo == "sl_pm_learn");
+            }
+        }
+    }
+}
+
+/// Fixed and learned covariates guide the same path, and the surrogates of the models agree with the replay's own.
+#[test]
+fn surrogates_of_the_models_guide_the_same_path() {
+    use mcsa_families::dais::{Base, Dais, Mass, Shape};
+    use mcsa_models::surrogate::LogisticSurrogate;
+    let question = weighted_points("sl_pm_learn", "mf", "paper");
+    let found = replay(&question);
+    let fixed = replay(&weighted_points("sl_pm_fix", "mf", "paper"));
+    assert_eq!((found.elbo, &found.z), (fixed.elbo, &fixed.z));
+    let x = faer::mat![[0.7, -0.2], [-0.5, 0.9]];
+    let (w_plus, w_minus) = ([1.4, 0.6], [0.8, 2.2]);
+    let surrogate = LogisticSurrogate::from_points(x.as_ref(), &w_plus, &w_minus, 1.3).unwrap();
+    let dais = Dais {
+        base: Base::new(vec![0.3, -0.2], Shape::Diagonal, vec![0.5, 0.4]).unwrap(),
+        step_size: 0.08,
+        kappa: 0.05,
+        longest: 0.25,
+        gamma: 0.7,
+        betas: vec![0.3, 0.6, 1.0],
+        mass: vec![1.2, 0.8],
+        law: Mass::Variance,
+    };
+    let noise = [0.3, -0.6, 0.5, 0.2, -1.1, 0.4, 0.7, -0.9];
+    let psi = surrogate.initial();
+    let path = dais.path(&surrogate, &psi, &noise);
+    let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(path.points.iter().zip(&found.z).all(|(a, b)| far(a, b) < 1e-12), "{path:?}");
+    // Derivatives for the logarithms of the weights, from those for the weights: of `-log q` at a fixed end.
+    let gradient = dais.gradient(&surrogate, &psi, &noise, &[0.0; 2], -1.0);
+    let difference = |k: usize| {
+        let at = |by: f64| {
+            let mut moved = psi.clone();
+            moved[k] += by;
+            -dais.path(&surrogate, &moved, &noise).log_q
+        };
+        (at(1e-5) - at(-1e-5)) / 2e-5
+    };
+    assert!((0..4).all(|k| (gradient.psi[k] - difference(k)).abs() < 1e-8), "{gradient:?}");
+}
+
 #[test]
 fn full_surrogate_is_the_likelihood_bit_for_bit() {
     for question in [examples()[0]["ask"].clone(), linear("dais", &json!({}))] {

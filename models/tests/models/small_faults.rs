@@ -1,6 +1,6 @@
 //! Faults in small regions: NaN in a hole of the density, a wrong gradient in the tails; and too small a `work_len`.
 
-use mcsa_core::{Gradient, LogDensity};
+use mcsa_core::{Curvature, Gradient, LogDensity};
 use mcsa_models::conformance::{self as laws, Case};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,4 +146,16 @@ fn laws_left_out_are_reported_with_their_reasons() {
         report.to_string().contains("  left out density_is_never_nan     the twin has a hole\n"),
         "{report}"
     );
+}
+
+/// A regression without data is its prior.
+#[test]
+fn no_rows_are_the_prior() {
+    let target = mcsa_models::LogisticRegression::new(faer::Mat::zeros(0, 2).as_ref(), &[], 1.5).unwrap();
+    let mut work = vec![0.0; target.work_len(1)];
+    let (mut gradient, mut product) = ([f64::NAN; 2], [f64::NAN; 2]);
+    let expected = -0.5 / 2.25 - 2.0 * (1.5_f64.ln() + 0.5 * std::f64::consts::TAU.ln());
+    assert!((target.gradient_into(&[1.0, 0.0], &mut gradient, &mut work) - expected).abs() < 1e-14);
+    target.hessian_vector_into(&[1.0, 0.0], &[0.0, 1.0], &mut product, &mut work);
+    assert!((gradient[0] + 1.0 / 2.25).abs() < 1e-15 && (product[1] + 1.0 / 2.25).abs() < 1e-15);
 }

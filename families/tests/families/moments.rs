@@ -1,0 +1,207 @@
+//! Running moments of the Gaussian families: exact moments, natural gradient, positive definiteness.
+
+use faer::{Mat, MatRef, mat};
+use mcsa_core::{Columns, Family, MomentMatched, Parametric, batch};
+use mcsa_families::{FullRank, GaussianFamily, Link, MeanField};
+
+const LINKS: [Link; 2] = [Link::Softplus, Link::Exp];
+const WEIGHTS: [f64; 4] = [0.1, 0.4, 0.0, 0.5];
+
+fn points(dim: usize) -> Mat<f64> {
+    Mat::from_fn(dim, 4, |i, j| 2.0 + ((3 * i + 7 * j + i * j) as f64).sin() * 3.0)
+}
+
+fn full_rank(dim: usize, link: Link) -> (FullRank, Vec<f64>) {
+    let family = FullRank::new(dim).with_link(link);
+    let factor = Mat::from_fn(dim, dim, |i, k| match i.cmp(&k) {
+        std::cmp::Ordering::Less => 0.0,
+        std::cmp::Ordering::Equal => 0.5 + 0.3 * i as f64,
+        std::cmp::Ordering::Greater => 0.4 - 0.2 * k as f64,
+    });
+    let mean: Vec<f64> = (0..dim).map(|i| 0.7 - 0.4 * i as f64).collect();
+    let params = family.at(&mean, factor.as_ref()).unwrap();
+    (family, params)
+}
+
+fn mean_field(dim: usize, link: Link) -> (MeanField, Vec<f64>) {
+    let family = MeanField::new(dim).with_link(link);
+    let mean: Vec<f64> = (0..dim).map(|i| 0.7 - 0.4 * i as f64).collect();
+    let scales: Vec<f64> = (0..dim).map(|i| 0.5 + 0.3 * i as f64).collect();
+    let params = family.at(&mean, &scales).unwrap();
+    (family, params)
+}
+
+/// A step of running moments: `None` if it is refused.
+fn step<F: MomentMatched>(
+    family: &F,
+    params: &[f64],
+    gain: f64,
+    points: MatRef<'_, f64>,
+    weights: &[f64],
+) -> Option<Vec<f64>> {
+    let mut matched = vec![f64::NAN; params.len()];
+    let mut work = vec![f64::NAN; family.work_len(1)];
+    family.match_moments(params, gain, points, weights, &mut matched, &mut work).then_some(matched)
+}
+
+/// First and second moments, `E[z_i]` and `E[z_i z_k]`; of a mean-field family only `E[z_i^2]`.
+fn moments<F: GaussianFamily>(family: &F, params: &[f64]) -> Vec<f64> {
+    let normal = family.moments(params).unwrap();
+    let (mean, covariance) = (normal.mean(), normal.covariance());
+    statistic(mean, |i, k| covariance[(i, k)] + mean[i] * mean[k], params.len() == 2 * mean.len())
+}
+
+fn statistic(z: &[f64], second: impl Fn(usize, usize) -> f64, diagonal: bool) -> Vec<f64> {
+    let pairs = (0..z.len()).flat_map(|i| (0..=i).map(move |k| (i, k)));
+    let seconds = pairs.filter(|(i, k)| !diagonal || i == k).map(|(i, k)| second(i, k));
+    z.iter().copied().chain(seconds).collect()
+}
+
+/// Lambda after a step from params, with gain, points and weights.
+type Step<'a> = dyn Fn(&[f64], f64, MatRef<'_, f64>, &[f64]) -> Option<Vec<f64>> + 'a;
+
+/// Largest difference between the moments after a step and the convex combination of those of q and of the points.
+fn departure<F: GaussianFamily>(family: &F, params: &[f64], gain: f64, step: &Step<'_>) -> f64 {
+    let points = points(family.dim());
+    let diagonal = params.len() == 2 * family.dim();
+    let mut expected = moments(family, params).iter().map(|before| (1.0 - gain) * before).collect::<Vec<_>>();
+    for (j, weight) in WEIGHTS.iter().enumerate() {
+        let z = points.as_ref().column(j);
+        let at_point = statistic(z, |i, k| z[i] * z[k], diagonal);
+        expected.iter_mut().zip(at_point).for_each(|(sum, t)| *sum += gain * weight * t);
+    }
+    let found = moments(family, &step(params, gain, points.as_ref(), &WEIGHTS).unwrap());
+    found.iter().zip(expected).map(|(found, expected)| (found - expected).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn moments_after_a_step_are_the_convex_combination() {
+    for (link, dim) in LINKS.into_iter().flat_map(|link| [1, 2, 3].map(|dim| (link, dim))) {
+        for gain in [1e-9, 0.01, 0.3, 0.9] {
+            let (family, params) = full_rank(dim, link);
+            let off = departure(&family, &params, gain, &|p, g, z, w| step(&family, p, g, z, w));
+            assert!(off < 1e-13, "full rank {dim} {link:?} {gain}: {off}");
+            let (family, params) = mean_field(dim, link);
+            let off = departure(&family, &params, gain, &|p, g, z, w| step(&family, p, g, z, w));
+            assert!(off < 1e-13, "mean field {dim} {link:?} {gain}: {off}");
+        }
+    }
+}
+
+/// Twins: equal weights, and squares about the old mean with the mean moved.
+#[test]
+fn forgotten_weights_and_moments_about_the_old_mean_are_seen() {
+    for dim in [1, 2, 3] {
+        let (family, params) = full_rank(dim, Link::Softplus);
+        let equal = |p: &[f64], g: f64, z: MatRef<'_, f64>, _: &[f64]| step(&family, p, g, z, &[0.25; 4]);
+        assert!(departure(&family, &params, 0.3, &equal) > 0.01);
+        let (family, params) = mean_field(dim, Link::Exp);
+        let about_the_old_mean = |p: &[f64], gain: f64, z: MatRef<'_, f64>, w: &[f64]| {
+            let mut matched = step(&family, p, gain, z, w).unwrap();
+            for i in 0..dim {
+                let square = |j: usize| w[j] * (z[(i, j)] - p[i]).powi(2);
+                let spread: f64 = (0..w.len()).map(square).sum();
+                let variance = (1.0 - gain) * family.link.scale(p[dim + i]).powi(2) + gain * spread;
+                matched[dim + i] = family.link.inverse(variance.sqrt()).unwrap();
+            }
+            Some(matched)
+        };
+        assert!(departure(&family, &params, 0.3, &about_the_old_mean) > 0.01);
+    }
+}
+
+/// `Fisher matrix * d lambda / d gain - sum_i w_i score(z_i)` at gain zero, the largest entry relative to the largest score.
+fn natural<F: GaussianFamily + MomentMatched>(family: &F, params: &[f64], slope: &[f64]) -> f64 {
+    let count = params.len();
+    let mut work = vec![f64::NAN; family.work_len(4)];
+    let mut expected = vec![0.0; count];
+    family.add_scores(params, points(family.dim()).as_ref(), &WEIGHTS, &mut expected, &mut work);
+    // F slope = E_q[score <score, slope>], by the trapezoidal rule on a square around the mean.
+    let mut product = vec![0.0; count];
+    let (half, spacing) = (120_i32, 0.1);
+    let line = |k: i32| f64::from(k) * spacing;
+    let second = if family.dim() == 1 { 0..=0 } else { -half..=half };
+    for (i, k) in (-half..=half).flat_map(|i| second.clone().map(move |k| (i, k))) {
+        let z = [line(i), line(k)].map(|x| x + 0.5);
+        let z = &z[..family.dim()];
+        let mut score = vec![0.0; count];
+        family.add_score(params, z, 1.0, &mut score, &mut work);
+        let along: f64 = score.iter().zip(slope).map(|(s, x)| s * x).sum();
+        let mass = family.log_prob(params, z, &mut work).exp() * spacing.powi(family.dim() as i32);
+        product.iter_mut().zip(&score).for_each(|(sum, s)| *sum += mass * along * s);
+    }
+    let largest = expected.iter().fold(0.0_f64, |top, e| top.max(e.abs()));
+    product.iter().zip(&expected).map(|(f, e)| (f - e).abs() / largest).fold(0.0, f64::max)
+}
+
+/// `d lambda / d gain` at gain zero, extrapolated from four gains: the error is of the fourth order.
+fn slope<F: MomentMatched>(family: &F, params: &[f64]) -> Vec<f64> {
+    let difference = |gain: f64| {
+        let moved = step(family, params, gain, points(family.dim()).as_ref(), &WEIGHTS).unwrap();
+        moved.iter().zip(params).map(|(moved, param)| (moved - param) / gain).collect::<Vec<f64>>()
+    };
+    let mut table: Vec<Vec<f64>> = [1.0, 0.5, 0.25, 0.125].map(|part| difference(1e-4 * part)).into();
+    for order in 1..4 {
+        let factor = f64::from(1 << order);
+        let better = |pair: &[Vec<f64>]| {
+            let richardson = |(coarse, fine): (&f64, &f64)| (factor * fine - coarse) / (factor - 1.0);
+            pair[0].iter().zip(&pair[1]).map(richardson).collect()
+        };
+        table = table.windows(2).map(better).collect();
+    }
+    table.remove(0)
+}
+
+#[test]
+fn the_step_is_the_natural_gradient() {
+    for (link, dim) in LINKS.into_iter().flat_map(|link| [1, 2].map(|dim| (link, dim))) {
+        let (family, params) = full_rank(dim, link);
+        let off = natural(&family, &params, &slope(&family, &params));
+        assert!(off < 1e-8, "full rank {dim} {link:?}: {off}");
+        let (family, params) = mean_field(dim, link);
+        let off = natural(&family, &params, &slope(&family, &params));
+        assert!(off < 1e-8, "mean field {dim} {link:?}: {off}");
+        // The twin: the plain gradient.
+        let mut score = vec![0.0; params.len()];
+        let mut work = vec![0.0; family.work_len(4)];
+        family.add_scores(&params, points(dim).as_ref(), &WEIGHTS, &mut score, &mut work);
+        assert!(natural(&family, &params, &score) > 0.1);
+    }
+}
+
+#[test]
+fn covariances_stay_positive_definite_from_one_point() {
+    let far = batch(&[1e6, -3e5, 2e4], 3, 1);
+    for gain in [1e-12, 0.5, 1.0 - 1e-12] {
+        let (family, mut params) = full_rank(3, Link::Softplus);
+        for _ in 0..5 {
+            params = step(&family, &params, gain, far, &[1.0]).unwrap();
+            family.check(&params).unwrap();
+        }
+        let (family, params) = mean_field(3, Link::Exp);
+        family.check(&step(&family, &params, gain, far, &[1.0]).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn gain_one_is_moment_matching() {
+    let z = mat![[1.0, 3.0, 2.0], [0.0, 1.0, 5.0]];
+    let (family, params) = full_rank(2, Link::Softplus);
+    let matched = step(&family, &params, 1.0, z.as_ref(), &[1.0 / 3.0; 3]).unwrap();
+    let normal = family.moments(&matched).unwrap();
+    let covariance = normal.covariance();
+    assert!((normal.mean()[0] - 2.0).abs() < 1e-15 && (normal.mean()[1] - 2.0).abs() < 1e-15);
+    assert!((covariance[(0, 0)] - 2.0 / 3.0).abs() < 1e-14 && (covariance[(1, 0)] - 1.0 / 3.0).abs() < 1e-14);
+    assert!((covariance[(1, 1)] - 14.0 / 3.0).abs() < 1e-14);
+}
+
+#[test]
+fn moments_outside_the_family_are_refused() {
+    let (family, params) = full_rank(2, Link::Exp);
+    assert!(step(&family, &params, 1.0, batch(&[1.0, 2.0], 2, 1), &[1.0]).is_none());
+    assert!(step(&family, &params, 0.5, batch(&[1.0, f64::NAN], 2, 1), &[1.0]).is_none());
+    assert!(step(&family, &params, 0.5, batch(&[f64::INFINITY, 0.0], 2, 1), &[1.0]).is_none());
+    let (family, params) = mean_field(2, Link::Exp);
+    assert!(step(&family, &params, 1.0, batch(&[1.0, 2.0], 2, 1), &[1.0]).is_none());
+    assert!(step(&family, &params, 0.5, batch(&[1.0, f64::NAN], 2, 1), &[1.0]).is_none());
+}
