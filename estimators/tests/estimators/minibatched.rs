@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Error, Estimator, Minibatch, Parametric, Pushforward, Seed, Surrogate, batch, batch_mut};
 use mcsa_estimators::{Ascent, Elbo, ElboInfo, FlowElbo, Minibatched, Outcome, Run};
 use mcsa_families::dais::{Annealed, Shape};
-use mcsa_families::{FullRank, MeanField};
+use mcsa_families::{Flow, FullRank, Gauss, MeanField};
 use mcsa_models::LogisticRegression;
 use mcsa_optim::Adam;
 
@@ -98,6 +98,12 @@ fn all_rows_are_the_target() {
     let whole = direction(&FlowElbo::new(2), &target, &family, &params);
     let rows = direction(&Minibatched::new(N, FlowElbo::new(2)), &target, &family, &params);
     assert!(far(&rows, &whole) < 1e-12);
+    // The flow among the baselines.
+    let family = Flow::block_neural(2, Gauss, 1, &[4]).unwrap();
+    let params: Vec<f64> = (0..family.num_params()).map(|k| 0.1 * (k as f64).sin()).collect();
+    let whole = direction(&FlowElbo::new(2), &target, &family, &params);
+    let rows = direction(&Minibatched::new(N, FlowElbo::new(2)), &target, &family, &params);
+    assert!(far(&rows, &whole) < 1e-11);
 }
 
 /// The direction of SL-DAIS is the derivative of its bound, for every parameter and a fixed minibatch.

@@ -8,8 +8,8 @@ use mcsa_families::dais::{Base, Dais, DaisGradient, Mass, Shape};
 /// `a . z - z^T P z / 2` in two dimensions, with parameters a.
 #[derive(Clone)]
 pub(crate) struct Quadratic {
-    a: [f64; 2],
-    precision: [[f64; 2]; 2],
+    pub(crate) a: [f64; 2],
+    pub(crate) precision: [[f64; 2]; 2],
 }
 
 impl Quadratic {
@@ -49,7 +49,7 @@ impl Quadratic {
         [a[0] - bent[0], a[1] - bent[1]]
     }
 
-    fn value_and_gradient(&self, z: &[f64]) -> (f64, [f64; 2]) {
+    pub(crate) fn value_and_gradient(&self, z: &[f64]) -> (f64, [f64; 2]) {
         let bent = self.product(z);
         ((0..2).map(|i| z[i] * (self.a[i] - 0.5 * bent[i])).sum(), self.gradient(&self.a, z))
     }

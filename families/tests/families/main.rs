@@ -8,6 +8,7 @@ mod block_neural;
 mod cauchy;
 mod closed_forms;
 mod dais;
+mod dais_dual;
 mod defensive;
 mod flow_checks;
 mod flow_files;
