@@ -157,7 +157,7 @@ where
         if info.non_finite > 0 {
             // Derivatives at a draw left out may be infinite, and zero times infinity is NaN: its noise is replaced by zeros, where
             // they are finite.
-            for (noise, &weight) in noise.chunks_exact_mut(noise_dim).zip(&*log_q) {
+            for (noise, &weight) in noise.chunks_exact_mut(noise_dim.max(1)).zip(&*log_q) {
                 if weight == 0.0 {
                     noise.fill(0.0);
                 }

@@ -57,10 +57,7 @@ where
     fn init(&self, model: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Rows, Error> {
         let (state, data) = (Rows::first(self.batch), model.num_data());
         same_length("data of the family", data, family.num_data())?;
-        if self.batch > data {
-            let reason = format!("LocalMinibatched: {} rows a batch, the model has {data}", self.batch);
-            return Err(Error::invalid(reason));
-        }
+        state.check(self.batch, data).map_err(|error| error.within("LocalMinibatched"))?;
         let target =
             LocalMinibatch::new(model, &state.rows).map_err(|error| error.within("LocalMinibatched"))?;
         self.elbo.init(&target, &family.on(&state.rows), params, &mut lanes[1..])?;
@@ -68,7 +65,7 @@ where
     }
 
     fn check(&self, model: &M, family: &F, state: &Rows) -> Result<(), Error> {
-        same_length("rows of the minibatch", self.batch, state.rows.len())?;
+        state.check(self.batch, model.num_data())?;
         self.elbo.check(&LocalMinibatch::new(model, &state.rows)?, &family.on(&state.rows), &())
     }
 

@@ -1,6 +1,6 @@
 //! Bounds estimated from minibatches of the data.
 
-use mcsa_core::{Error, Estimator, Minibatch, Stream, Subsampled, draw_subset, seen_len};
+use mcsa_core::{Error, Estimator, Minibatch, Stream, Subsampled, draw_subset, same_length, seen_len};
 use serde::{Deserialize, Serialize};
 
 use crate::ElboInfo;
@@ -58,6 +58,15 @@ impl Rows {
         Self { rows: (0..batch).collect(), seen: vec![0; seen_len(batch)] }
     }
 
+    /// Checks that as many rows as a batch can be drawn from `data`.
+    pub(crate) fn check(&self, batch: usize, data: usize) -> Result<(), Error> {
+        same_length("rows of the minibatch", batch, self.rows.len())?;
+        if batch > data {
+            return Err(Error::invalid(format!("{batch} rows a batch, the target has {data}")));
+        }
+        Ok(())
+    }
+
     /// Draws the rows anew, of `data`.
     pub(crate) fn draw(&mut self, stream: &mut Stream, data: usize) {
         self.seen.resize(seen_len(self.rows.len()), 0);
@@ -101,20 +110,14 @@ where
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Rows, Error> {
         let state = Rows::first(self.batch);
-        if self.batch > target.num_data() {
-            let data = target.num_data();
-            return Err(Error::invalid(format!(
-                "Minibatched: {} rows a batch, the target has {data}",
-                self.batch
-            )));
-        }
+        state.check(self.batch, target.num_data()).map_err(|error| error.within("Minibatched"))?;
         let target = Minibatch::new(target, &state.rows).map_err(|error| error.within("Minibatched"))?;
         self.elbo.init(&target, family, params, &mut lanes[1..])?;
         Ok(state)
     }
 
     fn check(&self, target: &P, family: &F, state: &Rows) -> Result<(), Error> {
-        mcsa_core::same_length("rows of the minibatch", self.batch, state.rows.len())?;
+        state.check(self.batch, target.num_data())?;
         self.elbo.check(&Minibatch::new(target, &state.rows)?, family, &())
     }
 
