@@ -20,6 +20,7 @@ mod full_rank;
 mod gaussian_mixture;
 mod low_rank;
 mod mean_field;
+mod mixture;
 mod moments;
 mod multivariate_t;
 mod planar_radial;
