@@ -33,10 +33,10 @@
 //! checked; [`conformance`] is a test suite for families, also for your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`mcsa_core::MomentMatched`]).
+//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`] and [`StudentT`] take steps of online EM, which
+//! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
-//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of other
-//! families, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
+//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
 //! that q did not draw.
 
 mod amortised;
@@ -63,6 +63,7 @@ mod softmax;
 mod standard;
 mod start;
 mod student;
+mod student_moments;
 mod student_t;
 mod tail;
 mod twisted;
