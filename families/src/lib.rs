@@ -33,7 +33,7 @@
 //! checked; [`conformance`] is a test suite for families, also for your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`] and [`StudentT`] take steps of online EM, which
+//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`] and [`GaussianMixture`] take steps of online EM, which
 //! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
 //! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
@@ -55,6 +55,7 @@ mod lanes;
 mod link;
 mod low_rank;
 mod mean_field;
+mod mixture_moments;
 mod multivariate_t;
 mod normal;
 mod packed;
