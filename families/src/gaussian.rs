@@ -144,7 +144,7 @@ impl FullRank {
     }
 }
 
-fn weighted_mean(points: MatRef<'_, f64>, weights: &[f64], mean: &mut [f64]) {
+pub(crate) fn weighted_mean(points: MatRef<'_, f64>, weights: &[f64], mean: &mut [f64]) {
     assert_eq!((points.nrows(), points.ncols()), (mean.len(), weights.len()), "a weight per column");
     mean.fill(0.0);
     for (j, &weight) in weights.iter().enumerate() {

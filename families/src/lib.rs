@@ -33,7 +33,7 @@
 //! checked; [`conformance`] is a test suite for families, also for your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`] and [`GaussianMixture`] take steps of online EM, which
+//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
 //! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
 //! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
@@ -46,6 +46,7 @@ pub mod dais;
 mod defensive;
 mod dof;
 mod drawn;
+mod factor_analysis;
 mod flow;
 mod full_rank;
 mod gamma_ratio;

@@ -22,6 +22,7 @@ mod inclusive;
 mod low_rank;
 mod mean_field;
 mod moments;
+mod moments_low_rank;
 mod moments_mixture;
 mod moments_t;
 mod multivariate_t;
