@@ -6,7 +6,8 @@
 //! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
 //! [`Health`] holds diagnostics of the result.
 //!
-//! Without a learning rate, for Gaussian families: [`Moments`], the natural-gradient ascent as running moments of a kernel's points.
+//! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
+//! as running moments of a kernel's points.
 //!
 //! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!

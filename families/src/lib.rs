@@ -34,10 +34,10 @@
 //! checked; [`conformance`] is a test suite for families, also for your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`mcsa_core::MomentMatched`]).
+//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
+//! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
-//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of other
-//! families, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
+//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
 //! that q did not draw.
 
 mod amortised;
@@ -47,6 +47,7 @@ pub mod dais;
 mod defensive;
 mod dof;
 mod drawn;
+mod factor_analysis;
 mod flow;
 mod full_rank;
 mod gamma_ratio;
@@ -57,6 +58,7 @@ mod link;
 mod low_rank;
 mod mean_field;
 mod mixture;
+mod mixture_moments;
 mod multivariate_t;
 mod normal;
 mod packed;
@@ -65,6 +67,7 @@ mod softmax;
 mod standard;
 mod start;
 mod student;
+mod student_moments;
 mod student_t;
 mod tail;
 mod twisted;
