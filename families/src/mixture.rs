@@ -226,7 +226,8 @@ impl<F: Family> Family for Mixture<F> {
 /// R_k = sum_j weight_j r_k(z_j),   w_k' = (1 - gain) w_k + gain R_k
 /// component k: gain_k = gain R_k / w_k',   weights r_k(z_j) weight_j / R_k
 /// ```
-/// A component that no point belongs to keeps its parameters and loses weight, but none falls below `1e-6`.
+/// A component that no point belongs to keeps its parameters and loses weight, down to `0.001 / K`: some proposals are still drawn from
+/// it, and it can return.
 impl<F: MomentMatched> MomentMatched for Mixture<F> {
     fn match_moments(
         &self,
@@ -246,7 +247,7 @@ impl<F: MomentMatched> MomentMatched for Mixture<F> {
         for k in 0..self.components {
             let shares = &mut parts[k * columns..][..columns];
             let share: f64 = shares.iter().sum();
-            let weight = ((1.0 - gain) * softmax.log(params[k]).exp() + gain * share).max(LEAST);
+            let weight = ((1.0 - gain) * softmax.log(params[k]).exp() + gain * share).max(LEAST / self.components as f64);
             matched[k] = weight.ln();
             let part = self.part(params, k);
             let moved = self.part_mut(matched, k);
@@ -263,5 +264,5 @@ impl<F: MomentMatched> MomentMatched for Mixture<F> {
     }
 }
 
-/// Smallest weight of a component after a step.
-const LEAST: f64 = 1e-6;
+/// Least weight of a component after a step, times the number of components.
+const LEAST: f64 = 1e-3;

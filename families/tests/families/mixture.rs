@@ -112,7 +112,7 @@ fn a_step_by_hand() {
     }
 }
 
-/// A component far from all points keeps its parameters and a weight of at least 1e-6.
+/// A component far from all points keeps its parameters and a weight of about 0.001 / 2.
 #[test]
 fn a_component_without_points_stays() {
     let ((q, mut params), (z, weights)) = (apart(), points());
@@ -122,7 +122,7 @@ fn a_component_without_points_stays() {
         params = moved(&q, &params, 0.5, z.as_ref(), &weights);
     }
     assert_eq!(q.part(&params, 1), far);
-    assert!((q.weights(&params)[1] - 1e-6).abs() < 1e-9);
+    assert!((q.weights(&params)[1] - 5e-4).abs() < 1e-6);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod inclusive;
 mod laplace;
 mod lbfgs;
 mod memo;
+mod metric;
 mod nelder_mead;
 mod pathfinder;
 mod slopes;

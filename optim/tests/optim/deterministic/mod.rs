@@ -4,6 +4,7 @@ mod gaussians;
 mod inclusive;
 mod lbfgs;
 mod propagation;
+mod raw_inputs;
 mod supremum;
 
 use mcsa_core::{Gradient, LogDensity};
