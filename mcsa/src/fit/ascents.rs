@@ -42,7 +42,7 @@ const SPREADS: [f64; 3] = [2.0, 5.0, 15.0];
 /// Trials for a starting point with a finite density.
 const TRIALS: usize = 100;
 /// Norm of the gradient, in whitened coordinates, at which an ascent ends.
-const TOLERANCE: f64 = 0.02;
+const TOLERANCE: f64 = 0.1;
 /// Distance of two ends, in standard deviations, below which they are one mode.
 const NEAR: f64 = 0.5;
 /// Largest number of modes that are told apart.

@@ -22,7 +22,8 @@ pub(crate) fn mixture_start(draws: &Draws, components: usize, seed: Seed) -> Res
     let mut stream = seed.named("mixture").stream(0, 0);
     let points = draws.resampled(POINTS, &mut stream)?;
     let (mean, covariance) = covariance(draws);
-    let map = mcsa_core::AffineMap::new(mean.clone(), Gaussian { mean, covariance: covariance.clone() }.factor()?)?;
+    let map =
+        mcsa_core::AffineMap::new(mean.clone(), Gaussian { mean, covariance: covariance.clone() }.factor()?)?;
     let white = map.inverse(points.as_ref());
     let distance = |a: usize, b: usize| -> f64 {
         white.col(a).iter().zip(white.col(b).iter()).map(|(a, b)| (a - b).powi(2)).sum()

@@ -45,7 +45,7 @@ const CHAINS: usize = 10;
 /// Largest number of chains.
 const MOST_CHAINS: usize = 256;
 /// Number of draws per dimension that the start is worth.
-const START_DRAWS: f64 = 4.0;
+const START_DRAWS: f64 = 10.0;
 /// Relative gain of the effective share in a round below which climbing ends.
 const SLOW: f64 = 0.15;
 

@@ -1,13 +1,14 @@
 //! Result of a fit, and the calls that make one.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use mcsa_core::{Error, Gradient, LogDensity};
 use mcsa_estimators::Draws;
 
 use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
-use super::{Chains, Fitting, Options, Shape, Stage, Target, Verdict};
+use super::{Chains, Fitting, Options, Shape, Target, Verdict};
 
 /// Result of a fit: weighted draws, moments, evidence, and the verdict.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,9 +57,7 @@ pub fn fit_density<P: LogDensity>(target: &P, options: &Options) -> Result<Fitte
 
 fn run(target: &Target<'_>, options: &Options) -> Result<Fitted, Error> {
     let mut fitting = Fitting::new(options)?;
-    while fitting.stage != Stage::Done {
-        fitting.advance(target).map_err(|error| error.within("fit"))?;
-    }
+    fitting.run(target, &mut |_| ControlFlow::Continue(())).map_err(|error| error.within("fit"))?;
     fitting.finish(target)
 }
 

@@ -1,15 +1,17 @@
 //! State of a fit between its stages, which is its checkpoint.
 
+use std::ops::ControlFlow;
+
 use mcsa_core::{Error, LogDensity, MomentMatched, Seed};
-use mcsa_estimators::{Draws, TailWeight};
+use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use faer::Mat;
 
 use super::ascents::{Ascents, Mode};
+use super::bend::mixture_start;
 use super::climb::Climb;
 use super::fitted::Fitted;
-use super::bend::mixture_start;
 use super::gradient_check::gradient_objection;
 use super::moments::white;
 use super::summary;
@@ -59,9 +61,13 @@ const NEGLIGIBLE: f64 = 1e-4;
 /// Degrees of freedom at the start.
 const FREEDOM: f64 = 8.0;
 /// Effective share of the draws below which a larger family is tried.
-const POOR: f64 = 0.1;
+const POOR: f64 = 0.3;
+/// k-hat above which a larger family is tried.
+const HEAVY: f64 = 0.5;
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
+/// Decrease of k-hat from which on a larger family has helped.
+const LIGHTER: f64 = 0.1;
 /// Components of the first mixture for a posterior that is no Student t.
 const BENT: usize = 4;
 /// Most components.
@@ -104,6 +110,24 @@ impl Fitting {
         };
         self.spent = self.spent + (target.evaluations() - before);
         done
+    }
+
+    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub fn run(
+        &mut self,
+        target: &Target<'_>,
+        after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        while self.stage != Stage::Done {
+            self.advance(target)?;
+            if after(self).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -196,8 +220,12 @@ impl Fitting {
             [last] => (last, None),
             [.., before, last] => (last, Some(before)),
         };
-        let is_good = share(last) >= POOR && last.rounds.last().is_some_and(|round| round.tail != TailWeight::Heavy);
-        let helped = before.is_none_or(|before| share(last) > HELPED * share(before));
+        let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
+        let is_good = share(last) >= POOR && shape(last) < HEAVY;
+        let helped = before.is_none_or(|before| {
+            let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
+            share(last) > HELPED * share(before) || lighter
+        });
         let components = match last.shape {
             Shape::StudentT => BENT,
             Shape::Mixture { components } => 2 * components,

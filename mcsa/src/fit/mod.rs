@@ -33,6 +33,6 @@ pub use objection::Objection;
 pub use options::Options;
 pub use shape::Shape;
 pub use summary::{Evidence, Parameter};
-pub use target::Target;
+pub use target::{Evaluations, Target};
 pub use verdict::Verdict;
 pub use witness::Chains;

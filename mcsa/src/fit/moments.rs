@@ -12,7 +12,10 @@ pub(crate) fn covariance(draws: &Draws) -> (Vec<f64>, Mat<f64>) {
     let mut covariance = Mat::<f64>::zeros(dim, dim);
     let mut off = vec![0.0; dim];
     for (j, weight) in draws.weights().into_iter().enumerate() {
-        off.iter_mut().zip(draws.points.col_as_slice(j)).zip(&mean).for_each(|((off, z), mean)| *off = z - mean);
+        off.iter_mut()
+            .zip(draws.points.col_as_slice(j))
+            .zip(&mean)
+            .for_each(|((off, z), mean)| *off = z - mean);
         for (b, right) in off.iter().enumerate() {
             let column = &mut covariance.col_as_slice_mut(b)[b..];
             column.iter_mut().zip(&off[b..]).for_each(|(entry, left)| *entry += weight * right * left);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcsa_core::{AffineMap, LogDensity, MomentMatched};
 use mcsa_diagnostics::simultaneous_quantile;
-use mcsa_estimators::{Draws, TailWeight};
+use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use super::witness::functions;
@@ -19,10 +19,14 @@ pub struct Verdict {
 
 /// Smallest effective sample size of the draws.
 const FEWEST: f64 = 100.0;
-/// Largest log weight of an ascent's end, less the log evidence.
-const TOP: f64 = 4.0;
-/// Largest mean log weight of a chain, less the log evidence.
-const MEAN: f64 = 2.0;
+/// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
+const TOP: f64 = 2.0;
+/// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
+const NEGLIGIBLE: f64 = 1e-3;
+/// Largest mean log weight of one chain, less the log evidence.
+const MEAN: f64 = 6.0;
+/// Largest difference of the mean log weight of all chains from that of the weighted draws.
+const OFFSET: f64 = 0.7;
 /// Largest R-hat of witness chains.
 const R_HAT: f64 = 1.1;
 /// Smallest difference of means, in standard deviations, that is an objection.
@@ -59,7 +63,7 @@ impl Evidence<'_> {
 
     fn weights(&self) -> Option<Objection> {
         let Draws { shape, shape_threshold: threshold, sample_size, .. } = *self.draws;
-        let is_light = self.draws.tail_weight() == TailWeight::Light && sample_size >= FEWEST;
+        let is_light = shape < threshold && sample_size >= FEWEST;
         let draws = self.draws.len();
         (!is_light).then_some(Objection::Weights { shape, threshold, sample_size, draws })
     }
@@ -73,14 +77,15 @@ impl Evidence<'_> {
         let density = self.target.density();
         let mut work = vec![0.0; self.family.work_len(1).max(density.work_len(1))];
         let log_z = self.draws.log_evidence();
-        let weighed = self.ascents.modes.iter().map(|mode| {
+        let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let outside = self.ascents.modes.iter().filter_map(|mode| {
             let log_q = self.family.log_prob(self.params, &mode.point, &mut work);
-            (density.inner().log_density(&mode.point, &mut work) - log_q - log_z, mode.reached)
+            let log_weight = density.inner().log_density(&mode.point, &mut work) - log_q;
+            let is_outside = !(log_weight <= most + TOP) && !(mode.log_evidence <= log_z + NEGLIGIBLE.ln());
+            is_outside.then_some((log_weight - log_z, mode.reached))
         });
-        let (log_weight, reached) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let made = self.ascents.made;
-        // Written so that NaN objects.
-        (!(log_weight <= TOP)).then_some(Objection::Start { log_weight, reached, made })
+        let (log_weight, reached) = outside.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(Objection::Start { log_weight, reached, made: self.ascents.made })
     }
 
     fn mixing(&self) -> Option<Objection> {
@@ -92,9 +97,22 @@ impl Evidence<'_> {
     fn missed(&self) -> Option<Objection> {
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
+        let expected: f64 = self
+            .draws
+            .log_ratios()
+            .iter()
+            .zip(self.draws.weights())
+            .map(|(w, of)| if of > 0.0 { of * w } else { 0.0 })
+            .sum();
+        let count = over.len() as f64;
+        let mean = over.iter().sum::<f64>() / count;
+        let error =
+            (over.iter().map(|over| (over - mean).powi(2)).sum::<f64>() / (count - 1.0) / count).sqrt();
+        let offset = mean - (expected - log_z);
         let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        (chains > 0).then_some(Objection::Missed { log_weight, chains, of: over.len() })
+        let is_missed = chains > 0 || !(offset <= OFFSET + 3.0 * error);
+        is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len() })
     }
 
     /// The objection to the moment that differs most from that of the chains.

@@ -39,9 +39,9 @@ pub struct Chains {
 /// Number of chains.
 pub(crate) const CHAINS: usize = 16;
 /// Steps of the warm-up.
-const WARM_UP: u64 = 60;
+const WARM_UP: u64 = 40;
 /// Steps after it.
-const LENGTH: usize = 100;
+const LENGTH: usize = 50;
 
 /// Functions of a point in white coordinates: `y`, then `y^2`.
 pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
@@ -62,7 +62,7 @@ impl Chains {
         match target.gradient() {
             Some(gradient) => {
                 let white = Whitened::new(gradient, map.clone())?;
-                q.observe(&Hmc::new(0.5, 6)?, 1, &white, starts, seed)
+                q.observe(&Hmc::new(0.5, 5)?, 1, &white, starts, seed)
             }
             None => {
                 let white = Whitened::new(target.density(), map.clone())?;
