@@ -52,6 +52,8 @@ pub struct Fitting {
     objections: Vec<Objection>,
     chains: Option<Chains>,
     distrusted: bool,
+    again: usize,
+    mends: usize,
 }
 
 /// Most modes that a first mixture has.
@@ -68,6 +70,14 @@ const HEAVY: f64 = 0.5;
 const HELPED: f64 = 1.2;
 /// Decrease of k-hat from which on a larger family has helped.
 const LIGHTER: f64 = 0.1;
+/// k-hat of the final draws above which the climb goes on, and how often it may.
+const HEAVY_DRAWS: f64 = 0.7;
+/// Number of further rounds after the final draws.
+const AGAIN: usize = 1;
+/// Points at which a mixture begins.
+const POINTS: usize = 800;
+/// Number of climbs that begin at the points of the witness chains.
+const MENDS: usize = 2;
 /// Components of the first mixture for a posterior that is no Student t.
 const BENT: usize = 4;
 /// Most components.
@@ -89,6 +99,8 @@ impl Fitting {
             objections: Vec::new(),
             chains: None,
             distrusted: false,
+            again: 0,
+            mends: 0,
         })
     }
 
@@ -183,11 +195,11 @@ impl Fitting {
         };
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
-            1 => Climb::new(Shape::StudentT, parts.remove(0)),
+            1 => Climb::new(0, Shape::StudentT, parts.remove(0)),
             components => {
                 let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
                 let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
-                Climb::new(Shape::Mixture { components }, params)
+                Climb::new(0, Shape::Mixture { components }, params)
             }
         };
         self.climbs.push(climb);
@@ -196,17 +208,16 @@ impl Fitting {
     }
 
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let seed = self.seed().named("climb").child(self.climbs.len() as u64);
+        let seed = self.seed();
         let dim = target.dim();
-        let left = self.options.evaluations.saturating_sub(self.spent.total());
-        let Some(climb) = self.climbs.last_mut() else { return Err(Error::invalid("no climb was begun")) };
-        if climb.next_cost(dim) > left && !climb.rounds.is_empty() {
+        if self.is_spent(dim) {
             self.objections.push(Objection::Budget);
             self.stage = Stage::Verdict;
             return Ok(());
         }
+        let climb = self.current_mut()?;
         climb.advance(target.density(), seed)?;
-        if climb.is_settled(&self.options) {
+        if self.current()?.is_settled(&self.options) {
             self.bend(target)?;
         }
         Ok(())
@@ -222,15 +233,16 @@ impl Fitting {
         };
         let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
         let is_good = share(last) >= POOR && shape(last) < HEAVY;
-        let helped = before.is_none_or(|before| {
-            let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
-            share(last) > HELPED * share(before) || lighter
-        });
+        let helped = self.mends > 0
+            || before.is_none_or(|before| {
+                let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
+                share(last) > HELPED * share(before) || lighter
+            });
         let components = match last.shape {
             Shape::StudentT => BENT,
             Shape::Mixture { components } => 2 * components,
         };
-        if is_good || !helped || components > COMPONENTS {
+        if is_good || !helped || self.mends > 0 || components > COMPONENTS {
             if !helped {
                 // The larger mixture is no better: the smaller one stays.
                 self.climbs.pop();
@@ -239,9 +251,49 @@ impl Fitting {
             return Ok(());
         }
         let (_, draws) = self.draws(target)?;
-        let params = mixture_start(&draws, components, self.seed().child(self.climbs.len() as u64))?;
-        self.climbs.push(Climb::new(Shape::Mixture { components }, params));
+        let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
+        self.enlarge(&points, components)
+    }
+
+    /// A climb of a mixture that begins at points of p.
+    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<(), Error> {
+        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
+        let params = mixture_start(points, components, self.seed().child(number))?;
+        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+        self.stage = Stage::Climb;
         Ok(())
+    }
+
+    /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
+    /// budget left.
+    fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
+        if self.mends == MENDS || self.is_spent(target.dim()) {
+            return Ok(false);
+        }
+        self.mends += 1;
+        let components = match self.current()?.shape {
+            Shape::StudentT => BENT,
+            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
+        };
+        let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
+        let drawn = draws.resampled(points.ncols(), &mut stream)?;
+        let both =
+            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
+                None => points[(i, j)],
+                Some(j) => drawn[(i, j)],
+            });
+        self.enlarge(&both, components)?;
+        Ok(true)
+    }
+
+    /// True if another round does not fit into the budget; the first always does.
+    fn is_spent(&self, dim: usize) -> bool {
+        let left = self.options.evaluations.saturating_sub(self.spent.total());
+        self.climbs.last().is_some_and(|climb| climb.next_cost(dim) > left && !climb.rounds.is_empty())
+    }
+
+    fn current_mut(&mut self) -> Result<&mut Climb, Error> {
+        self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
     fn current(&self) -> Result<&Climb, Error> {
@@ -260,10 +312,16 @@ impl Fitting {
     fn judge(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
         let (family, draws) = self.draws(target)?;
-        let params = self.current()?.params().to_vec();
+        let params = self.current()?.proposal(target.dim())?;
+        if draws.shape > HEAVY_DRAWS && self.again < AGAIN && !self.is_spent(target.dim()) {
+            self.again += 1;
+            self.current_mut()?.advance(target.density(), seed)?;
+            return Ok(());
+        }
         let map = white(&draws)?;
-        let chains =
-            Chains::run(target, &*family, &params, &map, &self.starts(target)?, seed.named("chains"))?;
+        let of_chains = seed.named("chains").child(self.mends as u64);
+        let (chains, points) =
+            Chains::run(target, &*family, &params, &map, &self.starts(target)?, of_chains)?;
         let evidence = verdict::Evidence {
             target,
             family: &*family,
@@ -274,6 +332,9 @@ impl Fitting {
             chains: &chains,
         };
         let found = evidence.objections();
+        if found.iter().any(Objection::is_to_q) && self.mend(target, &draws, &points)? {
+            return Ok(());
+        }
         self.objections.extend(tail_objection(target, &map, seed));
         self.objections.extend(found);
         self.chains = Some(chains);
@@ -289,7 +350,7 @@ impl Fitting {
         for j in 0..witness::CHAINS {
             let mode = &self.ascents.modes[j % self.ascents.modes.len()];
             let map = mode.map()?;
-            let mut stream = self.seed().named("witness").stream(j as u64, 0);
+            let mut stream = self.seed().named("witness").stream(j as u64, self.mends as u64);
             let mut y = vec![0.0; dim];
             for trial in 0..20 {
                 stream.normals_into(&mut y);
@@ -317,7 +378,7 @@ impl Fitting {
         let climb = self.current()?;
         Ok(Fitted {
             shape: climb.shape,
-            params: climb.params().to_vec(),
+            params: climb.proposal(target.dim())?,
             parameters: summary::parameters(*target.density().inner(), &draws),
             evidence: summary::Evidence::of(&draws, &chains.log_weights),
             verdict: Verdict { objections: self.objections.clone() },

@@ -37,7 +37,7 @@ impl Default for Options {
 impl Options {
     /// The defaults, with this seed: 4000 draws, 100 starts, a million evaluations, no limit of time.
     pub const fn seeded(seed: u64) -> Self {
-        Self { seed, draws: 4_000, starts: 100, evaluations: 1_000_000, seconds: None, share: 0.5 }
+        Self { seed, draws: 4_000, starts: 100, evaluations: 1_000_000, seconds: None, share: 0.7 }
     }
 
     /// Checks the numbers.

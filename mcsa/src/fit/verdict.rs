@@ -20,15 +20,19 @@ pub struct Verdict {
 /// Smallest effective sample size of the draws.
 const FEWEST: f64 = 100.0;
 /// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
-const TOP: f64 = 2.0;
+const TOP: f64 = 4.0;
 /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
 const NEGLIGIBLE: f64 = 1e-3;
-/// Largest mean log weight of one chain, less the log evidence.
+/// Largest mean log weight of the chain with the second largest, less the log evidence.
 const MEAN: f64 = 6.0;
+/// Largest mean log weight of any chain, less the log evidence.
+const STUCK: f64 = 12.0;
 /// Largest difference of the mean log weight of all chains from that of the weighted draws.
-const OFFSET: f64 = 0.7;
+const OFFSET: f64 = 0.3;
+/// Largest number of chains that never came near the mass.
+const ASTRAY: usize = 4;
 /// Largest R-hat of witness chains.
-const R_HAT: f64 = 1.1;
+const R_HAT: f64 = 1.25;
 /// Smallest difference of means, in standard deviations, that is an objection.
 const SHIFT: f64 = 0.15;
 /// Smallest relative difference of variances that is an objection.
@@ -91,7 +95,7 @@ impl Evidence<'_> {
     fn mixing(&self) -> Option<Objection> {
         let r_hat = self.chains.r_hat;
         let name = || self.target.name(self.chains.worst % self.target.dim());
-        (!(r_hat <= R_HAT)).then(|| Objection::Mixing { name: name(), r_hat })
+        (!(r_hat <= R_HAT) || self.chains.astray > ASTRAY).then(|| Objection::Mixing { name: name(), r_hat })
     }
 
     fn missed(&self) -> Option<Objection> {
@@ -111,7 +115,7 @@ impl Evidence<'_> {
         let offset = mean - (expected - log_z);
         let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let is_missed = chains > 0 || !(offset <= OFFSET + 3.0 * error);
+        let is_missed = chains > 1 || !(log_weight <= STUCK) || !(offset <= OFFSET + 3.0 * error);
         is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len() })
     }
 
