@@ -92,7 +92,7 @@ pub use path_climb::{PathClimb, msc_paths, smc_paths};
 pub use progress::Progress;
 pub use run::Run;
 pub use scan_climb::{ScanClimb, jsa_scan};
-pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
+pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};
 pub use stationary::Stationary;
 pub use tail_weight::TailWeight;
