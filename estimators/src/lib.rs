@@ -70,6 +70,7 @@ mod stationary;
 mod tail_weight;
 mod units;
 mod watch;
+mod weighted;
 
 pub use ascent::Ascent;
 pub use checkpoint::Checkpoint;

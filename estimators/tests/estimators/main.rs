@@ -19,3 +19,4 @@ mod resuming;
 mod running;
 mod semi_dais;
 mod stopping;
+mod weighted;
