@@ -1,6 +1,7 @@
 //! Tests of the estimators and of the loop that moves lambda.
 
 mod ascent;
+mod batch_match;
 mod belonging;
 mod controlled;
 mod diverging;
