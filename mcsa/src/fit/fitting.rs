@@ -74,6 +74,10 @@ const LIGHTER: f64 = 0.1;
 const HEAVY_DRAWS: f64 = 0.7;
 /// Number of further rounds after the final draws.
 const AGAIN: usize = 1;
+/// k-hat of the draws above which q is mended once although no witness objects.
+const SOFT: f64 = 0.45;
+/// As [`SOFT`], of the difference of mean log weights.
+const SOFT_OFFSET: f64 = 0.15;
 /// Points at which a mixture begins.
 const POINTS: usize = 800;
 /// Number of climbs that begin at the points of the witness chains.
@@ -332,7 +336,8 @@ impl Fitting {
             chains: &chains,
         };
         let found = evidence.objections();
-        if found.iter().any(Objection::is_to_q) && self.mend(target, &draws, &points)? {
+        let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
+        if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
             return Ok(());
         }
         self.objections.extend(tail_objection(target, &map, seed));

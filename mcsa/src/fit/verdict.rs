@@ -98,23 +98,24 @@ impl Evidence<'_> {
         (!(r_hat <= R_HAT) || self.chains.astray > ASTRAY).then(|| Objection::Mixing { name: name(), r_hat })
     }
 
+    /// Mean log weight over the chains, less that of the weighted draws, with its standard error: both estimate `E_p[log w]`.
+    pub(crate) fn offset(&self) -> (f64, f64) {
+        let ratios = self.draws.log_ratios();
+        let weighed = ratios.iter().zip(self.draws.weights()).filter(|(_, weight)| *weight > 0.0);
+        let expected: f64 = weighed.map(|(ratio, weight)| weight * ratio).sum();
+        let of_chains = &self.chains.log_weights;
+        let count = of_chains.len() as f64;
+        let mean = of_chains.iter().sum::<f64>() / count;
+        let square = of_chains.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        (mean - expected, (square / (count - 1.0) / count).sqrt())
+    }
+
     fn missed(&self) -> Option<Objection> {
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
-        let expected: f64 = self
-            .draws
-            .log_ratios()
-            .iter()
-            .zip(self.draws.weights())
-            .map(|(w, of)| if of > 0.0 { of * w } else { 0.0 })
-            .sum();
-        let count = over.len() as f64;
-        let mean = over.iter().sum::<f64>() / count;
-        let error =
-            (over.iter().map(|over| (over - mean).powi(2)).sum::<f64>() / (count - 1.0) / count).sqrt();
-        let offset = mean - (expected - log_z);
         let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (offset, error) = self.offset();
         let is_missed = chains > 1 || !(log_weight <= STUCK) || !(offset <= OFFSET + 3.0 * error);
         is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len() })
     }
