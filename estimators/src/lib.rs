@@ -6,6 +6,8 @@
 //! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
 //! [`Health`] holds diagnostics of the result.
 //!
+//! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
+//! as running moments of a kernel's points.
 //! Without a learning rate, for Gaussian families: [`Moments`], the natural-gradient ascent as running moments of a kernel's points.
 //! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q.
 //!
@@ -96,7 +98,7 @@ pub use path_climb::{PathClimb, msc_paths, smc_paths};
 pub use progress::Progress;
 pub use run::Run;
 pub use scan_climb::{ScanClimb, jsa_scan};
-pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
+pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};
 pub use stationary::Stationary;
 pub use tail_weight::TailWeight;

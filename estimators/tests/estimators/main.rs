@@ -15,6 +15,7 @@ mod ledger;
 mod memory;
 mod minibatched;
 mod moments;
+mod moments_of_families;
 mod paths;
 mod resuming;
 mod running;
