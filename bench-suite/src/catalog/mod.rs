@@ -11,6 +11,7 @@
 mod annealed;
 mod evaluator;
 mod family_config;
+mod guided;
 mod made_up;
 mod method;
 mod optimizer_config;
@@ -20,6 +21,7 @@ mod regression;
 mod rows;
 mod size;
 mod start;
+mod synthetic_linear;
 mod synthetic_logistic;
 mod target;
 mod title;
@@ -27,9 +29,10 @@ mod volatility;
 mod weights;
 
 pub(crate) use annealed::Pushed;
-pub use annealed::{AnnealedConfig, Ansatz};
+pub use annealed::{AnnealedConfig, Ansatz, Momentum};
 pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};
+pub(crate) use guided::{Guide, Guided, Known};
 pub use made_up::correlated_gaussian;
 pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
 pub use optimizer_config::{OptimizerConfig, OptimizerState};
