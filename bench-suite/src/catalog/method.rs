@@ -103,6 +103,9 @@ pub enum Method {
         chains: usize,
         /// Number of draws of the coreset.
         points: usize,
+        /// Steps of `Pmcsa` before the coreset screens proposals; new chains begin at the family that they end with.
+        #[serde(default)]
+        warm: u64,
     },
     /// One chain of Hamiltonian Monte Carlo, with unit mass.
     Hmc {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    ancestor_weight, bias_bound, classification, conditional_variance, convergence, cost, directions,
-    exchange_rates, gradient_variance, marginal_likelihood, papers, probit, regression, robustness, shapes,
-    skew_normal, step_size, subset_average, surrogates, taxonomy, variance_divergence,
+    ancestor_weight, annealed_paths, bias_bound, classification, conditional_variance, convergence, cost,
+    directions, exchange_rates, gradient_variance, marginal_likelihood, papers, probit, regression,
+    robustness, shapes, skew_normal, step_size, subset_average, surrogates, taxonomy, variance_divergence,
 };
 use crate::figures;
 use crate::registry::Entry;
@@ -60,10 +60,10 @@ pub static REGISTRY: [Entry; 32] = [
     entry!("msc-fig6-chivi", skew_normal::chi_square, tables::none, skew_normal::CHECKS),
     entry!("msc-alg4-ancestors", ancestor_weight::figures, ancestor_weight::tables, ancestor_weight::CHECKS),
     entry!("sldais-tab1-surrogates", surrogates::figures, surrogates::tables, []),
-    entry!("sldais-gaps"),
-    entry!("sldais-against-chains"),
-    entry!("sldais-two-sided"),
-    entry!("sldais-step-sizes"),
+    entry!("sldais-gaps", annealed_paths::gaps, tables::none, []),
+    entry!("sldais-against-chains", annealed_paths::race, tables::none, []),
+    entry!("sldais-two-sided", annealed_paths::sides, tables::none, []),
+    entry!("sldais-step-sizes", annealed_paths::step_sizes, annealed_paths::step_size_table, []),
     entry!("flow-families", shapes::figures, shapes::tables, shapes::CHECKS),
     entry!("flow-directions", directions::figures, shapes::tables, directions::CHECKS),
 ];

@@ -7,9 +7,9 @@ use mcsa_theory::dais::Normal;
 /// Nodes of a lattice with the probabilities of a density and its log normaliser.
 ///
 /// ```text
-/// z = m + L u,   u in {-10, -9.5, .., 10}^d,   log Z ~ log sum_u f(z) + log det L + d log 0.5
+/// z = m + L u,   u in {-r, .., -0.5, 0, 0.5, .., r}^d,   log Z ~ log sum_u f(z) + log det L + d log 0.5
 /// ```
-/// with the mode m and `L L^T` the inverse of the negative Hessian there. The rule converges exponentially: on a Gaussian its error
+/// with the mode m, `L L^T` the inverse of the negative Hessian there, and r = 20, in three dimensions 10. The rule converges exponentially: on a Gaussian its error
 /// is below `1e-21`.
 pub(super) struct Lattice {
     pub(super) points: Mat<f64>,
@@ -18,9 +18,8 @@ pub(super) struct Lattice {
 }
 
 const STEP: f64 = 0.5;
-const REACH: usize = 20;
-/// Largest dimension, with 68 921 nodes.
-const MOST: usize = 3;
+/// Steps on either side of the mode for each dimension; at most 68 921 nodes.
+const REACH: [usize; 3] = [40, 40, 20];
 /// Nodes that are evaluated at once.
 const BATCH: usize = 1_000;
 /// Log of the largest density at the border, relative to the largest of all.
@@ -37,15 +36,18 @@ impl Lattice {
         mut log_density: impl FnMut(MatRef<'_, f64>, &mut [f64]),
     ) -> Result<Self, Error> {
         let d = surrogate.dim();
-        if d > MOST {
-            return Err(Error::invalid(format!("quadrature in {d} dimensions; at most {MOST} are possible")));
-        }
+        let Some(&reach) = d.checked_sub(1).and_then(|place| REACH.get(place)) else {
+            return Err(Error::invalid(format!(
+                "quadrature in {d} dimensions; expected 1 to {}",
+                REACH.len()
+            )));
+        };
         let (mode, covariance) = laplace(surrogate, psi)?;
         let factor = covariance.llt(Side::Lower);
         let factor = factor.map_err(|_| Error::invalid("a Hessian is not definite"))?.L().to_owned();
-        let side = 2 * REACH + 1;
+        let side = 2 * reach + 1;
         let index = |j: usize, k: usize| j / side.pow(k as u32) % side;
-        let place = |j: usize, k: usize| STEP * (index(j, k) as f64 - REACH as f64);
+        let place = |j: usize, k: usize| STEP * (index(j, k) as f64 - reach as f64);
         let count = side.pow(d as u32);
         let points = Mat::from_fn(d, count, |i, j| {
             mode[i] + (0..=i).map(|k| factor[(i, k)] * place(j, k)).sum::<f64>()

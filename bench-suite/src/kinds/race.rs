@@ -66,8 +66,16 @@ impl Fit {
                 let cost = |_| target.counts().log_density * all;
                 race!(&target, &*built.family, &*built.pushforward, pmcsa(chains), params, cost)
             }
-            Method::PmcsaDelayed { chains, points } => {
-                let ((built, params), target) = (around()?, Counted::new(&rows.model));
+            Method::PmcsaDelayed { chains, points, warm } => {
+                let ((built, mut params), target) = (around()?, Counted::new(&rows.model));
+                if warm > 0 {
+                    let (family, estimator) = (&*built.family, pmcsa(chains));
+                    let (optimizer, seed) = (self.optimizer.clone(), job.seed.named("warm"));
+                    let ascent = Ascent { target: &target, family, estimator, optimizer, seed };
+                    let mut fit = ascent.start(params)?;
+                    ascent.run(&mut fit, warm)?;
+                    params = fit.params().to_vec();
+                }
                 let Coreset { rows: chosen, weights } =
                     Coreset::logistic(rows.train.x.as_ref(), &rows.train.y, points, &mut seed.stream(0, 0))?;
                 let each = chosen.len() as u64;
