@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Gradient, Seed};
+use mcsa_core::{Error, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
@@ -15,7 +15,7 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::{Evaluator, First, LogisticRows};
+use super::{Evaluator, First, LogisticRows, Posterior, Problem};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
@@ -183,20 +183,6 @@ pub enum Target {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// Requirements on a target: gradients, for the methods that need them. Used behind a
-/// pointer, with a virtual call per batch.
-pub trait Posterior: Gradient {}
-
-impl<P: Gradient> Posterior for P {}
-
-/// A target with the evaluator of its fits.
-pub struct Problem {
-    /// The target.
-    pub posterior: Arc<dyn Posterior>,
-    /// Evaluator of fits.
-    pub evaluator: Box<dyn Evaluator>,
 }
 
 /// Seed of random targets, which are drawn once.

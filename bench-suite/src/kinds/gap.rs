@@ -244,9 +244,10 @@ impl Log for Recorder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Target;
+    use crate::catalog::{AnnealedConfig, Target};
     use mcsa_core::Seed;
     use mcsa_data::Catalogue;
+    use mcsa_theory::dais::Normal;
 
     fn known(text: &str) -> Known {
         let target: Target = toml::from_str(text).unwrap();
@@ -259,10 +260,10 @@ mod tests {
                             correlation = 0.6\nprior_scale = 1.0\nseed = 2";
 
     /// Paths along random rows, at a lambda away from the start.
-    fn guided<'k>(known: &'k Known, full_rank: bool) -> Guided<'k> {
+    fn guided<'k>(known: &'k Known, full_rank: bool, steps: usize) -> Guided<'k> {
         let settings = "steps = 3\nlongest = 0.5\nstep_size = 0.1\nsurrogate = 'rand'\npoints = 8";
-        let mut config: crate::catalog::AnnealedConfig = toml::from_str(settings).unwrap();
-        config.full_rank = full_rank;
+        let mut config: AnnealedConfig = toml::from_str(settings).unwrap();
+        (config.full_rank, config.steps) = (full_rank, steps);
         let mut guided = config.guided(known, (0.1, 0.4), Seed::new(5)).unwrap();
         for (k, param) in guided.params.iter_mut().enumerate() {
             *param += 0.1 * (1.7 * k as f64).sin();
@@ -277,7 +278,7 @@ mod tests {
         for (text, shapes) in [(LINEAR, [false, true]), (LOGISTIC, [false, true])] {
             for full_rank in shapes {
                 let known = known(text);
-                let (truth, guided) = (Truth::of(&known).unwrap(), guided(&known, full_rank));
+                let (truth, guided) = (Truth::of(&known).unwrap(), guided(&known, full_rank, 3));
                 let lane = |k| Seed::new(7).stream(0, k);
                 let (gap, _) = truth.gap(&guided, &guided.params, 4_000, lane(0)).unwrap();
                 assert!((gap.whole - gap.sum()).abs() < 1e-10, "{gap:?}");
@@ -309,7 +310,7 @@ mod tests {
     fn backward_paths_bound_from_above() {
         for text in [LINEAR, LOGISTIC] {
             let known = known(text);
-            let (truth, guided) = (Truth::of(&known).unwrap(), guided(&known, true));
+            let (truth, guided) = (Truth::of(&known).unwrap(), guided(&known, true, 3));
             let ratios = truth.backward(&guided, &guided.params, 4_000, Seed::new(3).stream(0, 0)).unwrap();
             let inverse: Vec<f64> = ratios.iter().map(|log| (truth.log_evidence - log).exp()).collect();
             let (mean, error) = mean_and_error(&inverse);
@@ -317,5 +318,23 @@ mod tests {
             let (above, error) = mean_and_error(&ratios);
             assert!(above - truth.log_evidence > 5.0 * error);
         }
+    }
+
+    /// Without steps the gaps are the two divergences between base and posterior, in closed form; the upper one is not the lower.
+    #[test]
+    fn gaps_without_steps_are_divergences() {
+        let known = known(LINEAR);
+        let Known::Linear(rows) = &known else { panic!("a linear regression") };
+        let (truth, guided) = (Truth::of(&known).unwrap(), guided(&known, true, 0));
+        let (posterior, _) = rows.prior.posterior(&rows.likelihood).unwrap();
+        let chain = guided.linear(rows, &guided.params).unwrap();
+        let base = Normal::new(chain.base.mean().to_vec(), chain.base.covariance().clone()).unwrap();
+        let (gap, _) = truth.gap(&guided, &guided.params, 2, Seed::new(1).stream(0, 0)).unwrap();
+        assert!((gap.whole - base.divergence(&posterior)).abs() < 1e-10);
+        let ratios = truth.backward(&guided, &guided.params, 4_000, Seed::new(3).stream(0, 0)).unwrap();
+        let (above, error) = mean_and_error(&ratios);
+        let upper = above - truth.log_evidence;
+        assert!((upper - posterior.divergence(&base)).abs() < 5.0 * error, "{upper}");
+        assert!((upper - gap.whole).abs() > 5.0 * error);
     }
 }

@@ -124,18 +124,20 @@ impl Race<'_> {
             Spent,
         );
         let saved: Option<Saved<E, P, F>> = checkpoints.last()?;
+        let is_new = saved.is_none();
         let (mut fit, mut found, before, spent) = match saved {
             Some(saved) => saved,
             None => (ascent.start(params)?, Vec::new(), 0, Spent::default()),
         };
-        let first = fit.step();
-        let uncounted = if first == 0 { 0 } else { (self.cost)(0) };
+        // A checkpoint of another fit is refused here; what that evaluates is not counted again.
+        let (first, checked) = (fit.step(), ascent.run(&mut fit, 0));
+        checked.map_err(|error| checkpoints.named(error))?;
+        let uncounted = if is_new { 0 } else { (self.cost)(0) };
         let evaluated = |fit: &State<_, _>| before + (self.cost)(fit.step() - first) - uncounted;
-        let (meter, counts) = (Meter::after(spent), Tally::new);
-        let mut meter = meter;
+        let (mut meter, counts) = (Meter::after(spent), Tally::new);
         let (mut outcome, mut failure) = (None, None);
-        let mut told = evaluated(&fit) / all;
-        checkpoints.tell(self.fit.work_of(told, 0));
+        let work = |evaluations: u64| self.fit.work_of((evaluations / all).min(self.fit.steps), 0);
+        checkpoints.tell(work(evaluated(&fit)));
         for pass in self.fit.recorded() {
             if found.iter().any(|row: &Row| row.step >= pass) {
                 continue;
@@ -153,11 +155,9 @@ impl Race<'_> {
                         outcome = Some(ended);
                     }
                 }
-                let passes = evaluated(&fit) / all;
-                let work = self.fit.work_of(passes, 0) - self.fit.work_of(told, 0);
-                told = passes;
+                let made = work(evaluated(&fit)) - work(now);
                 let saved = || (&fit, &found, evaluated(&fit), meter.spent(counts()));
-                if failure.is_none() && !checkpoints.goes_on(fit.step() - step, work, saved) {
+                if failure.is_none() && !checkpoints.goes_on(fit.step() - step, made, saved) {
                     return Ok(None);
                 }
             }

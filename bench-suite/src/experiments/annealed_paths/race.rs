@@ -74,9 +74,10 @@ fn with_curves(mut panel: Panel, results: &Results, label: &str, metric: &str) -
         if steps != all || last < 1.0 {
             continue;
         }
-        // The last row has spent all passes; rows before the first step of a warm start have spent as much as it has.
+        // The last row has spent all passes; the first has spent those of the chains' start and of a warm start.
         let passes: Vec<f64> = evaluations.iter().map(|count| count * last / total).collect();
-        let shown: Vec<usize> = (1..steps.len()).filter(|&k| passes[k] > passes[k - 1]).collect();
+        let is_shown = |&k: &usize| passes[k] >= 1.0 && (k == 0 || passes[k] > passes[k - 1]);
+        let shown: Vec<usize> = (0..steps.len()).filter(is_shown).collect();
         let of = |column: &[f64]| shown.iter().map(|&k| column[k]).collect::<Vec<f64>>();
         let (called, style) = look(&series);
         if series.outcomes.len() >= FEWEST {

@@ -55,7 +55,7 @@ fn gain(results: &Results, series: &Series<'_>) -> Option<Interval> {
 fn name(settings: &AnnealedConfig) -> String {
     let law = if settings.mass == Some(Momentum::Numpyro) { "numpyro" } else { "paper" };
     let kappa = if settings.scaled { "share" } else { "plain" };
-    format!("from {}, {kappa}, {law}", settings.step_size)
+    format!("{}, {kappa}, {law}", settings.step_size)
 }
 
 /// Rates of dead and of pinned fits, and gains of the bound: a row of panels for each target.
