@@ -217,9 +217,7 @@ impl Fit {
         if let Metrics::Bound { draws } = self.metrics {
             return self.check_bound(draws);
         }
-        if matches!(self.method, Method::Minibatched { .. })
-            || matches!(self.family, FamilyConfig::Annealed(_))
-        {
+        if matches!(self.method, Method::Minibatched { .. }) || self.family.is_pushforward() {
             return refuse(format!("method {method} and family {family} need metrics of the bound"));
         }
         if self.is_staged() && !self.method.fits_any_family() {

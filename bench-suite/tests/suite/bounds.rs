@@ -98,6 +98,16 @@ fn paths_keep_the_evidence_and_raise_the_bound() {
     assert!((values["elbo"] - bound).abs() < 6.0 * values["elbo_error"]);
 }
 
+/// A block neural flow begins near the prior: its mean weight is the evidence, and its bound is near that of the prior.
+#[test]
+fn a_block_neural_flow_keeps_the_evidence() {
+    let (bound, evidence, spread) = exact();
+    let row = outcome("flow", "kind = 'block-neural'\nnetworks = 1\ndepth = 2\nwidth = 4").rows.remove(0);
+    assert!((row.values["log_z"] - evidence).abs() < 6.0 * spread, "{} {evidence}", row.values["log_z"]);
+    let elbo = row.values["elbo"];
+    assert!((elbo / bound - 1.0).abs() < 0.1 && elbo < evidence, "{elbo} {bound}");
+}
+
 #[test]
 fn settings_that_do_not_fit_together_are_named() {
     let good =
@@ -114,6 +124,10 @@ fn settings_that_do_not_fit_together_are_named() {
     let bound = "metrics = { bound = { draws = 20000 } }";
     assert!(refused(bound, "metrics = 'reference'").contains("need metrics of the bound"));
     assert!(refused(bound, "metrics = { bound = { draws = 1 } }").contains("at least 2 draws"));
+    let flow = "kind = 'block-neural'\nnetworks = 1\ndepth = 1\nwidth = 0";
+    let path = "kind = 'annealed'\nsteps = 4\nlongest = 0.5\nstep_size = 0.1\nsurrogate = 'rand'\npoints = 5";
+    let other = good.replacen(path, flow, 1).replacen(bound, "metrics = 'reference'", 1);
+    assert!(planned(&other).expect_err("a refusal").to_string().contains("need metrics of the bound"));
     assert!(refused("points = 5", "points = 0").contains("RAND needs points"));
     assert!(refused("surrogate = 'rand'", "surrogate = 'nn'").contains("NN has no points"));
     assert!(refused("surrogate = 'rand'", "surrogate = 'random'").contains("random"));
