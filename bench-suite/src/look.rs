@@ -5,7 +5,7 @@ use mcsa_plot::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
 /// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 16] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 18] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -20,6 +20,8 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 16] = [
     ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
     ("ep", "EP", Color(0x77, 0x77, 0x77), Dash::Short, Marker::Square),
     ("smc", "SMC", Color(0x44, 0xAA, 0x99), Dash::Long, Marker::Square),
+    ("nuts-cs", "NUTS-CS", Color(0xDD, 0xCC, 0x77), Dash::Dotdash, Marker::Triangle),
+    ("hmcecs", "HMCECS", Color(0x66, 0x66, 0x00), Dash::Long, Marker::Triangle),
     ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];

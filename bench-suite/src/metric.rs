@@ -37,6 +37,7 @@ pub const METRICS: &[Metric] = metrics! {
     "age" None, "mean age of the blocks of a random scan, steps";
     "bias" Some(Smaller), "norm of the bias of the direction";
     "block_acceptance" None, "acceptance rate of fresh blocks of rows";
+    "bulk_ess" Some(Larger), "smallest bulk effective sample size of a coordinate of the chains";
     "depth" None, "mean depth of trajectories";
     "divergences" Some(Smaller), "trajectories whose energy error was too large";
     "elbo" Some(Larger), "evidence lower bound on all data, nats";
@@ -74,6 +75,7 @@ pub const METRICS: &[Metric] = metrics! {
     "pooled_bias" Some(Smaller), "mean error over all entries of the direction, as published";
     "pooled_variance" Some(Smaller), "variance over all entries of all directions, as published";
     "promoted" None, "share of proposals that passed the first stage of delayed acceptance";
+    "r_hat" Some(Smaller), "largest R-hat of a coordinate of the chains";
     "renewed" None, "share of a path that differs from the retained one";
     "resampled" None, "share of times at which particles were resampled";
     "restarted" None, "share of blocks of a random scan that began anew";
@@ -86,6 +88,7 @@ pub const METRICS: &[Metric] = metrics! {
     "share_of_target" None, "share of the draws of the target in the region that a fit may miss";
     "sigma" None, "standard deviation of the steps of the log volatility";
     "still" Some(Smaller), "1 if no step of an annealed path moves, else 0";
+    "terms" Some(Smaller), "likelihood terms of single data that were evaluated: values, gradients, products with Hessians";
     "train_accuracy" Some(Larger), "share of training labels that are predicted";
     "train_lpd" Some(Larger), "mean log predictive density of training labels, nats";
     "untold_metrics" Some(Smaller), "metrics of the kernel for which there was no room";

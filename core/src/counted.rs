@@ -7,7 +7,7 @@ use faer::{MatMut, MatRef};
 
 use crate::{
     Curvature, Error, Family, Gradient, LogDensity, Parametric, Pull, Pushforward, Reparameterised,
-    Separable, StepSizes, Stream,
+    Separable, StepSizes, Stream, Subsampled,
 };
 
 /// Wrapper of a target or a family that counts its evaluations, one per point.
@@ -31,6 +31,7 @@ pub struct Counted<T> {
     log_density: AtomicU64,
     gradient: AtomicU64,
     hessian_vector: AtomicU64,
+    terms: AtomicU64,
     log_prob: AtomicU64,
     sample: AtomicU64,
     score: AtomicU64,
@@ -46,6 +47,8 @@ pub struct Counts {
     pub gradient: u64,
     /// Products of the target's Hessian with a vector.
     pub hessian_vector: u64,
+    /// Likelihood terms of single data: values, gradients and products with Hessians, outside of the evaluations above.
+    pub terms: u64,
     /// Evaluations of the family's log density.
     pub log_prob: u64,
     /// Draws from the family or, for reparameterised families, of its noise.
@@ -64,6 +67,7 @@ impl<T> Counted<T> {
             log_density: AtomicU64::new(0),
             gradient: AtomicU64::new(0),
             hessian_vector: AtomicU64::new(0),
+            terms: AtomicU64::new(0),
             log_prob: AtomicU64::new(0),
             sample: AtomicU64::new(0),
             score: AtomicU64::new(0),
@@ -77,6 +81,7 @@ impl<T> Counted<T> {
             log_density: self.log_density.load(Relaxed),
             gradient: self.gradient.load(Relaxed),
             hessian_vector: self.hessian_vector.load(Relaxed),
+            terms: self.terms.load(Relaxed),
             log_prob: self.log_prob.load(Relaxed),
             sample: self.sample.load(Relaxed),
             score: self.score.load(Relaxed),
@@ -90,6 +95,7 @@ impl<T> Counted<T> {
             &mut self.log_density,
             &mut self.gradient,
             &mut self.hessian_vector,
+            &mut self.terms,
             &mut self.log_prob,
             &mut self.sample,
             &mut self.score,
@@ -122,6 +128,7 @@ impl<T> Counted<T> {
         self.log_density.store(before.log_density, Relaxed);
         self.gradient.store(before.gradient, Relaxed);
         self.hessian_vector.store(before.hessian_vector, Relaxed);
+        self.terms.store(before.terms, Relaxed);
         self.log_prob.store(before.log_prob, Relaxed);
         self.sample.store(before.sample, Relaxed);
         self.score.store(before.score, Relaxed);
@@ -184,7 +191,6 @@ impl<P: Curvature> Curvature for Counted<P> {
     }
 }
 
-/// Evaluations of single likelihood terms are not counted, only those of the whole density.
 impl<P: Separable> Separable for Counted<P> {
     fn num_data(&self) -> usize {
         self.inner.num_data()
@@ -193,7 +199,43 @@ impl<P: Separable> Separable for Counted<P> {
         self.inner.log_prior(z, work)
     }
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
+        add(&self.terms, rows.len());
         self.inner.log_likelihood_at(rows, z, work)
+    }
+}
+
+impl<P: Subsampled> Subsampled for Counted<P> {
+    fn rows_work_len(&self, rows: usize) -> usize {
+        self.inner.rows_work_len(rows)
+    }
+    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        self.inner.prior_gradient_into(z, gradient, work)
+    }
+    fn add_gradient_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) -> f64 {
+        add(&self.terms, rows.len());
+        self.inner.add_gradient_at(rows, scale, z, gradient, work)
+    }
+    fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.inner.prior_hessian_vector_into(z, v, out, work);
+    }
+    fn add_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        scale: f64,
+        z: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        work: &mut [f64],
+    ) {
+        add(&self.terms, rows.len());
+        self.inner.add_hessian_vector_at(rows, scale, z, v, out, work);
     }
 }
 

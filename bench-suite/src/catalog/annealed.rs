@@ -89,6 +89,13 @@ impl AnnealedConfig {
         format!("{}, {} steps{points}{base}", self.surrogate.name(), self.steps)
     }
 
+    /// Likelihood terms of a draw and its gradient, on `data` rows: in each step a gradient forward and a product with the Hessian
+    /// backward of every row or point of the surrogate. A neural network has none.
+    pub(crate) fn terms(&self, data: usize) -> usize {
+        let rows = if self.surrogate == Ansatz::Posterior { data } else { self.points };
+        2 * self.steps * rows
+    }
+
     /// Refuses settings that do not fit together.
     ///
     /// # Errors

@@ -106,6 +106,25 @@ pub enum Method {
         /// Transitions per step of the fit.
         transitions: usize,
     },
+    /// Markov chains of NUTS on a coreset of the rows, drawn by sensitivities: NUTS-CS (SL-DAIS, Sec. 7). Its draws have the
+    /// distribution of the coreset's posterior, an approximation. No fit: its draws are measured.
+    NutsCs {
+        /// Number of draws of a row; rows that are drawn several times are listed once.
+        points: usize,
+        /// Number of chains, each with its own warm-up.
+        chains: usize,
+    },
+    /// Markov chains of NUTS that conserve an energy estimated from some rows, with second-order Taylor control variates at the
+    /// mode: HMCECS. It keeps a perturbed posterior exactly, whose marginal is near the posterior and not equal to it. No fit: its
+    /// draws are measured.
+    Hmcecs {
+        /// Number of rows of a chain.
+        rows: usize,
+        /// Number of blocks of rows, one of which is drawn anew in each step.
+        blocks: usize,
+        /// Number of chains, each with its own warm-up.
+        chains: usize,
+    },
 }
 
 /// Target of a method: any posterior, with evaluations counted.
@@ -131,7 +150,7 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 16] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 18] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
@@ -152,10 +171,12 @@ impl Method {
         ("smc", "particles = 10", "a path from a filter without a retained one, along paths (MSC)"),
         ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
+        ("nuts-cs", "points = 64, chains = 4", "chains of NUTS on a coreset of the rows (SL-DAIS)"),
+        ("hmcecs", "rows = 64, blocks = 8, chains = 4", "chains of NUTS on some rows at a time (SL-DAIS)"),
     ];
 
-    /// Names of the methods for metrics of filters or of the bound alone.
-    pub const ELSEWHERE: [&'static str; 2] = ["smc", "minibatched"];
+    /// Names of the methods for metrics of filters or of the bound alone, and of those that are no fits.
+    pub const ELSEWHERE: [&'static str; 4] = ["smc", "minibatched", "nuts-cs", "hmcecs"];
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
@@ -176,10 +197,12 @@ impl Method {
             Self::Smc { .. } => "smc",
             Self::PmcsaCv { .. } => "pmcsa-cv",
             Self::Hmc { .. } => "hmc",
+            Self::NutsCs { .. } => "nuts-cs",
+            Self::Hmcecs { .. } => "hmcecs",
         }
     }
 
-    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates or particles per step, or number of sweeps.
+    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates, particles or rows per step, or number of sweeps.
     pub fn budget(&self) -> usize {
         match *self {
             Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
@@ -195,6 +218,7 @@ impl Method {
             | Self::Chivi { samples }
             | Self::ChiviMax { samples } => samples,
             Self::Hmc { transitions, .. } => transitions,
+            Self::NutsCs { points: rows, .. } | Self::Hmcecs { rows, .. } => rows,
         }
     }
 
@@ -204,6 +228,8 @@ impl Method {
             Self::Hmc { leapfrog, transitions, .. } => 2 * (leapfrog + 1) * transitions,
             Self::Elbo { samples } | Self::Stl { samples } => 2 * samples,
             Self::Rws { samples, leapfrog, .. } => samples + (leapfrog + 1) / 3,
+            // A trajectory of NUTS has about eight steps.
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => 16,
             _ => self.budget(),
         };
         evaluations as u64 + 4
@@ -212,6 +238,14 @@ impl Method {
     /// Returns true if families that are not Gaussian, and schedules, can be fitted by the method.
     pub fn fits_any_family(&self) -> bool {
         matches!(self, Self::Pmcsa { .. } | Self::Jsa { .. } | Self::MscRb { .. } | Self::Elbo { .. })
+    }
+
+    /// Number of chains of a method whose draws are measured, without a fit; `None` for other methods.
+    pub fn sampling(&self) -> Option<usize> {
+        match *self {
+            Self::NutsCs { chains, .. } | Self::Hmcecs { chains, .. } => Some(chains),
+            _ => None,
+        }
     }
 
     /// Builds the estimator and passes it to `visitor`.
@@ -233,6 +267,9 @@ impl Method {
             }
             Self::Minibatched { .. } => {
                 Err(Error::invalid("minibatches need rows of data: they are for metrics of the bound"))
+            }
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => {
+                Err(Error::invalid("chains have no direction: their draws are measured, without a fit"))
             }
             Self::Snis { samples } => visitor.with(snis(samples)),
             Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),

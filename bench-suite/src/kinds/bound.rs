@@ -1,6 +1,6 @@
 //! Fits of pushforwards to the evidence lower bound of a logistic regression, on all rows or on minibatches.
 
-use mcsa_core::{Error, Pushforward, Seed};
+use mcsa_core::{Error, Pushforward, Seed, Separable};
 use mcsa_estimators::{Ascent, Draws, FlowElbo, Minibatched};
 use mcsa_models::{Logistic, accuracy, log_odds_from_draws, log_predictive_density};
 use serde::{Serialize, Serializer};
@@ -15,7 +15,7 @@ use crate::store::{Ended, Row};
 use crate::task::{Fit, Job};
 
 /// Most draws behind a prediction; later ones change it by less than the error of the bound.
-const PREDICTING: usize = 1_000;
+pub(super) const PREDICTING: usize = 1_000;
 
 impl Fit {
     /// Runs a fit whose metrics are those of the bound.
@@ -33,7 +33,8 @@ impl Fit {
             Some(Saved { state, log, spent, .. }) => (state, log, spent),
             None => (None, Vec::new(), Spent::default()),
         };
-        let log = Recorder { rows: &rows, family: &*family, draws, seed: job.seed, found };
+        let terms = self.steps * self.terms(rows.model.num_data());
+        let log = Recorder { rows: &rows, family: &*family, draws, seed: job.seed, terms, found };
         let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
         let (work, counts) = (|steps| self.work_of(steps, 0), Tally::new);
         let (to, last) = (self.steps, [self.steps]);
@@ -74,6 +75,8 @@ struct Recorder<'s> {
     family: &'s (dyn Pushforward + 's),
     draws: usize,
     seed: Seed,
+    /// Likelihood terms of single data in all steps.
+    terms: u64,
     found: Vec<Row>,
 }
 
@@ -107,6 +110,7 @@ impl Log for Recorder<'_> {
             ("zero_steps", sizes.zero as f64),
             ("longest_steps", sizes.longest as f64),
             ("still", f64::from(u8::from(sizes.is_still()))),
+            ("terms", self.terms as f64),
             ("seconds", spent.seconds),
         ];
         self.found.push(Row::new(seen.step, values));

@@ -4,6 +4,7 @@ mod ascend;
 mod auxiliary;
 mod average;
 mod bound;
+mod chains;
 mod checkpoints;
 mod counted_volatility;
 mod fit;
@@ -59,6 +60,7 @@ impl Job {
             Task::Fit(fit) => fit.run(self, running),
             Task::Variance(variance) => variance.run(self, running),
             Task::Scatter(scatter) => scatter.run(self, running),
+            Task::Chains(chains) => chains.run(self, running),
         }
     }
 }

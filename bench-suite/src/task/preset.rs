@@ -15,6 +15,9 @@ pub struct Preset {
     pub replicates: u64,
     /// Steps of a fit; transitions behind a variance; parameters of a scatter.
     pub steps: u64,
+    /// Draws of each chain of methods whose draws are measured without a fit, after a warm-up of half as many steps.
+    #[serde(default)]
+    pub draws: u64,
     /// Only targets with these labels.
     pub targets: Option<Vec<String>>,
     /// Only methods of these kinds.
