@@ -35,6 +35,7 @@ pub const METRICS: &[Metric] = metrics! {
     "acceptance" None, "acceptance rate of the chains: of a step, or a running mean beside reference draws";
     "accuracy" Some(Larger), "share of held-out labels that are predicted";
     "age" None, "mean age of the blocks of a random scan, steps";
+    "balanced_accuracy" Some(Larger), "mean over both labels of the share of held-out ones that are predicted";
     "bias" Some(Smaller), "norm of the bias of the direction";
     "block_acceptance" None, "acceptance rate of fresh blocks of rows";
     "bulk_ess" Some(Larger), "smallest bulk effective sample size of a coordinate of the chains";
@@ -65,6 +66,7 @@ pub const METRICS: &[Metric] = metrics! {
     "longest_steps" None, "steps of an annealed path whose size is the largest allowed";
     "lpd" Some(Larger), "mean held-out log predictive density, nats";
     "lpd_as_published" Some(Larger), "`lpd` with the published predictive variance, nats";
+    "lpd_as_trained" Some(Larger), "`lpd` with held-out labels weighted by their shares among the training rows";
     "max_weight" None, "largest normalised weight of a step's candidates";
     "mean" None, "mean of the first coordinate under q";
     "moved" None, "chains that moved in a step";

@@ -1,6 +1,6 @@
 //! Annealed paths by name, and families as pushforwards that are fitted to a logistic regression.
 
-use mcsa_core::{Error, LogDensity, Pushforward, Seed, Surrogate};
+use mcsa_core::{Counted, Error, LogDensity, Pushforward, Seed, Separable, Surrogate};
 use mcsa_families::dais::{Annealed, Shape, Slope};
 use mcsa_families::{FullRank, Link, MeanField};
 use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
@@ -77,8 +77,51 @@ impl Ansatz {
 
 /// Pushforward with its parameters at the start of a fit.
 pub(crate) struct Pushed<'a> {
-    pub(crate) family: Box<dyn Pushforward + 'a>,
+    pub(crate) family: Moved<'a>,
     pub(crate) params: Vec<f64>,
+}
+
+/// Family as a pushforward; one along a surrogate counts the terms of the surrogate likelihood.
+pub(crate) enum Moved<'a> {
+    /// Family without a surrogate.
+    Alone(Box<dyn Pushforward + 'a>),
+    /// Annealed paths.
+    Guided {
+        /// The paths.
+        paths: Box<dyn Guided + 'a>,
+        /// Rows or points of the surrogate.
+        rows: usize,
+    },
+}
+
+/// Pushforward along a surrogate.
+pub(crate) trait Guided: Pushforward {
+    /// Gradients of the surrogate, and products with its second derivatives.
+    fn evaluations(&self) -> u64;
+}
+
+impl<S: Surrogate> Guided for Annealed<Counted<S>> {
+    fn evaluations(&self) -> u64 {
+        let counts = self.surrogate.counts();
+        counts.gradient + counts.hessian_vector
+    }
+}
+
+impl<'a> Moved<'a> {
+    pub(crate) fn pushforward(&self) -> &(dyn Pushforward + 'a) {
+        match self {
+            Self::Alone(family) => &**family,
+            Self::Guided { paths, .. } => &**paths,
+        }
+    }
+
+    /// Terms of the surrogate likelihood that were evaluated.
+    pub(crate) fn terms(&self) -> u64 {
+        match self {
+            Self::Alone(_) => 0,
+            Self::Guided { paths, rows } => paths.evaluations() * *rows as u64,
+        }
+    }
 }
 
 impl AnnealedConfig {
@@ -87,13 +130,6 @@ impl AnnealedConfig {
         let base = if self.full_rank { ", full-rank" } else { "" };
         let points = if self.points > 0 { format!(", {} points", self.points) } else { String::new() };
         format!("{}, {} steps{points}{base}", self.surrogate.name(), self.steps)
-    }
-
-    /// Likelihood terms of a draw and its gradient, on `data` rows: in each step a gradient forward and a product with the Hessian
-    /// backward of every row or point of the surrogate. A neural network has none.
-    pub(crate) fn terms(&self, data: usize) -> usize {
-        let rows = if self.surrogate == Ansatz::Posterior { data } else { self.points };
-        2 * self.steps * rows
     }
 
     /// Refuses settings that do not fit together.
@@ -113,13 +149,18 @@ impl AnnealedConfig {
     fn with<'a, S: Surrogate + 'a>(
         &self,
         surrogate: S,
+        rows: usize,
         psi: &[f64],
         (mean, scale): (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
         let dim = surrogate.dim();
         let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
         let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
-        let family = Annealed { longest: self.longest, slope, ..Annealed::new(surrogate, shape, self.steps) };
+        let family = Annealed {
+            longest: self.longest,
+            slope,
+            ..Annealed::new(Counted::new(surrogate), shape, self.steps)
+        };
         let mut base = if self.full_rank {
             let diagonal = |i, j| if i == j { scale } else { 0.0 };
             let factor = faer::Mat::from_fn(dim, dim, diagonal);
@@ -129,7 +170,7 @@ impl AnnealedConfig {
         };
         base[..dim].fill(mean);
         let params = family.at(&base, self.step_size, psi)?;
-        Ok(Pushed { family: Box::new(family), params })
+        Ok(Pushed { family: Moved::Guided { paths: Box::new(family), rows }, params })
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
@@ -142,14 +183,14 @@ impl AnnealedConfig {
         self.check()?;
         let LogisticRows { model, train, prior_scale, .. } = rows;
         let make = match self.surrogate {
-            Ansatz::Posterior => return self.with(PosteriorSurrogate(model), &[], place),
+            Ansatz::Posterior => return self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
             Ansatz::Minibatch => {
-                return self.with(MinibatchSurrogate::new(model, self.points)?, &[], place);
+                return self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place);
             }
             Ansatz::Nn => {
                 let surrogate = NeuralSurrogate::new(model.dim(), *prior_scale)?;
                 let psi = surrogate.initial(&mut seed.stream(0, 0));
-                return self.with(surrogate, &psi, place);
+                return self.with(surrogate, 0, &psi, place);
             }
             Ansatz::Rand => LogisticSurrogate::rand,
             Ansatz::RandPm => LogisticSurrogate::rand_pm,
@@ -162,7 +203,7 @@ impl AnnealedConfig {
         let surrogate = make(train.x.as_ref(), &train.y, self.points, *prior_scale, &mut seed.stream(0, 0))?;
         // Two weights of a point that start equal would draw the first paths to even odds.
         let surrogate = surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)?;
-        let psi = surrogate.initial();
-        self.with(surrogate, &psi, place)
+        let (psi, points) = (surrogate.initial(), surrogate.num_points());
+        self.with(surrogate, points, &psi, place)
     }
 }

@@ -8,7 +8,7 @@ use mcsa_families::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::annealed::{AnnealedConfig, Pushed};
+use super::annealed::{AnnealedConfig, Moved, Pushed};
 use super::rows::LogisticRows;
 
 /// A variational family by name, with its settings.
@@ -210,12 +210,12 @@ impl FamilyConfig {
             Self::BlockNeural { networks, depth, width } => {
                 let family = Bnaf::block_neural(dim, Gauss, networks, &vec![width; depth])?;
                 let params = family.start_at(&mean, &deviations, &mut stream)?;
-                Ok(Pushed { family: Box::new(family), params })
+                Ok(Pushed { family: Moved::Alone(Box::new(family)), params })
             }
             _ => {
                 let built = self.build(dim)?;
                 let params = built.around(&mean, &deviations, &mut stream)?;
-                Ok(Pushed { family: built.pushforward, params })
+                Ok(Pushed { family: Moved::Alone(built.pushforward), params })
             }
         }
     }

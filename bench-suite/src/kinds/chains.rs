@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::bound::PREDICTING;
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
-use super::{Done, Running, Tally};
+use super::{Done, Running, terms};
 use crate::catalog::{LogisticRows, Method};
 use crate::store::Row;
 use crate::task::{Chains, Job};
@@ -73,20 +73,13 @@ impl Chains {
     }
 }
 
-/// Likelihood terms of single data, those of evaluations on all data among them.
-fn terms(model: &Counted<&LogisticRegression>) -> Tally {
-    let (counts, rows) = (model.counts(), mcsa_core::Separable::num_data(model) as u64);
-    let all = counts.terms + rows * (counts.log_density + counts.gradient + counts.hessian_vector);
-    Tally::from([("terms".to_owned(), all)])
-}
-
 impl Scene<'_> {
     /// Computes what all chains share. Its cost counts once, in the first run.
     fn prepare<T>(&mut self, make: impl FnOnce() -> T) -> T {
         let Self { model, meter, .. } = self;
         match self.drawn.chains.is_empty() {
             true => make(),
-            false => meter.aside(&|| terms(model), make),
+            false => meter.aside(&|| terms(model, 0), make),
         }
     }
 
@@ -107,7 +100,7 @@ impl Scene<'_> {
                 drawn.chains.push(kept.flat_map(|t| sample.draws.col_as_slice(t)).copied().collect());
                 drawn.divergences += sample.divergences;
             }
-            let state = || (&*drawn, meter.spent(terms(model)));
+            let state = || (&*drawn, meter.spent(terms(model, 0)));
             if !checkpoints.goes_on(made, made * chains.work_of_chain(), state) {
                 return Ok(false);
             }
@@ -117,7 +110,7 @@ impl Scene<'_> {
 
     /// The row of complete chains.
     fn done(mut self, rows: &LogisticRows) -> Result<Done, Error> {
-        let counts = || terms(self.model);
+        let counts = || terms(self.model, 0);
         let spent = self.meter.spent(counts());
         let Drawn { chains, divergences } = &self.drawn;
         let (row, measuring) = (self.chains.draws, &mut self.meter);

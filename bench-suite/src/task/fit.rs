@@ -279,19 +279,6 @@ impl Fit {
         }
     }
 
-    /// Likelihood terms of single data in a step of a fit to the bound on `data` rows: values, gradients and products with Hessians.
-    pub(crate) fn terms(&self, data: usize) -> u64 {
-        let (samples, batch) = match self.method {
-            Method::Minibatched { samples, batch } => (samples, batch),
-            _ => (self.method.budget(), data),
-        };
-        let path = match &self.family {
-            FamilyConfig::Annealed(annealed) => annealed.terms(data),
-            _ => 0,
-        };
-        (samples * (batch + path)) as u64
-    }
-
     /// Refuses a fit of a family of paths whose settings do not fit together.
     fn check_path(&self, particles: usize, filters: u64) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::invalid(reason));

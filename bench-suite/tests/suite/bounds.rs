@@ -108,6 +108,26 @@ fn a_block_neural_flow_keeps_the_evidence() {
     assert!((elbo / bound - 1.0).abs() < 0.1 && elbo < evidence, "{elbo} {bound}");
 }
 
+/// In each of three steps of a draw: 5 rows of the bound, and for each step of the path a gradient and a product on every point or row of
+/// the surrogate.
+#[test]
+fn terms_are_counted() {
+    let path = |surrogate: &str| {
+        format!("kind = 'annealed'\nsteps = 4\nlongest = 0.5\nstep_size = 0.1\n{surrogate}")
+    };
+    let cases = [
+        ("none", "kind = 'mean-field'\nlink = 'exp'".to_owned(), 5),
+        ("rand", path("surrogate = 'rand'\npoints = 7"), 5 + 2 * 4 * 7),
+        ("minibatch", path("surrogate = 'minibatch'\npoints = 6"), 5 + 2 * 4 * 6),
+        ("posterior", path("surrogate = 'posterior'"), 5 + 2 * 4 * 20),
+    ];
+    for (folder, family, each) in cases {
+        let outcome = outcome(&format!("terms-{folder}"), &family);
+        assert_eq!(outcome.rows[0].values["terms"], f64::from(3 * each), "{folder}");
+        assert_eq!(outcome.ended.counts["terms"], 3 * each as u64);
+    }
+}
+
 #[test]
 fn settings_that_do_not_fit_together_are_named() {
     let good =
