@@ -26,13 +26,16 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 18] = [
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];
 
-/// Kind, name, colour, dash, marker of families.
-const FAMILIES: [(&str, &str, Color, Dash, Marker); 6] = [
+/// Kind, name, colour, dash, marker of families; annealed paths by their surrogates.
+const FAMILIES: [(&str, &str, Color, Dash, Marker); 9] = [
     ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
     ("student-t", "Student t", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Wedge),
     ("affine-flow", "affine flow", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("block-neural", "B-NAF", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Ring),
+    ("minibatch", "NS-DAIS", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Diamond),
+    ("surrogate", "SL-DAIS", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("posterior", "DAIS", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Triangle),
     ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
 ];
 

@@ -58,6 +58,12 @@ pub enum Ansatz {
 }
 
 impl Ansatz {
+    /// Name in files.
+    pub(crate) fn key(self) -> String {
+        // A variant without fields is written as a string.
+        serde_json::to_value(self).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+    }
+
     /// Name in figures and tables.
     pub const fn name(self) -> &'static str {
         match self {

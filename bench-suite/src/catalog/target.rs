@@ -134,7 +134,7 @@ pub enum Target {
         seed: u64,
     },
     /// Logistic regression with a normal prior and an intercept on a subset of a large data set, or of its synthetic stand-in if the
-    /// data set is absent (SL-DAIS, Sec. 7). The rows are drawn once and standardised.
+    /// data set is absent (SL-DAIS, Sec. 7). The rows are standardised.
     SubsetLogistic {
         /// Label of the target; by default the name of the data set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,6 +152,9 @@ pub enum Target {
         prior_scale: f64,
         /// Seed of the subset, and of the stand-in.
         seed: u64,
+        /// True if each replicate draws a subset of its own; else all share one.
+        #[serde(default, skip_serializing_if = "is_false")]
+        splits: bool,
     },
     /// Probit regression with a standard normal prior (MSC).
     Probit {

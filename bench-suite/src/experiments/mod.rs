@@ -14,6 +14,7 @@ mod gradient_variance;
 mod marginal_likelihood;
 mod papers;
 mod probit;
+mod ranks;
 mod registry;
 mod regression;
 mod robustness;

@@ -43,6 +43,12 @@ impl Chains {
     /// If so; the message names the setting.
     pub(super) fn check(&self) -> Result<(), Error> {
         let kind = self.method.kind();
+        if !self.target.is_logistic() {
+            return Err(Error::invalid(format!(
+                "target {} has no rows for method {kind}",
+                self.target.kind()
+            )));
+        }
         match (self.draws, self.count()) {
             (0, _) => Err(Error::invalid(format!("method {kind} needs a number of draws in the preset"))),
             (_, 0) => Err(Error::invalid(format!("method {kind} needs at least one chain"))),
