@@ -178,7 +178,7 @@ fn raw_files_of_the_large_sets_are_read() {
     }
 }
 
-/// Of 40 rows, 12 of which have the label 1, an import keeps 10: whole rows in their order, 3 of them with the label 1.
+/// Subset of 10 out of 40 rows, 12 of which have the label 1: whole rows in their order, 3 of them with the label 1.
 #[test]
 fn a_subset_has_whole_rows_and_the_shares_of_the_labels() {
     let label = |row: usize, words: &mut Vec<String>| words[0] = u8::from(row % 10 < 3).to_string();
