@@ -1,12 +1,12 @@
 //! Likelihood terms and seconds of a step against the number of data (SL-DAIS, Fig. 3 and 5).
 
-use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
+use mcsa_plot::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 
 use super::ranks::{name, style};
 use crate::catalog::{Ansatz, FamilyConfig, Target};
 use crate::figures::Plate;
 use crate::figures::curves::status;
-use crate::interval::bootstrap;
+use crate::quantile::quantile;
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
 
@@ -18,10 +18,10 @@ fn rows(series: &Series<'_>) -> usize {
     }
 }
 
-/// Mean of a metric over replicates, per step.
+/// Median of a metric over replicates, per step.
 fn per_step(series: &Series<'_>, metric: &str) -> Option<f64> {
-    let steps = series.task.length().max(1) as f64;
-    bootstrap(&series.last(metric), 0.9).map(|mean| mean.value / steps)
+    let (steps, mut values) = (series.task.length().max(1) as f64, series.last(metric));
+    (!values.is_empty()).then(|| quantile(&mut values, 0.5) / steps)
 }
 
 /// Returns true for DAIS with two steps, to which others are compared.
@@ -42,9 +42,8 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
             let Some(value) = per_step(series, metric) else { continue };
             let name = name(series);
             let known = curves.iter().position(|curve| curve.0 == name).unwrap_or_else(|| {
-                let is_broken = is_reference(series);
-                let style = style(series);
-                let style = if is_broken { Style { dash: mcsa_plot::Dash::Long, ..style } } else { style };
+                let other = Style { dash: Dash::Short, marker: Marker::Wedge, ..style(series) };
+                let style = if is_reference(series) { other } else { style(series) };
                 curves.push((name, style, Vec::new(), Vec::new()));
                 curves.len() - 1
             });
@@ -68,7 +67,8 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let mut figure = Figure::new(panels).shaped(0.8);
     (figure.columns, figure.shares_legend) = (2, true);
     let caption = format!(
-        "Likelihood terms of single data per step, counted, and milliseconds of one processor, means over {} replicates.{}",
+        "Likelihood terms of single data per step, counted, and milliseconds of one processor, medians over {} \
+         replicates. Families without paths have equal terms, and so have NS-DAIS and SL-DAIS.{}",
         results.replicates(),
         status(results)
     );
