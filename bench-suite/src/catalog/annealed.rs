@@ -1,6 +1,6 @@
 //! Annealed paths by name, and families as pushforwards that are fitted to a logistic regression.
 
-use mcsa_core::{Error, LogDensity, Pushforward, Seed, Surrogate};
+use mcsa_core::{Counted, Error, LogDensity, Pushforward, Seed, Separable, Surrogate};
 use mcsa_families::dais::{Annealed, Mass, Shape, Slope};
 use mcsa_families::{FullRank, Link, MeanField};
 use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
@@ -71,6 +71,12 @@ pub enum Ansatz {
 }
 
 impl Ansatz {
+    /// Name in files.
+    pub(crate) fn key(self) -> String {
+        // A variant without fields is written as a string.
+        serde_json::to_value(self).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+    }
+
     /// Name in figures and tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,8 +96,51 @@ impl Ansatz {
 
 /// Pushforward with its parameters at the start of a fit.
 pub(crate) struct Pushed<'a> {
-    pub(crate) family: Box<dyn Pushforward + 'a>,
+    pub(crate) family: Moved<'a>,
     pub(crate) params: Vec<f64>,
+}
+
+/// Family as a pushforward; one along a surrogate counts the terms of the surrogate likelihood.
+pub(crate) enum Moved<'a> {
+    /// Family without a surrogate.
+    Alone(Box<dyn Pushforward + 'a>),
+    /// Annealed paths.
+    Guided {
+        /// The paths.
+        paths: Box<dyn Guided + 'a>,
+        /// Rows or points of the surrogate.
+        rows: usize,
+    },
+}
+
+/// Pushforward along a surrogate.
+pub(crate) trait Guided: Pushforward {
+    /// Gradients of the surrogate, and products with its second derivatives.
+    fn evaluations(&self) -> u64;
+}
+
+impl<S: Surrogate> Guided for Annealed<Counted<S>> {
+    fn evaluations(&self) -> u64 {
+        let counts = self.surrogate.counts();
+        counts.gradient + counts.hessian_vector
+    }
+}
+
+impl<'a> Moved<'a> {
+    pub(crate) fn pushforward(&self) -> &(dyn Pushforward + 'a) {
+        match self {
+            Self::Alone(family) => &**family,
+            Self::Guided { paths, .. } => &**paths,
+        }
+    }
+
+    /// Terms of the surrogate likelihood that were evaluated.
+    pub(crate) fn terms(&self) -> u64 {
+        match self {
+            Self::Alone(_) => 0,
+            Self::Guided { paths, rows } => paths.evaluations() * *rows as u64,
+        }
+    }
 }
 
 impl AnnealedConfig {
@@ -147,11 +196,12 @@ impl AnnealedConfig {
     fn with<'a, S: Surrogate + 'a>(
         &self,
         surrogate: S,
+        rows: usize,
         psi: &[f64],
         place: (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
-        let (family, params) = self.along(surrogate, psi, place)?;
-        Ok(Pushed { family: Box::new(family), params })
+        let (family, params) = self.along(Counted::new(surrogate), psi, place)?;
+        Ok(Pushed { family: Moved::Guided { paths: Box::new(family), rows }, params })
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
@@ -164,17 +214,19 @@ impl AnnealedConfig {
         self.check()?;
         let model = &rows.model;
         match self.surrogate {
-            Ansatz::Posterior => self.with(PosteriorSurrogate(model), &[], place),
-            Ansatz::Minibatch => self.with(MinibatchSurrogate::new(model, self.points)?, &[], place),
+            Ansatz::Posterior => self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
+            Ansatz::Minibatch => {
+                self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place)
+            }
             Ansatz::Nn => {
                 let surrogate = NeuralSurrogate::new(model.dim(), rows.prior_scale)?;
                 let psi = surrogate.initial(&mut seed.stream(0, 0));
-                self.with(surrogate, &psi, place)
+                self.with(surrogate, 0, &psi, place)
             }
             _ => {
                 let surrogate = self.weighted(rows, seed)?;
-                let psi = surrogate.initial();
-                self.with(surrogate, &psi, place)
+                let (psi, points) = (surrogate.initial(), surrogate.num_points());
+                self.with(surrogate, points, &psi, place)
             }
         }
     }

@@ -28,7 +28,7 @@ impl Fit {
         if draws < 2 {
             return refuse(format!("metrics of {name}: at least 2 draws"));
         }
-        let is_logistic = matches!(self.target, Target::Logistic { .. } | Target::SyntheticLogistic { .. });
+        let is_logistic = self.target.is_logistic();
         let is_linear = matches!(self.target, Target::SyntheticLinear { .. });
         if !(is_logistic || is_linear && matches!(self.metrics, Metrics::Gap { .. })) {
             return refuse(format!("target {} has no rows for metrics of {name}", self.target.kind()));
