@@ -25,6 +25,9 @@ const KEPT: u64 = 1_000;
 /// Step size at the start of a warm-up, which searches a better one first.
 const FIRST_STEP: f64 = 0.1;
 
+/// Standard deviation of starting points around the mode.
+const AROUND: f64 = 0.1;
+
 /// Contents of a checkpoint: chains that are complete.
 #[derive(Default, Serialize, Deserialize)]
 struct Drawn {
@@ -58,14 +61,16 @@ impl Chains {
                 let mut stream = job.seed.named("coreset").stream(0, 0);
                 let coreset = Coreset::logistic(rows.train.x.as_ref(), &rows.train.y, points, &mut stream)?;
                 let target = WeightedRows::new(model, coreset.rows, coreset.weights)?;
-                scene.draw(&Nuts::new(FIRST_STEP)?, &target)?
+                scene.draw(&Nuts::new(FIRST_STEP)?, &target, None)?
             }
             Method::Hmcecs { rows: count, blocks, .. } => {
                 let expansion = scene.prepare(|| {
                     let mode = Lbfgs::default().mode(model, &vec![0.0; model.dim()])?.converged()?;
                     TaylorExpansion::new(model, mode.point)
                 })?;
-                scene.draw(&Hmcecs::new(Nuts::new(FIRST_STEP)?, expansion, count, blocks)?, model)?
+                let mode = expansion.point().to_vec();
+                let kernel = Hmcecs::new(Nuts::new(FIRST_STEP)?, expansion, count, blocks)?;
+                scene.draw(&kernel, model, Some(&mode))?
             }
             ref other => return Err(Error::invalid(format!("{} draws no chains", other.kind()))),
         };
@@ -90,9 +95,12 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws the chains that are missing. Returns false if the run is to stop.
-    fn draw<P: LogDensity, K: Kernel<P> + Tunable>(&mut self, kernel: &K, target: &P) -> Result<bool, Error>
+    /// Draws the chains that are missing, from points around `centre`, or in (-2, 2)^d. Far from the mode the control variates of
+    /// HMCECS are useless, and its energy is dominated by their variance. Returns false if the run is to stop.
+    fn draw<P, K>(&mut self, kernel: &K, target: &P, centre: Option<&[f64]>) -> Result<bool, Error>
     where
+        P: LogDensity,
+        K: Kernel<P> + Tunable,
         K::Info: Accepts,
     {
         let Self { chains, seed, checkpoints, model, meter, drawn } = self;
@@ -102,7 +110,16 @@ impl Scene<'_> {
         while (drawn.chains.len() as u64) < chains.count() {
             let made = checkpoints.stretch(chains.count() - drawn.chains.len() as u64);
             for _ in 0..made {
-                let sample = sampling.run(kernel, target, seed.child(drawn.chains.len() as u64))?;
+                let seed = seed.child(drawn.chains.len() as u64);
+                let sample = match centre {
+                    None => sampling.run(kernel, target, seed)?,
+                    Some(centre) => {
+                        let mut stream = seed.named("start").stream(0, 0);
+                        let start =
+                            Mat::from_fn(centre.len(), 1, |i, _| centre[i] + AROUND * stream.normal());
+                        sampling.run_from(kernel, target, start, seed)?
+                    }
+                };
                 let kept = (every - 1..sample.draws.ncols()).step_by(every);
                 drawn.chains.push(kept.flat_map(|t| sample.draws.col_as_slice(t)).copied().collect());
                 drawn.divergences += sample.divergences;
