@@ -209,14 +209,15 @@ mod tests {
         ones.iter().zip(&rows.test.y).map(of).sum::<f64>() / rows.test.rows() as f64
     }
 
-    /// Chains of HMCECS predict as the posterior does; a coreset of few rows does not.
+    /// Chains of HMCECS predict as the posterior does; a coreset of few rows does not. A thousand draws of a weight with standard
+    /// deviation 0.4 and a slope of the density of at most 0.2 in it give a standard error of 0.0025: the border is six of them.
     #[test]
     fn draws_predict_as_their_target_does() {
         let (few, exact) = (outcome("kind = 'nuts-cs'\npoints = 6\nchains = 4"), exact());
         let all = outcome("kind = 'hmcecs'\nrows = 30\nblocks = 5\nchains = 4");
         let value = |outcome: &Outcome, name: &str| outcome.rows[0].values[name];
-        assert!((value(&all, "lpd") - exact).abs() < 0.005, "{} {exact}", value(&all, "lpd"));
-        assert!((value(&few, "lpd") - exact).abs() > 0.02, "{} {exact}", value(&few, "lpd"));
+        assert!((value(&all, "lpd") - exact).abs() < 0.015, "{} {exact}", value(&all, "lpd"));
+        assert!((value(&few, "lpd") - exact).abs() > 0.015, "{} {exact}", value(&few, "lpd"));
         for outcome in [&few, &all] {
             assert!(value(outcome, "r_hat") < 1.02 && value(outcome, "bulk_ess") > 400.0, "{outcome:?}");
             assert!((0.0..=1.0).contains(&value(outcome, "accuracy")));
