@@ -247,7 +247,8 @@ impl<F: MomentMatched> MomentMatched for Mixture<F> {
         for k in 0..self.components {
             let shares = &mut parts[k * columns..][..columns];
             let share: f64 = shares.iter().sum();
-            let weight = ((1.0 - gain) * softmax.log(params[k]).exp() + gain * share).max(LEAST / self.components as f64);
+            let weight = ((1.0 - gain) * softmax.log(params[k]).exp() + gain * share)
+                .max(LEAST / self.components as f64);
             matched[k] = weight.ln();
             let part = self.part(params, k);
             let moved = self.part_mut(matched, k);

@@ -96,6 +96,19 @@ impl Climb {
         Ok(())
     }
 
+    /// Checks that the chains, read from a file, are those of this target, so that the next round need not.
+    ///
+    /// # Errors
+    /// If the chains remember other densities than `target` has, or another seed.
+    pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
+        let Some(fit) = &mut self.fit else { return Ok(()) };
+        let (dim, target) = (target.dim(), Counted::new(target));
+        let family = self.shape.build(dim)?;
+        let estimator = Moments::new(pmcsa(Self::chains(dim)), START_DRAWS * dim as f64);
+        let ascent = Ascent { target: &target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+        ascent.run(fit, Run::of(0)).map(drop)
+    }
+
     /// Weighted draws at the parameters reached.
     pub(crate) fn draws(
         &self,

@@ -13,7 +13,9 @@ use super::bend::mixture_start;
 use super::climb::Climb;
 use super::fitted::Fitted;
 use super::gradient_check::gradient_objection;
+use super::landmarks::Landmarks;
 use super::moments::white;
+use super::pace::Pace;
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
@@ -36,7 +38,7 @@ pub enum Stage {
     Done,
 }
 
-/// State of a fit between its stages: plain data, which can be saved in any serde format and continued with the same bits.
+/// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitting {
     /// The options.
@@ -49,6 +51,7 @@ pub struct Fitting {
     pub climbs: Vec<Climb>,
     /// Evaluations so far.
     pub spent: Evaluations,
+    pub(crate) landmarks: Landmarks,
     objections: Vec<Objection>,
     chains: Option<Chains>,
     distrusted: bool,
@@ -86,6 +89,7 @@ impl Fitting {
             ascents: Ascents::default(),
             climbs: Vec::new(),
             spent: Evaluations::default(),
+            landmarks: Landmarks::default(),
             objections: Vec::new(),
             chains: None,
             distrusted: false,
@@ -96,12 +100,18 @@ impl Fitting {
         Seed::new(self.options.seed).named("fit")
     }
 
-    /// Does the next piece of work: an ascent, a round, or the witnesses.
+    pub(crate) fn climb_seed(&self) -> Seed {
+        self.seed().named("climb").child(self.climbs.len() as u64)
+    }
+
+    /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, or a step of the climb cannot be made.
+    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        self.check(target)?;
         let before = target.evaluations();
+        self.landmarks.note(target, &self.ascents.modes, self.seed());
         let done = match self.stage {
             Stage::Start => self.start(target),
             Stage::Climb => self.climb(target),
@@ -112,26 +122,60 @@ impl Fitting {
         done
     }
 
-    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run.
+    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run. Limit of time, progress and
+    /// checkpoint file are those of the options.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance).
+    /// As [`advance`](Self::advance); if the checkpoint file cannot be written, or holds something that is not an earlier state of this
+    /// fit.
     pub fn run(
         &mut self,
         target: &Target<'_>,
         after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        let mut pace = Pace::begin(self)?;
         while self.stage != Stage::Done {
+            if pace.is_over(self) {
+                self.cut(target, Objection::Time)?;
+            }
             self.advance(target)?;
+            pace.after(self);
             if after(self).is_break() {
                 break;
             }
         }
+        pace.end(self)
+    }
+
+    /// Ends starts or climb early, if they have given what the next stage needs; a climb's end has the objection `limit`.
+    fn cut(&mut self, target: &Target<'_>, limit: Objection) -> Result<(), Error> {
+        let is_begun = |climb: &Climb| !climb.rounds.is_empty();
+        if self.stage == Stage::Start && !self.ascents.modes.is_empty() {
+            self.objections.push(Objection::Starts { made: self.ascents.made, of: self.options.starts });
+            self.begin_climb(target)?;
+        } else if self.stage == Stage::Climb && self.climbs.first().is_some_and(is_begun) {
+            // The larger of two families stays if it has given better weights so far.
+            if let [.., before, last] = &self.climbs[..]
+                && share(last) < share(before)
+            {
+                self.climbs.pop();
+            }
+            self.objections.push(limit);
+            self.stage = Stage::Verdict;
+        }
         Ok(())
+    }
+
+    /// Evaluations that the starts have left.
+    fn left_for_starts(&self) -> u64 {
+        (self.options.evaluations / 2).saturating_sub(self.spent.total())
     }
 
     fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
+        if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
+            return self.cut(target, Objection::Budget);
+        }
         match target.gradient().filter(|_| !self.distrusted) {
             Some(gradient) => {
                 let is_first = self.ascents.modes.is_empty();
@@ -164,7 +208,11 @@ impl Fitting {
     }
 
     fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (gaussian, log_evidence) = tempered(target.density(), self.seed())?;
+        let (gaussian, log_evidence, exponent) =
+            tempered(target.density(), self.left_for_starts(), self.seed())?;
+        if exponent < 1.0 {
+            self.objections.push(Objection::Tempering { exponent });
+        }
         let (point, covariance) = (gaussian.mean, gaussian.covariance);
         self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
         Ok(())
@@ -196,25 +244,22 @@ impl Fitting {
     }
 
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let seed = self.seed().named("climb").child(self.climbs.len() as u64);
+        let seed = self.climb_seed();
         let dim = target.dim();
         let left = self.options.evaluations.saturating_sub(self.spent.total());
+        let is_first = self.climbs.len() == 1;
         let Some(climb) = self.climbs.last_mut() else { return Err(Error::invalid("no climb was begun")) };
-        if climb.next_cost(dim) > left && !climb.rounds.is_empty() {
-            self.objections.push(Objection::Budget);
-            self.stage = Stage::Verdict;
-            return Ok(());
-        }
-        climb.advance(target.density(), seed)?;
         if climb.is_settled(&self.options) {
-            self.bend(target)?;
+            return self.bend(target);
         }
-        Ok(())
+        if climb.next_cost(dim) > left && !(is_first && climb.rounds.is_empty()) {
+            return self.cut(target, Objection::Budget);
+        }
+        climb.advance(target.density(), seed)
     }
 
     /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else the verdict.
     fn bend(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let share = |climb: &Climb| climb.rounds.last().map_or(0.0, |round| round.share);
         let (last, before) = match &self.climbs[..] {
             [] => return Err(Error::invalid("no climb was begun")),
             [last] => (last, None),
@@ -238,9 +283,15 @@ impl Fitting {
             self.stage = Stage::Verdict;
             return Ok(());
         }
+        // Nothing is drawn for a climb that the budget does not allow.
+        let shape = Shape::Mixture { components };
+        let cost = self.options.draws as u64 + Climb::new(shape, Vec::new()).next_cost(target.dim());
+        if self.spent.total() + cost > self.options.evaluations {
+            return self.cut(target, Objection::Budget);
+        }
         let (_, draws) = self.draws(target)?;
         let params = mixture_start(&draws, components, self.seed().child(self.climbs.len() as u64))?;
-        self.climbs.push(Climb::new(Shape::Mixture { components }, params));
+        self.climbs.push(Climb::new(shape, params));
         Ok(())
     }
 
@@ -326,4 +377,9 @@ impl Fitting {
             chains,
         })
     }
+}
+
+/// Effective share of the draws after the last round of a climb; 0 before the first.
+fn share(climb: &Climb) -> f64 {
+    climb.rounds.last().map_or(0.0, |round| round.share)
 }
