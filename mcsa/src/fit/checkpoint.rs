@@ -97,7 +97,7 @@ impl Fitting {
         let Some(saved) = file.read::<Self>()? else { return Ok(()) };
         let is_earlier = saved.spent.total() <= self.spent.total();
         if saved.options.difference(&self.options).is_none()
-            && (saved.landmarks == self.landmarks || saved.stage == Stage::Start)
+            && saved.landmarks.begin(&self.landmarks)
             && is_earlier
         {
             return Ok(());

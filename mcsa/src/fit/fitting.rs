@@ -358,11 +358,12 @@ impl Fitting {
     /// The result, at the end of the last stage.
     ///
     /// # Errors
-    /// If a stage is left.
+    /// If a stage is left, or the target has another dimension than the state.
     pub fn finish(&self, target: &Target<'_>) -> Result<Fitted, Error> {
         let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
             return Err(Error::invalid("the fit has not come to its end").within("Fitting"));
         };
+        self.check(target)?;
         let before = target.evaluations();
         let (_, draws) = self.draws(target)?;
         let climb = self.current()?;

@@ -14,12 +14,19 @@ pub(crate) struct Landmarks {
     has_gradient: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Landmark {
     #[serde(with = "bits::vector")]
     point: Vec<f64>,
     #[serde(with = "bits::scalar")]
     log_p: f64,
+}
+
+/// Equality of bits, so that NaN equals NaN.
+impl PartialEq for Landmark {
+    fn eq(&self, other: &Self) -> bool {
+        self.point == other.point && self.log_p.to_bits() == other.log_p.to_bits()
+    }
 }
 
 /// Number of points that are known before any mode is.
@@ -44,6 +51,12 @@ impl Landmarks {
             let log_p = target.density().log_density(&point, &mut work);
             self.known.push(Landmark { point, log_p });
         }
+    }
+
+    /// True if the points of `later` begin with these.
+    pub(crate) fn begin(&self, later: &Self) -> bool {
+        later.known.starts_with(&self.known)
+            && (self.known.is_empty() || self.has_gradient == later.has_gradient)
     }
 
     /// Checks that the densities are those of `target`, without counting the evaluations.
