@@ -38,6 +38,10 @@ impl MomentMatched for GaussianMixture {
         let mut shared = self.prepare(params, &mut work);
         let shares = borrow(&mut work, count * weights.len());
         for ((j, &weight), shares) in weights.iter().enumerate().zip(shares.chunks_exact_mut(count)) {
+            if weight == 0.0 {
+                shares.fill(0.0);
+                continue;
+            }
             let log_q = self.log_parts(params, &mut shared, points.column(j));
             for (share, log_part) in shares.iter_mut().zip(&*shared.log_parts) {
                 *share = weight * (log_part - log_q).exp();

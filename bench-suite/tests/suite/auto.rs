@@ -47,7 +47,7 @@ fn both_verdicts_have_their_codes_and_reports() {
     let (out, draws) = (folder.join("fit.json"), folder.join("draws.csv"));
     let [out_name, draws_name] = [&out, &draws].map(|path| path.to_str().expect("a path in words"));
     let files = ["--out", out_name, "--draws", draws_name];
-    let small = ["--set", "options.starts=10", "--set", "options.draws=1000"];
+    let small = ["--set", "options.starts=10", "--set", "options.draws=2000"];
     let yes = ["fit", "--auto", "--model", "eight-schools", "--seed", "2"];
     let output = run(&[&yes[..], &small, &files].concat());
     let table = String::from_utf8(output.stdout).expect("words");
@@ -77,11 +77,11 @@ fn both_verdicts_have_their_codes_and_reports() {
     assert_eq!((names.len(), &names[10..]), (13, &["log_p", "log_q", "log_weight"][..]));
     let rows: Vec<Vec<f64>> =
         lines.map(|line| line.split(',').map(|word| word.parse().expect("a number")).collect()).collect();
-    assert_eq!(rows.len(), 1_000);
+    assert_eq!(rows.len(), 2_000);
     let mean: f64 = rows.iter().map(|row| row[12].exp() * row[0]).sum();
     let reported = report["parameters"][0]["mean"].as_f64().expect("a number");
     assert!((mean - reported).abs() < 1e-9, "{mean} {reported}");
-    let evidence = (rows.iter().map(|row| (row[10] - row[11]).exp()).sum::<f64>() / 1_000.0).ln();
+    let evidence = (rows.iter().map(|row| (row[10] - row[11]).exp()).sum::<f64>() / 2_000.0).ln();
     assert!((evidence - log).abs() < 1e-9, "{evidence} {log}");
 
     // A budget that ends the starts is a no, with its reason, and the files are written all the same.

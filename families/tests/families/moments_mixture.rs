@@ -156,6 +156,8 @@ fn moments_outside_the_family_are_refused() {
     for far in [f64::NAN, f64::INFINITY, 1e200] {
         assert!(step(&family, &params, 0.5, mat![[far], [0.0]].as_ref(), &[1.0]).is_none(), "{far}");
     }
+    let without_weight = step(&family, &params, 0.5, mat![[1e200, 1.0], [0.0, 0.0]].as_ref(), &[0.0, 1.0]);
+    assert_eq!(without_weight, step(&family, &params, 0.5, mat![[1.0], [0.0]].as_ref(), &[1.0]));
     assert!(step(&family, &params, 1.0, mat![[1.0], [0.0]].as_ref(), &[1.0]).is_none());
     family.check(&step(&family, &params, 0.5, mat![[1e6], [0.0]].as_ref(), &[1.0]).unwrap()).unwrap();
 }

@@ -62,8 +62,8 @@ impl Fitting {
         }
         self.landmarks.verify(target)?;
         self.check(target)?;
-        let seed = self.climb_seed();
-        if let Some(climb) = self.climbs.last_mut().filter(|_| self.stage == Stage::Climb) {
+        let seed = self.seed();
+        for climb in &mut self.climbs {
             climb.verify(*target.density().inner(), seed)?;
         }
         self.options = options.clone();

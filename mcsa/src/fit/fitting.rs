@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mcsa_core::{Error, LogDensity, MomentMatched, Seed};
+use mcsa_core::{Error, MomentMatched, Seed};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,7 @@ use super::climb::Climb;
 use super::fitted::Fitted;
 use super::gradient_check::gradient_objection;
 use super::landmarks::Landmarks;
+use super::limits::share;
 use super::moments::white;
 use super::pace::Pace;
 use super::summary;
@@ -52,9 +53,11 @@ pub struct Fitting {
     /// Evaluations so far.
     pub spent: Evaluations,
     pub(crate) landmarks: Landmarks,
-    objections: Vec<Objection>,
+    pub(super) objections: Vec<Objection>,
     chains: Option<Chains>,
     distrusted: bool,
+    again: usize,
+    mends: usize,
 }
 
 /// Most modes that a first mixture has.
@@ -66,11 +69,23 @@ const FREEDOM: f64 = 8.0;
 /// Effective share of the draws below which a larger family is tried.
 const POOR: f64 = 0.3;
 /// k-hat above which a larger family is tried.
-const HEAVY: f64 = 0.5;
+const HEAVY: f64 = 0.7;
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
 /// Decrease of k-hat from which on a larger family has helped.
 const LIGHTER: f64 = 0.1;
+/// k-hat of the final draws above which the climb goes on, and how often it may.
+const HEAVY_DRAWS: f64 = 0.7;
+/// Number of further rounds after the final draws.
+const AGAIN: usize = 1;
+/// k-hat of the draws above which q is mended once although no witness objects.
+const SOFT: f64 = 0.45;
+/// As [`SOFT`], of the difference of mean log weights.
+const SOFT_OFFSET: f64 = 0.15;
+/// Points at which a mixture begins.
+const POINTS: usize = 400;
+/// Number of climbs that begin at the points of the witness chains.
+const MENDS: usize = 2;
 /// Components of the first mixture for a posterior that is no Student t.
 const BENT: usize = 4;
 /// Most components.
@@ -93,15 +108,13 @@ impl Fitting {
             objections: Vec::new(),
             chains: None,
             distrusted: false,
+            again: 0,
+            mends: 0,
         })
     }
 
-    fn seed(&self) -> Seed {
+    pub(super) fn seed(&self) -> Seed {
         Seed::new(self.options.seed).named("fit")
-    }
-
-    pub(crate) fn climb_seed(&self) -> Seed {
-        self.seed().named("climb").child(self.climbs.len() as u64)
     }
 
     /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
@@ -145,30 +158,6 @@ impl Fitting {
             }
         }
         pace.end(self)
-    }
-
-    /// Ends starts or climb early, if they have given what the next stage needs; a climb's end has the objection `limit`.
-    fn cut(&mut self, target: &Target<'_>, limit: Objection) -> Result<(), Error> {
-        let is_begun = |climb: &Climb| !climb.rounds.is_empty();
-        if self.stage == Stage::Start && !self.ascents.modes.is_empty() {
-            self.objections.push(Objection::Starts { made: self.ascents.made, of: self.options.starts });
-            self.begin_climb(target)?;
-        } else if self.stage == Stage::Climb && self.climbs.first().is_some_and(is_begun) {
-            // The larger of two families stays if it has given better weights so far.
-            if let [.., before, last] = &self.climbs[..]
-                && share(last) < share(before)
-            {
-                self.climbs.pop();
-            }
-            self.objections.push(limit);
-            self.stage = Stage::Verdict;
-        }
-        Ok(())
-    }
-
-    /// Evaluations that the starts have left.
-    fn left_for_starts(&self) -> u64 {
-        (self.options.evaluations / 2).saturating_sub(self.spent.total())
     }
 
     fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -218,7 +207,7 @@ impl Fitting {
         Ok(())
     }
 
-    fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
+    pub(super) fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let dim = target.dim();
         let weights = self.ascents.weights();
         let mut order: Vec<usize> = (0..weights.len()).collect();
@@ -231,11 +220,11 @@ impl Fitting {
         };
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
-            1 => Climb::new(Shape::StudentT, parts.remove(0)),
+            1 => Climb::new(0, Shape::StudentT, parts.remove(0)),
             components => {
                 let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
                 let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
-                Climb::new(Shape::Mixture { components }, params)
+                Climb::new(0, Shape::Mixture { components }, params)
             }
         };
         self.climbs.push(climb);
@@ -244,18 +233,15 @@ impl Fitting {
     }
 
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let seed = self.climb_seed();
-        let dim = target.dim();
-        let left = self.options.evaluations.saturating_sub(self.spent.total());
-        let is_first = self.climbs.len() == 1;
-        let Some(climb) = self.climbs.last_mut() else { return Err(Error::invalid("no climb was begun")) };
+        let seed = self.seed();
+        let climb = self.current()?;
         if climb.is_settled(&self.options) {
             return self.bend(target);
         }
-        if climb.next_cost(dim) > left && !(is_first && climb.rounds.is_empty()) {
+        if self.is_spent(target.dim()) {
             return self.cut(target, Objection::Budget);
         }
-        climb.advance(target.density(), seed)
+        self.current_mut()?.advance(target.density(), seed)
     }
 
     /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else the verdict.
@@ -267,15 +253,16 @@ impl Fitting {
         };
         let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
         let is_good = share(last) >= POOR && shape(last) < HEAVY;
-        let helped = before.is_none_or(|before| {
-            let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
-            share(last) > HELPED * share(before) || lighter
-        });
+        let helped = self.mends > 0
+            || before.is_none_or(|before| {
+                let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
+                share(last) > HELPED * share(before) || lighter
+            });
         let components = match last.shape {
             Shape::StudentT => BENT,
             Shape::Mixture { components } => 2 * components,
         };
-        if is_good || !helped || components > COMPONENTS {
+        if is_good || !helped || self.mends > 0 || components > COMPONENTS {
             if !helped {
                 // The larger mixture is no better: the smaller one stays.
                 self.climbs.pop();
@@ -283,16 +270,48 @@ impl Fitting {
             self.stage = Stage::Verdict;
             return Ok(());
         }
-        // Nothing is drawn for a climb that the budget does not allow.
-        let shape = Shape::Mixture { components };
-        let cost = self.options.draws as u64 + Climb::new(shape, Vec::new()).next_cost(target.dim());
-        if self.spent.total() + cost > self.options.evaluations {
+        if !self.allows(components, target.dim()) {
             return self.cut(target, Objection::Budget);
         }
         let (_, draws) = self.draws(target)?;
-        let params = mixture_start(&draws, components, self.seed().child(self.climbs.len() as u64))?;
-        self.climbs.push(Climb::new(shape, params));
+        let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
+        self.enlarge(&points, components)
+    }
+
+    /// A climb of a mixture that begins at points of p.
+    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<(), Error> {
+        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
+        let params = mixture_start(points, components, self.seed().child(number))?;
+        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+        self.stage = Stage::Climb;
         Ok(())
+    }
+
+    /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
+    /// budget left.
+    fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
+        let components = match self.current()?.shape {
+            Shape::StudentT => BENT,
+            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
+        };
+        let dim = target.dim();
+        if self.mends == MENDS || self.is_spent(dim) || !self.allows(components, dim) {
+            return Ok(false);
+        }
+        self.mends += 1;
+        let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
+        let drawn = draws.resampled(points.ncols(), &mut stream)?;
+        let both =
+            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
+                None => points[(i, j)],
+                Some(j) => drawn[(i, j)],
+            });
+        self.enlarge(&both, components)?;
+        Ok(true)
+    }
+
+    fn current_mut(&mut self) -> Result<&mut Climb, Error> {
+        self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
     fn current(&self) -> Result<&Climb, Error> {
@@ -311,10 +330,16 @@ impl Fitting {
     fn judge(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
         let (family, draws) = self.draws(target)?;
-        let params = self.current()?.params().to_vec();
+        let params = self.current()?.proposal(target.dim())?;
+        if draws.shape > HEAVY_DRAWS && self.again < AGAIN && !self.is_spent(target.dim()) {
+            self.again += 1;
+            self.current_mut()?.advance(target.density(), seed)?;
+            return Ok(());
+        }
         let map = white(&draws)?;
-        let chains =
-            Chains::run(target, &*family, &params, &map, &self.starts(target)?, seed.named("chains"))?;
+        let of_chains = seed.named("chains").child(self.mends as u64);
+        let starts = witness::starts(target, &self.ascents.modes, seed, self.mends as u64)?;
+        let (chains, points) = Chains::run(target, &*family, &params, &map, &starts, of_chains)?;
         let evidence = verdict::Evidence {
             target,
             family: &*family,
@@ -325,34 +350,15 @@ impl Fitting {
             chains: &chains,
         };
         let found = evidence.objections();
+        let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
+        if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
+            return Ok(());
+        }
         self.objections.extend(tail_objection(target, &map, seed));
         self.objections.extend(found);
         self.chains = Some(chains);
         self.stage = Stage::Done;
         Ok(())
-    }
-
-    /// Starting points of the witness chains: around the modes in turn, twice as far out as their Gaussians.
-    fn starts(&self, target: &Target<'_>) -> Result<Mat<f64>, Error> {
-        let dim = target.dim();
-        let mut starts = Mat::zeros(dim, witness::CHAINS);
-        let mut work = vec![0.0; target.density().work_len(1)];
-        for j in 0..witness::CHAINS {
-            let mode = &self.ascents.modes[j % self.ascents.modes.len()];
-            let map = mode.map()?;
-            let mut stream = self.seed().named("witness").stream(j as u64, 0);
-            let mut y = vec![0.0; dim];
-            for trial in 0..20 {
-                stream.normals_into(&mut y);
-                let spread = 2.0 * 0.7_f64.powi(trial);
-                y.iter_mut().for_each(|y| *y *= spread);
-                map.forward_into(&y, starts.col_as_slice_mut(j));
-                if target.density().log_density(starts.col_as_slice(j), &mut work).is_finite() {
-                    break;
-                }
-            }
-        }
-        Ok(starts)
     }
 
     /// The result, at the end of the last stage.
@@ -369,7 +375,7 @@ impl Fitting {
         let climb = self.current()?;
         Ok(Fitted {
             shape: climb.shape,
-            params: climb.params().to_vec(),
+            params: climb.proposal(target.dim())?,
             parameters: summary::parameters(*target.density().inner(), &draws),
             evidence: summary::Evidence::of(&draws, &chains.log_weights),
             verdict: Verdict { objections: self.objections.clone() },
@@ -378,9 +384,4 @@ impl Fitting {
             chains,
         })
     }
-}
-
-/// Effective share of the draws after the last round of a climb; 0 before the first.
-fn share(climb: &Climb) -> f64 {
-    climb.rounds.last().map_or(0.0, |round| round.share)
 }

@@ -16,6 +16,7 @@ mod fitting;
 mod gradient_check;
 mod handover;
 mod landmarks;
+mod limits;
 mod moments;
 mod objection;
 mod options;

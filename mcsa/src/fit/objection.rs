@@ -75,7 +75,7 @@ pub enum Objection {
         /// Number of chains.
         of: usize,
     },
-    /// The density falls too slowly along a line to have an integral.
+    /// The density falls too slowly along a line for moments to exist.
     Tail {
         /// Name of the parameter, or of the direction.
         name: String,
@@ -107,6 +107,20 @@ pub enum Objection {
     Budget,
     /// The time ended before the climb settled.
     Time,
+}
+
+impl Objection {
+    /// True if another q may remove the objection.
+    pub(crate) const fn is_to_q(&self) -> bool {
+        matches!(
+            self,
+            Self::Weights { .. }
+                | Self::Start { .. }
+                | Self::Mixing { .. }
+                | Self::Moments { .. }
+                | Self::Missed { .. }
+        )
+    }
 }
 
 impl fmt::Display for Objection {
@@ -142,11 +156,14 @@ impl fmt::Display for Objection {
                 f,
                 "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {log_weight:+.1}"
             ),
-            Self::Tail { name, fall } => write!(
-                f,
-                "the density falls like r^{:.2} along {name}, too slowly to have an integral: the posterior may be improper",
-                -fall
-            ),
+            Self::Tail { name, fall } => {
+                let missing = match fall {
+                    fall if *fall <= 1.02 => "an integral: the posterior is improper",
+                    fall if *fall <= 2.02 => "a mean: quantiles alone can be used",
+                    _ => "a variance",
+                };
+                write!(f, "the density falls like r^{:.2} along {name}, too slowly to have {missing}", -fall)
+            }
             Self::NonFinite { draws, of } => {
                 write!(f, "the log density is NaN or +inf at {draws} of {of} draws, which were left out")
             }

@@ -54,7 +54,7 @@ impl Options {
             starts: 100,
             evaluations: 1_000_000,
             seconds: None,
-            share: 0.5,
+            share: 0.7,
             progress: false,
             checkpoint: None,
         }

@@ -9,16 +9,18 @@ const NEAR: f64 = 1e3;
 const FAR: f64 = 1e5;
 /// Random directions, beside those of the axes.
 const RANDOM: usize = 20;
+/// Exponent of the fall up to which the variance along a line does not exist, with room for rounding.
+const HEAVIEST: f64 = 3.02;
 /// Most axes.
 const AXES: usize = 50;
 
-/// The objection to a density that does not fall fast enough to have an integral: along a ray from the centre of q,
+/// The objection to a density that falls too slowly for moments to exist: along a ray from the centre of q,
 ///
 /// ```text
-/// (log p(NEAR) - log p(FAR)) / log(FAR / NEAR) <= 1
+/// (log p(NEAR) - log p(FAR)) / log(FAR / NEAR) <= 3
 /// ```
-/// A density that falls like `1/r` or more slowly along a line has no integral over the line; over a cone it would have to fall like
-/// `r^-d`. Only what holds along single lines is looked at.
+/// A density that falls like `r^-3` or more slowly along a line has no variance over the line; like `1/r`, no integral. Only what
+/// holds along single lines is looked at; over a cone a density would have to fall faster by `r^(d - 1)`.
 pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -> Option<Objection> {
     let (dim, density) = (target.dim(), target.density());
     let mut stream = seed.named("tails").stream(0, 0);
@@ -28,27 +30,20 @@ pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -
         map.forward_into(&vec![0.0; dim], &mut z);
         z
     };
-    for ray in 0..2 * dim.min(AXES) + RANDOM {
-        let mut direction = vec![0.0; dim];
-        let axis = (ray < 2 * dim.min(AXES)).then_some(ray / 2);
+    let axes = dim.min(AXES);
+    for ray in 0..2 * axes + RANDOM {
+        let axis = (ray < 2 * axes).then_some(ray / 2);
+        let mut y = vec![0.0; dim];
         match axis {
-            // One coordinate of the target.
-            Some(i) => {
-                let mut ends = [0.0; 2];
-                let mut y = vec![0.0; dim];
-                y[i] = 1.0;
-                let mut z = vec![0.0; dim];
-                map.forward_into(&y, &mut z);
-                ends[0] = (z[i] - centre[i]).abs();
-                direction[i] = if ray % 2 == 0 { ends[0] } else { -ends[0] };
-            }
-            None => {
-                let mut y = vec![0.0; dim];
-                stream.normals_into(&mut y);
-                let mut z = vec![0.0; dim];
-                map.forward_into(&y, &mut z);
-                direction.iter_mut().zip(&z).zip(&centre).for_each(|((to, z), from)| *to = z - from);
-            }
+            Some(i) => y[i] = if ray % 2 == 0 { 1.0 } else { -1.0 },
+            None => stream.normals_into(&mut y),
+        }
+        let mut z = vec![0.0; dim];
+        map.forward_into(&y, &mut z);
+        let mut direction: Vec<f64> = z.iter().zip(&centre).map(|(z, centre)| z - centre).collect();
+        if let Some(i) = axis {
+            // One coordinate of the target alone.
+            (0..dim).filter(|&k| k != i).for_each(|k| direction[k] = 0.0);
         }
         let mut at = |radius: f64| {
             let z: Vec<f64> = centre.iter().zip(&direction).map(|(z, step)| z + radius * step).collect();
@@ -56,7 +51,7 @@ pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -
         };
         let (near, far) = (at(NEAR), at(FAR));
         let fall = (near - far) / (FAR / NEAR).ln();
-        if near.is_finite() && far.is_finite() && fall <= 1.0 {
+        if near.is_finite() && far.is_finite() && fall <= HEAVIEST {
             let name = axis.map_or_else(|| "a random direction".to_owned(), |i| target.name(i));
             return Some(Objection::Tail { name, fall });
         }

@@ -18,17 +18,21 @@ pub struct Verdict {
 }
 
 /// Smallest effective sample size of the draws.
-const FEWEST: f64 = 100.0;
+const FEWEST: f64 = 400.0;
 /// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
-const TOP: f64 = 2.0;
+const TOP: f64 = 4.0;
 /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
 const NEGLIGIBLE: f64 = 1e-3;
-/// Largest mean log weight of one chain, less the log evidence.
+/// Largest mean log weight of the chain with the second largest, less the log evidence.
 const MEAN: f64 = 6.0;
+/// Largest mean log weight of any chain, less the log evidence.
+const STUCK: f64 = 12.0;
 /// Largest difference of the mean log weight of all chains from that of the weighted draws.
-const OFFSET: f64 = 0.7;
+const OFFSET: f64 = 0.3;
+/// Largest number of chains that never came near the mass.
+const ASTRAY: usize = 4;
 /// Largest R-hat of witness chains.
-const R_HAT: f64 = 1.1;
+const R_HAT: f64 = 1.25;
 /// Smallest difference of means, in standard deviations, that is an objection.
 const SHIFT: f64 = 0.15;
 /// Smallest relative difference of variances that is an objection.
@@ -91,27 +95,28 @@ impl Evidence<'_> {
     fn mixing(&self) -> Option<Objection> {
         let r_hat = self.chains.r_hat;
         let name = || self.target.name(self.chains.worst % self.target.dim());
-        (!(r_hat <= R_HAT)).then(|| Objection::Mixing { name: name(), r_hat })
+        (!(r_hat <= R_HAT) || self.chains.astray > ASTRAY).then(|| Objection::Mixing { name: name(), r_hat })
+    }
+
+    /// Mean log weight over the chains, less that of the weighted draws, with its standard error: both estimate `E_p[log w]`.
+    pub(crate) fn offset(&self) -> (f64, f64) {
+        let ratios = self.draws.log_ratios();
+        let weighed = ratios.iter().zip(self.draws.weights()).filter(|(_, weight)| *weight > 0.0);
+        let expected: f64 = weighed.map(|(ratio, weight)| weight * ratio).sum();
+        let of_chains = &self.chains.log_weights;
+        let count = of_chains.len() as f64;
+        let mean = of_chains.iter().sum::<f64>() / count;
+        let square = of_chains.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        (mean - expected, (square / (count - 1.0) / count).sqrt())
     }
 
     fn missed(&self) -> Option<Objection> {
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
-        let expected: f64 = self
-            .draws
-            .log_ratios()
-            .iter()
-            .zip(self.draws.weights())
-            .map(|(w, of)| if of > 0.0 { of * w } else { 0.0 })
-            .sum();
-        let count = over.len() as f64;
-        let mean = over.iter().sum::<f64>() / count;
-        let error =
-            (over.iter().map(|over| (over - mean).powi(2)).sum::<f64>() / (count - 1.0) / count).sqrt();
-        let offset = mean - (expected - log_z);
         let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let is_missed = chains > 0 || !(offset <= OFFSET + 3.0 * error);
+        let (offset, error) = self.offset();
+        let is_missed = chains > 1 || !(log_weight <= STUCK) || !(offset <= OFFSET + 3.0 * error);
         is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len() })
     }
 

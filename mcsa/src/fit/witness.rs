@@ -9,6 +9,7 @@ use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sampling, 
 use serde::{Deserialize, Serialize};
 
 use super::Target;
+use super::ascents::Mode;
 use super::white_guide::WhiteGuide;
 
 /// Chains that leave p invariant, and what they say of q.
@@ -31,7 +32,10 @@ pub struct Chains {
     pub r_hat: f64,
     /// The function with the largest R-hat.
     pub worst: usize,
-    /// Mean log weight of each chain, `log p - log q`.
+    /// Number of chains that never came near the mass, because their mean log weight is below the median by 30; the numbers above
+    /// leave them out.
+    pub astray: usize,
+    /// Mean log weight of each of the other chains, `log p - log q`.
     #[serde(with = "bits::vector")]
     pub log_weights: Vec<f64>,
 }
@@ -40,6 +44,8 @@ pub struct Chains {
 pub(crate) const CHAINS: usize = 16;
 /// Steps of the warm-up.
 const WARM_UP: u64 = 40;
+/// Distance of a chain's mean log weight from the median below which it is astray.
+const ASTRAY: f64 = 30.0;
 /// Steps after it.
 const LENGTH: usize = 50;
 
@@ -48,8 +54,31 @@ pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
     y.iter().copied().chain(y.iter().map(|y| y * y))
 }
 
+/// Starting points of the chains: around the modes in turn, twice as far out as their Gaussians; `round` tells the starts of several
+/// runs apart.
+pub(crate) fn starts(target: &Target<'_>, modes: &[Mode], seed: Seed, round: u64) -> Result<Mat<f64>, Error> {
+    let dim = target.dim();
+    let mut starts = Mat::zeros(dim, CHAINS);
+    let mut work = vec![0.0; target.density().work_len(1)];
+    for j in 0..CHAINS {
+        let map = modes[j % modes.len()].map()?;
+        let mut stream = seed.named("witness").stream(j as u64, round);
+        let mut y = vec![0.0; dim];
+        for trial in 0..20 {
+            stream.normals_into(&mut y);
+            let spread = 2.0 * 0.7_f64.powi(trial);
+            y.iter_mut().for_each(|y| *y *= spread);
+            map.forward_into(&y, starts.col_as_slice_mut(j));
+            if target.density().log_density(starts.col_as_slice(j), &mut work).is_finite() {
+                break;
+            }
+        }
+    }
+    Ok(starts)
+}
+
 impl Chains {
-    /// Runs the chains from `starts`, one per column, in the coordinates of `map`.
+    /// Runs the chains from `starts`, one per column, in the coordinates of `map`. Also returns all their points.
     pub(crate) fn run(
         target: &Target<'_>,
         family: &dyn MomentMatched,
@@ -57,7 +86,7 @@ impl Chains {
         map: &AffineMap,
         starts: &Mat<f64>,
         seed: Seed,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Mat<f64>), Error> {
         let q = Frozen { family, params, map };
         match target.gradient() {
             Some(gradient) => {
@@ -88,7 +117,7 @@ impl Frozen<'_> {
         white: &P,
         starts: &Mat<f64>,
         seed: Seed,
-    ) -> Result<Chains, Error>
+    ) -> Result<(Chains, Mat<f64>), Error>
     where
         P: LogDensity,
         K: Kernel<P> + Tunable + Clone,
@@ -104,7 +133,7 @@ impl Frozen<'_> {
         let mut guide = WhiteGuide { guide: &mut at, map: self.map };
         let mut state = cycle.init(white, warm.positions)?;
         let mut work = vec![0.0; cycle.work_len(white, chains)];
-        let mut values = vec![vec![Vec::with_capacity(LENGTH); chains]; 2 * dim];
+        let mut points = Mat::zeros(dim, chains * LENGTH);
         let (mut log_weights, mut log_q) = (vec![0.0; chains], vec![0.0; chains]);
         for step in 0..LENGTH {
             let mut lanes = seed.streams(chains, step as u64);
@@ -113,21 +142,39 @@ impl Frozen<'_> {
             guide.log_probs(positions.as_ref(), &mut log_q);
             for j in 0..chains {
                 log_weights[j] += (log_p[j] - log_q[j]) / LENGTH as f64;
-                let found = functions(positions.col_as_slice(j));
-                found.zip(&mut values).for_each(|(value, kept)| kept[j].push(value));
+                points.col_mut(j * LENGTH + step).copy_from(positions.col(j));
             }
         }
-        let r_hats: Vec<f64> = values.iter().map(|chains| r_hat(chains)).collect();
-        let worst = (0..r_hats.len()).max_by(|&a, &b| r_hats[a].total_cmp(&r_hats[b])).unwrap_or(0);
-        let mean =
-            |chains: &Vec<Vec<f64>>| chains.iter().flatten().sum::<f64>() / (chains.len() * LENGTH) as f64;
-        Ok(Chains {
+        let mut sorted = log_weights.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let near: Vec<usize> =
+            (0..chains).filter(|&j| log_weights[j] > sorted[chains / 2] - ASTRAY).collect();
+        // A function of the points, chain by chain.
+        let values = |k: usize| -> Vec<Vec<f64>> {
+            let of = |y: f64| if k < dim { y } else { y * y };
+            let chain = |&j: &usize| (0..LENGTH).map(|t| of(points[(k % dim, j * LENGTH + t)])).collect();
+            near.iter().map(chain).collect()
+        };
+        let (mut means, mut errors, mut worst) = (Vec::new(), Vec::new(), (0, f64::NEG_INFINITY));
+        for k in 0..2 * dim {
+            let chains = values(k);
+            means.push(chains.iter().flatten().sum::<f64>() / (near.len() * LENGTH) as f64);
+            errors.push(standard_error(&chains));
+            let r_hat = r_hat(&chains);
+            worst = if r_hat > worst.1 { (k, r_hat) } else { worst };
+        }
+        let kept = Mat::from_fn(dim, near.len() * LENGTH, |i, c| {
+            points[(i, near[c / LENGTH] * LENGTH + c % LENGTH)]
+        });
+        let found = Chains {
             positions: self.map.forward(state.chains().positions.as_ref()),
-            means: values.iter().map(mean).collect(),
-            errors: values.iter().map(|chains| standard_error(chains)).collect(),
-            r_hat: r_hats.get(worst).copied().unwrap_or(f64::NAN),
-            worst,
-            log_weights,
-        })
+            means,
+            errors,
+            r_hat: worst.1,
+            worst: worst.0,
+            astray: chains - near.len(),
+            log_weights: near.iter().map(|&j| log_weights[j]).collect(),
+        };
+        Ok((found, self.map.forward(kept.as_ref())))
     }
 }

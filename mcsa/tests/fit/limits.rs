@@ -3,13 +3,13 @@
 use mcsa::fit::{Objection, Options};
 use mcsa::models::{Banana, EightSchools};
 
-/// Evaluations of draws and verdict for 400 draws in two dimensions, and of one start and one round: no budget ends these.
-const LEAST: u64 = 20_000;
+/// More than the evaluations of 1000 draws, of the verdict, and of one start and one round: no budget ends these.
+const LEAST: u64 = 25_000;
 
 #[test]
 fn a_budget_ends_every_stage() {
     let model = EightSchools::non_centred();
-    let enough = Options { draws: 400, ..Options::seeded(1) };
+    let enough = Options { draws: 1_000, ..Options::seeded(1) };
     let whole = mcsa::fit(&model, &enough).unwrap();
     assert!(whole.verdict.is_yes(), "{whole}");
     // Too few evaluations for all starts.
@@ -35,14 +35,14 @@ fn a_budget_ends_every_stage() {
 #[test]
 fn the_time_ends_starts_and_climb() {
     let model = EightSchools::non_centred();
-    let options = Options { draws: 400, seconds: Some(1e-9), ..Options::seeded(1) };
+    let options = Options { draws: 1_000, seconds: Some(1e-9), ..Options::seeded(1) };
     let short = mcsa::fit(&model, &options).unwrap();
     let is_of_starts = |o: &Objection| matches!(o, Objection::Starts { made: 1, of: 100 });
     assert!(short.verdict.objections.iter().any(is_of_starts), "{short}");
     assert!(short.verdict.objections.contains(&Objection::Time), "{short}");
     assert!(short.evaluations.total() < LEAST, "{short}");
     // Counterexample: a limit that is not reached changes no bit.
-    let options = Options { draws: 400, starts: 5, ..Options::seeded(1) };
+    let options = Options { draws: 1_000, starts: 5, ..Options::seeded(1) };
     let limited = Options { seconds: Some(1e9), progress: true, ..options.clone() };
     assert_eq!(mcsa::fit(&model, &limited).unwrap(), mcsa::fit(&model, &options).unwrap());
 }

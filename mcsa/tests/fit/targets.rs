@@ -6,14 +6,14 @@ use mcsa::models::Gaussian;
 use mcsa::prelude::*;
 
 fn options() -> Options {
-    Options { draws: 1_000, starts: 20, evaluations: 100_000, ..Options::seeded(1) }
+    Options { draws: 2_000, starts: 20, evaluations: 100_000, ..Options::seeded(1) }
 }
 
-/// Mean and standard deviation of a parameter are those given, within five Monte Carlo errors of 1000 draws with an effective share of
+/// Mean and standard deviation of a parameter are those given, within five Monte Carlo errors of 2000 draws with an effective share of
 /// one half.
 fn has_moments(fitted: &Fitted, k: usize, mean: f64, sd: f64) -> bool {
     let found = &fitted.parameters[k];
-    let error = sd / 500.0_f64.sqrt();
+    let error = sd / 1000.0_f64.sqrt();
     (found.mean - mean).abs() < 5.0 * error && (found.sd - sd).abs() < 5.0 * error
 }
 

@@ -1,6 +1,6 @@
 //! Pathfinder: the best Gaussian on the path of an optimiser to a mode.
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 use mcsa_core::{Error, Gradient, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -274,26 +274,20 @@ impl Curve {
 }
 
 /// Draws of a Gaussian by the transformation of noise, one per column, and their log densities.
-struct Transformed {
-    points: Mat<f64>,
-    log_q: Vec<f64>,
+pub(crate) struct Transformed {
+    pub(crate) points: Mat<f64>,
+    pub(crate) log_q: Vec<f64>,
 }
 
 impl Transformed {
     /// `None` if the covariance is not positive definite.
-    fn new(gaussian: &Gaussian, noise: &Mat<f64>) -> Option<Self> {
+    pub(crate) fn new(gaussian: &Gaussian, noise: &Mat<f64>) -> Option<Self> {
         let llt = cholesky("covariance", gaussian.covariance.as_ref()).ok()?;
         let mut points = llt.L() * noise;
-        let dim = gaussian.mean.len();
-        let log_norm = (0..dim).map(|k| llt.L()[(k, k)].ln()).sum::<f64>()
-            + 0.5 * dim as f64 * std::f64::consts::TAU.ln();
-        let mut log_q = Vec::with_capacity(noise.ncols());
         for j in 0..noise.ncols() {
             points.col_as_slice_mut(j).iter_mut().zip(&gaussian.mean).for_each(|(z, mean)| *z += mean);
-            let square: f64 = noise.col_as_slice(j).iter().map(|e| e * e).sum();
-            log_q.push(-0.5 * square - log_norm);
         }
-        Some(Self { points, log_q })
+        Some(Self { points, log_q: log_densities_of_noise(llt.L(), noise) })
     }
 
     /// The mean over the draws of `log p - log q`; `None` if it is not finite.
@@ -304,4 +298,13 @@ impl Transformed {
         let elbo = total / self.log_q.len() as f64;
         elbo.is_finite().then_some(elbo)
     }
+}
+
+/// Log densities of the images under a lower triangular factor of standard normal noise.
+pub(crate) fn log_densities_of_noise(factor: MatRef<'_, f64>, noise: &Mat<f64>) -> Vec<f64> {
+    let dim = noise.nrows();
+    let log_norm =
+        (0..dim).map(|k| factor[(k, k)].ln()).sum::<f64>() + 0.5 * dim as f64 * std::f64::consts::TAU.ln();
+    let square = |j: usize| noise.col_as_slice(j).iter().map(|e| e * e).sum::<f64>();
+    (0..noise.ncols()).map(|j| -0.5 * square(j) - log_norm).collect()
 }

@@ -3,6 +3,7 @@
 mod gaussians;
 mod inclusive;
 mod lbfgs;
+mod multi_pathfinder;
 mod propagation;
 mod raw_inputs;
 mod supremum;
