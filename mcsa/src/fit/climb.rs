@@ -130,6 +130,22 @@ impl Climb {
         Ok(())
     }
 
+    /// Checks that the chains, read from a file, are those of this target, so that the next round need not.
+    ///
+    /// # Errors
+    /// If the chains remember other densities than `target` has, or another seed.
+    pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
+        let Some(mut fit) = self.fit.take() else { return Ok(()) };
+        let seed = seed.named("climb").child(self.number);
+        let (dim, target) = (target.dim(), Counted::new(target));
+        let family = self.shape.build(dim)?;
+        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
+        let ascent = Ascent { target: &target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+        let verified = ascent.run(&mut fit, Run::of(0)).map(drop);
+        self.fit = Some(fit);
+        verified
+    }
+
     /// Weighted draws of the [`proposal`](Self::proposal).
     pub(crate) fn draws(
         &self,

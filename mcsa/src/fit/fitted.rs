@@ -42,7 +42,7 @@ pub struct Fitted {
 /// ```
 ///
 /// # Errors
-/// If the options are invalid, or no start with a finite density was found.
+/// If the options are invalid, no start with a finite density was found, or the checkpoint file cannot be used.
 pub fn fit<P: Gradient>(target: &P, options: &Options) -> Result<Fitted, Error> {
     run(&Target::with_gradient(target), options)
 }
@@ -56,9 +56,15 @@ pub fn fit_density<P: LogDensity>(target: &P, options: &Options) -> Result<Fitte
 }
 
 fn run(target: &Target<'_>, options: &Options) -> Result<Fitted, Error> {
-    let mut fitting = Fitting::new(options)?;
-    fitting.run(target, &mut |_| ControlFlow::Continue(())).map_err(|error| error.within("fit"))?;
-    fitting.finish(target)
+    let fitted = || {
+        let mut fitting = match &options.checkpoint {
+            Some(path) => Fitting::resume_or(path, target, options)?,
+            None => Fitting::new(options)?,
+        };
+        fitting.run(target, &mut |_| ControlFlow::Continue(()))?;
+        fitting.finish(target)
+    };
+    fitted().map_err(|error: Error| error.within("fit"))
 }
 
 impl fmt::Display for Fitted {

@@ -9,13 +9,19 @@
 
 mod ascents;
 mod bend;
+mod checkpoint;
 mod climb;
 mod fitted;
 mod fitting;
 mod gradient_check;
+mod handover;
+mod landmarks;
+mod limits;
 mod moments;
 mod objection;
 mod options;
+mod pace;
+mod progress;
 mod shape;
 mod summary;
 mod tails;
@@ -29,6 +35,7 @@ pub use ascents::{Ascents, Mode};
 pub use climb::{Climb, Round};
 pub use fitted::{Fitted, fit, fit_density};
 pub use fitting::{Fitting, Stage};
+pub use handover::Handover;
 pub use objection::Objection;
 pub use options::Options;
 pub use shape::Shape;
