@@ -178,6 +178,13 @@ impl Series<'_> {
         self.task.target()
     }
 
+    /// Label of the target; after `SYNTHETIC` if its data are a stand-in of a data set.
+    pub fn place(&self) -> String {
+        let label = self.target().label();
+        let is_stand_in = self.outcomes.iter().any(|outcome| outcome.job.is_stand_in());
+        if is_stand_in { format!("SYNTHETIC {label}") } else { label.to_owned() }
+    }
+
     /// Method of the task.
     pub fn method(&self) -> &Method {
         self.task.method()

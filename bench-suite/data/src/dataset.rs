@@ -76,6 +76,14 @@ impl Dataset {
         Self { x, y, ..self.clone_head() }
     }
 
+    /// The cases in which some input is not `code`, the code of a missing measurement.
+    #[must_use]
+    pub fn without_rows_of(&self, code: f64) -> Self {
+        let is_measured = |row: &usize| (0..self.inputs()).any(|column| self.x[(*row, column)] != code);
+        let measured: Vec<usize> = (0..self.rows()).filter(is_measured).collect();
+        if measured.len() == self.rows() { self.clone() } else { self.select(&measured) }
+    }
+
     /// The data set with a column of ones before the inputs, as in the probit regression of MSC.
     #[must_use]
     pub fn with_ones_first(&self) -> Self {
@@ -136,6 +144,16 @@ mod tests {
             assert_eq!(first.x[(row, 1)], yacht.x[(row, 0)]);
             assert_eq!(last.x[(row, 5)], yacht.x[(row, 5)]);
         }
+    }
+
+    #[test]
+    fn rows_without_a_measurement_are_left_out() {
+        let yacht = Catalogue::new(None).load("yacht").unwrap();
+        let mut gaps = yacht.select(&[0, 1, 2]);
+        gaps.x.row_mut(1).fill(-999.0);
+        gaps.x[(2, 0)] = -999.0;
+        assert_eq!(gaps.without_rows_of(-999.0), gaps.select(&[0, 2]));
+        assert_eq!(gaps.without_rows_of(-998.0), gaps);
     }
 
     #[test]

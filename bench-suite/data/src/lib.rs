@@ -38,6 +38,7 @@ mod series;
 mod share;
 mod split;
 mod standardised;
+mod strata;
 mod synthetic;
 mod table;
 
@@ -53,4 +54,5 @@ pub use series::Series;
 pub use share::Share;
 pub use split::Split;
 pub use standardised::{Scaling, Standardised};
+pub use strata::Strata;
 pub use table::Table;

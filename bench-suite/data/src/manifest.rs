@@ -47,6 +47,8 @@ pub struct Entry {
     pub obtain: String,
     /// Synthetic stand-in.
     pub stand_in: Option<StandIn>,
+    /// Code of a missing measurement.
+    pub missing: Option<f64>,
     /// Sum of the absolute values of each numeric column.
     #[serde(default)]
     pub sums: Vec<f64>,

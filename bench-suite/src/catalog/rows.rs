@@ -29,6 +29,10 @@ impl Target {
                 let (train, test) = self.synthetic_rows()?;
                 (train, test, *prior_scale)
             }
+            Self::SubsetLogistic { prior_scale, .. } => {
+                let (train, test) = self.subset_rows(catalogue)?;
+                (train.with_ones_last(), test.with_ones_last(), *prior_scale)
+            }
             _ => {
                 return Err(Error::invalid(format!(
                     "{} is no logistic regression with a normal prior",

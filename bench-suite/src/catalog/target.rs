@@ -133,6 +133,26 @@ pub enum Target {
         /// Seed of the rows.
         seed: u64,
     },
+    /// Logistic regression with a normal prior and an intercept on a subset of a large data set, or of its synthetic stand-in if the
+    /// data set is absent (SL-DAIS, Sec. 7). The rows are drawn once and standardised.
+    SubsetLogistic {
+        /// Label of the target; by default the name of the data set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The data set.
+        data: String,
+        /// Number of training rows.
+        rows: usize,
+        /// Number of further rows that are held out. Their shares of labels are those of the data set.
+        held_out: usize,
+        /// Share of the label 1 among the training rows; by default that of the data set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ratio: Option<f64>,
+        /// Standard deviation of the prior.
+        prior_scale: f64,
+        /// Seed of the subset, and of the stand-in.
+        seed: u64,
+    },
     /// Probit regression with a standard normal prior (MSC).
     Probit {
         /// The data set.
@@ -186,7 +206,7 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 20] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 21] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -216,6 +236,11 @@ impl Target {
              seed = 1",
             "synthetic labels, one of them rare (SL-DAIS)",
         ),
+        (
+            "subset-logistic",
+            "data = \"susy\", rows = 500, held_out = 500, ratio = 0.1, prior_scale = 1.0, seed = 1",
+            "labels of a large set, or SYNTHETIC ones of its shape (SL-DAIS)",
+        ),
     ];
 
     /// Name used in files.
@@ -241,33 +266,9 @@ impl Target {
             Self::NeuralRegression { .. } => 17,
             Self::RobustGp { .. } => 18,
             Self::SyntheticLogistic { .. } => 19,
+            Self::SubsetLogistic { .. } => 20,
         };
         Self::ALL[place].0
-    }
-
-    /// The data set, if there is one.
-    pub fn data(&self) -> Option<&str> {
-        match self {
-            Self::HierarchicalLogistic { data, .. }
-            | Self::Logistic { data, .. }
-            | Self::Probit { data, .. }
-            | Self::FxVolatility { data, .. }
-            | Self::GpClassification { data, .. }
-            | Self::NeuralRegression { data, .. }
-            | Self::RobustGp { data }
-            | Self::StockVolatility { data } => Some(data),
-            Self::Radon => Some("radon_mn"),
-            _ => None,
-        }
-    }
-
-    /// Short label: the currency, the data set, the name of synthetic rows, or else the kind.
-    pub fn label(&self) -> &str {
-        match self {
-            Self::FxVolatility { series, .. } => series,
-            Self::SyntheticLogistic { name, .. } => name,
-            _ => self.data().unwrap_or_else(|| self.kind()),
-        }
     }
 
     /// Builds the target. Data are split by `seed`, so that each replicate has its own split, which all methods share.
@@ -306,7 +307,7 @@ impl Target {
                 let (train, test) = (train.with_ones_last(), test.with_ones_last());
                 Ok(labelled::<Logistic>(model, train, test, 2))
             }
-            Self::Logistic { .. } | Self::SyntheticLogistic { .. } => {
+            Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. } => {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }

@@ -248,7 +248,10 @@ impl Fit {
         if draws < 2 {
             return refuse("fits.metrics.bound: at least 2 draws".to_owned());
         }
-        if !matches!(self.target, Target::Logistic { .. } | Target::SyntheticLogistic { .. }) {
+        if !matches!(
+            self.target,
+            Target::Logistic { .. } | Target::SyntheticLogistic { .. } | Target::SubsetLogistic { .. }
+        ) {
             return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
         }
         if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {

@@ -112,8 +112,7 @@ impl FitModel {
         catalogue: &Catalogue,
         interrupt: &Interrupt,
     ) -> Result<(Vec<Row>, Ended, Vec<f64>), Exit> {
-        let data = fit.target.data().map(|name| catalogue.digest(name)).transpose();
-        let data = data.map_err(|error| match error {
+        let data = fit.target.digest(catalogue).map_err(|error| match error {
             DataError::Unknown { .. } => Exit::Usage(error.into()),
             _ => Exit::Failed(error.into()),
         })?;
