@@ -47,6 +47,7 @@ pub const METRICS: &[Metric] = metrics! {
     "evaluations" None, "evaluations of the likelihood in a step";
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
     "finite" None, "finite evaluations of the target in a step";
+    "freedom" None, "degrees of freedom of Student t errors at the end";
     "k_hat" Some(Smaller), "shape of the tail of the weights p/q";
     "kl" Some(Smaller), "KL(p || q), nats";
     "kl_error" Some(Smaller), "standard error of `kl`, nats";

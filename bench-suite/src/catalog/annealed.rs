@@ -75,6 +75,13 @@ impl Ansatz {
     }
 }
 
+/// Lambda of a full-rank Gaussian with the exponential link, mean 0 and independent coordinates of this scale.
+pub(crate) fn full_rank_at(dim: usize, scale: f64) -> Result<Vec<f64>, Error> {
+    let diagonal = |i, j| if i == j { scale } else { 0.0 };
+    let factor = faer::Mat::from_fn(dim, dim, diagonal);
+    FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())
+}
+
 /// Pushforward with its parameters at the start of a fit.
 pub(crate) struct Pushed<'a> {
     pub(crate) family: Box<dyn Pushforward + 'a>,
@@ -103,6 +110,13 @@ impl AnnealedConfig {
         }
     }
 
+    /// The paths along a surrogate.
+    pub(crate) fn family<S: Surrogate>(&self, surrogate: S) -> Annealed<S> {
+        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
+        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
+        Annealed { longest: self.longest, slope, ..Annealed::new(surrogate, shape, self.steps) }
+    }
+
     fn with<'a, S: Surrogate + 'a>(
         &self,
         surrogate: S,
@@ -110,13 +124,9 @@ impl AnnealedConfig {
         (mean, scale): (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
         let dim = surrogate.dim();
-        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
-        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
-        let family = Annealed { longest: self.longest, slope, ..Annealed::new(surrogate, shape, self.steps) };
+        let family = self.family(surrogate);
         let mut base = if self.full_rank {
-            let diagonal = |i, j| if i == j { scale } else { 0.0 };
-            let factor = faer::Mat::from_fn(dim, dim, diagonal);
-            FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())?
+            full_rank_at(dim, scale)?
         } else {
             MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?
         };

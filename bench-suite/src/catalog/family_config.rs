@@ -9,6 +9,7 @@ use mcsa_families::{
 use serde::{Deserialize, Serialize};
 
 use super::annealed::{AnnealedConfig, Pushed};
+use super::local_regression::SemiConfig;
 use super::rows::LogisticRows;
 
 /// A variational family by name, with its settings.
@@ -55,6 +56,8 @@ pub enum FamilyConfig {
     },
     /// Annealed paths along a surrogate posterior, for metrics of the bound.
     Annealed(AnnealedConfig),
+    /// Annealed paths for local latent points, for targets that have such points and metrics of the bound.
+    SemiAnnealed(SemiConfig),
     /// Markov chain with Gaussian steps, twisted in each state (MSC): a family of paths, for metrics of filters.
     Twisted,
 }
@@ -108,6 +111,7 @@ impl FamilyConfig {
             Self::AffineFlow { .. } => "affine-flow",
             Self::SplineFlow { .. } => "spline-flow",
             Self::Annealed(_) => "annealed",
+            Self::SemiAnnealed(_) => "semi-annealed",
             Self::Twisted => "twisted",
         }
     }
@@ -116,6 +120,7 @@ impl FamilyConfig {
     pub fn title(&self) -> String {
         match self {
             Self::Annealed(annealed) => annealed.title(),
+            Self::SemiAnnealed(semi) => format!("semi-annealed, {} steps", semi.steps),
             _ => self.kind().to_owned(),
         }
     }
@@ -167,7 +172,7 @@ impl FamilyConfig {
             Self::SplineFlow { couplings, width, freedom } => {
                 flow(CouplingMap::Spline(Spline::default()), couplings, width, freedom, dim)
             }
-            Self::Annealed(_) => Err(Error::invalid(
+            Self::Annealed(_) | Self::SemiAnnealed(_) => Err(Error::invalid(
                 "annealed paths have no density at arbitrary points; metrics are \"bound\"",
             )),
             Self::Twisted => {

@@ -218,7 +218,7 @@ impl Fit {
             return self.check_bound(draws);
         }
         if matches!(self.method, Method::Minibatched { .. })
-            || matches!(self.family, FamilyConfig::Annealed(_))
+            || matches!(self.family, FamilyConfig::Annealed(_) | FamilyConfig::SemiAnnealed(_))
         {
             return refuse(format!("method {method} and family {family} need metrics of the bound"));
         }
@@ -248,17 +248,37 @@ impl Fit {
         if draws < 2 {
             return refuse("fits.metrics.bound: at least 2 draws".to_owned());
         }
-        if !matches!(
-            self.target,
-            Target::Logistic { .. } | Target::SyntheticLogistic { .. } | Target::SubsetLogistic { .. }
-        ) {
-            return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
+        let is_fitted = match &self.target {
+            Target::Logistic { .. } | Target::SyntheticLogistic { .. } | Target::SubsetLogistic { .. } => {
+                !matches!(self.family, FamilyConfig::SemiAnnealed(_)) && self.start.warm_steps() == 0
+            }
+            Target::SparseProcess(_) => match &self.family {
+                FamilyConfig::Annealed(annealed) => annealed.full_rank,
+                family => *family == FamilyConfig::FullRank,
+            },
+            Target::LocalRegression(_) => {
+                let is_known =
+                    matches!(self.family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. });
+                is_known && self.start.warm_steps() == 0
+            }
+            _ => {
+                return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
+            }
+        };
+        if !is_fitted {
+            return refuse(format!(
+                "target {} and family {}, from this start, have no bound",
+                self.target.kind(),
+                self.family.title()
+            ));
         }
         if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {
             return refuse(format!("method {} is not fitted to the bound", self.method.kind()));
         }
-        if self.start.place().is_none() || self.start.warm_steps() > 0 {
-            return refuse("a fit with metrics of the bound begins at start standard or placed".to_owned());
+        if self.start.place().is_none() {
+            return refuse(
+                "a fit with metrics of the bound begins at start standard, placed or warm".to_owned(),
+            );
         }
         if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {
             return refuse(
