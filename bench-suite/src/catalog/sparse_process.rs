@@ -25,6 +25,10 @@ pub struct SparseConfig {
     pub length: f64,
     /// True if the coordinates of the inducing values are whitened.
     pub whitened: bool,
+    /// Share of the steps that fit a full-rank Gaussian first, jointly with kernel, errors and inducing points.
+    pub warm: f64,
+    /// True if these are learned in the other steps too; else they stay where the first part ended, for every family.
+    pub joint: bool,
     /// Seed of the stand-in.
     pub seed: u64,
 }
@@ -45,6 +49,13 @@ const ERRORS: [f64; 2] = [0.5, 5.0];
 /// Most iterations of k-means for the inducing points.
 const PASSES: usize = 100;
 
+impl SparseConfig {
+    /// Number of steps of the first part, of this many in all.
+    pub(crate) fn first_steps(&self, steps: u64) -> u64 {
+        (self.warm * steps as f64) as u64
+    }
+}
+
 impl Target {
     /// The process on rows of the replicate: training rows and held-out rows drawn by `seed`, standardised by the former; inducing
     /// points at the centres of clusters; all lengths of the kernel equal.
@@ -55,7 +66,10 @@ impl Target {
         let Self::SparseProcess(config) = self else {
             return Err(Error::invalid(format!("{} is no sparse process", self.kind())));
         };
-        let SparseConfig { data, rows, held_out, inducing, length, whitened, seed: stand_in } = config;
+        let SparseConfig { data, rows, held_out, inducing, length, whitened, seed: stand_in, .. } = config;
+        if !(0.0..1.0).contains(&config.warm) {
+            return Err(Error::parameter("warm", config.warm, "at least 0 and less than 1"));
+        }
         let set = whole(catalogue, data, rows.saturating_add(*held_out), Seed::new(*stand_in))?;
         let Standardised { train, test, target: scaling, .. } = subset(&set, *rows, *held_out, seed)?;
         let coordinates = match whitened {
@@ -111,7 +125,18 @@ mod tests {
     fn target(data: &str, inducing: usize) -> Target {
         let (data, rows, held_out) = (data.to_owned(), 60, 20);
         let (length, whitened, seed) = (0.5, true, 1);
-        Target::SparseProcess(SparseConfig { data, rows, held_out, inducing, length, whitened, seed })
+        let (warm, joint) = (0.5, true);
+        Target::SparseProcess(SparseConfig {
+            data,
+            rows,
+            held_out,
+            inducing,
+            length,
+            whitened,
+            warm,
+            joint,
+            seed,
+        })
     }
 
     #[test]

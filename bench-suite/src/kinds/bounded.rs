@@ -1,7 +1,8 @@
-//! Fits to a bound in two parts, a warm fit and the fit itself, with a row of measurements at the end.
+//! Fits to a bound in one part or two, with a row of measurements at the end.
 
 use mcsa_core::{Error, Estimator};
 use mcsa_estimators::Ascent;
+use mcsa_optim::{Adam, Schedule};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -16,12 +17,12 @@ use crate::task::{Fit, Job};
 /// Metrics of the parameters at the end of a fit.
 pub(super) type Measure<'m> = dyn Fn(&[f64]) -> Result<Vec<(&'static str, f64)>, Error> + 'm;
 
-/// Records of a fit: the row at its end, and the parameters at the end of its warm fit.
+/// Records of a fit: the row at its end, and the parameters at the end of its first part.
 #[derive(Default, Serialize, Deserialize)]
 struct Records {
     rows: Vec<Row>,
     #[serde(default, with = "mcsa_core::bits::vector")]
-    warm: Vec<f64>,
+    first: Vec<f64>,
 }
 
 struct Recorder<'m> {
@@ -57,6 +58,8 @@ pub(super) struct Bounded<'s> {
     trail: Trail<'s, Recorder<'s>>,
     state: Option<Value>,
     reached: usize,
+    /// Steps of the first part.
+    from: u64,
 }
 
 impl<'s> Bounded<'s> {
@@ -70,37 +73,42 @@ impl<'s> Bounded<'s> {
         };
         let log = Recorder { records, measure: None };
         let trail = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
-        Ok(Self { fit, job, running, trail, state, reached })
+        Ok(Self { fit, job, running, trail, state, reached, from: 0 })
     }
 
-    /// Parameters at the end of the warm fit; those at its start if it has no steps. `None` if it was interrupted.
+    /// Parameters at the end of a first part of as many steps; those at its start if there are none. `None` if it was interrupted.
+    ///
+    /// ```text
+    /// Adam, rate 0.01, dropped to a tenth after a half and again after five sixths of the part
+    /// ```
     ///
     /// # Errors
-    /// If the warm fit is refused, or diverges.
-    pub(super) fn warm<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+    /// If the part is refused, or diverges.
+    pub(super) fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
         (target, family, estimator): (&P, &F, E),
+        steps: u64,
         start: Vec<f64>,
     ) -> Result<Option<Vec<f64>>, Error> {
-        let to = self.fit.start.warm_steps();
-        if to == 0 {
+        self.from = steps;
+        if steps == 0 {
             return Ok(Some(start));
         }
         if self.reached > 0 {
-            return Ok(Some(self.trail.log.records.warm.clone()));
+            return Ok(Some(self.trail.log.records.first.clone()));
         }
-        let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("warm"));
+        let rate = Schedule::drops(0.01, 0.1, vec![steps / 2, steps - steps / 6])?;
+        let (optimizer, seed) = (OptimizerConfig::Adam(Adam::new(rate)?), self.job.seed.named("first"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let found = self.climb(&ascent, 0, (to, self.fit.steps), start)?;
-        let Some(Climbed { fit, failure, .. }) = found else { return Ok(None) };
+        let Some(Climbed { fit, failure, .. }) = self.climb(&ascent, 0, start)? else { return Ok(None) };
         if let Some(failure) = failure {
-            return Err(Error::invalid(format!("warm fit: {failure}")));
+            return Err(Error::invalid(format!("first part: {failure}")));
         }
-        self.trail.log.records.warm = fit.params().to_vec();
+        self.trail.log.records.first = fit.params().to_vec();
         Ok(Some(fit.params().to_vec()))
     }
 
-    /// Runs the fit from these parameters, and measures its end. `None` if it was interrupted.
+    /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted.
     ///
     /// # Errors
     /// If it is refused at its start; a fit that diverges is a result.
@@ -113,7 +121,7 @@ impl<'s> Bounded<'s> {
         self.trail.log.measure = Some(measure);
         let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("fit"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let found = self.climb(&ascent, 1, (self.fit.steps, 0), params)?;
+        let found = self.climb(&ascent, 1, params)?;
         let Some(Climbed { fit, outcome, failure }) = found else { return Ok(None) };
         (self.running.last)(fit.params());
         let ended = Ended { failure, outcome, ..self.trail.spent(&Tally::new).ended() };
@@ -124,19 +132,15 @@ impl<'s> Bounded<'s> {
         &mut self,
         ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
         number: usize,
-        (to, after): (u64, u64),
         params: Vec<f64>,
     ) -> Result<Option<Climbed<E::State>>, Error> {
         let state = if self.reached == number { self.state.take() } else { None };
-        let (fit, last) = (self.fit, [to]);
-        let rows = if number == 0 { &[][..] } else { &last };
-        let work = move |steps| match number {
-            0 => steps * fit.method.effort(),
-            _ => fit.work_of(steps, 0),
-        };
-        let counts = Tally::new;
-        let stretch =
-            Stretch { number, from: 0, to, after, work: &work, rows, auxiliary: None, counts: &counts };
+        let (fit, last, counts) = (self.fit, [self.fit.steps], Tally::new);
+        let (from, to) = if number == 0 { (0, self.from) } else { (self.from, fit.steps) };
+        let (rows, after) = (&last[..number], fit.steps - to);
+        let work = |steps| fit.work_of(steps, 0);
+        let auxiliary = None;
+        let stretch = Stretch { number, from, to, after, work: &work, rows, auxiliary, counts: &counts };
         self.trail.climb(ascent, &stretch, params, state)
     }
 }

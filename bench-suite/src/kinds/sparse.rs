@@ -1,6 +1,6 @@
 //! Fits of sparse Gaussian processes to the evidence lower bound, hyperparameters included.
 
-use mcsa_core::{Error, Parametric, Pushforward, Seed};
+use mcsa_core::{Error, Pushforward, Seed};
 use mcsa_estimators::{Draws, FlowElbo, Joint, Minibatched};
 use mcsa_families::{Drawn, FullRank, Link, WithTheta};
 use mcsa_models::{SparseGaussianProcess, SparseSurrogate};
@@ -8,15 +8,14 @@ use mcsa_models::{SparseGaussianProcess, SparseSurrogate};
 use super::bounded::Bounded;
 use super::path::mean_and_error;
 use super::{Done, Running};
-use crate::catalog::{AnnealedConfig, Ansatz, FamilyConfig, Method, SparseRows, full_rank_at};
+use crate::catalog::{AnnealedConfig, Ansatz, FamilyConfig, Method, SparseRows, Target, full_rank_at};
 use crate::task::{Fit, Job};
 
 /// Most draws behind a prediction; later ones change it by less than the error of the bound.
 const PREDICTING: usize = 200;
 
 impl Fit {
-    /// Runs a fit of a sparse process: a warm fit of a full-rank Gaussian, and from its end the family of the fit. Theta is learned
-    /// jointly in both.
+    /// Runs a fit of a sparse process: first that of a full-rank Gaussian jointly with theta, and from its end the family of the fit.
     pub(super) fn run_sparse(
         &self,
         draws: usize,
@@ -24,33 +23,63 @@ impl Fit {
         running: &Running<'_>,
     ) -> Result<Option<Done>, Error> {
         let rows = self.target.sparse_rows(running.catalogue, job.seed)?;
-        let Method::Minibatched { samples, batch } = self.method else {
+        let (Method::Minibatched { samples, batch }, Target::SparseProcess(settings)) =
+            (&self.method, &self.target)
+        else {
             return Err(Error::invalid(format!("{} does not learn hyperparameters", self.method.kind())));
         };
-        let estimator = || Joint { climb: Minibatched::new(batch, FlowElbo::new(samples)) };
-        let (dim, (mean, scale)) = (rows.process.num_inducing(), self.start.place().unwrap_or((0.0, 1.0)));
-        let gaussian = FullRank::new(dim).with_link(Link::Exp);
-        let plain = WithTheta::after(Drawn(gaussian), rows.theta.len());
+        let bound = || Minibatched::new(*batch, FlowElbo::new(*samples));
+        let joint = || Joint { climb: bound() };
+        let (process, dim) = (&rows.process, rows.process.num_inducing());
+        let (mean, scale) = self.start.place().unwrap_or((0.0, 1.0));
+        let gaussian = Drawn(FullRank::new(dim).with_link(Link::Exp));
+        let plain = WithTheta::after(gaussian, rows.theta.len());
         let mut start = full_rank_at(dim, scale)?;
         start[..dim].fill(mean);
         start.extend_from_slice(&rows.theta);
         let mut run = Bounded::new(self, job, running)?;
-        let warm = run.warm((&rows.process, &plain, estimator()), start)?;
-        let Some(params) = warm else { return Ok(None) };
-        let seed = job.seed.named("measure");
-        let FamilyConfig::Annealed(config) = &self.family else {
-            let measure = |params: &[f64]| measured(&rows, &plain, params, draws, seed);
-            return run.finish((&rows.process, &plain, estimator()), params, &measure);
-        };
+        let found = run.first((process, &plain, joint()), settings.first_steps(self.steps), start)?;
+        let Some(params) = found else { return Ok(None) };
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
-        let surrogate = surrogate(config, &rows.process, job.seed.named("surrogate"))?;
-        let psi = surrogate.initial(theta);
-        let annealed = config.family(surrogate);
-        let params = annealed.at(base, config.step_size, &psi)?;
-        let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
-        let measure = |params: &[f64]| measured(&rows, &family, params, draws, seed);
-        run.finish((&rows.process, &family, estimator()), params, &measure)
+        let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };
+        let surrogate = match &self.family {
+            FamilyConfig::Annealed(config) => {
+                Some((config, surrogate(config, process, job.seed.named("surrogate"))?))
+            }
+            _ => None,
+        };
+        if settings.joint {
+            let Some((config, surrogate)) = surrogate else {
+                let measure =
+                    |params: &[f64]| measured.of(&gaussian, plain.lambda(params), &params[plain.theta()]);
+                return run.finish((process, &plain, joint()), params.clone(), &measure);
+            };
+            let psi = surrogate.initial(theta);
+            let annealed = config.family(surrogate);
+            let params = annealed.at(base, config.step_size, &psi)?;
+            let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
+            let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
+            return run.finish((process, &family, joint()), params, &measure);
+        }
+        let (all, memory) = prepared(process, theta)?;
+        let posterior = process.posterior(theta, &all, &memory);
+        let Some((config, surrogate)) = surrogate else {
+            let measure = |params: &[f64]| measured.of(&gaussian, params, theta);
+            return run.finish((&posterior, &gaussian, bound()), base.to_vec(), &measure);
+        };
+        let psi = surrogate.clone().at(theta)?.initial(theta);
+        let family = config.family(surrogate.at(theta)?);
+        let measure = |params: &[f64]| measured.of(&family, params, theta);
+        run.finish((&posterior, &family, bound()), family.at(base, config.step_size, &psi)?, &measure)
     }
+}
+
+/// All rows of a process, and its memory at theta.
+fn prepared(process: &SparseGaussianProcess, theta: &[f64]) -> Result<(Vec<usize>, Vec<f64>), Error> {
+    let all: Vec<usize> = (0..process.num_data()).collect();
+    let mut memory = vec![0.0; process.memory_len(all.len())];
+    process.prepare_into(theta, &all, &mut memory)?;
+    Ok((all, memory))
 }
 
 /// Surrogate of some rows with learned weights, or of all rows.
@@ -77,50 +106,52 @@ fn surrogate(
     }
 }
 
-/// Bound on all training rows, and predictions of the held-out rows, at the end of a fit.
-fn measured<F: Pushforward>(
-    rows: &SparseRows,
-    family: &WithTheta<F>,
-    params: &[f64],
+/// Measurement of the end of a fit.
+struct Measured<'r> {
+    rows: &'r SparseRows,
     draws: usize,
     seed: Seed,
-) -> Result<Vec<(&'static str, f64)>, Error> {
-    let (theta, lambda) = (&params[family.theta()], family.lambda(params));
-    let whole = |process: &SparseGaussianProcess| -> Result<(Vec<usize>, Vec<f64>), Error> {
-        let all: Vec<usize> = (0..process.num_data()).collect();
-        let mut memory = vec![0.0; process.memory_len(all.len())];
-        process.prepare_into(theta, &all, &mut memory)?;
-        Ok((all, memory))
-    };
-    let (all, memory) = whole(&rows.process)?;
-    let posterior = rows.process.posterior(theta, &all, &memory);
-    let draws = Draws::pushed(&posterior, family.family(), lambda, seed.stream(0, 0), draws)?;
-    let (bound, error) = mean_and_error(&draws.log_ratios());
-    let (held_out, memory) = whole(&rows.test)?;
-    let mut log_p = vec![0.0; held_out.len()];
-    let points = draws.points.get(.., ..PREDICTING.min(draws.len()));
-    rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
-    let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
-    let sizes = family.step_sizes(params, &mut vec![0.0; family.work_len(1)]);
-    let mut values = vec![
-        ("elbo", bound),
-        ("elbo_error", error),
-        ("log_z", draws.log_evidence()),
-        ("k_hat", draws.shape),
-        ("zero_steps", sizes.zero as f64),
-        ("longest_steps", sizes.longest as f64),
-        ("still", f64::from(u8::from(sizes.is_still()))),
-    ];
-    match rows.scaling {
-        // A label is predicted if its probability is above one half.
-        None => values.extend([
-            ("lpd", mean(&|log_p| log_p)),
-            ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
-        ]),
-        Some(scaling) => values.extend([
-            ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
-            ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
-        ]),
+}
+
+impl Measured<'_> {
+    /// Bound on all training rows, and predictions of the held-out rows.
+    fn of<F: Pushforward>(
+        &self,
+        family: &F,
+        lambda: &[f64],
+        theta: &[f64],
+    ) -> Result<Vec<(&'static str, f64)>, Error> {
+        let &Self { rows, draws, seed } = self;
+        let (all, memory) = prepared(&rows.process, theta)?;
+        let posterior = rows.process.posterior(theta, &all, &memory);
+        let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
+        let (bound, error) = mean_and_error(&draws.log_ratios());
+        let (held_out, memory) = prepared(&rows.test, theta)?;
+        let mut log_p = vec![0.0; held_out.len()];
+        let points = draws.points.get(.., ..PREDICTING.min(draws.len()));
+        rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
+        let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
+        let sizes = family.step_sizes(lambda, &mut vec![0.0; family.work_len(1)]);
+        let mut values = vec![
+            ("elbo", bound),
+            ("elbo_error", error),
+            ("log_z", draws.log_evidence()),
+            ("k_hat", draws.shape),
+            ("zero_steps", sizes.zero as f64),
+            ("longest_steps", sizes.longest as f64),
+            ("still", f64::from(u8::from(sizes.is_still()))),
+        ];
+        match rows.scaling {
+            // A label is predicted if its probability is above one half.
+            None => values.extend([
+                ("lpd", mean(&|log_p| log_p)),
+                ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
+            ]),
+            Some(scaling) => values.extend([
+                ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
+                ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
+            ]),
+        }
+        Ok(values)
     }
-    Ok(values)
 }

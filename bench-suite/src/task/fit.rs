@@ -250,16 +250,14 @@ impl Fit {
         }
         let is_fitted = match &self.target {
             Target::Logistic { .. } | Target::SyntheticLogistic { .. } | Target::SubsetLogistic { .. } => {
-                !matches!(self.family, FamilyConfig::SemiAnnealed(_)) && self.start.warm_steps() == 0
+                !matches!(self.family, FamilyConfig::SemiAnnealed(_))
             }
             Target::SparseProcess(_) => match &self.family {
                 FamilyConfig::Annealed(annealed) => annealed.full_rank,
                 family => *family == FamilyConfig::FullRank,
             },
             Target::LocalRegression(_) => {
-                let is_known =
-                    matches!(self.family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. });
-                is_known && self.start.warm_steps() == 0
+                matches!(self.family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. })
             }
             _ => {
                 return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
@@ -267,7 +265,7 @@ impl Fit {
         };
         if !is_fitted {
             return refuse(format!(
-                "target {} and family {}, from this start, have no bound",
+                "family {1} has no bound of target {0}",
                 self.target.kind(),
                 self.family.title()
             ));
