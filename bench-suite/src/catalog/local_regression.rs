@@ -14,6 +14,9 @@ use super::subset_logistic::whole;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalConfig {
+    /// Label of the target; by default the name of the data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The data set.
     pub data: String,
     /// Number of rows.
@@ -72,7 +75,7 @@ impl Target {
         let Self::LocalRegression(config) = self else {
             return Err(Error::invalid(format!("{} has no local latents", self.kind())));
         };
-        let LocalConfig { data, rows, freedom, prior_scale, seed: stand_in } = config;
+        let LocalConfig { data, rows, freedom, prior_scale, seed: stand_in, .. } = config;
         let set = whole(catalogue, data, *rows, Seed::new(*stand_in))?;
         let train = match rows.cmp(&set.rows()) {
             std::cmp::Ordering::Less => subset(&set, *rows, 1, seed)?.train,
@@ -97,7 +100,14 @@ mod tests {
         let catalogue = Catalogue::new(None);
         let target = |rows| {
             let data = "pol".to_owned();
-            Target::LocalRegression(LocalConfig { data, rows, freedom: 4.0, prior_scale: 1.0, seed: 1 })
+            Target::LocalRegression(LocalConfig {
+                name: None,
+                data,
+                rows,
+                freedom: 4.0,
+                prior_scale: 1.0,
+                seed: 1,
+            })
         };
         let some = |seed| target(30).local_rows(&catalogue, Seed::new(seed)).unwrap();
         assert_eq!((some(1).num_data(), some(1).num_globals()), (30, 28));

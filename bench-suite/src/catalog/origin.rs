@@ -29,6 +29,8 @@ impl Target {
         match self {
             Self::FxVolatility { series, .. } => series,
             Self::SyntheticLogistic { name, .. } | Self::SubsetLogistic { name: Some(name), .. } => name,
+            Self::SparseProcess(SparseConfig { name: Some(name), .. })
+            | Self::LocalRegression(LocalConfig { name: Some(name), .. }) => name,
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }

@@ -13,6 +13,9 @@ use super::subset_logistic::whole;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SparseConfig {
+    /// Label of the target; by default the name of the data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The data set.
     pub data: String,
     /// Number of training rows.
@@ -127,6 +130,7 @@ mod tests {
         let (length, whitened, seed) = (0.5, true, 1);
         let (warm, joint) = (0.5, true);
         Target::SparseProcess(SparseConfig {
+            name: None,
             data,
             rows,
             held_out,

@@ -48,7 +48,8 @@ impl<'r> Gains<'r> {
 
     /// Difference of a metric to that of the base, for each replicate that has both.
     pub(crate) fn differences(&self, series: &Series<'_>, metric: &str) -> BTreeMap<u64, f64> {
-        let base = self.series.iter().find(|other| (self.is_base)(other) && other.target() == series.target());
+        let base =
+            self.series.iter().find(|other| (self.is_base)(other) && other.target() == series.target());
         let base = base.map(|base| ends(base, metric)).unwrap_or_default();
         let pair = |(replicate, value): (u64, f64)| Some((replicate, value - base.get(&replicate)?));
         ends(series, metric).into_iter().filter_map(pair).collect()
@@ -95,8 +96,7 @@ impl<'r> Gains<'r> {
             self.results.replicates(),
             status(self.results)
         );
-        let mut figure =
-            Figure::new(shown.iter().enumerate().map(panel).collect()).captioned(caption);
+        let mut figure = Figure::new(shown.iter().enumerate().map(panel).collect()).captioned(caption);
         figure.columns = shown.len().clamp(1, 2);
         let width = if shown.len() > 1 { 170.0 } else { 120.0 };
         Plate::new("gains", figure.wide(width))
