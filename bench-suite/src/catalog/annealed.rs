@@ -24,11 +24,20 @@ pub struct AnnealedConfig {
     /// True if kappa is a share of the largest step size; else kappa itself is a parameter, as published.
     #[serde(default)]
     pub scaled: bool,
+    /// True if the mass starts at the curvature of the log posterior at the mean of the base; else at 1, as published. Only for
+    /// targets whose base is fitted first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub curved: bool,
     /// Surrogate posterior.
     pub surrogate: Ansatz,
     /// Number of points or rows of the surrogate; 0 if it has none.
     #[serde(default)]
     pub points: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Surrogate posterior by its name in (SL-DAIS, Sec. 4).
@@ -143,6 +152,9 @@ impl AnnealedConfig {
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
         self.check()?;
+        if self.curved {
+            return Err(Error::invalid("curved is for targets whose base is fitted first").within("annealed"));
+        }
         let LogisticRows { model, train, prior_scale, .. } = rows;
         let make = match self.surrogate {
             Ansatz::Posterior => return self.with(PosteriorSurrogate(model), &[], place),

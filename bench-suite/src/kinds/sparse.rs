@@ -1,9 +1,9 @@
 //! Fits of sparse Gaussian processes to the evidence lower bound, hyperparameters included.
 
-use mcsa_core::{Error, Pushforward, Seed};
+use mcsa_core::{Curvature, Error, LogDensity, Pushforward, Seed};
 use mcsa_estimators::{Draws, FlowElbo, Joint, Minibatched};
 use mcsa_families::{Drawn, FullRank, Link, WithTheta};
-use mcsa_models::{SparseGaussianProcess, SparseSurrogate};
+use mcsa_models::{SparseGaussianProcess, SparsePosterior, SparseSurrogate};
 
 use super::bounded::Bounded;
 use super::path::mean_and_error;
@@ -48,6 +48,16 @@ impl Fit {
             }
             _ => None,
         };
+        let (all, memory) = prepared(process, theta)?;
+        let posterior = process.posterior(theta, &all, &memory);
+        let start = |config: &AnnealedConfig, mut params: Vec<f64>| {
+            if config.curved {
+                // The logarithms of the mass follow base, step size, kappa and gamma.
+                let mass = params[base.len() + 3..].iter_mut().zip(curvatures(&posterior, &base[..dim]));
+                mass.for_each(|(mass, curvature)| *mass = curvature.ln());
+            }
+            params
+        };
         if settings.joint {
             let Some((config, surrogate)) = surrogate else {
                 let measure =
@@ -56,13 +66,11 @@ impl Fit {
             };
             let psi = surrogate.initial(theta);
             let annealed = config.family(surrogate);
-            let params = annealed.at(base, config.step_size, &psi)?;
+            let params = start(config, annealed.at(base, config.step_size, &psi)?);
             let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
             let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
             return run.finish((process, &family, joint()), params, &measure);
         }
-        let (all, memory) = prepared(process, theta)?;
-        let posterior = process.posterior(theta, &all, &memory);
         let Some((config, surrogate)) = surrogate else {
             let measure = |params: &[f64]| measured.of(&gaussian, params, theta);
             return run.finish((&posterior, &gaussian, bound()), base.to_vec(), &measure);
@@ -70,8 +78,22 @@ impl Fit {
         let psi = surrogate.clone().at(theta)?.initial(theta);
         let family = config.family(surrogate.at(theta)?);
         let measure = |params: &[f64]| measured.of(&family, params, theta);
-        run.finish((&posterior, &family, bound()), family.at(base, config.step_size, &psi)?, &measure)
+        let params = start(config, family.at(base, config.step_size, &psi)?);
+        run.finish((&posterior, &family, bound()), params, &measure)
     }
+}
+
+/// Second derivatives of the negative log posterior at a point along each coordinate; at least 1, their value under a whitened prior.
+fn curvatures(posterior: &SparsePosterior<'_>, z: &[f64]) -> Vec<f64> {
+    let (mut unit, mut product) = (vec![0.0; z.len()], vec![0.0; z.len()]);
+    let mut work = vec![0.0; posterior.work_len(1)];
+    let along = |i: usize| {
+        unit[i] = 1.0;
+        posterior.hessian_vector_into(z, &unit, &mut product, &mut work);
+        unit[i] = 0.0;
+        (-product[i]).max(1.0)
+    };
+    (0..z.len()).map(along).collect()
 }
 
 /// All rows of a process, and its memory at theta.
