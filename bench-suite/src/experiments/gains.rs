@@ -28,6 +28,8 @@ pub(crate) struct Shown {
     pub(crate) metric: &'static str,
     /// Name in axes and heads.
     pub(crate) label: &'static str,
+    /// Unit after the name, with its comma; empty if there is none.
+    pub(crate) unit: &'static str,
     /// Digits after the point.
     pub(crate) digits: usize,
 }
@@ -85,7 +87,7 @@ impl<'r> Gains<'r> {
                 column(|gain| gain.low),
                 column(|gain| gain.high),
             );
-            let axis = Axis::linear(format!("{} − that of {base}", of.label));
+            let axis = Axis::linear(format!("{} − that of {base}{}", of.label, of.unit));
             Panel::new(axis, Axis::categories("", names))
                 .titled(title.clone())
                 .with(Layer::vertical_rule(0.0))
@@ -122,8 +124,8 @@ impl<'r> Gains<'r> {
             cells
         };
         let mut head = vec!["Data".to_owned(), "Row".to_owned(), "Family".to_owned()];
-        head.extend(shown.iter().map(|of| of.label.to_owned()));
-        head.extend(shown.first().map(|of| format!("{}, gain", of.label)));
+        head.extend(shown.iter().map(|of| format!("{}{}", of.label, of.unit)));
+        head.extend(shown.first().map(|of| format!("Gain in {}{}", of.label, of.unit)));
         head.extend(["Steps of size zero; of the largest", "Seconds", "Replicates"].map(str::to_owned));
         Sheet {
             name: "gains",

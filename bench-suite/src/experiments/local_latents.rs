@@ -10,7 +10,7 @@ use crate::tables::Sheet;
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 1] = [("half_of_the_gap", half_of_the_gap)];
 
-const ELBO: Shown = Shown { metric: "elbo", label: "ELBO, nats", digits: 1 };
+const ELBO: Shown = Shown { metric: "elbo", label: "ELBO", unit: ", nats", digits: 1 };
 
 /// Largest distance of a share of the gap from one half that counts as half of it. Ours, since the text has no numbers.
 const TOLERANCE: f64 = 0.1;
@@ -26,7 +26,7 @@ fn gains(results: &Results) -> Gains<'_> {
     let name = |series: &Series<'_>| match paths(series) {
         Some(semi) if semi.steps == 0 => "mean field".to_owned(),
         Some(SemiConfig { steps, shared, longest, .. }) => {
-            format!("*K* = {steps}, {} steps up to {longest}", if *shared { "shared" } else { "own" })
+            format!("*K* = {steps}, {}, *η* ≤ {longest}", if *shared { "shared" } else { "per datum" })
         }
         None => "integrated out".to_owned(),
     };

@@ -14,10 +14,10 @@ pub(crate) const CHECKS: [(&str, Check); 3] = [
     ("accuracy_follows_the_bound", accuracy_follows_the_bound),
 ];
 
-const ELBO: Shown = Shown { metric: "elbo", label: "ELBO, nats", digits: 2 };
-const LPD: Shown = Shown { metric: "lpd", label: "Test log predictive density", digits: 4 };
-const ACCURACY: Shown = Shown { metric: "accuracy", label: "Test accuracy", digits: 4 };
-const FREEDOM: Shown = Shown { metric: "freedom", label: "Degrees of freedom", digits: 1 };
+const ELBO: Shown = Shown { metric: "elbo", label: "ELBO", unit: ", nats", digits: 2 };
+const LPD: Shown = Shown { metric: "lpd", label: "Test log predictive density", unit: "", digits: 4 };
+const ACCURACY: Shown = Shown { metric: "accuracy", label: "Test accuracy", unit: "", digits: 4 };
+const FREEDOM: Shown = Shown { metric: "freedom", label: "Degrees of freedom", unit: "", digits: 1 };
 const CAPTION: &str =
     "SL-DAIS with a full-rank Gaussian base against that Gaussian; both continue one fit of the Gaussian.";
 
