@@ -8,6 +8,8 @@
 //!
 //! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
 //! as running moments of a kernel's points.
+//! Without a learning rate, for Gaussian families: [`Moments`], the natural-gradient ascent as running moments of a kernel's points.
+//! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q.
 //!
 //! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!
@@ -35,6 +37,7 @@
 //! ([`Progress`]). Nothing else here reads or writes files, and no number depends on a clock.
 
 mod ascent;
+mod batch_match;
 mod checkpoint;
 mod configs;
 mod controlled;
@@ -65,14 +68,17 @@ mod rule;
 mod run;
 mod scan_climb;
 mod score_climb;
+mod score_match;
 mod score_weights;
 mod sight;
 mod stationary;
 mod tail_weight;
 mod units;
 mod watch;
+mod weighted;
 
 pub use ascent::Ascent;
+pub use batch_match::{BatchMatch, BatchMatchInfo, BatchMatchState};
 pub use checkpoint::Checkpoint;
 pub use controlled::{Controllable, Controlled, ControlledState};
 pub use draws::Draws;

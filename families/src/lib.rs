@@ -12,6 +12,7 @@
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
+//! | [`Mixture`] | `K (1 + n)`, with n those of a component | K components | many: labels can be swapped |
 //! | [`Flow`] | those of its layers | a forward and a backward sweep; inverse autoregressive: `d` steps first | no closed form |
 //! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | the posterior, if the model is linear and Gaussian |
@@ -56,6 +57,7 @@ mod lanes;
 mod link;
 mod low_rank;
 mod mean_field;
+mod mixture;
 mod mixture_moments;
 mod multivariate_t;
 mod normal;
@@ -85,6 +87,7 @@ pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
 pub use low_rank::LowRank;
 pub use mean_field::MeanField;
+pub use mixture::Mixture;
 pub use multivariate_t::MultivariateT;
 pub use normal::{GaussianFamily, Normal, kl_gaussian};
 pub use per_datum::PerDatum;

@@ -22,6 +22,7 @@ impl Target {
             Self::SyntheticLogistic { rows, held_out, dim, .. } => {
                 fits_in_memory("rows", rows.saturating_add(held_out), dim)
             }
+            Self::SyntheticLinear { rows, dim, .. } => fits_in_memory("rows", rows, dim),
             Self::Moons { per_moon, .. } => fits_in_memory("per_moon", per_moon, 8),
             _ => Ok(()),
         }

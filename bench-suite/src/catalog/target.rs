@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Gradient, Seed};
+use mcsa_core::{Error, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
@@ -15,7 +15,7 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::{Evaluator, First, LogisticRows};
+use super::{Evaluator, First, LogisticRows, Posterior, Problem};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
@@ -133,6 +133,24 @@ pub enum Target {
         /// Seed of the rows.
         seed: u64,
     },
+    /// Linear regression with known noise on synthetic rows with correlated features, drawn once: its evidence has a closed form.
+    /// The first coordinate is the intercept.
+    SyntheticLinear {
+        /// Label of the target, which begins with `synthetic`.
+        name: String,
+        /// Number of rows.
+        rows: usize,
+        /// The dimension, with the intercept.
+        dim: usize,
+        /// Correlation of each pair of features.
+        correlation: f64,
+        /// Standard deviation of the noise.
+        noise: f64,
+        /// Standard deviation of the prior.
+        prior_scale: f64,
+        /// Seed of the rows.
+        seed: u64,
+    },
     /// Probit regression with a standard normal prior (MSC).
     Probit {
         /// The data set.
@@ -167,26 +185,12 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Requirements on a target: gradients, for the methods that need them. Used behind a
-/// pointer, with a virtual call per batch.
-pub trait Posterior: Gradient {}
-
-impl<P: Gradient> Posterior for P {}
-
-/// A target with the evaluator of its fits.
-pub struct Problem {
-    /// The target.
-    pub posterior: Arc<dyn Posterior>,
-    /// Evaluator of fits.
-    pub evaluator: Box<dyn Evaluator>,
-}
-
 /// Seed of random targets, which are drawn once.
 const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 20] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 21] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -216,6 +220,11 @@ impl Target {
              seed = 1",
             "synthetic labels, one of them rare (SL-DAIS)",
         ),
+        (
+            "synthetic-linear",
+            "name = \"synthetic\", rows = 40, dim = 3, correlation = 0.5, noise = 1.0, prior_scale = 1.0, seed = 1",
+            "synthetic responses, with a closed form",
+        ),
     ];
 
     /// Name used in files.
@@ -241,6 +250,7 @@ impl Target {
             Self::NeuralRegression { .. } => 17,
             Self::RobustGp { .. } => 18,
             Self::SyntheticLogistic { .. } => 19,
+            Self::SyntheticLinear { .. } => 20,
         };
         Self::ALL[place].0
     }
@@ -265,7 +275,7 @@ impl Target {
     pub fn label(&self) -> &str {
         match self {
             Self::FxVolatility { series, .. } => series,
-            Self::SyntheticLogistic { name, .. } => name,
+            Self::SyntheticLogistic { name, .. } | Self::SyntheticLinear { name, .. } => name,
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }
@@ -310,6 +320,7 @@ impl Target {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
+            Self::SyntheticLinear { .. } => Ok(evaluated(self.linear_rows()?.model, Moments)),
             Self::FxVolatility { .. } => Ok(evaluated(self.volatility(catalogue)?, Moments)),
             Self::Probit { .. } => {
                 let (train, test) = self.probit_rows(catalogue, seed)?;

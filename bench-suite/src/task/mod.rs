@@ -1,5 +1,6 @@
 //! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
 
+mod evidence;
 mod fit;
 mod job;
 mod preset;

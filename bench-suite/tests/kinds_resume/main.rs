@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use mcsa_bench_suite::catalog::{Ansatz, FamilyConfig};
+use mcsa_bench_suite::catalog::{Ansatz, FamilyConfig, Method, Target};
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Ending, Place, Running};
 use mcsa_bench_suite::plan::plan;
@@ -126,6 +126,16 @@ fn jobs() -> Vec<(&'static str, Vec<Job>)> {
             _ => None,
         })
         .collect();
+    let gaps: Vec<Job> = planned(&entry("sldais-gaps").experiment().unwrap())
+        .into_iter()
+        .filter_map(|mut job| match &mut job.task {
+            Task::Fit(fit) => {
+                (fit.steps, fit.trace.points, fit.metrics) = (40, 5, Metrics::Gap { draws: 50 });
+                Some(job)
+            }
+            _ => None,
+        })
+        .collect();
     let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
     vec![
         ("fits", fits),
@@ -133,6 +143,7 @@ fn jobs() -> Vec<(&'static str, Vec<Job>)> {
         ("scatters", scatters),
         ("paths", paths),
         ("bounds", bounds),
+        ("gaps", gaps),
         ("shapes", shapes),
     ]
 }
@@ -206,6 +217,45 @@ fn every_kind_goes_on_from_its_checkpoints() {
     }
 }
 
+/// A race that is interrupted after every third step has the rows of one that is not, for every method, warm starts included; another
+/// seed has others.
+#[test]
+fn a_race_goes_on_from_its_checkpoints() {
+    let catalogue = Catalogue::new(None);
+    let mut jobs = planned(&entry("sldais-against-chains").experiment().unwrap());
+    for job in &mut jobs {
+        if let Task::Fit(fit) = &mut job.task {
+            (fit.steps, fit.trace.points, fit.metrics) = (200, 4, Metrics::Race { draws: 50 });
+            if let Target::SyntheticLogistic { rows, .. } = &mut fit.target {
+                *rows = 100;
+            }
+            if let Method::PmcsaDelayed { warm, .. } = &mut fit.method {
+                *warm = (*warm).min(4);
+            }
+        }
+        let (parts, expected) = (folder("race"), whole(job, "race"));
+        let (store, mut runs) = (Store::new(&parts), 0);
+        loop {
+            let calls = AtomicU64::new(0);
+            let progress = |_| calls.fetch_add(1, Relaxed) == 0;
+            let checkpoint = Due::Steps(3);
+            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+            runs += 1;
+            if job.run(&running).unwrap() == Ending::Stored {
+                break;
+            }
+        }
+        let name = job.task.title();
+        assert!(runs > 3 && expected.rows.len() > 3, "{name}: {runs} runs");
+        assert!(same(&expected, &result(&parts, job)), "{name}");
+        let last = &expected.rows[expected.rows.len() - 1];
+        let passes = last.values["row_evaluations"] / 100.0;
+        assert!((200.0..=212.0).contains(&passes), "{name}: {passes} passes");
+        let other = Job { seed: job.seed.child(0), ..job.clone() };
+        assert!(!same(&expected, &whole(&other, "race")), "{name}");
+    }
+}
+
 /// A run that is asked to stop between two checkpoints writes one and stops, instead of waiting until one is due.
 #[test]
 fn a_wish_to_stop_is_obeyed_at_once() {
@@ -254,7 +304,7 @@ fn a_row_is_followed_by_a_look() {
     for (kind, jobs) in jobs() {
         let work_of_step = match &jobs[0].task {
             _ if ["paths", "bounds"].contains(&kind) => continue,
-            Task::Fit(fit) if fit.schedule.is_some() => 4 * fit.method.effort(),
+            Task::Fit(fit) if fit.schedule.is_some() || kind == "gaps" => 4 * fit.method.effort(),
             Task::Fit(fit) => fit.method.effort(),
             _ => continue,
         };

@@ -1,6 +1,7 @@
 //! Tests of the estimators and of the loop that moves lambda.
 
 mod ascent;
+mod batch_match;
 mod belonging;
 mod controlled;
 mod diverging;
@@ -20,3 +21,4 @@ mod resuming;
 mod running;
 mod semi_dais;
 mod stopping;
+mod weighted;

@@ -3,8 +3,8 @@
 use faer::Mat;
 use mcsa_core::{Estimator, Learnable, MomentMatched, Optimizer, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb,
-    pmcsa, pmcsa_rb, rws, single, snis,
+    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan,
+    msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{
     Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, PerDatum,
@@ -57,6 +57,7 @@ fn steps_allocate_nothing() {
     on_a_gaussian("rws", rws(4, hmc()));
     on_a_gaussian("controlled", Controlled::new(pmcsa(4)));
     on_a_gaussian("controlled snis", Controlled::new(snis(4)));
+    on_a_gaussian("batch and match", BatchMatch::new(4));
     on_a_gaussian("moments", Moments::new(pmcsa(4), 6.0));
     on_a_gaussian("moments of candidates", Moments::new(msc_rb(4), 6.0));
 }

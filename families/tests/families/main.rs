@@ -21,6 +21,7 @@ mod gaussian_mixture;
 mod inclusive;
 mod low_rank;
 mod mean_field;
+mod mixture;
 mod moments;
 mod moments_low_rank;
 mod moments_mixture;
