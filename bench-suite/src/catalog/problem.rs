@@ -1,4 +1,4 @@
-//! Targets that are built, with the evaluators of their fits.
+//! Built targets, with the evaluators of their fits.
 
 use std::sync::Arc;
 
