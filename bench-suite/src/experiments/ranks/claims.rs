@@ -151,3 +151,70 @@ fn is_set_as(a: &Series<'_>, b: &Series<'_>) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::{Ansatz, FamilyConfig};
+    use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
+    use crate::claims::tests::{checks, results};
+    use crate::experiment::PresetName;
+    use crate::task::Task;
+
+    const ID: &str = "sldais-fig2-ranks";
+
+    /// Level of a method: the flow, then SL-DAIS, DAIS, NS-DAIS, the mean field, the Gaussian.
+    fn level(task: &Task) -> f64 {
+        match task.fit().map(|fit| &fit.family) {
+            Some(FamilyConfig::BlockNeural { .. }) => 5.0,
+            Some(FamilyConfig::Annealed(annealed)) => match annealed.surrogate {
+                Ansatz::Minibatch => 2.0,
+                Ansatz::Posterior => 3.0,
+                _ => 4.0,
+            },
+            Some(FamilyConfig::MeanField { .. }) => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Verdicts if all levels are multiplied, those of other priors by another number.
+    fn found(preset: PresetName, factor: impl Fn(u64) -> f64, other: f64, chains: f64) -> Vec<Verdict> {
+        checks(ID, preset, |task, replicate, _| {
+            let factor = if task.target().label().contains("prior") { other } else { factor(replicate) };
+            let level = if task.fit().is_none() { chains } else { factor * level(task) };
+            vec![("elbo", level), ("lpd", 0.01 * level), ("accuracy", 0.1 * level)]
+        })
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        assert_eq!(found(PresetName::Default, |_| 1.0, 1.0, 4.0), [Agree; 5]);
+        assert_eq!(found(PresetName::Default, |_| -1.0, 1.0, 4.0), [Disagree; 5]);
+        assert_eq!(found(PresetName::Quick, |_| 1.0, 1.0, 4.0), [TooLittle; 5]);
+        let mixed =
+            found(PresetName::Default, |replicate| if replicate % 2 == 0 { 1.0 } else { -1.0 }, 1.0, 4.0);
+        assert_eq!(mixed[..3], [TooLittle; 3]);
+    }
+
+    /// DAIS, which is expensive, has fewer replicates; the ranks are those of all splits nevertheless.
+    #[test]
+    fn all_splits_are_ranked() {
+        let results = results(ID, PresetName::Default, |task, _, _| vec![("elbo", level(task))]);
+        let dais = results.find(|series| level(series.task) == 3.0).unwrap();
+        assert_eq!((dais.outcomes.len(), results.replicates()), (3, 5));
+        let ranks = super::Board::of(&results).ranks("elbo");
+        let named: Vec<(&str, &[f64])> =
+            ranks.iter().map(|(name, ranks)| (name.as_str(), &ranks[..])).collect();
+        assert_eq!(
+            named,
+            [
+                ("mean field", &[6.0; 5][..]),
+                ("Gaussian", &[7.0; 5]),
+                ("B-NAF", &[1.0; 5]),
+                ("NS-DAIS 4", &[4.5; 5]),
+                ("SL-DAIS 4", &[2.5; 5]),
+                ("NS-DAIS 8", &[4.5; 5]),
+                ("SL-DAIS 8", &[2.5; 5]),
+            ]
+        );
+    }
+}
