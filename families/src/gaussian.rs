@@ -86,6 +86,23 @@ impl MomentMatched for FullRank {
         points: MatRef<'_, f64>,
         weights: &[f64],
         matched: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        self.match_stretched(params, gain, points, weights, 1.0, matched, work)
+    }
+}
+
+impl FullRank {
+    /// [`match_moments`](MomentMatched::match_moments), with the factor of the covariance multiplied by `stretch`.
+    #[expect(clippy::too_many_arguments, reason = "those of match_moments")]
+    pub(crate) fn match_stretched(
+        &self,
+        params: &[f64],
+        gain: f64,
+        points: MatRef<'_, f64>,
+        weights: &[f64],
+        stretch: f64,
+        matched: &mut [f64],
         mut work: &mut [f64],
     ) -> bool {
         let dim = self.dim;
@@ -102,10 +119,10 @@ impl MomentMatched for FullRank {
             let diagonal = &mut triangle[packed::start(dim, k)];
             *diagonal = self.link.scale(*diagonal);
         }
-        let kept = (1.0 - gain).sqrt();
+        let kept = stretch * (1.0 - gain).sqrt();
         triangle.iter_mut().for_each(|entry| *entry *= kept);
         for (j, &weight) in weights.iter().enumerate() {
-            let root = (gain * weight).sqrt();
+            let root = stretch * (gain * weight).sqrt();
             for ((term, z), mean) in term.iter_mut().zip(points.column(j)).zip(&*mean) {
                 *term = root * (z - mean);
             }
@@ -127,7 +144,7 @@ impl MomentMatched for FullRank {
     }
 }
 
-fn weighted_mean(points: MatRef<'_, f64>, weights: &[f64], mean: &mut [f64]) {
+pub(crate) fn weighted_mean(points: MatRef<'_, f64>, weights: &[f64], mean: &mut [f64]) {
     assert_eq!((points.nrows(), points.ncols()), (mean.len(), weights.len()), "a weight per column");
     mean.fill(0.0);
     for (j, &weight) in weights.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Annealed paths by name, and families as pushforwards that are fitted to a logistic regression.
 
 use mcsa_core::{Counted, Error, LogDensity, Pushforward, Seed, Separable, Surrogate};
-use mcsa_families::dais::{Annealed, Shape, Slope};
+use mcsa_families::dais::{Annealed, Mass, Shape, Slope};
 use mcsa_families::{FullRank, Link, MeanField};
 use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
 use serde::{Deserialize, Serialize};
@@ -24,11 +24,24 @@ pub struct AnnealedConfig {
     /// True if kappa is a share of the largest step size; else kappa itself is a parameter, as published.
     #[serde(default)]
     pub scaled: bool,
+    /// Law of the momentum; that of the paper if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mass: Option<Momentum>,
     /// Surrogate posterior.
     pub surrogate: Ansatz,
     /// Number of points or rows of the surrogate; 0 if it has none.
     #[serde(default)]
     pub points: usize,
+}
+
+/// Law of the momentum of a path, given its mass M.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Momentum {
+    /// `v ~ N(0, M)`.
+    Paper,
+    /// `v ~ N(0, M^2)`.
+    Numpyro,
 }
 
 /// Surrogate posterior by its name in (SL-DAIS, Sec. 4).
@@ -94,19 +107,19 @@ pub(crate) enum Moved<'a> {
     /// Annealed paths.
     Guided {
         /// The paths.
-        paths: Box<dyn Guided + 'a>,
+        paths: Box<dyn CountedPaths + 'a>,
         /// Rows or points of the surrogate.
         rows: usize,
     },
 }
 
 /// Pushforward along a surrogate.
-pub(crate) trait Guided: Pushforward {
+pub(crate) trait CountedPaths: Pushforward {
     /// Gradients of the surrogate, and products with its second derivatives.
     fn evaluations(&self) -> u64;
 }
 
-impl<S: Surrogate> Guided for Annealed<Counted<S>> {
+impl<S: Surrogate> CountedPaths for Annealed<Counted<S>> {
     fn evaluations(&self) -> u64 {
         let counts = self.surrogate.counts();
         counts.gradient + counts.hessian_vector
@@ -152,21 +165,22 @@ impl AnnealedConfig {
         }
     }
 
-    fn with<'a, S: Surrogate + 'a>(
+    /// The paths along this surrogate, and their parameters at the start of a fit.
+    pub(super) fn along<S: Surrogate>(
         &self,
         surrogate: S,
-        rows: usize,
         psi: &[f64],
         (mean, scale): (f64, f64),
-    ) -> Result<Pushed<'a>, Error> {
+    ) -> Result<(Annealed<S>, Vec<f64>), Error> {
         let dim = surrogate.dim();
         let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
         let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
-        let family = Annealed {
-            longest: self.longest,
-            slope,
-            ..Annealed::new(Counted::new(surrogate), shape, self.steps)
+        let law = match self.mass {
+            Some(Momentum::Numpyro) => Mass::Deviation,
+            Some(Momentum::Paper) | None => Mass::Variance,
         };
+        let plain = Annealed::new(surrogate, shape, self.steps);
+        let family = Annealed { longest: self.longest, slope, law, ..plain };
         let mut base = if self.full_rank {
             let diagonal = |i, j| if i == j { scale } else { 0.0 };
             let factor = faer::Mat::from_fn(dim, dim, diagonal);
@@ -176,7 +190,19 @@ impl AnnealedConfig {
         };
         base[..dim].fill(mean);
         let params = family.at(&base, self.step_size, psi)?;
-        Ok(Pushed { family: Moved::Guided { paths: Box::new(family), rows }, params })
+        Ok((family, params))
+    }
+
+    /// The paths along this surrogate, whose likelihood has a number of rows or points.
+    fn with<'a, S: Surrogate + 'a>(
+        &self,
+        surrogate: S,
+        rows: usize,
+        psi: &[f64],
+        place: (f64, f64),
+    ) -> Result<Pushed<'a>, Error> {
+        let (paths, params) = self.along(Counted::new(surrogate), psi, place)?;
+        Ok(Pushed { family: Moved::Guided { paths: Box::new(paths), rows }, params })
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
@@ -187,16 +213,34 @@ impl AnnealedConfig {
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
         self.check()?;
-        let LogisticRows { model, train, prior_scale, .. } = rows;
-        let make = match self.surrogate {
-            Ansatz::Posterior => return self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
+        let model = &rows.model;
+        match self.surrogate {
+            Ansatz::Posterior => self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
             Ansatz::Minibatch => {
-                return self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place);
+                self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place)
             }
             Ansatz::Nn => {
-                let surrogate = NeuralSurrogate::new(model.dim(), *prior_scale)?;
+                let surrogate = NeuralSurrogate::new(model.dim(), rows.prior_scale)?;
                 let psi = surrogate.initial(&mut seed.stream(0, 0));
-                return self.with(surrogate, 0, &psi, place);
+                self.with(surrogate, 0, &psi, place)
+            }
+            _ => {
+                let surrogate = self.weighted(rows, seed)?;
+                let (psi, points) = (surrogate.initial(), surrogate.num_points());
+                self.with(surrogate, points, &psi, place)
+            }
+        }
+    }
+
+    /// The surrogate of an ansatz with weighted points.
+    ///
+    /// # Errors
+    /// If the ansatz has no points.
+    pub(super) fn weighted(&self, rows: &LogisticRows, seed: Seed) -> Result<LogisticSurrogate, Error> {
+        let LogisticRows { train, prior_scale, .. } = rows;
+        let make = match self.surrogate {
+            Ansatz::Posterior | Ansatz::Minibatch | Ansatz::Nn => {
+                return Err(Error::invalid(format!("{} has no weighted points", self.surrogate.name())));
             }
             Ansatz::Rand => LogisticSurrogate::rand,
             Ansatz::RandPm => LogisticSurrogate::rand_pm,
@@ -208,8 +252,6 @@ impl AnnealedConfig {
         };
         let surrogate = make(train.x.as_ref(), &train.y, self.points, *prior_scale, &mut seed.stream(0, 0))?;
         // Two weights of a point that start equal would draw the first paths to even odds.
-        let surrogate = surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)?;
-        let (psi, points) = (surrogate.initial(), surrogate.num_points());
-        self.with(surrogate, points, &psi, place)
+        surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)
     }
 }

@@ -1,11 +1,9 @@
 //! Metrics of a fitted approximation, such as divergence from the target.
 
 use mcsa_core::{Error, LogDensity, Stream};
-use mcsa_estimators::Draws;
 use mcsa_families::{GaussianFamily, Normal, kl_gaussian};
 use mcsa_models as models;
 
-use super::Posterior;
 use crate::metric::Vector;
 
 /// Metrics: names with values.
@@ -72,28 +70,5 @@ pub(super) struct Moments;
 impl Evaluator for Moments {
     fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
         Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
-    }
-}
-
-/// Estimate of the log marginal likelihood by importance sampling from `q`.
-///
-/// ```text
-/// log 1/S sum_s p(z_s) / q(z_s),   z_s ~ q,   S = 4096
-/// ```
-/// Markov's inequality bounds how far it can exceed the truth: by `t` nats with probability at most `exp(-t)`.
-pub(super) struct LogEvidence {
-    pub(super) target: std::sync::Arc<dyn Posterior>,
-}
-
-const DRAWS: usize = 4096;
-
-impl Evaluator for LogEvidence {
-    fn measure(
-        &self,
-        family: &dyn GaussianFamily,
-        params: &[f64],
-        stream: Stream,
-    ) -> Result<Measures, Error> {
-        Ok(vec![("log_z", Draws::of(&*self.target, family, params, stream, DRAWS)?.log_evidence())])
     }
 }

@@ -26,7 +26,9 @@ impl Target {
     pub fn label(&self) -> &str {
         match self {
             Self::FxVolatility { series, .. } => series,
-            Self::SyntheticLogistic { name, .. } | Self::SubsetLogistic { name: Some(name), .. } => name,
+            Self::SyntheticLogistic { name, .. }
+            | Self::SyntheticLinear { name, .. }
+            | Self::SubsetLogistic { name: Some(name), .. } => name,
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }

@@ -25,6 +25,7 @@ impl Target {
             Self::SubsetLogistic { rows, held_out, .. } => {
                 fits_in_memory("rows", rows.saturating_add(held_out), WIDEST)
             }
+            Self::SyntheticLinear { rows, dim, .. } => fits_in_memory("rows", rows, dim),
             Self::Moons { per_moon, .. } => fits_in_memory("per_moon", per_moon, 8),
             _ => Ok(()),
         }

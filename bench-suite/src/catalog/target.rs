@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Gradient, Seed};
+use mcsa_core::{Error, Seed};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
@@ -11,11 +11,12 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::evaluator::{Divergence, LogEvidence, Moments};
+use super::evaluator::{Divergence, Moments};
 use super::made_up::correlated_gaussian;
+use super::problem::{by_evidence, evaluated};
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::{Evaluator, First, LogisticRows};
+use super::{Evaluator, First, LogisticRows, Posterior, Problem};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
@@ -156,6 +157,24 @@ pub enum Target {
         #[serde(default, skip_serializing_if = "is_false")]
         splits: bool,
     },
+    /// Linear regression with known noise on synthetic rows with correlated features, drawn once: its evidence has a closed form.
+    /// The first coordinate is the intercept.
+    SyntheticLinear {
+        /// Label of the target, which begins with `synthetic`.
+        name: String,
+        /// Number of rows.
+        rows: usize,
+        /// The dimension, with the intercept.
+        dim: usize,
+        /// Correlation of each pair of features.
+        correlation: f64,
+        /// Standard deviation of the noise.
+        noise: f64,
+        /// Standard deviation of the prior.
+        prior_scale: f64,
+        /// Seed of the rows.
+        seed: u64,
+    },
     /// Probit regression with a standard normal prior (MSC).
     Probit {
         /// The data set.
@@ -190,26 +209,12 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Requirements on a target: gradients, for the methods that need them. Used behind a
-/// pointer, with a virtual call per batch.
-pub trait Posterior: Gradient {}
-
-impl<P: Gradient> Posterior for P {}
-
-/// A target with the evaluator of its fits.
-pub struct Problem {
-    /// The target.
-    pub posterior: Arc<dyn Posterior>,
-    /// Evaluator of fits.
-    pub evaluator: Box<dyn Evaluator>,
-}
-
 /// Seed of random targets, which are drawn once.
 const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 21] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 22] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -244,6 +249,11 @@ impl Target {
             "data = \"susy\", rows = 500, held_out = 500, ratio = 0.1, prior_scale = 1.0, seed = 1",
             "labels of a large set, or SYNTHETIC ones of its shape (SL-DAIS)",
         ),
+        (
+            "synthetic-linear",
+            "name = \"synthetic\", rows = 40, dim = 3, correlation = 0.5, noise = 1.0, prior_scale = 1.0, seed = 1",
+            "synthetic responses, with a closed form",
+        ),
     ];
 
     /// Name used in files.
@@ -270,6 +280,7 @@ impl Target {
             Self::RobustGp { .. } => 18,
             Self::SyntheticLogistic { .. } => 19,
             Self::SubsetLogistic { .. } => 20,
+            Self::SyntheticLinear { .. } => 21,
         };
         Self::ALL[place].0
     }
@@ -314,6 +325,7 @@ impl Target {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
+            Self::SyntheticLinear { .. } => Ok(evaluated(self.linear_rows()?.model, Moments)),
             Self::FxVolatility { .. } => Ok(evaluated(self.volatility(catalogue)?, Moments)),
             Self::Probit { .. } => {
                 let (train, test) = self.probit_rows(catalogue, seed)?;
@@ -346,10 +358,6 @@ impl Target {
     }
 }
 
-fn evaluated(posterior: impl Posterior + 'static, evaluator: impl Evaluator + 'static) -> Problem {
-    Problem { posterior: Arc::new(posterior), evaluator: Box::new(evaluator) }
-}
-
 /// Problem with labels whose regression weights begin at coordinate `first`.
 fn labelled<L: Link + 'static>(
     posterior: impl Posterior + 'static,
@@ -365,11 +373,6 @@ fn labelled<L: Link + 'static>(
 fn gaussian(target: Gaussian) -> Result<Problem, Error> {
     let evaluator = Divergence::new(&target)?;
     Ok(evaluated(target, evaluator))
-}
-
-fn by_evidence(posterior: impl Posterior + 'static) -> Problem {
-    let posterior: Arc<dyn Posterior> = Arc::new(posterior);
-    Problem { evaluator: Box::new(LogEvidence { target: posterior.clone() }), posterior }
 }
 
 fn no_responses(name: &str) -> Error {

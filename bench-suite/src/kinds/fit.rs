@@ -55,6 +55,12 @@ impl Fit {
         if let Metrics::Bound { draws } = self.metrics {
             return self.run_bound(draws, job, running);
         }
+        if let Metrics::Gap { draws } = self.metrics {
+            return self.run_gap(draws, job, running);
+        }
+        if let Metrics::Race { draws } = self.metrics {
+            return self.run_race(draws, job, running);
+        }
         let checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);

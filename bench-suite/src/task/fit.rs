@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::schedule::PLAIN;
 use super::{Chains, Preset, Schedule, Section, Task, Trace};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
-use crate::grid::{Entry, Placed, check_on, expand};
+use crate::grid::{Entry, Placed, check_on, check_with, expand};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -66,6 +66,18 @@ pub enum Metrics {
     /// ```
     Bound {
         /// Number S of draws.
+        draws: usize,
+    },
+    /// Gaps of annealed paths below and above a log evidence that is known, by quadrature or in closed form, with the parts of the
+    /// lower gap (SL-DAIS, Prop. 3).
+    Gap {
+        /// Number of draws of each bound.
+        draws: usize,
+    },
+    /// Moments, predictions, bound and k-hat of draws of a family fitted to a logistic regression, against numbers of evaluations of
+    /// the likelihood of one datum. The steps of such a fit are passes over the training rows, spent as the method likes.
+    Race {
+        /// Number of draws of the family.
         draws: usize,
     },
     /// One row at the end of a fit of a family of paths: log evidence by particle filters at its last theta.
@@ -142,6 +154,9 @@ impl Fits {
         check_on("fits.target", &labels, &axes.families)?;
         check_on("fits.target", &labels, &axes.methods)?;
         check_on("fits.target", &labels, &axes.optimizers)?;
+        let kinds: Vec<&str> = axes.methods.iter().map(|method| method.value.kind()).collect();
+        check_with(&kinds, &axes.families)?;
+        check_with(&kinds, &axes.optimizers)?;
         Ok(axes)
     }
 
@@ -183,6 +198,12 @@ impl Section for Fits {
             let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
             for family in families.iter().filter(|family| family.is_on(label)) {
                 for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
+                    let methods = || {
+                        methods().filter(|method| {
+                            let kind = method.value.kind();
+                            family.is_with(kind) && optimizer.is_with(kind)
+                        })
+                    };
                     let varied =
                         starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
                     for (start, schedule) in varied {
@@ -223,11 +244,14 @@ impl Fit {
         if let Metrics::Filters { particles, filters } = self.metrics {
             return self.check_path(particles, filters);
         }
-        if let Metrics::Bound { draws } = self.metrics {
-            return self.check_bound(draws);
+        if self.metrics.is_of_evidence() {
+            return self.check_evidence();
         }
-        if matches!(self.method, Method::Minibatched { .. }) || self.family.is_pushforward() {
-            return refuse(format!("method {method} and family {family} need metrics of the bound"));
+        let is_of_bound = matches!(self.method, Method::Minibatched { .. } | Method::PmcsaDelayed { .. });
+        if is_of_bound || self.family.is_pushforward() {
+            return refuse(format!(
+                "method {method} and family {family} need metrics of the bound, the gap or a race"
+            ));
         }
         if self.is_staged() && !self.method.fits_any_family() {
             return refuse(format!(
@@ -245,33 +269,6 @@ impl Fit {
         }
         match self.metrics {
             Metrics::Target => refuse(format!("family {family} needs metrics = \"reference\"")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a fit with metrics of the bound whose settings do not fit together.
-    fn check_bound(&self, draws: usize) -> Result<(), Error> {
-        let refuse = |reason: String| Err(Error::invalid(reason));
-        if draws < 2 {
-            return refuse("fits.metrics.bound: at least 2 draws".to_owned());
-        }
-        if !self.target.is_logistic() {
-            return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
-        }
-        if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {
-            return refuse(format!("method {} is not fitted to the bound", self.method.kind()));
-        }
-        if self.start.place().is_none() || self.start.warm_steps() > 0 {
-            return refuse("a fit with metrics of the bound begins at start standard or placed".to_owned());
-        }
-        if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {
-            return refuse(
-                "a fit with metrics of the bound has no schedule, average or auxiliary sets".to_owned(),
-            );
-        }
-        match &self.family {
-            FamilyConfig::Twisted => refuse("twisted is for metrics of filters".to_owned()),
-            FamilyConfig::Annealed(annealed) => annealed.check(),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
 
 mod chains;
+mod evidence;
 mod fit;
 mod job;
 mod preset;
