@@ -16,7 +16,7 @@ use super::made_up::correlated_gaussian;
 use super::problem::{by_evidence, evaluated};
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::{Evaluator, First, LogisticRows, Posterior, Problem};
+use super::{First, LogisticRows, Posterior, Problem};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
