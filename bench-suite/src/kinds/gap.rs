@@ -236,7 +236,8 @@ impl Log for Recorder<'_> {
             ("longest_steps", sizes.longest as f64),
             ("seconds", spent.seconds),
         ];
-        self.found.push(Row::new(seen.step, values));
+        // A part that does not exist is not recorded.
+        self.found.push(Row::new(seen.step, values.into_iter().filter(|(_, value)| !value.is_nan())));
         Ok(())
     }
 }
