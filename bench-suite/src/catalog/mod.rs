@@ -30,6 +30,7 @@ mod subset_logistic;
 mod synthetic_linear;
 mod synthetic_logistic;
 mod target;
+mod target_listing;
 mod title;
 mod volatility;
 mod weights;

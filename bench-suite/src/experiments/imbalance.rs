@@ -112,15 +112,18 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     vec![Plate::new("imbalance", figure.captioned(caption))]
 }
 
+/// Name and style of a family, and its intervals by ratio.
+type Curve = (String, Style, Vec<(f64, Interval)>);
+
 /// Means with intervals by ratio, for each family: a small shift of the ratios keeps intervals apart.
 fn curves(
     all: &[Series<'_>],
     facet: &Facet,
     is_gain: bool,
     values: fn(&[Series<'_>], &Series<'_>) -> Vec<f64>,
-) -> Vec<(String, Style, Vec<(f64, Interval)>)> {
+) -> Vec<Curve> {
     const SHIFT: f64 = 1.03;
-    let mut curves: Vec<(String, Style, Vec<(f64, Interval)>)> = Vec::new();
+    let mut curves: Vec<Curve> = Vec::new();
     for series in all.iter().filter(|series| !(is_gain && is_base(series))) {
         let Some((_, ratio)) = place(series).filter(|(found, _)| found == facet) else { continue };
         let Some(interval) = bootstrap(&values(all, series), LEVEL) else { continue };

@@ -23,6 +23,7 @@ mod objection;
 mod options;
 mod pace;
 mod progress;
+mod run;
 mod shape;
 mod summary;
 mod tails;

@@ -9,13 +9,16 @@ use crate::figures::curves::{EIGHTY, FEWEST, provenance};
 use crate::look;
 use crate::results::{Results, Series};
 
+/// Metric of a row of panels, and its axis.
+type Row<'a> = (&'a str, fn() -> Axis);
+
 /// Errors of moments, bound and k-hat against passes over the rows: a column for each target.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let mut labels = targets(results);
     if labels.is_empty() {
         labels.push("pima".to_owned());
     }
-    let plate = |name: &str, rows: &[(&str, fn() -> Axis)]| {
+    let plate = |name: &str, rows: &[Row<'_>]| {
         let mut panels = Vec::new();
         for (row, (metric, axis)) in rows.iter().enumerate() {
             for label in &labels {
