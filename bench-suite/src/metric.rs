@@ -50,6 +50,7 @@ pub const METRICS: &[Metric] = metrics! {
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
     "finite" None, "finite evaluations of the target in a step";
     "fit_steps" None, "steps of the optimiser so far";
+    "freedom" None, "degrees of freedom of Student t errors at the end";
     "gap" Some(Smaller), "log evidence less the lower bound, nats";
     "gap_error" Some(Smaller), "standard error of `gap`, nats";
     "k_hat" Some(Smaller), "shape of the tail of the weights p/q";

@@ -51,6 +51,7 @@ mod health;
 mod interleaved;
 mod iterates;
 mod joint;
+mod joint_bound;
 mod judged;
 mod limits;
 mod local_minibatched;

@@ -27,6 +27,10 @@ pub struct AnnealedConfig {
     /// Law of the momentum; that of the paper if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mass: Option<Momentum>,
+    /// True if the mass starts at the curvature of the log posterior at the mean of the base; else at 1, as published. Only for
+    /// targets whose base is fitted first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub curved: bool,
     /// Surrogate posterior.
     pub surrogate: Ansatz,
     /// Number of points or rows of the surrogate; 0 if it has none.
@@ -42,6 +46,11 @@ pub enum Momentum {
     Paper,
     /// `v ~ N(0, M^2)`.
     Numpyro,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Surrogate posterior by its name in (SL-DAIS, Sec. 4).
@@ -92,6 +101,13 @@ impl Ansatz {
             Self::Nn => "NN",
         }
     }
+}
+
+/// Lambda of a full-rank Gaussian with the exponential link, mean 0 and independent coordinates of this scale.
+pub(crate) fn full_rank_at(dim: usize, scale: f64) -> Result<Vec<f64>, Error> {
+    let diagonal = |i, j| if i == j { scale } else { 0.0 };
+    let factor = faer::Mat::from_fn(dim, dim, diagonal);
+    FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())
 }
 
 /// Pushforward with its parameters at the start of a fit.
@@ -165,6 +181,17 @@ impl AnnealedConfig {
         }
     }
 
+    /// The paths along a surrogate.
+    pub(crate) fn family<S: Surrogate>(&self, surrogate: S) -> Annealed<S> {
+        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
+        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
+        let law = match self.mass {
+            Some(Momentum::Numpyro) => Mass::Deviation,
+            Some(Momentum::Paper) | None => Mass::Variance,
+        };
+        Annealed { longest: self.longest, slope, law, ..Annealed::new(surrogate, shape, self.steps) }
+    }
+
     /// The paths along this surrogate, and their parameters at the start of a fit.
     pub(super) fn along<S: Surrogate>(
         &self,
@@ -173,18 +200,9 @@ impl AnnealedConfig {
         (mean, scale): (f64, f64),
     ) -> Result<(Annealed<S>, Vec<f64>), Error> {
         let dim = surrogate.dim();
-        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
-        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
-        let law = match self.mass {
-            Some(Momentum::Numpyro) => Mass::Deviation,
-            Some(Momentum::Paper) | None => Mass::Variance,
-        };
-        let plain = Annealed::new(surrogate, shape, self.steps);
-        let family = Annealed { longest: self.longest, slope, law, ..plain };
+        let family = self.family(surrogate);
         let mut base = if self.full_rank {
-            let diagonal = |i, j| if i == j { scale } else { 0.0 };
-            let factor = faer::Mat::from_fn(dim, dim, diagonal);
-            FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())?
+            full_rank_at(dim, scale)?
         } else {
             MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?
         };
@@ -212,6 +230,9 @@ impl AnnealedConfig {
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
         self.check()?;
+        if self.curved {
+            return Err(Error::invalid("curved is for targets whose base is fitted first").within("annealed"));
+        }
         let model = &rows.model;
         match self.surrogate {
             Ansatz::Posterior => self.with(PosteriorSurrogate(model), model.num_data(), &[], place),

@@ -9,6 +9,7 @@ use mcsa_families::{
 use serde::{Deserialize, Serialize};
 
 use super::annealed::{AnnealedConfig, Moved, Pushed};
+use super::local_regression::SemiConfig;
 use super::rows::LogisticRows;
 
 /// A variational family by name, with its settings.
@@ -64,6 +65,8 @@ pub enum FamilyConfig {
     },
     /// Annealed paths along a surrogate posterior, for metrics of the bound.
     Annealed(AnnealedConfig),
+    /// Annealed paths for local latent points, for targets that have such points and metrics of the bound.
+    SemiAnnealed(SemiConfig),
     /// Markov chain with Gaussian steps, twisted in each state (MSC): a family of paths, for metrics of filters.
     Twisted,
 }
@@ -118,6 +121,7 @@ impl FamilyConfig {
             Self::SplineFlow { .. } => "spline-flow",
             Self::BlockNeural { .. } => "block-neural",
             Self::Annealed(_) => "annealed",
+            Self::SemiAnnealed(_) => "semi-annealed",
             Self::Twisted => "twisted",
         }
     }
@@ -126,6 +130,7 @@ impl FamilyConfig {
     pub fn title(&self) -> String {
         match self {
             Self::Annealed(annealed) => annealed.title(),
+            Self::SemiAnnealed(semi) => format!("semi-annealed, {} steps", semi.steps),
             _ => self.kind().to_owned(),
         }
     }
@@ -182,10 +187,9 @@ impl FamilyConfig {
             Self::SplineFlow { couplings, width, freedom } => {
                 flow(CouplingMap::Spline(Spline::default()), couplings, width, freedom, dim)
             }
-            Self::Annealed(_) | Self::BlockNeural { .. } => Err(Error::invalid(format!(
-                "{} has no density at arbitrary points; metrics are \"bound\"",
-                self.kind()
-            ))),
+            Self::Annealed(_) | Self::SemiAnnealed(_) | Self::BlockNeural { .. } => Err(Error::invalid(
+                format!("{} has no density at arbitrary points; metrics are \"bound\"", self.kind()),
+            )),
             Self::Twisted => {
                 Err(Error::invalid("twisted is a family of paths, which only metrics of filters measure"))
             }

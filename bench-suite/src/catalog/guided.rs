@@ -20,7 +20,7 @@ pub(crate) enum Known {
     Logistic(LogisticRows),
 }
 
-/// What guides a path.
+/// Guide density of a path.
 pub(crate) enum Guide {
     /// The posterior itself.
     Posterior,

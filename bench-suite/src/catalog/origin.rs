@@ -2,7 +2,7 @@
 
 use mcsa_data::{Catalogue, DataError};
 
-use super::Target;
+use super::{LocalConfig, SparseConfig, Target};
 
 impl Target {
     /// The data set, if there is one.
@@ -16,6 +16,8 @@ impl Target {
             | Self::NeuralRegression { data, .. }
             | Self::RobustGp { data }
             | Self::SubsetLogistic { data, .. }
+            | Self::SparseProcess(SparseConfig { data, .. })
+            | Self::LocalRegression(LocalConfig { data, .. })
             | Self::StockVolatility { data } => Some(data),
             Self::Radon => Some("radon_mn"),
             _ => None,
@@ -29,13 +31,15 @@ impl Target {
             Self::SyntheticLogistic { name, .. }
             | Self::SyntheticLinear { name, .. }
             | Self::SubsetLogistic { name: Some(name), .. } => name,
+            Self::SparseProcess(SparseConfig { name: Some(name), .. })
+            | Self::LocalRegression(LocalConfig { name: Some(name), .. }) => name,
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }
 
     /// Returns true if a synthetic stand-in is used where the data set is absent.
     pub fn stands_in(&self) -> bool {
-        matches!(self, Self::SubsetLogistic { .. })
+        matches!(self, Self::SubsetLogistic { .. } | Self::SparseProcess(_) | Self::LocalRegression(_))
     }
 
     /// SHA-256 of the data set; `None` if there is none, or if a synthetic stand-in is used.

@@ -1,16 +1,8 @@
-//! Targets that are built, with the evaluators of their fits.
+//! Built targets, with the evaluators of their fits.
 
 use std::sync::Arc;
 
-use mcsa_core::Gradient;
-
-use super::Evaluator;
-
-/// Requirements on a target: gradients, for the methods that need them. Used behind a
-/// pointer, with a virtual call per batch.
-pub trait Posterior: Gradient {}
-
-impl<P: Gradient> Posterior for P {}
+use super::{Evaluator, Posterior};
 
 /// A target with the evaluator of its fits.
 pub struct Problem {

@@ -1,7 +1,7 @@
 //! Subset of a large data set, or of its synthetic stand-in.
 
 use mcsa_core::{Error, Seed};
-use mcsa_data::{Catalogue, Dataset, Split, Standardised, Strata};
+use mcsa_data::{Catalogue, DataError, Dataset, Split, Standardised, Strata};
 
 use super::Target;
 
@@ -27,23 +27,32 @@ impl Target {
         };
         self.check_size()?;
         let seed = Seed::new(*seed).named(self.kind());
-        let all = match catalogue.load(data) {
-            Err(error) if error.is_absent() => {
-                let most = catalogue.entry(data)?.rows;
-                let count = rows.saturating_add(*held_out).saturating_mul(SPARE).min(most);
-                catalogue.stand_in(data, Some(count), seed)?
-            }
-            found => found?,
-        };
-        let all = match catalogue.entry(data)?.missing {
-            Some(code) => all.without_rows_of(code),
-            None => all,
-        };
+        let all = whole(catalogue, data, rows.saturating_add(*held_out), seed)?;
         let seed = if *splits { replicate.named(self.kind()) } else { seed };
         let strata = Strata { train: *rows, test: *held_out, ratio: *ratio };
         let Standardised { train, test, .. } = Standardised::new(&Split::stratified(&all, strata, seed)?)?;
         Ok((train, test))
     }
+}
+
+/// The data set without rows that have no measurement; if it is absent, a stand-in that has a few times as many rows as are used.
+pub(super) fn whole(
+    catalogue: &Catalogue,
+    name: &str,
+    used: usize,
+    seed: Seed,
+) -> Result<Dataset, DataError> {
+    let set = match catalogue.load(name) {
+        Err(error) if error.is_absent() => {
+            let most = catalogue.entry(name)?.rows;
+            catalogue.stand_in(name, Some(used.saturating_mul(SPARE).min(most)), seed)?
+        }
+        found => found?,
+    };
+    Ok(match catalogue.entry(name)?.missing {
+        Some(code) => set.without_rows_of(code),
+        None => set,
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, Marker, Panel, Style};
 
-use super::{paths, targets, titled};
+use super::titles::{paths, targets, titled};
 use crate::catalog::Ansatz;
 use crate::figures::Plate;
 use crate::figures::curves::{EIGHTY, FEWEST, provenance};

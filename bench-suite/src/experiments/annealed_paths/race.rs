@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
-use super::{targets, titled};
+use super::titles::{targets, titled};
 use crate::catalog::Method;
 use crate::figures::Plate;
 use crate::figures::curves::{EIGHTY, FEWEST, provenance};

@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
-use super::{paths, targets, titled};
+use super::titles::{paths, targets, titled};
 use crate::catalog::{AnnealedConfig, Momentum};
 use crate::figures::Plate;
 use crate::figures::curves::status;
