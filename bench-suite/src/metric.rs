@@ -35,8 +35,10 @@ pub const METRICS: &[Metric] = metrics! {
     "acceptance" None, "acceptance rate of the chains: of a step, or a running mean beside reference draws";
     "accuracy" Some(Larger), "share of held-out labels that are predicted";
     "age" None, "mean age of the blocks of a random scan, steps";
+    "balanced_accuracy" Some(Larger), "mean over both labels of the share of held-out ones that are predicted";
     "bias" Some(Smaller), "norm of the bias of the direction";
     "block_acceptance" None, "acceptance rate of fresh blocks of rows";
+    "bulk_ess" Some(Larger), "smallest bulk effective sample size of a coordinate of the chains";
     "depth" None, "mean depth of trajectories";
     "divergences" Some(Smaller), "trajectories whose energy error was too large";
     "elbo" Some(Larger), "evidence lower bound on all data, nats";
@@ -48,6 +50,7 @@ pub const METRICS: &[Metric] = metrics! {
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
     "finite" None, "finite evaluations of the target in a step";
     "fit_steps" None, "steps of the optimiser so far";
+    "freedom" None, "degrees of freedom of Student t errors at the end";
     "gap" Some(Smaller), "log evidence less the lower bound, nats";
     "gap_error" Some(Smaller), "standard error of `gap`, nats";
     "k_hat" Some(Smaller), "shape of the tail of the weights p/q";
@@ -67,6 +70,7 @@ pub const METRICS: &[Metric] = metrics! {
     "longest_steps" None, "steps of an annealed path whose size is the largest allowed";
     "lpd" Some(Larger), "mean held-out log predictive density, nats";
     "lpd_as_published" Some(Larger), "`lpd` with the published predictive variance, nats";
+    "lpd_as_trained" Some(Larger), "`lpd` with held-out labels weighted by their shares among the training rows";
     "max_weight" None, "largest normalised weight of a step's candidates";
     "mean" None, "mean of the first coordinate under q";
     "mean_error" Some(Smaller), "error of the means under q, root mean square over coordinates, in posterior standard deviations";
@@ -81,6 +85,7 @@ pub const METRICS: &[Metric] = metrics! {
     "pooled_variance" Some(Smaller), "variance over all entries of all directions, as published";
     "promoted" None, "share of proposals that passed the first stage of delayed acceptance";
     "remainder" Some(Smaller), "distance of the sum of the parts of a gap from the gap, nats";
+    "r_hat" Some(Smaller), "largest R-hat of a coordinate of the chains";
     "renewed" None, "share of a path that differs from the retained one";
     "resampled" None, "share of times at which particles were resampled";
     "restarted" None, "share of blocks of a random scan that began anew";
@@ -96,6 +101,7 @@ pub const METRICS: &[Metric] = metrics! {
     "sigma" None, "standard deviation of the steps of the log volatility";
     "still" Some(Smaller), "1 if no step of an annealed path moves, else 0";
     "surrogate_kl" Some(Smaller), "divergence of the surrogate posterior from the posterior, nats";
+    "terms" Some(Smaller), "likelihood terms of single data that were evaluated: values, gradients, products with Hessians";
     "train_accuracy" Some(Larger), "share of training labels that are predicted";
     "train_lpd" Some(Larger), "mean log predictive density of training labels, nats";
     "untold_metrics" Some(Smaller), "metrics of the kernel for which there was no room";

@@ -41,10 +41,12 @@
 //! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
 //! `cargo run --release -p mcsa --example own_posterior`.
 
+pub mod fit;
 pub mod prelude;
 mod readme;
 
 pub use faer;
+pub use fit::{fit, fit_density};
 pub use mcsa_core as core;
 pub use mcsa_diagnostics as diagnostics;
 pub use mcsa_estimators as estimators;

@@ -1,6 +1,6 @@
 //! Annealed paths by name, and families as pushforwards that are fitted to a logistic regression.
 
-use mcsa_core::{Error, LogDensity, Pushforward, Seed, Surrogate};
+use mcsa_core::{Counted, Error, LogDensity, Pushforward, Seed, Separable, Surrogate};
 use mcsa_families::dais::{Annealed, Mass, Shape, Slope};
 use mcsa_families::{FullRank, Link, MeanField};
 use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
@@ -27,6 +27,10 @@ pub struct AnnealedConfig {
     /// Law of the momentum; that of the paper if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mass: Option<Momentum>,
+    /// True if the mass starts at the curvature of the log posterior at the mean of the base; else at 1, as published. Only for
+    /// targets whose base is fitted first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub curved: bool,
     /// Surrogate posterior.
     pub surrogate: Ansatz,
     /// Number of points or rows of the surrogate; 0 if it has none.
@@ -42,6 +46,11 @@ pub enum Momentum {
     Paper,
     /// `v ~ N(0, M^2)`.
     Numpyro,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Surrogate posterior by its name in (SL-DAIS, Sec. 4).
@@ -71,6 +80,12 @@ pub enum Ansatz {
 }
 
 impl Ansatz {
+    /// Name in files.
+    pub(crate) fn key(self) -> String {
+        // A variant without fields is written as a string.
+        serde_json::to_value(self).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+    }
+
     /// Name in figures and tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,10 +103,60 @@ impl Ansatz {
     }
 }
 
+/// Lambda of a full-rank Gaussian with the exponential link, mean 0 and independent coordinates of this scale.
+pub(crate) fn full_rank_at(dim: usize, scale: f64) -> Result<Vec<f64>, Error> {
+    let diagonal = |i, j| if i == j { scale } else { 0.0 };
+    let factor = faer::Mat::from_fn(dim, dim, diagonal);
+    FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())
+}
+
 /// Pushforward with its parameters at the start of a fit.
 pub(crate) struct Pushed<'a> {
-    pub(crate) family: Box<dyn Pushforward + 'a>,
+    pub(crate) family: Moved<'a>,
     pub(crate) params: Vec<f64>,
+}
+
+/// Family as a pushforward; one along a surrogate counts the terms of the surrogate likelihood.
+pub(crate) enum Moved<'a> {
+    /// Family without a surrogate.
+    Alone(Box<dyn Pushforward + 'a>),
+    /// Annealed paths.
+    Guided {
+        /// The paths.
+        paths: Box<dyn Guided + 'a>,
+        /// Rows or points of the surrogate.
+        rows: usize,
+    },
+}
+
+/// Pushforward along a surrogate.
+pub(crate) trait Guided: Pushforward {
+    /// Gradients of the surrogate, and products with its second derivatives.
+    fn evaluations(&self) -> u64;
+}
+
+impl<S: Surrogate> Guided for Annealed<Counted<S>> {
+    fn evaluations(&self) -> u64 {
+        let counts = self.surrogate.counts();
+        counts.gradient + counts.hessian_vector
+    }
+}
+
+impl<'a> Moved<'a> {
+    pub(crate) fn pushforward(&self) -> &(dyn Pushforward + 'a) {
+        match self {
+            Self::Alone(family) => &**family,
+            Self::Guided { paths, .. } => &**paths,
+        }
+    }
+
+    /// Terms of the surrogate likelihood that were evaluated.
+    pub(crate) fn terms(&self) -> u64 {
+        match self {
+            Self::Alone(_) => 0,
+            Self::Guided { paths, rows } => paths.evaluations() * *rows as u64,
+        }
+    }
 }
 
 impl AnnealedConfig {
@@ -116,6 +181,17 @@ impl AnnealedConfig {
         }
     }
 
+    /// The paths along a surrogate.
+    pub(crate) fn family<S: Surrogate>(&self, surrogate: S) -> Annealed<S> {
+        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
+        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
+        let law = match self.mass {
+            Some(Momentum::Numpyro) => Mass::Deviation,
+            Some(Momentum::Paper) | None => Mass::Variance,
+        };
+        Annealed { longest: self.longest, slope, law, ..Annealed::new(surrogate, shape, self.steps) }
+    }
+
     /// The paths along this surrogate, and their parameters at the start of a fit.
     pub(super) fn along<S: Surrogate>(
         &self,
@@ -124,18 +200,9 @@ impl AnnealedConfig {
         (mean, scale): (f64, f64),
     ) -> Result<(Annealed<S>, Vec<f64>), Error> {
         let dim = surrogate.dim();
-        let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
-        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
-        let law = match self.mass {
-            Some(Momentum::Numpyro) => Mass::Deviation,
-            Some(Momentum::Paper) | None => Mass::Variance,
-        };
-        let plain = Annealed::new(surrogate, shape, self.steps);
-        let family = Annealed { longest: self.longest, slope, law, ..plain };
+        let family = self.family(surrogate);
         let mut base = if self.full_rank {
-            let diagonal = |i, j| if i == j { scale } else { 0.0 };
-            let factor = faer::Mat::from_fn(dim, dim, diagonal);
-            FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())?
+            full_rank_at(dim, scale)?
         } else {
             MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?
         };
@@ -147,11 +214,12 @@ impl AnnealedConfig {
     fn with<'a, S: Surrogate + 'a>(
         &self,
         surrogate: S,
+        rows: usize,
         psi: &[f64],
         place: (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
-        let (family, params) = self.along(surrogate, psi, place)?;
-        Ok(Pushed { family: Box::new(family), params })
+        let (family, params) = self.along(Counted::new(surrogate), psi, place)?;
+        Ok(Pushed { family: Moved::Guided { paths: Box::new(family), rows }, params })
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
@@ -162,19 +230,24 @@ impl AnnealedConfig {
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
         self.check()?;
+        if self.curved {
+            return Err(Error::invalid("curved is for targets whose base is fitted first").within("annealed"));
+        }
         let model = &rows.model;
         match self.surrogate {
-            Ansatz::Posterior => self.with(PosteriorSurrogate(model), &[], place),
-            Ansatz::Minibatch => self.with(MinibatchSurrogate::new(model, self.points)?, &[], place),
+            Ansatz::Posterior => self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
+            Ansatz::Minibatch => {
+                self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place)
+            }
             Ansatz::Nn => {
                 let surrogate = NeuralSurrogate::new(model.dim(), rows.prior_scale)?;
                 let psi = surrogate.initial(&mut seed.stream(0, 0));
-                self.with(surrogate, &psi, place)
+                self.with(surrogate, 0, &psi, place)
             }
             _ => {
                 let surrogate = self.weighted(rows, seed)?;
-                let psi = surrogate.initial();
-                self.with(surrogate, &psi, place)
+                let (psi, points) = (surrogate.initial(), surrogate.num_points());
+                self.with(surrogate, points, &psi, place)
             }
         }
     }

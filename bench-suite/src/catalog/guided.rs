@@ -1,4 +1,4 @@
-//! Annealed paths on regressions with a known evidence, with the value of their surrogates.
+//! Annealed paths on regressions with a known evidence, with the value of what guides them.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) enum Known {
     Logistic(LogisticRows),
 }
 
-/// Guide of a path.
+/// Guide density of a path.
 pub(crate) enum Guide {
     /// The posterior itself.
     Posterior,

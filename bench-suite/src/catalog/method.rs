@@ -116,6 +116,25 @@ pub enum Method {
         /// Transitions per step of the fit.
         transitions: usize,
     },
+    /// Markov chains of NUTS on a coreset of the rows, drawn by sensitivities: NUTS-CS (SL-DAIS, Sec. 7). Its draws have the
+    /// distribution of the coreset's posterior, an approximation. No fit: its draws are measured.
+    NutsCs {
+        /// Number of draws of a row; rows that are drawn several times are listed once.
+        points: usize,
+        /// Number of chains, each with its own warm-up.
+        chains: usize,
+    },
+    /// Markov chains of NUTS that conserve an energy estimated from some rows, with second-order Taylor control variates at the
+    /// mode: HMCECS. It keeps a perturbed posterior exactly, whose marginal is near the posterior and not equal to it. No fit: its
+    /// draws are measured.
+    Hmcecs {
+        /// Number of rows of a chain.
+        rows: usize,
+        /// Number of blocks of rows, one of which is drawn anew in each step.
+        blocks: usize,
+        /// Number of chains, each with its own warm-up.
+        chains: usize,
+    },
 }
 
 /// Target of a method: any posterior, with evaluations counted.
@@ -141,7 +160,7 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 17] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 19] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
@@ -163,10 +182,12 @@ impl Method {
         ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
         ("pmcsa-delayed", "chains = 10, points = 64", "pmcsa with delayed acceptance by a coreset"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
+        ("nuts-cs", "points = 64, chains = 4", "chains of NUTS on a coreset of the rows (SL-DAIS)"),
+        ("hmcecs", "rows = 64, blocks = 8, chains = 4", "chains of NUTS on some rows at a time (SL-DAIS)"),
     ];
 
-    /// Names of the methods for metrics of filters, of the bound or of a race alone.
-    pub const ELSEWHERE: [&'static str; 3] = ["smc", "minibatched", "pmcsa-delayed"];
+    /// Names of the methods for metrics of filters, of the bound or of a race alone, and of those that are no fits.
+    pub const ELSEWHERE: [&'static str; 5] = ["smc", "minibatched", "pmcsa-delayed", "nuts-cs", "hmcecs"];
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
@@ -188,10 +209,12 @@ impl Method {
             Self::PmcsaCv { .. } => "pmcsa-cv",
             Self::PmcsaDelayed { .. } => "pmcsa-delayed",
             Self::Hmc { .. } => "hmc",
+            Self::NutsCs { .. } => "nuts-cs",
+            Self::Hmcecs { .. } => "hmcecs",
         }
     }
 
-    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates or particles per step, or number of sweeps.
+    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates, particles or rows per step, or number of sweeps.
     pub fn budget(&self) -> usize {
         match *self {
             Self::Pmcsa { chains } | Self::PmcsaCv { chains } | Self::PmcsaDelayed { chains, .. } => chains,
@@ -207,6 +230,7 @@ impl Method {
             | Self::Chivi { samples }
             | Self::ChiviMax { samples } => samples,
             Self::Hmc { transitions, .. } => transitions,
+            Self::NutsCs { points: rows, .. } | Self::Hmcecs { rows, .. } => rows,
         }
     }
 
@@ -216,6 +240,8 @@ impl Method {
             Self::Hmc { leapfrog, transitions, .. } => 2 * (leapfrog + 1) * transitions,
             Self::Elbo { samples } | Self::Stl { samples } => 2 * samples,
             Self::Rws { samples, leapfrog, .. } => samples + (leapfrog + 1) / 3,
+            // A trajectory of NUTS has about eight steps.
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => 16,
             _ => self.budget(),
         };
         evaluations as u64 + 4
@@ -224,6 +250,14 @@ impl Method {
     /// Returns true if families that are not Gaussian, and schedules, can be fitted by the method.
     pub fn fits_any_family(&self) -> bool {
         matches!(self, Self::Pmcsa { .. } | Self::Jsa { .. } | Self::MscRb { .. } | Self::Elbo { .. })
+    }
+
+    /// Number of chains of a method whose draws are measured, without a fit; `None` for other methods.
+    pub fn sampling(&self) -> Option<usize> {
+        match *self {
+            Self::NutsCs { chains, .. } | Self::Hmcecs { chains, .. } => Some(chains),
+            _ => None,
+        }
     }
 
     /// Builds the estimator and passes it to `visitor`.
@@ -248,6 +282,9 @@ impl Method {
             }
             Self::PmcsaDelayed { .. } => {
                 Err(Error::invalid("a coreset needs rows of data: it is for metrics of a race"))
+            }
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => {
+                Err(Error::invalid("chains have no direction: their draws are measured, without a fit"))
             }
             Self::Snis { samples } => visitor.with(snis(samples)),
             Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),

@@ -1,4 +1,4 @@
-//! Targets of methods behind a pointer.
+//! Requirements of fits on a target.
 
 use mcsa_core::Gradient;
 

@@ -54,8 +54,8 @@ impl Fit {
                     |steps: u64| steps * samples as u64 * (2 * path) + steps * batch.min(all as usize) as u64;
                 race!(
                     &rows.model,
-                    &*family,
-                    &*family,
+                    family.pushforward(),
+                    family.pushforward(),
                     Minibatched::new(batch, FlowElbo::new(samples)),
                     params,
                     cost

@@ -28,12 +28,32 @@ impl Fit {
         if draws < 2 {
             return refuse(format!("metrics of {name}: at least 2 draws"));
         }
-        let is_logistic = matches!(self.target, Target::Logistic { .. } | Target::SyntheticLogistic { .. });
+        let is_logistic = self.target.is_logistic();
         let is_linear = matches!(self.target, Target::SyntheticLinear { .. });
-        if !(is_logistic || is_linear && matches!(self.metrics, Metrics::Gap { .. })) {
+        let has_first_part = matches!(self.target, Target::SparseProcess(_) | Target::LocalRegression(_));
+        let is_measured = match self.metrics {
+            Metrics::Gap { .. } => is_logistic || is_linear,
+            Metrics::Bound { .. } => is_logistic || has_first_part,
+            _ => is_logistic,
+        };
+        if !is_measured {
             return refuse(format!("target {} has no rows for metrics of {name}", self.target.kind()));
         }
-        if self.start.place().is_none() || self.start.warm_steps() > 0 {
+        let is_fitted = match &self.target {
+            Target::SparseProcess(_) => match &self.family {
+                FamilyConfig::Annealed(annealed) => annealed.full_rank,
+                family => *family == FamilyConfig::FullRank,
+            },
+            Target::LocalRegression(_) => {
+                matches!(self.family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. })
+            }
+            _ => !matches!(self.family, FamilyConfig::SemiAnnealed(_)),
+        };
+        if !is_fitted {
+            let (family, target) = (self.family.title(), self.target.kind());
+            return refuse(format!("family {family} has no bound of target {target}"));
+        }
+        if self.start.place().is_none() || self.start.warm_steps() > 0 && !has_first_part {
             return refuse(format!("a fit with metrics of {name} begins at start standard or placed"));
         }
         if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {

@@ -1,4 +1,5 @@
-//! Fits of variational families, as a task: target x family x start x schedule x method x optimiser.
+//! Fits of variational families, as a task: target x family x start x schedule x method x optimiser; beside them target x method of
+//! chains.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::schedule::PLAIN;
-use super::{Preset, Schedule, Section, Task, Trace};
+use super::{Chains, Preset, Schedule, Section, Task, Trace};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::grid::{Entry, Placed, check_on, check_with, expand};
 
@@ -184,10 +185,16 @@ impl Section for Fits {
         let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
         let schedules = self.schedules.iter().cloned().map(Some);
         let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();
-        let mut fits = Vec::new();
+        let (mut fits, mut chains) = (Vec::new(), Vec::new());
         for Placed { value: target, .. } in &targets {
             let label = target.label();
-            let methods = || methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            let admitted = || methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            chains.extend(admitted().filter(|m| m.value.sampling().is_some()).map(|method| Chains {
+                target: target.clone(),
+                method: method.value.clone(),
+                draws: preset.draws,
+            }));
+            let methods = || admitted().filter(|m| m.value.sampling().is_none());
             let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
             for family in families.iter().filter(|family| family.is_on(label)) {
                 for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
@@ -218,9 +225,11 @@ impl Section for Fits {
             }
         }
         fits.iter().try_for_each(Fit::check)?;
+        chains.iter().try_for_each(Chains::check)?;
         // Fits that differ in no setting are listed once.
         let is_first = |(place, fit): &(usize, &Fit)| !fits[..*place].contains(fit);
-        Ok(fits.iter().enumerate().filter(is_first).map(|(_, fit)| Task::Fit(fit.clone())).collect())
+        let fits = fits.iter().enumerate().filter(is_first).map(|(_, fit)| Task::Fit(fit.clone()));
+        Ok(fits.chain(chains.into_iter().map(Task::Chains)).collect())
     }
 }
 
@@ -238,9 +247,8 @@ impl Fit {
         if self.metrics.is_of_evidence() {
             return self.check_evidence();
         }
-        if matches!(self.method, Method::Minibatched { .. })
-            || matches!(self.method, Method::PmcsaDelayed { .. })
-            || matches!(self.family, FamilyConfig::Annealed(_))
+        if matches!(self.method, Method::Minibatched { .. } | Method::PmcsaDelayed { .. })
+            || self.family.is_pushforward()
         {
             return refuse(format!(
                 "method {method} and family {family} need metrics of the bound, the gap or a race"

@@ -58,6 +58,45 @@ kind = 'elbo'
 samples = 4
 ";
 
+/// Chains of both methods, forty each.
+const CHAINS: &str = "
+id = 'chains'
+title = 'Chains'
+reproduces = []
+seed = 3
+preset.quick = { replicates = 1, steps = 1, draws = 12 }
+preset.default = { replicates = 1, steps = 1, draws = 12 }
+preset.paper = { replicates = 1, steps = 1, draws = 12 }
+[fits]
+metrics = { bound = { draws = 2 } }
+start = { kind = 'standard' }
+trace = { points = 1, spacing = 'even' }
+[[fits.optimizer]]
+kind = 'adam'
+rate = 0.02
+[[fits.target]]
+kind = 'synthetic-logistic'
+name = 'synthetic'
+rows = 40
+held_out = 10
+dim = 2
+rate = 0.2
+correlation = 0.5
+prior_scale = 1.0
+seed = 1
+[[fits.family]]
+kind = 'mean-field'
+[[fits.method]]
+kind = 'hmcecs'
+rows = 8
+blocks = 4
+chains = 40
+[[fits.method]]
+kind = 'nuts-cs'
+points = 12
+chains = 40
+";
+
 fn planned(experiment: &Experiment) -> Vec<Job> {
     let mut jobs = plan(experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
     jobs.retain(|job| job.replicate == 0);
@@ -137,6 +176,7 @@ fn jobs() -> Vec<(&'static str, Vec<Job>)> {
         })
         .collect();
     let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
+    let chains = planned(&Experiment::parse("chains.toml", CHAINS).unwrap());
     vec![
         ("fits", fits),
         ("variances", variances),
@@ -145,6 +185,7 @@ fn jobs() -> Vec<(&'static str, Vec<Job>)> {
         ("bounds", bounds),
         ("gaps", gaps),
         ("shapes", shapes),
+        ("chains", chains),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the estimators and of the loop that moves lambda.
 
 mod ascent;
+mod batch_match;
 mod belonging;
 mod controlled;
 mod diverging;
@@ -9,13 +10,16 @@ mod exact;
 mod flow_elbo;
 mod flows;
 mod health;
+mod joint_bound;
 mod learning;
 mod ledger;
 mod memory;
 mod minibatched;
 mod moments;
+mod moments_of_families;
 mod paths;
 mod resuming;
 mod running;
 mod semi_dais;
 mod stopping;
+mod weighted;
