@@ -1,5 +1,7 @@
 //! Bounds of models with local latent points (SL-DAIS, Tab. 5).
 
+use std::cmp::Ordering;
+
 use super::gains::{Gains, Shown, interval};
 use crate::catalog::{FamilyConfig, SemiConfig};
 use crate::claims::{Check, ENOUGH, Finding};
@@ -25,8 +27,9 @@ fn paths<'s>(series: &'s Series<'_>) -> Option<&'s SemiConfig> {
 fn gains(results: &Results) -> Gains<'_> {
     let name = |series: &Series<'_>| match paths(series) {
         Some(semi) if semi.steps == 0 => "mean field".to_owned(),
-        Some(SemiConfig { steps, shared, longest, .. }) => {
-            format!("*K* = {steps}, {}, *η* ≤ {longest}", if *shared { "shared" } else { "per datum" })
+        Some(SemiConfig { steps, shared, step_size, .. }) => {
+            let chain = if *shared { "shared" } else { "per datum" };
+            format!("*K* = {steps}, {chain}, *η*_{{0}} = {step_size}")
         }
         None => "integrated out".to_owned(),
     };
@@ -46,11 +49,12 @@ pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
 }
 
 /// Distance from one half of the share of the gap that most steps close, at the end of its interval that is farther away; for the
-/// published form, a chain for each datum.
+/// published form, a chain for each datum, from the longest first steps.
 fn half_of_the_gap(results: &Results) -> Finding {
     let gains = gains(results);
     let published = gains.others().filter(|series| paths(series).is_some_and(|semi| !semi.shared));
-    let longest = published.max_by_key(|series| paths(series).map(|semi| semi.steps));
+    let size = |series: &Series<'_>| paths(series).map_or((0, 0.0), |semi| (semi.steps, semi.step_size));
+    let longest = published.max_by(|a, b| size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal));
     let oracle = gains.others().find(|series| paths(series).is_none());
     let (Some(longest), Some(oracle)) = (longest, oracle) else {
         return Finding::too_little("no fits of the families compared");

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use mcsa::fit::{Fitted, Fitting, Options, Stage, Target};
 use mcsa::models::{Banana, EightSchools};
-use mcsa::prelude::*;
 
 /// The path of a file that is not there, in a folder of its own.
 fn file(name: &str) -> PathBuf {

@@ -34,15 +34,15 @@ fn one_dimension_and_densities_alone_are_fitted() {
     for fitted in [mcsa::fit(&narrow, &options()).unwrap(), {
         let near = Gaussian::diagonal(vec![3.0], vec![1e-4]).unwrap();
         let fitted = mcsa::fit_density(&near, &options()).unwrap();
-        assert!(fitted.verdict.is_yes() && has_moments(&fitted, 0, 3.0, 0.01), "{fitted}");
+        assert!(fitted.verdict.is_yes() && has_moments(&fitted, 0, 3.0, 1e-4), "{fitted}");
         fitted
     }] {
         assert!(fitted.verdict.is_yes() && fitted.evidence.log.abs() < 0.2, "{fitted}");
     }
-    assert!(has_moments(&mcsa::fit(&narrow, &options()).unwrap(), 0, 300.0, 0.01));
+    assert!(has_moments(&mcsa::fit(&narrow, &options()).unwrap(), 0, 300.0, 1e-4));
     for fitted in [mcsa::fit(&wide, &options()).unwrap(), mcsa::fit_density(&wide, &options()).unwrap()] {
         assert!(fitted.verdict.is_yes(), "{fitted}");
-        assert!(has_moments(&fitted, 0, 0.5, 1.0) && has_moments(&fitted, 1, -2.0, 2.0), "{fitted}");
+        assert!(has_moments(&fitted, 0, 0.5, 1.0) && has_moments(&fitted, 1, -2.0, 4.0), "{fitted}");
     }
 }
 
