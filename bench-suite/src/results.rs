@@ -240,6 +240,12 @@ impl Series<'_> {
         whole.filter_map(|outcome| outcome.rows.last()?.values.get(name).copied()).collect()
     }
 
+    /// Value of a metric in the last row of a replicate that did not end early.
+    pub fn end(&self, replicate: u64, name: &str) -> Option<f64> {
+        let outcome = self.outcomes.iter().find(|outcome| outcome.job.replicate == replicate)?;
+        outcome.rows.last().filter(|_| outcome.ended.failure.is_none())?.values.get(name).copied()
+    }
+
     /// A vector of the last row, for every replicate that recorded it and did not end early.
     pub fn last_vectors(&self, vector: Vector) -> Vec<&[f64]> {
         let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());

@@ -1,4 +1,4 @@
-//! Families that are determined by moments.
+//! Families fitted by running moments: natural-gradient and online EM steps.
 
 use faer::MatRef;
 
@@ -12,9 +12,13 @@ use crate::Family;
 /// ```
 /// In an exponential family the natural gradient of `-KL(p || q)` in lambda moves `E_q[T]` along `E_p[T] - E_q[T]`. So the step above
 /// is a natural-gradient step of length `gain`, with the weighted points in the place of p, and a running mean of moments.
+///
+/// Other families take T to be the expected statistic of an exponential family with latent variables, given the point and lambda:
+/// the step is one of online EM (Cappe & Moulines 2009). In both cases the lambdas that the expected step leaves where they are, as
+/// `gain` goes to zero, are the stationary points of `KL(p || q)`.
 pub trait MomentMatched: Family {
     /// Writes lambda after a step of length `gain` in `(0, 1]` from `params` to `matched`. The weights of the columns of `points` are
-    /// not negative and sum to one; `work` is as for a batch of one column.
+    /// not negative and sum to one; `work` is as for a batch of as many columns.
     ///
     /// Returns false if no member of the family has these moments, or none that [`check`](crate::Parametric::check) admits; the
     /// contents of `matched` are then undefined.

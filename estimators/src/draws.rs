@@ -5,10 +5,8 @@ use mcsa_core::{
     Error, Estimator, Family, LogDensity, Optimizer, Parametric, Stream, batch, batch_mut, fits_in_memory,
     numeric,
 };
-use mcsa_diagnostics::importance_sample_size;
 
-use crate::log_weights::{add_log_weights, normalised};
-use crate::tail_weight::TailShape;
+use crate::log_weights::add_log_weights;
 use crate::{Ascent, Fit, Judged, TailWeight};
 
 /// Independent draws of `q_lambda` with importance weights for p, smoothed by Pareto smoothed importance sampling (Vehtari et al.
@@ -142,22 +140,7 @@ impl Draws {
             draw(batch_mut(places, dim, columns), log_q, &mut work);
             target.log_densities(batch(places, dim, columns), log_p, &mut work);
         }
-        let mut log_w = Vec::with_capacity(count);
-        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
-        let (shape, smoothed) = TailShape::smoothed(&log_w);
-        Ok(Self {
-            points: Mat::from_fn(dim, count, |i, j| points[dim * j + i]),
-            log_p,
-            log_q,
-            log_weights: normalised(smoothed),
-            judged: Judged::Given,
-            shape: shape.shape,
-            shape_error: shape.error,
-            shape_threshold: shape.threshold,
-            sample_size: importance_sample_size(&log_w),
-            non_finite,
-            tail: shape.verdict(),
-        })
+        Self::weighted(Mat::from_fn(dim, count, |i, j| points[dim * j + i]), log_p, log_q)
     }
 
     /// `log p - log q` of each draw, `-inf` where p or q is not a density: the logarithms of the weights before smoothing.

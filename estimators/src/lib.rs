@@ -6,7 +6,10 @@
 //! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
 //! [`Health`] holds diagnostics of the result.
 //!
+//! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
+//! as running moments of a kernel's points.
 //! Without a learning rate, for Gaussian families: [`Moments`], the natural-gradient ascent as running moments of a kernel's points.
+//! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q.
 //!
 //! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!
@@ -34,6 +37,7 @@
 //! ([`Progress`]). Nothing else here reads or writes files, and no number depends on a clock.
 
 mod ascent;
+mod batch_match;
 mod checkpoint;
 mod configs;
 mod controlled;
@@ -65,14 +69,18 @@ mod rule;
 mod run;
 mod scan_climb;
 mod score_climb;
+mod score_match;
 mod score_weights;
 mod sight;
+mod state_file;
 mod stationary;
 mod tail_weight;
 mod units;
 mod watch;
+mod weighted;
 
 pub use ascent::Ascent;
+pub use batch_match::{BatchMatch, BatchMatchInfo, BatchMatchState};
 pub use checkpoint::Checkpoint;
 pub use controlled::{Controllable, Controlled, ControlledState};
 pub use draws::Draws;
@@ -92,8 +100,9 @@ pub use path_climb::{PathClimb, msc_paths, smc_paths};
 pub use progress::Progress;
 pub use run::Run;
 pub use scan_climb::{ScanClimb, jsa_scan};
-pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, single};
+pub use score_climb::{Average, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single};
 pub use score_weights::{ScoreWeights, ScoreWeightsInfo, Weighting, snis};
+pub use state_file::StateFile;
 pub use stationary::Stationary;
 pub use tail_weight::TailWeight;
 pub use watch::Watch;

@@ -169,7 +169,7 @@ where
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
-        family.work_len(1) + self.climb.work_len(target, family)
+        family.work_len(self.climb.columns()) + self.climb.work_len(target, family)
     }
 
     fn init(
@@ -216,7 +216,7 @@ where
         direction: &mut [f64],
         mut work: &mut [f64],
     ) -> Result<Self::Info, Error> {
-        let memory = borrow(&mut work, family.work_len(1));
+        let memory = borrow(&mut work, family.work_len(self.climb.columns()));
         let equal = borrow(&mut work, self.climb.columns());
         let (_, kernel) =
             self.climb.transition(target, family, params, &mut state.kernel, lanes, None, work)?;

@@ -6,7 +6,7 @@ use mcsa_core::{
     Cloud, Ensemble, Error, Estimator, Family, Guard, Kernel, LogDensity, Stream, borrow, fits_in_memory,
     same_length,
 };
-use mcsa_kernels::{Acceptance, Cis, Imh};
+use mcsa_kernels::{Acceptance, Cis, Imh, WasteRecycling};
 use serde::{Deserialize, Serialize};
 
 use crate::Controllable;
@@ -129,6 +129,12 @@ impl<K, G> ScoreClimb<K, G> {
 /// Parallel Markov chain score ascent: `chains` independent chains, one transition each per step (pMCSA, Alg. 1).
 pub const fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
     ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: 1 }, chains, Average::Chains)
+}
+
+/// Rao-Blackwellised form of [`pmcsa`]: proposals and old states are averaged with their acceptance probabilities (waste recycling).
+pub const fn pmcsa_rb(chains: usize) -> ScoreClimb<WasteRecycling> {
+    let imh = Imh { acceptance: Acceptance::Metropolis, sweeps: 1 };
+    ScoreClimb::new(WasteRecycling { imh }, chains, Average::Cloud)
 }
 
 /// Joint stochastic approximation: one chain, `transitions` transitions per step, all visited points averaged (JSA, in the

@@ -20,9 +20,34 @@ pub trait Dof: std::fmt::Debug + Copy + Send + Sync + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Fixed {}
-    impl Sealed for super::Learned {}
+    pub trait Sealed {
+        /// The nearest degrees of freedom that a running estimate may have.
+        fn confined(&self, dof: f64) -> f64;
+
+        /// Writes the parameter at which the degrees of freedom equal `dof`; false if there is none.
+        fn write(&self, dof: f64, params: &mut [f64]) -> bool;
+    }
+}
+
+impl sealed::Sealed for Fixed {
+    fn confined(&self, dof: f64) -> f64 {
+        dof
+    }
+
+    fn write(&self, _: f64, _: &mut [f64]) -> bool {
+        true
+    }
+}
+
+impl sealed::Sealed for Learned {
+    fn confined(&self, dof: f64) -> f64 {
+        let [least, most] = self.range();
+        dof.clamp(least, most)
+    }
+
+    fn write(&self, dof: f64, params: &mut [f64]) -> bool {
+        self.param(dof).map(|param| params[0] = param).is_ok()
+    }
 }
 
 /// Constant degrees of freedom.
@@ -92,6 +117,13 @@ impl Learned {
     /// Lower bound of the degrees of freedom.
     pub fn floor(self) -> f64 {
         self.floor
+    }
+
+    /// Least and greatest degrees of freedom of a running estimate ([`MomentMatched`](mcsa_core::MomentMatched)): 1.05 times the
+    /// floor, and 200, beyond which a t is a Gaussian for most purposes, or twice the least if that is more.
+    pub fn range(self) -> [f64; 2] {
+        let least = 1.05 * self.floor;
+        [least, f64::max(200.0, 2.0 * least)]
     }
 
     /// The parameter at which the degrees of freedom equal `dof`.

@@ -23,6 +23,17 @@ pub(crate) fn excess_slope(x: f64, n: usize) -> f64 {
     if n.is_multiple_of(2) { even } else { even + 0.5 * slope(m) + half_slope(x + m as f64) }
 }
 
+/// Second derivative of [`excess`].
+pub(crate) fn excess_curvature(x: f64, n: usize) -> f64 {
+    let m = n / 2;
+    let curvature = |k: usize| {
+        let (k, y) = (k as f64, x + k as f64);
+        (k / x / y) * ((x + y) / x / y)
+    };
+    let even: f64 = (0..m).map(curvature).sum();
+    if n.is_multiple_of(2) { even } else { even + 0.5 * curvature(m) + half_curvature(x + m as f64) }
+}
+
 /// Least `x` at which the series of [`half`] is used: there it is exact to 3e-16.
 const FAR: f64 = 16.0;
 
@@ -58,6 +69,20 @@ fn half_slope(mut x: f64) -> f64 {
     sum - y * y * terms.fold(0.0, |series, (k, &c)| series * y * y + (2 * k + 1) as f64 * c)
 }
 
+/// `h''(x)`, by the derivative of the recurrence of [`half_slope`].
+fn half_curvature(mut x: f64) -> f64 {
+    let mut sum = 0.0;
+    while x < FAR {
+        let (middle, next) = (x + 0.5, x + 1.0);
+        sum -= 0.25 / (x * middle * next) * (1.0 / x + 1.0 / middle + 1.0 / next);
+        x += 1.0;
+    }
+    let y = 1.0 / x;
+    let terms = SERIES.iter().enumerate().rev();
+    let coefficient = |k: usize| ((2 * k + 1) * (2 * k + 2)) as f64;
+    sum + y * y * y * terms.fold(0.0, |series, (k, &c)| series * y * y + coefficient(k) * c)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +97,16 @@ mod tests {
             prop_assert!((excess(x, n) - expected).abs() < 1e-12, "{} {expected}", excess(x, n));
             let slope = digamma(x + half) - digamma(x) - half / x;
             prop_assert!((excess_slope(x, n) - slope).abs() < 1e-11 * (1.0 + 1.0 / x), "{} {slope}", excess_slope(x, n));
+        }
+
+        /// Central differences of the slope: their error is of the second order in the relative step.
+        #[test]
+        fn the_curvature_is_the_derivative_of_the_slope(log_x in -2.0..6.0_f64, n in 0..12_usize) {
+            let (x, step) = (log_x.exp(), 1e-4 * log_x.exp());
+            let difference = (excess_slope(x + step, n) - excess_slope(x - step, n)) / (2.0 * step);
+            let scale = n as f64 * (1.0 + n as f64) / (x * x);
+            let found = excess_curvature(x, n);
+            prop_assert!((found - difference).abs() <= 1e-7 * scale, "{found} {difference}");
         }
 
         #[test]

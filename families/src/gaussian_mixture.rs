@@ -47,10 +47,10 @@ pub struct GaussianMixture {
 
 /// Quantities shared by all points of a batch, per component: inverse scales, and the weighted log density at the mean; and room
 /// for the log density of each component at one point.
-struct Components<'a> {
+pub(crate) struct Components<'a> {
     inverse: &'a mut [f64],
     log_peaks: &'a mut [f64],
-    log_parts: &'a mut [f64],
+    pub(crate) log_parts: &'a mut [f64],
 }
 
 impl GaussianMixture {
@@ -180,17 +180,21 @@ impl GaussianMixture {
         Ok(covariance)
     }
 
-    fn logits<'a>(&self, params: &'a [f64]) -> &'a [f64] {
+    pub(crate) const fn link(&self) -> Link {
+        self.link
+    }
+
+    pub(crate) fn logits<'a>(&self, params: &'a [f64]) -> &'a [f64] {
         assert_eq!(params.len(), self.num_params(), "logits, means and rhos");
         &params[..self.components]
     }
 
     /// Mean and rho of component `k`.
-    fn component<'a>(&self, params: &'a [f64], k: usize) -> (&'a [f64], &'a [f64]) {
+    pub(crate) fn component<'a>(&self, params: &'a [f64], k: usize) -> (&'a [f64], &'a [f64]) {
         params[self.components + 2 * self.dim * k..][..2 * self.dim].split_at(self.dim)
     }
 
-    fn prepare<'a>(&self, params: &[f64], work: &mut &'a mut [f64]) -> Components<'a> {
+    pub(crate) fn prepare<'a>(&self, params: &[f64], work: &mut &'a mut [f64]) -> Components<'a> {
         let softmax = Softmax::of(self.logits(params));
         let inverse = borrow(work, self.components * self.dim);
         let [log_peaks, log_parts] = [(); 2].map(|()| borrow(work, self.components));
@@ -206,7 +210,7 @@ impl GaussianMixture {
     }
 
     /// Writes `ln w_k N_k(z)` of each component to `shared.log_parts`, and returns the log density.
-    fn log_parts(&self, params: &[f64], shared: &mut Components<'_>, z: &[f64]) -> f64 {
+    pub(crate) fn log_parts(&self, params: &[f64], shared: &mut Components<'_>, z: &[f64]) -> f64 {
         for (k, log_part) in shared.log_parts.iter_mut().enumerate() {
             let inverse = &shared.inverse[k * self.dim..][..self.dim];
             let square = standard::sum_squares_scaled(z, self.component(params, k).0, inverse);
@@ -229,8 +233,9 @@ impl Parametric for GaussianMixture {
         self.components * (1 + 2 * self.dim)
     }
 
-    fn work_len(&self, _columns: usize) -> usize {
-        self.components * (2 * self.dim + 2) + self.dim
+    fn work_len(&self, columns: usize) -> usize {
+        // Room of a batch, then slopes or responsibilities.
+        self.components * (self.dim + 2 + self.dim.max(columns)) + self.dim
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {

@@ -12,6 +12,7 @@
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
+//! | [`Mixture`] | `K (1 + n)`, with n those of a component | K components | many: labels can be swapped |
 //! | [`Flow`] | those of its layers | a forward and a backward sweep; inverse autoregressive: `d` steps first | no closed form |
 //! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | the posterior, if the model is linear and Gaussian |
@@ -33,10 +34,10 @@
 //! checked; [`conformance`] is a test suite for families, also for your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`mcsa_core::MomentMatched`]).
+//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
+//! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
-//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of other
-//! families, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
+//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
 //! that q did not draw.
 
 mod amortised;
@@ -46,6 +47,7 @@ pub mod dais;
 mod defensive;
 mod dof;
 mod drawn;
+mod factor_analysis;
 mod flow;
 mod full_rank;
 mod gamma_ratio;
@@ -55,6 +57,8 @@ mod lanes;
 mod link;
 mod low_rank;
 mod mean_field;
+mod mixture;
+mod mixture_moments;
 mod multivariate_t;
 mod normal;
 mod packed;
@@ -63,6 +67,7 @@ mod softmax;
 mod standard;
 mod start;
 mod student;
+mod student_moments;
 mod student_t;
 mod tail;
 mod twisted;
@@ -83,6 +88,7 @@ pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
 pub use low_rank::LowRank;
 pub use mean_field::MeanField;
+pub use mixture::Mixture;
 pub use multivariate_t::MultivariateT;
 pub use normal::{GaussianFamily, Normal, kl_gaussian};
 pub use per_datum::PerDatum;

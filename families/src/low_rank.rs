@@ -52,10 +52,10 @@ pub struct LowRank {
 
 /// Mean, rho and factor, as slices of `params`.
 #[derive(Clone, Copy)]
-struct Parts<'a> {
-    mean: &'a [f64],
-    rho: &'a [f64],
-    factor: &'a [f64],
+pub(crate) struct Parts<'a> {
+    pub(crate) mean: &'a [f64],
+    pub(crate) rho: &'a [f64],
+    pub(crate) factor: &'a [f64],
 }
 
 impl LowRank {
@@ -87,14 +87,14 @@ impl LowRank {
         Ok(params)
     }
 
-    fn parts<'a>(&self, params: &'a [f64]) -> Parts<'a> {
+    pub(crate) fn parts<'a>(&self, params: &'a [f64]) -> Parts<'a> {
         assert_eq!(params.len(), self.num_params(), "mean, rho and factor");
         let (mean, rest) = params.split_at(self.dim);
         let (rho, factor) = rest.split_at(self.dim);
         Parts { mean, rho, factor }
     }
 
-    fn woodbury<'a>(&self, parts: Parts<'_>, work: &mut &'a mut [f64]) -> Woodbury<'a> {
+    pub(crate) fn woodbury<'a>(&self, parts: Parts<'_>, work: &mut &'a mut [f64]) -> Woodbury<'a> {
         let scales = borrow(work, self.dim);
         self.link.scales_into(parts.rho, scales);
         Woodbury::new(scales, parts.factor, self.rank, work)
@@ -130,9 +130,10 @@ impl Parametric for LowRank {
         self.dim * (2 + self.rank)
     }
 
-    fn work_len(&self, _columns: usize) -> usize {
-        // Scales, slopes, x and one spare vector; U and S^-1 B; C; t and the noise of one point.
-        4 * self.dim + 2 * self.dim * self.rank + self.rank * (self.rank + 1) + self.dim + self.rank
+    fn work_len(&self, columns: usize) -> usize {
+        // Scales, slopes, x and one spare vector; U and S^-1 B; C and two more squares; t of each point; the noise of one point.
+        let (dim, rank) = (self.dim, self.rank);
+        4 * dim + 2 * dim * rank + rank * (3 * rank + columns + 1) + dim + rank
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {

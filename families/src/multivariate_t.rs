@@ -149,12 +149,12 @@ impl<D: Dof> MultivariateT<D> {
     }
 
     /// Gaussian family with the same location and factor: both map noise `eps` to `m + L eps`.
-    fn frame(&self) -> FullRank {
+    pub(crate) fn frame(&self) -> FullRank {
         FullRank { dim: self.dim, link: self.link }
     }
 
     /// Parameters of the Gaussian [`frame`](Self::frame), and the standard t with the degrees of freedom at `params`.
-    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], Student) {
+    pub(crate) fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], Student) {
         assert_eq!(params.len(), self.num_params(), "location, triangle and degrees of freedom");
         let (frame, dof) = params.split_at(params.len() - D::NUM_PARAMS);
         (frame, Student::new(self.dof.dof(dof)))
@@ -176,7 +176,7 @@ fn draw(student: Student, lane: &mut Stream, eps: &mut [f64]) {
     eps.iter_mut().for_each(|eps| *eps *= stretch);
 }
 
-fn radius(eps: &[f64]) -> f64 {
+pub(crate) fn radius(eps: &[f64]) -> f64 {
     standard::dot(eps, eps).sqrt()
 }
 
@@ -194,7 +194,7 @@ impl<D: Dof> Parametric for MultivariateT<D> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        self.frame().work_len(columns)
+        self.frame().work_len(columns) + columns
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {

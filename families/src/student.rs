@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use mcsa_core::{Error, Stream, numeric};
 use rand_distr::{Distribution, Gamma};
 
-use crate::gamma_ratio::{excess, excess_slope};
+use crate::gamma_ratio::{excess, excess_curvature, excess_slope};
 
 /// Least degrees of freedom that are allowed: below, draws may leave the range of a double.
 ///
@@ -86,6 +86,25 @@ impl Student {
     /// `E[ln(1 + square / dof)]` in `n` dimensions: `digamma((dof + n)/2) - digamma(dof/2)`.
     pub(crate) fn expected_fall(self, n: usize) -> f64 {
         excess_slope(0.5 * self.dof, n) + n as f64 / self.dof
+    }
+
+    /// Score of the degrees of freedom without its part along the scale matrix: its mean over points with mean weight `pull` (of
+    /// [`weight`](Self::weight)) and mean `fall` (of [`log_fall`](Self::log_fall)).
+    ///
+    /// ```text
+    /// I_ss = n nu / (2 (nu + n + 2)),   I_s,nu = -n / ((nu + n)(nu + n + 2))       Fisher information, s the log scale of L L^T
+    /// d/dnu log q - (I_s,nu / I_ss) d/ds log q = (log u - E_q log u) / 2 + (1 - u) (1/2 + 1/(nu + n)),   u = (nu + n)/(nu + r^2)
+    /// ```
+    pub(crate) fn efficient_score(self, n: usize, pull: f64, fall: f64) -> f64 {
+        0.5 * (self.expected_fall(n) - fall) + (1.0 - pull) * (0.5 + 1.0 / (self.dof + n as f64))
+    }
+
+    /// Variance of [`efficient_score`](Self::efficient_score) under q:
+    /// `(trigamma(nu/2) - trigamma((nu + n)/2)) / 4 - n (nu + n + 2) / (2 nu (nu + n)^2)`, about `n (n + 2) / (2 nu^4)` at large nu.
+    pub(crate) fn efficient_information(self, n: usize) -> f64 {
+        let (nu, n_) = (self.dof, n as f64);
+        let rest = 0.5 * n_ * (n_ * (nu + n_) - 2.0 * nu) / (nu * (nu + n_)).powi(2);
+        rest - 0.25 * excess_curvature(0.5 * nu, n)
     }
 
     /// The entropy of the standard t in `n` dimensions.

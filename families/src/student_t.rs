@@ -147,7 +147,7 @@ impl<D: Dof> StudentT<D> {
         MeanField { dim: self.dim, link: self.link }
     }
 
-    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64], Student) {
+    pub(crate) fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64], Student) {
         assert_eq!(params.len(), 2 * self.dim + D::NUM_PARAMS, "location, rho and degrees of freedom");
         let (location, rest) = params.split_at(self.dim);
         let (rho, dof) = rest.split_at(self.dim);

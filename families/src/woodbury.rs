@@ -9,7 +9,7 @@ pub(crate) struct Woodbury<'a> {
     /// `U = B / sigma`, column by column.
     directions: &'a [f64],
     /// Lower Cholesky factor of `C`, column by column, stored as a full square.
-    factor: &'a [f64],
+    pub(crate) factor: &'a [f64],
     rank: usize,
     /// `ln det C`.
     pub(crate) log_det: f64,
@@ -30,7 +30,8 @@ impl<'a> Woodbury<'a> {
                 factor[i + k * rank] = product + f64::from(u8::from(i == k));
             }
         }
-        let log_det = cholesky(factor, rank);
+        // The eigenvalues of C are at least one, so every pivot is: a smaller one is a rounding error.
+        let log_det = cholesky(factor, rank, 1.0);
         Self { scales, directions, factor, rank, log_det }
     }
 
@@ -56,27 +57,14 @@ impl<'a> Woodbury<'a> {
         let (dim, rank) = (self.scales.len(), self.rank);
         solved.copy_from_slice(self.directions);
         precision.fill(1.0);
-        // Solve with the factor R of C = R R^T for all rows of U at once: first R^-1 u, whose squared length reduces the precision;
-        // then C^-1 u.
+        // Rows of U: R^-1 u with the factor R of C = R R^T, whose squared length reduces the precision; then C^-1 u.
+        forward_rows(self.factor, rank, solved);
         for k in 0..rank {
-            let inverse = 1.0 / self.factor[k + k * rank];
-            for i in 0..k {
-                let (head, tail) = solved.split_at_mut(k * dim);
-                numeric::axpy(-self.factor[k + i * rank], column(head, dim, i), &mut tail[..dim]);
-            }
-            for (solved, precision) in solved[k * dim..][..dim].iter_mut().zip(&mut *precision) {
-                *solved *= inverse;
+            for (solved, precision) in column(solved, dim, k).iter().zip(&mut *precision) {
                 *precision -= *solved * *solved;
             }
         }
-        for k in (0..rank).rev() {
-            let inverse = 1.0 / self.factor[k + k * rank];
-            for i in k + 1..rank {
-                let (head, tail) = solved.split_at_mut(i * dim);
-                numeric::axpy(-self.factor[i + k * rank], &tail[..dim], &mut head[k * dim..][..dim]);
-            }
-            solved[k * dim..][..dim].iter_mut().for_each(|solved| *solved *= inverse);
-        }
+        backward_rows(self.factor, rank, solved);
         for k in 0..rank {
             for (solved, scale) in solved[k * dim..][..dim].iter_mut().zip(self.scales) {
                 *solved /= scale;
@@ -153,14 +141,37 @@ fn column(matrix: &[f64], dim: usize, k: usize) -> &[f64] {
     &matrix[k * dim..][..dim]
 }
 
-/// Cholesky factorisation in place; returns the log determinant.
-///
-/// The eigenvalues of C are at least one, so every pivot is at least one: a smaller pivot is a rounding error, and is raised to
-/// one.
-fn cholesky(matrix: &mut [f64], rank: usize) -> f64 {
+/// `x <- R^-1 x` for each row x of a matrix with `rank` columns, stored column by column; R is lower triangular, a full square.
+pub(crate) fn forward_rows(factor: &[f64], rank: usize, rows: &mut [f64]) {
+    let dim = rows.len() / rank.max(1);
+    for k in 0..rank {
+        let inverse = 1.0 / factor[k + k * rank];
+        for i in 0..k {
+            let (head, tail) = rows.split_at_mut(k * dim);
+            numeric::axpy(-factor[k + i * rank], column(head, dim, i), &mut tail[..dim]);
+        }
+        rows[k * dim..][..dim].iter_mut().for_each(|x| *x *= inverse);
+    }
+}
+
+/// `x <- R^-T x` for each row, as in [`forward_rows`].
+pub(crate) fn backward_rows(factor: &[f64], rank: usize, rows: &mut [f64]) {
+    let dim = rows.len() / rank.max(1);
+    for k in (0..rank).rev() {
+        let inverse = 1.0 / factor[k + k * rank];
+        for i in k + 1..rank {
+            let (head, tail) = rows.split_at_mut(i * dim);
+            numeric::axpy(-factor[i + k * rank], &tail[..dim], &mut head[k * dim..][..dim]);
+        }
+        rows[k * dim..][..dim].iter_mut().for_each(|x| *x *= inverse);
+    }
+}
+
+/// Cholesky factorisation in place, with pivots raised to `least`; returns the log determinant.
+pub(crate) fn cholesky(matrix: &mut [f64], rank: usize, least: f64) -> f64 {
     let mut log_det = 0.0;
     for k in 0..rank {
-        let pivot = matrix[k + k * rank].max(1.0);
+        let pivot = matrix[k + k * rank].max(least);
         log_det += pivot.ln();
         let root = pivot.sqrt();
         matrix[k + k * rank] = root;

@@ -188,9 +188,39 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         guide: &mut dyn Guide,
         state: &mut ImhState,
         lanes: &mut [Stream],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) -> ImhInfo {
-        let (dim, chains, sweeps) = (target.dim(), state.chains.len(), self.sweeps);
+        let ImhState { chains, visited } = state;
+        let sweeps = self.sweeps;
+        // The state before a transition is the one visited by the transition before.
+        let info = self.transitions(target, guide, chains, lanes, work, |k, here, _, _| {
+            if !k.is_multiple_of(sweeps) {
+                visited.col_as_slice_mut(k - 1).copy_from_slice(here);
+            }
+        });
+        if sweeps > 1 {
+            for j in 0..chains.len() {
+                let last = (j + 1) * sweeps - 1;
+                visited.col_as_slice_mut(last).copy_from_slice(chains.positions.col_as_slice(j));
+            }
+        }
+        info
+    }
+}
+
+impl Imh {
+    /// All transitions of a step. Before transition `k` of all is decided, `tell` receives `k`, the state, the proposal and the log
+    /// acceptance probability, not yet truncated at 0.
+    pub(crate) fn transitions<P: LogDensity + ?Sized>(
+        &self,
+        target: &P,
+        guide: &mut dyn Guide,
+        ensemble: &mut Ensemble,
+        lanes: &mut [Stream],
+        mut work: &mut [f64],
+        mut tell: impl FnMut(usize, &[f64], &[f64], f64),
+    ) -> ImhInfo {
+        let (dim, chains, sweeps) = (target.dim(), ensemble.len(), self.sweeps);
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let columns = chains * sweeps;
         let points = borrow(&mut work, dim * columns);
@@ -200,7 +230,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         guide.sample_into(lanes, batch_mut(points, dim, columns), log_q);
         let points = batch(points, dim, columns);
         target.log_densities(points, log_p, work);
-        guide.log_probs(state.chains.positions.as_ref(), log_q_here);
+        guide.log_probs(ensemble.positions.as_ref(), log_q_here);
 
         let mut info = ImhInfo { tried: columns as u64, ..ImhInfo::default() };
         let log_w = log_q;
@@ -211,19 +241,18 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
             });
         }
         let log_w_here = log_q_here;
-        for (log_w, &log_p) in log_w_here.iter_mut().zip(&state.chains.log_p) {
+        for (log_w, &log_p) in log_w_here.iter_mut().zip(&ensemble.log_p) {
             *log_w = log_weight(log_p, *log_w).unwrap_or(f64::NEG_INFINITY);
             info.log_weight_top = info.log_weight_top.max(*log_w);
         }
         for (j, lane) in lanes.iter_mut().enumerate() {
             for k in j * sweeps..(j + 1) * sweeps {
-                if lane.accept(self.acceptance.log_alpha(log_w_here[j], log_w[k])) {
-                    state.chains.place(j, points.column(k), log_p[k]);
+                let log_alpha = self.acceptance.log_alpha(log_w_here[j], log_w[k]);
+                tell(k, ensemble.positions.col_as_slice(j), points.column(k), log_alpha);
+                if lane.accept(log_alpha) {
+                    ensemble.place(j, points.column(k), log_p[k]);
                     log_w_here[j] = log_w[k];
                     info.accepted += 1;
-                }
-                if sweeps > 1 {
-                    state.visited.col_as_slice_mut(k).copy_from_slice(state.chains.positions.col_as_slice(j));
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! the variational family q_lambda only as a guide, the proposal distribution at a fixed lambda. So one code runs under
 //! every family, and tests can run it under finite families along every branch of its random decisions.
 //!
-//! * Independent proposals from the guide: [`Imh`], [`Cis`].
+//! * Independent proposals from the guide: [`Imh`], [`Cis`]; [`WasteRecycling`] also averages over rejected proposals.
 //! * Proposals from a pushforward, such as an annealed path, with the same kernels on an extended space: [`ExtendedSpace`].
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
@@ -41,6 +41,7 @@ mod rwm;
 mod sampling;
 mod tally;
 mod unguided;
+mod waste_recycling;
 mod weights;
 
 pub use adaptation::{
@@ -72,3 +73,4 @@ pub use rwm::{Rwm, RwmInfo, RwmState};
 pub use sampling::{Sample, Sampling};
 pub use tally::Tally;
 pub use unguided::Unguided;
+pub use waste_recycling::{RecycledState, WasteRecycling};

@@ -49,7 +49,7 @@ impl Dataset {
             name: entry.name.clone(),
             task: Task::of(entry)?,
             columns: entry.columns[..inputs].to_vec(),
-            x: Mat::from_fn(entry.rows, inputs, |row, column| columns[column][row]),
+            x: Mat::from_fn(table.rows(), inputs, |row, column| columns[column][row]),
             y: table.numbers(inputs).to_vec(),
             origin,
         })

@@ -33,6 +33,7 @@ mod listing;
 mod manifest;
 mod origin;
 mod radon;
+mod reservoir;
 mod schools;
 mod series;
 mod share;
@@ -41,6 +42,7 @@ mod standardised;
 mod strata;
 mod synthetic;
 mod table;
+mod tally;
 
 pub use catalogue::{Catalogue, State};
 pub use command::{Command, Verb};

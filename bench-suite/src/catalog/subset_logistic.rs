@@ -11,18 +11,24 @@ const SPARE: usize = 4;
 impl Target {
     /// Training rows and held-out rows of a subset, standardised by the former.
     ///
-    /// Rows without any measurement are left out. Held-out rows are drawn first: subsets that differ in the ratio alone have the same,
+    /// `replicate` is the seed of the job, from which the subset is drawn if each replicate has its own. Rows without any measurement are
+    /// left out. Held-out rows are drawn first: subsets that differ in the ratio alone have the same,
     /// and of two of them the training rows with the rarer label are among those of the other.
     ///
     /// # Errors
     /// If the target is another, a setting is invalid, data cannot be loaded, or there are too few rows with a label.
-    pub(super) fn subset_rows(&self, catalogue: &Catalogue) -> Result<(Dataset, Dataset), Error> {
-        let Self::SubsetLogistic { data, rows, held_out, ratio, seed, .. } = self else {
+    pub(super) fn subset_rows(
+        &self,
+        catalogue: &Catalogue,
+        replicate: Seed,
+    ) -> Result<(Dataset, Dataset), Error> {
+        let Self::SubsetLogistic { data, rows, held_out, ratio, seed, splits, .. } = self else {
             return Err(Error::invalid(format!("{} is no subset", self.kind())));
         };
         self.check_size()?;
         let seed = Seed::new(*seed).named(self.kind());
         let all = whole(catalogue, data, rows.saturating_add(*held_out), seed)?;
+        let seed = if *splits { replicate.named(self.kind()) } else { seed };
         let strata = Strata { train: *rows, test: *held_out, ratio: *ratio };
         let Standardised { train, test, .. } = Standardised::new(&Split::stratified(&all, strata, seed)?)?;
         Ok((train, test))
@@ -56,23 +62,32 @@ mod tests {
 
     fn target(data: &str, ratio: Option<f64>) -> Target {
         let (data, rows, held_out, prior_scale) = (data.to_owned(), 300, 100, 1.0);
-        Target::SubsetLogistic { name: None, data, rows, held_out, ratio, prior_scale, seed: 1 }
+        Target::SubsetLogistic {
+            name: None,
+            data,
+            rows,
+            held_out,
+            ratio,
+            prior_scale,
+            seed: 1,
+            splits: false,
+        }
     }
 
     #[test]
     fn an_absent_set_is_stood_in_for_and_says_so() {
         let catalogue = Catalogue::new(None);
         for name in ["higgs", "susy", "miniboone", "covtype", "covtype_fir"] {
-            let (train, test) = target(name, None).subset_rows(&catalogue).unwrap();
+            let (train, test) = target(name, None).subset_rows(&catalogue, Seed::new(7)).unwrap();
             assert_eq!((train.rows(), test.rows()), (300, 100));
             assert!(train.origin.is_synthetic() && target(name, None).digest(&catalogue).unwrap().is_none());
             let mean = train.x.col_as_slice(0).iter().sum::<f64>() / 300.0;
             assert!(mean.abs() < 1e-12 && (0..300).all(|row| train.x[(row, 0)] > -900.0), "{name}");
         }
-        let (train, _) = target("pima", None).subset_rows(&catalogue).unwrap();
+        let (train, _) = target("pima", None).subset_rows(&catalogue, Seed::new(7)).unwrap();
         assert!(!train.origin.is_synthetic() && target("pima", None).digest(&catalogue).unwrap().is_some());
         // Counterexamples: a set without stand-in, and targets on whole sets.
-        assert!(target("magic_gamma_full", None).subset_rows(&catalogue).is_err());
+        assert!(target("magic_gamma_full", None).subset_rows(&catalogue, Seed::new(7)).is_err());
         let (data, standardised) = ("susy".to_owned(), true);
         assert!(Target::Logistic { data, standardised, prior_scale: 1.0 }.digest(&catalogue).is_err());
     }
@@ -81,12 +96,27 @@ mod tests {
     fn the_ratio_is_that_of_the_training_rows_alone() {
         let catalogue = Catalogue::new(None);
         let ones = |data: &Dataset| data.y.iter().sum::<f64>();
-        let (even, test) = target("susy", Some(0.5)).subset_rows(&catalogue).unwrap();
-        let (rare, same) = target("susy", Some(0.02)).subset_rows(&catalogue).unwrap();
+        let (even, test) = target("susy", Some(0.5)).subset_rows(&catalogue, Seed::new(7)).unwrap();
+        let (rare, same) = target("susy", Some(0.02)).subset_rows(&catalogue, Seed::new(7)).unwrap();
         assert_eq!((ones(&even), ones(&rare)), (150.0, 6.0));
         assert_eq!(test.y, same.y);
         assert!((30.0..70.0).contains(&ones(&test)));
-        assert!(target("susy", Some(0.0)).subset_rows(&catalogue).is_err());
+        assert!(target("susy", Some(0.0)).subset_rows(&catalogue, Seed::new(7)).is_err());
+    }
+
+    #[test]
+    fn replicates_share_their_rows_unless_they_split() {
+        let catalogue = Catalogue::new(None);
+        let rows = |splits, replicate| {
+            let mut target = target("susy", None);
+            if let Target::SubsetLogistic { splits: of, .. } = &mut target {
+                *of = splits;
+            }
+            target.subset_rows(&catalogue, Seed::new(replicate)).unwrap().0.x
+        };
+        assert_eq!(rows(false, 1), rows(false, 2));
+        assert_eq!(rows(true, 1), rows(true, 1));
+        assert_ne!(rows(true, 1), rows(true, 2));
     }
 
     #[test]

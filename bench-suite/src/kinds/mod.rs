@@ -5,13 +5,17 @@ mod auxiliary;
 mod average;
 mod bound;
 mod bounded;
+mod chains;
 mod checkpoints;
 mod counted_volatility;
 mod fit;
+mod gap;
+mod lattice;
 mod local;
 mod measure;
 mod path;
 mod propagation;
+mod race;
 mod running;
 mod scatter;
 mod sparse;
@@ -26,7 +30,8 @@ pub use running::{Due, Place, Running};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use mcsa_core::{Counts, Error};
+use mcsa_core::{Counted, Counts, Error, Separable};
+use mcsa_models::LogisticRegression;
 
 use crate::store::{Ended, Row};
 use crate::task::Job;
@@ -62,6 +67,7 @@ impl Job {
             Task::Fit(fit) => fit.run(self, running),
             Task::Variance(variance) => variance.run(self, running),
             Task::Scatter(scatter) => scatter.run(self, running),
+            Task::Chains(chains) => chains.run(self, running),
         }
     }
 }
@@ -87,4 +93,11 @@ fn totals(target: Counts, families: &[Counts]) -> Tally {
         ("q_slopes", sum(|family| family.slope)),
     ];
     pairs.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+/// Likelihood terms of single data: those of evaluations on all data among them, and `others`.
+fn terms(model: &Counted<&LogisticRegression>, others: u64) -> Tally {
+    let (counts, rows) = (model.counts(), model.num_data() as u64);
+    let all = counts.terms + rows * (counts.log_density + counts.gradient + counts.hessian_vector);
+    Tally::from([("terms".to_owned(), all + others)])
 }

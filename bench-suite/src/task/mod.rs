@@ -1,5 +1,7 @@
 //! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
 
+mod chains;
+mod evidence;
 mod fit;
 mod job;
 mod preset;
@@ -8,6 +10,7 @@ mod schedule;
 mod trace;
 mod variance;
 
+pub use chains::Chains;
 pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
 pub use preset::Preset;
@@ -31,6 +34,8 @@ pub enum Task {
     Variance(Variance),
     /// Variances and biases of an estimator at many parameters.
     Scatter(Scatter),
+    /// Markov chains whose draws are measured.
+    Chains(Chains),
 }
 
 /// Section of an experiment that plans tasks.
@@ -49,6 +54,7 @@ impl Task {
             Self::Fit(fit) => &fit.target,
             Self::Variance(variance) => &variance.target,
             Self::Scatter(scatter) => &scatter.target,
+            Self::Chains(chains) => &chains.target,
         }
     }
 
@@ -58,6 +64,7 @@ impl Task {
             Self::Fit(fit) => &fit.method,
             Self::Variance(variance) => &variance.method,
             Self::Scatter(scatter) => &scatter.method,
+            Self::Chains(chains) => &chains.method,
         }
     }
 
@@ -79,7 +86,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.variant(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
-            Self::Scatter(_) => String::new(),
+            Self::Scatter(_) | Self::Chains(_) => String::new(),
         }
     }
 
@@ -89,6 +96,7 @@ impl Task {
             Self::Fit(fit) => fit.work(),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
+            Self::Chains(chains) => chains.count() * chains.work_of_chain(),
         }
     }
 
@@ -97,11 +105,11 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.recorded(),
             Self::Scatter(scatter) => (1..=scatter.lambdas).collect(),
-            Self::Variance(_) => vec![self.length()],
+            Self::Variance(_) | Self::Chains(_) => vec![self.length()],
         }
     }
 
-    /// Length in steps, transitions or parameters.
+    /// Length in steps, transitions, parameters or draws.
     pub fn length(&self) -> u64 {
         *self.clone().length_mut()
     }
@@ -118,6 +126,7 @@ impl Task {
             Self::Fit(fit) => &mut fit.steps,
             Self::Variance(variance) => &mut variance.transitions,
             Self::Scatter(scatter) => &mut scatter.lambdas,
+            Self::Chains(chains) => &mut chains.draws,
         }
     }
 
@@ -126,6 +135,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.start.warm_steps() + fit.steps,
             Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains * setting.length,
+            Self::Chains(chains) => chains.count() * (chains.warm_up() + chains.draws),
             Self::Variance(_) => self.length(),
         }
     }

@@ -2,9 +2,11 @@
 
 use faer::Mat;
 use mcsa_core::{Estimator, LogDensity, Parametric, Stream, enumerate};
-use mcsa_estimators::{Average, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, snis};
+use mcsa_estimators::{
+    Average, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, pmcsa_rb, snis,
+};
 use mcsa_families::{Atoms, Defence, Tail};
-use mcsa_kernels::{Acceptance, Cis, Imh, Repeat};
+use mcsa_kernels::{Acceptance, Cis, Imh, Repeat, WasteRecycling};
 use mcsa_theory::Finite;
 
 const TARGET: [f64; 3] = [0.5, 0.3, 0.2];
@@ -90,10 +92,33 @@ fn chains_at_the_target_give_the_exact_score() {
     assert!(close(from_law(&jsa(3), TARGET), exact));
     assert!(close(from_law(&msc(3), TARGET), exact));
     assert!(close(from_law(&msc_rb(3), TARGET), exact));
+    assert!(close(from_law(&pmcsa_rb(2), TARGET), exact));
     let barker = Imh { acceptance: Acceptance::Barker, sweeps: 2 };
+    let recycled = WasteRecycling { imh: barker.clone() };
+    assert!(close(from_law(&ScoreClimb::new(recycled, 1, Average::Cloud), TARGET), exact));
     assert!(close(from_law(&ScoreClimb::new(barker, 1, Average::Cloud), TARGET), exact));
     let repeated = Repeat { kernel: Cis::with_candidates(2), times: 2 };
     assert!(close(from_law(&ScoreClimb::new(repeated, 1, Average::Cloud), TARGET), exact));
+}
+
+/// Waste recycling is a conditional expectation: from every start its mean is that of the visited points.
+#[test]
+fn recycled_proposals_have_the_mean_of_the_chains() {
+    for start in 0..3 {
+        let mut law = [0.0; 3];
+        law[start] = 1.0;
+        let (plain, recycled) = (from_law(&pmcsa(1), law), from_law(&pmcsa_rb(1), law));
+        assert!(close(plain, recycled), "{plain:?} {recycled:?}");
+        for acceptance in [Acceptance::Metropolis, Acceptance::Barker] {
+            let imh = Imh { acceptance, sweeps: 3 };
+            let plain = from_law(&ScoreClimb::new(imh.clone(), 1, Average::Cloud), law);
+            let recycled = ScoreClimb::new(WasteRecycling { imh }, 1, Average::Cloud);
+            assert!(close(plain, from_law(&recycled, law)));
+            // The twin: the last points alone.
+            let last = ScoreClimb { average: Average::Chains, ..recycled };
+            assert!(!close(plain, from_law(&last, law)));
+        }
+    }
 }
 
 /// The twin: chains that start elsewhere are biased, and the check detects it.

@@ -1,6 +1,7 @@
 //! Tests of the estimators and of the loop that moves lambda.
 
 mod ascent;
+mod batch_match;
 mod belonging;
 mod controlled;
 mod diverging;
@@ -15,8 +16,10 @@ mod ledger;
 mod memory;
 mod minibatched;
 mod moments;
+mod moments_of_families;
 mod paths;
 mod resuming;
 mod running;
 mod semi_dais;
 mod stopping;
+mod weighted;

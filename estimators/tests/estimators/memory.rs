@@ -1,12 +1,15 @@
 //! Steps of every estimator allocate nothing: a run of many steps allocates as much as a run of few.
 
 use faer::Mat;
-use mcsa_core::{Estimator, Learnable, Optimizer, Seed};
+use mcsa_core::{Estimator, Learnable, MomentMatched, Optimizer, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb,
-    pmcsa, rws, single, snis,
+    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan,
+    msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
-use mcsa_families::{Amortised, Defence, Drawn, MeanField, PerDatum, Tail};
+use mcsa_families::{
+    Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, PerDatum,
+    StudentT, Tail,
+};
 use mcsa_kernels::Hmc;
 use mcsa_models::{FactorAnalysis, Gaussian};
 use mcsa_optim::Adam;
@@ -41,6 +44,7 @@ fn steps_allocate_nothing() {
     on_a_gaussian("pmcsa", pmcsa(4));
     on_a_gaussian("mirrored", pmcsa(4).mirrored());
     on_a_gaussian("defended", pmcsa(4).guarded(Defence::new(0.2, Tail::cauchy(3)).unwrap()));
+    on_a_gaussian("recycled", pmcsa_rb(4));
     on_a_gaussian("jsa", jsa(4));
     on_a_gaussian("msc", msc(4));
     on_a_gaussian("msc_rb", msc_rb(4));
@@ -53,8 +57,33 @@ fn steps_allocate_nothing() {
     on_a_gaussian("rws", rws(4, hmc()));
     on_a_gaussian("controlled", Controlled::new(pmcsa(4)));
     on_a_gaussian("controlled snis", Controlled::new(snis(4)));
+    on_a_gaussian("batch and match", BatchMatch::new(4));
     on_a_gaussian("moments", Moments::new(pmcsa(4), 6.0));
     on_a_gaussian("moments of candidates", Moments::new(msc_rb(4), 6.0));
+}
+
+#[test]
+fn steps_of_running_moments_allocate_nothing() {
+    let target = Gaussian::standard(3);
+    fn none<F: MomentMatched>(target: &Gaussian, family: &F, start: &[f64]) {
+        let few = |steps| allocations(target, family, Moments::new(pmcsa(4), 6.0), start.to_vec(), steps);
+        assert_eq!(few(5), few(100), "{}", family.config());
+        let recycled =
+            |steps| allocations(target, family, Moments::new(pmcsa_rb(4), 6.0), start.to_vec(), steps);
+        assert_eq!(recycled(5), recycled(100), "{}", family.config());
+    }
+    let identity = Mat::<f64>::identity(3, 3);
+    let family = FullRank::new(3);
+    none(&target, &family, &family.at(&[0.5; 3], identity.as_ref()).unwrap());
+    let family = MultivariateT::learned(3, 2.0).unwrap();
+    none(&target, &family, &family.at(&[0.5; 3], identity.as_ref(), 8.0).unwrap());
+    let family = StudentT::learned(3, 2.0).unwrap();
+    none(&target, &family, &family.at(&[0.5; 3], &[1.5; 3], 8.0).unwrap());
+    let family = GaussianMixture::new(3, 2).unwrap();
+    let means = Mat::from_fn(3, 2, |i, k| (i + k) as f64 - 1.0);
+    none(&target, &family, &family.at(&[0.3, 0.7], means.as_ref(), Mat::full(3, 2, 1.5).as_ref()).unwrap());
+    let family = LowRank::new(3, 2);
+    none(&target, &family, &family.at(&[0.5; 3], &[1.5; 3], means.as_ref()).unwrap());
 }
 
 #[test]

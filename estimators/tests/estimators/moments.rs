@@ -8,7 +8,8 @@ use mcsa_core::{
     enumerate,
 };
 use mcsa_estimators::{
-    Ascent, Average, Moments, MomentsInfo, MomentsState, ScoreClimb, jsa, msc, msc_rb, pmcsa, single,
+    Ascent, Average, Moments, MomentsInfo, MomentsState, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
+    single,
 };
 use mcsa_families::{FullRank, GaussianFamily, MeanField};
 use mcsa_kernels::{Hmc, Rwm};
@@ -17,18 +18,18 @@ use mcsa_optim::Sgd;
 use mcsa_theory::Finite;
 
 /// Guard whose guide draws an atom of the target with probabilities proportional to the density of the guarded guide there.
-struct OnAtoms;
+pub(crate) struct OnAtoms;
 
 struct AtomGuide<'a> {
     atoms: &'a Mat<f64>,
     logits: Vec<f64>,
 }
 
-fn atoms() -> Mat<f64> {
+pub(crate) fn atoms() -> Mat<f64> {
     mat![[0.0, 1.0, 3.0], [0.0, 2.0, 0.5]]
 }
 
-fn target() -> Finite {
+pub(crate) fn target() -> Finite {
     Finite::new(atoms(), [0.5_f64, 0.2, 0.3].map(f64::ln).to_vec()).unwrap()
 }
 
@@ -168,6 +169,8 @@ fn holds<K: Kernel<Finite> + Clone>(name: &str, climb: &ScoreClimb<K>) {
 fn the_expected_step_moves_the_moments_towards_those_of_the_target() {
     holds("pmcsa", &pmcsa(1));
     holds("two chains", &pmcsa(2));
+    holds("recycled", &pmcsa_rb(1));
+    holds("recycled chains", &pmcsa_rb(2));
     holds("jsa", &jsa(2));
     holds("msc", &msc(3));
     holds("msc_rb", &msc_rb(3));

@@ -3,7 +3,8 @@
 use faer::Mat;
 use mcsa_core::{Estimator, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, Fit, Interleaved, Joint, Moments, jsa, jsa_scan, msc_rb, pmcsa, rws, single, snis,
+    Ascent, Controlled, Fit, Interleaved, Joint, Moments, jsa, jsa_scan, msc_rb, pmcsa, pmcsa_rb, rws,
+    single, snis,
 };
 use mcsa_families::{Amortised, MeanField};
 use mcsa_kernels::Hmc;
@@ -78,6 +79,7 @@ fn fits_with_auxiliary_chains_resume() {
     let nested = Interleaved { often: Controlled::new(jsa(4)), seldom: Controlled::new(pmcsa(2)), period: 2 };
     on_a_gaussian("controlled, in turns", nested);
     on_a_gaussian("moments", Moments::new(pmcsa(4), 6.0));
+    on_a_gaussian("moments of recycled proposals", Moments::new(pmcsa_rb(4), 6.0));
     on_a_gaussian("moments of candidates", Moments::new(msc_rb(4), 6.0));
     on_a_gaussian("moments of a dynamics", Moments::new(single(hmc()), 6.0));
 }

@@ -5,9 +5,9 @@ use mcsa_core::{Columns, Family, MomentMatched, Parametric, batch};
 use mcsa_families::{FullRank, GaussianFamily, Link, MeanField};
 
 const LINKS: [Link; 2] = [Link::Softplus, Link::Exp];
-const WEIGHTS: [f64; 4] = [0.1, 0.4, 0.0, 0.5];
+pub(crate) const WEIGHTS: [f64; 4] = [0.1, 0.4, 0.0, 0.5];
 
-fn points(dim: usize) -> Mat<f64> {
+pub(crate) fn points(dim: usize) -> Mat<f64> {
     Mat::from_fn(dim, 4, |i, j| 2.0 + ((3 * i + 7 * j + i * j) as f64).sin() * 3.0)
 }
 
@@ -32,7 +32,7 @@ fn mean_field(dim: usize, link: Link) -> (MeanField, Vec<f64>) {
 }
 
 /// A step of running moments: `None` if it is refused.
-fn step<F: MomentMatched>(
+pub(crate) fn step<F: MomentMatched>(
     family: &F,
     params: &[f64],
     gain: f64,
@@ -40,7 +40,7 @@ fn step<F: MomentMatched>(
     weights: &[f64],
 ) -> Option<Vec<f64>> {
     let mut matched = vec![f64::NAN; params.len()];
-    let mut work = vec![f64::NAN; family.work_len(1)];
+    let mut work = vec![f64::NAN; family.work_len(points.ncols())];
     family.match_moments(params, gain, points, weights, &mut matched, &mut work).then_some(matched)
 }
 
@@ -135,7 +135,7 @@ fn natural<F: GaussianFamily + MomentMatched>(family: &F, params: &[f64], slope:
 }
 
 /// `d lambda / d gain` at gain zero, extrapolated from four gains: the error is of the fourth order.
-fn slope<F: MomentMatched>(family: &F, params: &[f64]) -> Vec<f64> {
+pub(crate) fn slope<F: MomentMatched>(family: &F, params: &[f64]) -> Vec<f64> {
     let difference = |gain: f64| {
         let moved = step(family, params, gain, points(family.dim()).as_ref(), &WEIGHTS).unwrap();
         moved.iter().zip(params).map(|(moved, param)| (moved - param) / gain).collect::<Vec<f64>>()

@@ -3,7 +3,9 @@
 use faer::Mat;
 use mcsa_core::{At, Cloud, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
 use mcsa_families::{Drawn, Link, MeanField};
-use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, ExtendedSpace, Imh, Mixture, Repeat};
+use mcsa_kernels::{
+    Acceptance, Cis, Cycle, DelayedAcceptance, ExtendedSpace, Imh, Mixture, Repeat, WasteRecycling,
+};
 use mcsa_models::Gaussian;
 
 const DIM: usize = 2;
@@ -72,6 +74,8 @@ macro_rules! for_every_kernel {
         let $kernel = Imh::default();
         $check;
         let $kernel = barker.clone();
+        $check;
+        let $kernel = WasteRecycling { imh: barker.clone() };
         $check;
         let $kernel = Cis::with_candidates(4);
         $check;
@@ -203,6 +207,28 @@ fn a_chain_outside_the_support_enters_it() {
         run.state.chains_mut().log_p.fill(f64::NEG_INFINITY);
         run.steps(1..50);
         assert!(run.state.chains().log_p.iter().all(|log_p| log_p.is_finite()));
+    }
+}
+
+/// The chains of waste recycling are those of the kernel inside, and its cloud is finite where proposals are not.
+#[test]
+fn recycled_chains_are_those_of_the_kernel_inside() {
+    let target = faulty();
+    for imh in [Imh::default(), Imh { acceptance: Acceptance::Barker, sweeps: 3 }] {
+        let recycled = WasteRecycling { imh: imh.clone() };
+        let (mut inside, mut outside) = (Run::start(&imh, &target), Run::start(&recycled, &target));
+        for step in 1..40 {
+            inside.steps(step..step + 1);
+            outside.steps(step..step + 1);
+            let (points, weights) = (outside.state.points(), outside.state.weights().unwrap());
+            assert_eq!((points.ncols(), weights.len()), (2 * CHAINS * imh.sweeps, points.ncols()));
+            assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+            assert!((0..points.ncols()).all(|k| points.col(k).iter().all(|x| x.is_finite())));
+        }
+        assert_eq!(inside.positions(), outside.positions());
+        assert_eq!(inside.told, outside.told);
+        let error = recycled.init(&target, Mat::zeros(DIM + 1, 1)).map(drop).unwrap_err().to_string();
+        assert_eq!(error, "WasteRecycling: Imh: a starting point has length 3, expected 2");
     }
 }
 

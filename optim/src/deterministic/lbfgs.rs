@@ -1,12 +1,15 @@
 //! L-BFGS: limited-memory quasi-Newton maximisation.
 
+use std::rc::Rc;
+
 use argmin::core::{IterState, Problem, Solver, State};
 use argmin::solver::quasinewton::LBFGS;
 use mcsa_core::{Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use super::bisection::Bisection;
-use super::memo::{Memo, Objective};
+use super::memo::{Memo, Objective, Place};
+use super::metric::Metric;
 use crate::domain::positive;
 
 /// Limited-memory BFGS (Liu & Nocedal 1989) for maximisation, by argmin with a line search of this crate.
@@ -14,6 +17,13 @@ use crate::domain::positive;
 /// A run ends as [`Converged`](Outcome::Converged) when the Euclidean norm of the gradient is at most the tolerance. Points at
 /// which the function is `-inf` or NaN, or has a gradient that is not finite, are avoided; a start at such a point is an error. A
 /// run ends as [`Stalled`](Outcome::Stalled) when the line search finds no step; the peak is then the last point reached.
+///
+/// Coordinates in very different units, such as weights of inputs that are not standardised, make a plain run slow: from zero, raw
+/// pima takes more than 1,000 steps. A log density has a unit of its own, the standard deviation of its curvature. So
+/// [`mode`](Self::mode) goes on, after ten steps, in coordinates scaled by the curvature there, and scales them anew every twenty
+/// steps; raw pima then takes 32 steps and 66 gradients. Each scaling costs a gradient per coordinate. The tolerance is from there on
+/// one of the Newton step, `(g^T A^-1 g)^(1/2)` with gradient g and curvature A, in standard deviations. Targets of more than 200
+/// dimensions are not scaled.
 ///
 /// ```
 /// use mcsa_optim::deterministic::Lbfgs;
@@ -48,12 +58,16 @@ impl Default for Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The norm of the gradient is at most the tolerance.
+    /// The norm of the gradient, or the length of the Newton step, is at most the tolerance.
     Converged,
     /// The iterations are used up.
     IterationLimit,
-    /// The line search finds no step that increases the value: rounding, a kink, or a wrong gradient.
+    /// The line search finds no step that increases the value: rounding, a kink, or a wrong gradient; or the gradient vanishes where
+    /// the curvature is not that of a maximum.
     Stalled,
+    /// There is next to no curvature in some direction, and the value does not follow it: a ridge, or a maximum at infinity, such as
+    /// that of a prior scale that tends to zero.
+    Flat,
     /// There is no maximum: the value is `+inf` at some point, or the run went farther from the origin than `1e10 (1 + |start|)`.
     Unbounded,
 }
@@ -87,6 +101,7 @@ impl Peak {
             Outcome::Converged => return Ok(self),
             Outcome::IterationLimit => "its iterations are used up",
             Outcome::Stalled => "no step goes up",
+            Outcome::Flat => "the value is flat along a direction",
             Outcome::Unbounded => "there is no maximum",
         };
         let reason =
@@ -97,6 +112,20 @@ impl Peak {
 
 /// Largest distance from the origin in a run, as a multiple of `1 + |start|`.
 const FARTHEST: f64 = 1e10;
+
+/// Steps before coordinates are scaled, and between scalings: of those tried (0 to 40, 3 to 40) the ones with which the posteriors of
+/// the tests take the fewest gradients and none runs into the pole of a hierarchical model that has a mode.
+const BEFORE: u64 = 10;
+const BETWEEN: u64 = 20;
+
+/// Largest dimension in which coordinates are scaled: a scaling costs a gradient per coordinate and `d^3` operations.
+const MOST_SCALED: usize = 200;
+
+/// Fall of the value `t` standard deviations away from a mode, as a multiple of `t^2`; a Gaussian falls by `t^2 / 2`.
+const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
+
+/// Observer of a run: called with each iterate, its gradient, and the metric if it begins there.
+pub(crate) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
 
 impl Lbfgs {
     /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps (10 by
@@ -115,10 +144,12 @@ impl Lbfgs {
     pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Peak, Error> {
         mcsa_core::same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
-        self.maximise(|z, gradient| target.gradient_into(z, gradient, &mut work), start)
+        let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
+        self.climb(&mut objective, start, &mut |_, _, _| {})
     }
 
-    /// Maximises a function that returns its value and writes its gradient into a slice, which holds zeros at each call.
+    /// Maximises a function that returns its value and writes its gradient into a slice, which holds zeros at each call. Coordinates
+    /// are not scaled.
     ///
     /// # Errors
     /// If the start, or the value or gradient there, is not finite.
@@ -127,88 +158,145 @@ impl Lbfgs {
         mut objective: impl FnMut(&[f64], &mut [f64]) -> f64,
         start: &[f64],
     ) -> Result<Peak, Error> {
-        self.climb(&mut objective, start, &mut |_, _| {})
+        let mut run = Run::new(&mut objective, start)?;
+        let outcome = run.stretch(self, self.0.iterations, &mut |_, _, _| {})?;
+        Ok(run.peak(outcome))
     }
 
-    /// Maximisation with an observer: `watch` is called with each iterate and its gradient, beginning with the start.
+    /// Maximisation of a log density with an observer, in coordinates scaled by its curvature.
     pub(crate) fn climb(
         &self,
         objective: Objective<'_>,
         start: &[f64],
-        watch: &mut dyn FnMut(&[f64], &[f64]),
+        watch: Watch<'_>,
     ) -> Result<Peak, Error> {
-        mcsa_core::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
-        let memo = Memo::new(objective);
-        let (cost, gradient) = memo.at(start);
-        if !cost.is_finite() {
-            let reason = "the value or its gradient is not finite at the start; start elsewhere";
-            return Err(Error::invalid(reason).within("Lbfgs"));
+        let mut run = Run::new(objective, start)?;
+        let most = if start.len() > MOST_SCALED { self.0.iterations } else { BEFORE };
+        let mut outcome = run.stretch(self, most, watch)?;
+        while run.goes_on(outcome) && run.iterations < self.0.iterations && start.len() <= MOST_SCALED {
+            if !run.scale() {
+                break;
+            }
+            outcome = run.stretch(self, BETWEEN, watch)?;
         }
-        let farthest = FARTHEST * (1.0 + norm(start));
-        let mut here = Place { point: start.to_vec(), cost, gradient };
-        let mut run = Run::new(&memo, self.0.memory, &here)?;
-        let mut iterations = 0;
-        let outcome = loop {
-            watch(&here.point, &here.gradient.iter().map(|g| -g).collect::<Vec<f64>>());
-            if norm(&here.gradient) <= self.0.tolerance {
-                break Outcome::Converged;
-            }
-            if memo.has_pole() || norm(&here.point) > farthest {
-                break Outcome::Unbounded;
-            }
-            if iterations == self.0.iterations {
-                break Outcome::IterationLimit;
-            }
-            let Some(next) = run.step()? else {
-                let has_fled = memo.has_pole() || norm(&memo.last()) > farthest;
-                break if has_fled { Outcome::Unbounded } else { Outcome::Stalled };
-            };
-            here = next;
-            iterations += 1;
-        };
-        let (gradient_norm, evaluations) = (norm(&here.gradient), memo.evaluations());
-        Ok(Peak { point: here.point, value: -here.cost, gradient_norm, iterations, evaluations, outcome })
+        Ok(run.peak(outcome))
     }
-}
-
-/// Iterate of a run, with the signs of a minimisation: cost is minus the value.
-struct Place {
-    point: Vec<f64>,
-    cost: f64,
-    gradient: Vec<f64>,
 }
 
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
-/// Run of argmin's L-BFGS, one step at a time.
+/// Run of argmin's L-BFGS, in stretches with coordinates of their own.
 struct Run<'a> {
-    problem: Problem<&'a Memo<'a>>,
-    solver: LBFGS<Bisection, Vec<f64>, Vec<f64>, f64>,
-    iterate: Iterate,
+    memo: Memo<'a>,
+    metric: Option<Rc<Metric>>,
+    here: Place,
+    farthest: f64,
+    iterations: u64,
+    /// Number of iterations at the last scaling.
+    scaled: u64,
 }
 
 impl<'a> Run<'a> {
-    fn new(memo: &'a Memo<'a>, memory: usize, here: &Place) -> Result<Self, Error> {
-        let mut problem = Problem::new(memo);
-        let mut solver = LBFGS::new(Bisection::default(), memory);
-        let iterate =
-            Iterate::new().param(here.point.clone()).cost(here.cost).gradient(here.gradient.clone());
-        let (iterate, _) = solver.init(&mut problem, iterate).map_err(refused)?;
-        Ok(Self { problem, solver, iterate })
+    fn new(objective: Objective<'a>, start: &[f64]) -> Result<Self, Error> {
+        mcsa_core::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
+        let memo = Memo::new(objective, start);
+        let here = memo.last();
+        if !here.cost.is_finite() {
+            let reason = "the value or its gradient is not finite at the start; start elsewhere";
+            return Err(Error::invalid(reason).within("Lbfgs"));
+        }
+        let farthest = FARTHEST * (1.0 + norm(start));
+        Ok(Self { memo, metric: None, here, farthest, iterations: 0, scaled: 0 })
     }
 
-    /// The iterate after one more step; `None` if the line search failed, which ends the run.
-    fn step(&mut self) -> Result<Option<Place>, Error> {
-        let iterate = std::mem::replace(&mut self.iterate, Iterate::new());
-        let (mut iterate, _) = self.solver.next_iter(&mut self.problem, iterate).map_err(refused)?;
-        if iterate.terminated() {
-            return Ok(None);
+    /// At most `most` steps from here, or until the run ends.
+    fn stretch(&mut self, lbfgs: &Lbfgs, most: u64, watch: Watch<'_>) -> Result<Outcome, Error> {
+        let Settings { tolerance, iterations, memory } = lbfgs.0;
+        let last = iterations.min(self.iterations.saturating_add(most));
+        let (point, gradient) = self.memo.begin(&self.here, self.metric.clone());
+        let mut problem = Problem::new(&self.memo);
+        let mut solver = LBFGS::new(Bisection::default(), memory);
+        let iterate = Iterate::new().param(point).cost(self.here.cost).gradient(gradient);
+        let (mut iterate, _) = solver.init(&mut problem, iterate).map_err(refused)?;
+        let mut scaled = self.metric.as_deref();
+        loop {
+            let uphill: Vec<f64> = self.here.gradient.iter().map(|g| -g).collect();
+            watch(&self.here.point, &uphill, scaled.take());
+            if norm(&self.memo.pulled(&self.here)) <= tolerance {
+                return Ok(Outcome::Converged);
+            }
+            if self.memo.has_pole() || norm(&self.here.point) > self.farthest {
+                return Ok(Outcome::Unbounded);
+            }
+            if self.iterations == last {
+                return Ok(Outcome::IterationLimit);
+            }
+            let (mut next, _) = solver.next_iter(&mut problem, iterate).map_err(refused)?;
+            let reached = self.memo.last();
+            if next.terminated() {
+                let has_fled = self.memo.has_pole() || norm(&reached.point) > self.farthest;
+                return Ok(if has_fled { Outcome::Unbounded } else { Outcome::Stalled });
+            }
+            next.increment_iter();
+            (iterate, self.here) = (next, reached);
+            self.iterations += 1;
         }
-        iterate.increment_iter();
-        let next = iterate.param.clone().zip(iterate.grad.clone());
-        let cost = iterate.cost;
-        self.iterate = iterate;
-        Ok(next.map(|(point, gradient)| Place { point, cost, gradient }))
+    }
+
+    /// True if a stretch that ended with this outcome shall be followed by another one.
+    fn goes_on(&self, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::IterationLimit => true,
+            // The gradient vanishes, or no step goes up, in coordinates that do not fit here.
+            Outcome::Stalled => self.metric.is_none(),
+            Outcome::Converged => {
+                self.metric.as_ref().is_some_and(|metric| !metric.is_definite)
+                    && self.iterations > self.scaled
+            }
+            Outcome::Flat | Outcome::Unbounded => false,
+        }
+    }
+
+    /// Scales the coordinates by the curvature here; false if it is not finite.
+    fn scale(&mut self) -> bool {
+        let gradient_at = |z: &[f64]| {
+            let place = self.memo.aside(z);
+            place.cost.is_finite().then_some(place.gradient)
+        };
+        let metric = Metric::at(&self.here.point, &self.here.gradient, gradient_at);
+        self.scaled = self.iterations;
+        self.metric = metric.map(Rc::new).or(self.metric.take());
+        self.metric.is_some()
+    }
+
+    /// The point reached. A maximum in scaled coordinates must have the curvature of one.
+    fn peak(self, outcome: Outcome) -> Peak {
+        let Place { point, cost, gradient } = &self.here;
+        let outcome = match (outcome, &self.metric) {
+            (Outcome::Converged | Outcome::Stalled, Some(metric)) if self.is_flat(metric) => Outcome::Flat,
+            (Outcome::Converged, Some(metric)) if !metric.is_definite => Outcome::Stalled,
+            _ => outcome,
+        };
+        Peak {
+            point: point.clone(),
+            value: -cost,
+            gradient_norm: norm(gradient),
+            iterations: self.iterations,
+            evaluations: self.memo.evaluations(),
+            outcome,
+        }
+    }
+
+    /// True if the value does not follow its curvature along an axis on which there is next to none.
+    fn is_flat(&self, metric: &Metric) -> bool {
+        let Place { point, cost, .. } = &self.here;
+        metric.long_axes(point).any(|(axis, length)| {
+            [length, -length].iter().any(|length| {
+                let aside: Vec<f64> = point.iter().zip(axis).map(|(z, c)| z + length * c).collect();
+                let fall = (self.memo.aside(&aside).cost - cost) / (length * length);
+                !FALLS.contains(&fall)
+            })
+        })
     }
 }
 

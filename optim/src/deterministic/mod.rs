@@ -2,16 +2,16 @@
 //!
 //! * [`Lbfgs`] maximises a smooth function; its result is a [`Peak`].
 //! * [`NelderMead`] maximises a function with kinks, without a gradient.
-//! * [`Laplace`] is the Gaussian approximation at a mode, [`Pathfinder`] the best Gaussian on the path to a mode. Both are starting
-//!   points for a fit.
+//! * [`Laplace`] is the Gaussian approximation at a mode, [`Pathfinder`] the best Gaussian on the path to a mode, and
+//!   [`MultiPathfinder`] one of each of several paths, with draws. They are starting points for a fit.
 //! * [`ExpectationPropagation`] is a Gaussian approximation by moment matching for probit regression, a baseline.
 //! * [`inclusive_optimum`] is the minimiser of `KL(p || q_lambda)` by [`Quadrature`] of the target, the ground truth for a fit.
 //! * [`log_weight_supremum`] is `log w* = sup_z (log p(z) - log q_lambda(z))`, on which the rates of independent
 //!   Metropolis-Hastings depend.
 //!
 //! L-BFGS and the Nelder-Mead simplex are argmin's; only this crate uses argmin. A failure is an [`Error`](mcsa_core::Error) or an
-//! [`Outcome`], never a panic; points at which the target is NaN are avoided. Only `Pathfinder` uses random numbers, from a stream
-//! that the caller passes in.
+//! [`Outcome`], never a panic; points at which the target is NaN are avoided. Only `Pathfinder` and `MultiPathfinder` use random
+//! numbers, from a stream or a seed that the caller passes in.
 
 mod bisection;
 mod expectation_propagation;
@@ -20,6 +20,8 @@ mod inclusive;
 mod laplace;
 mod lbfgs;
 mod memo;
+mod metric;
+mod multi_pathfinder;
 mod nelder_mead;
 mod pathfinder;
 mod slopes;
@@ -30,6 +32,7 @@ pub use gaussian::Gaussian;
 pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::Laplace;
 pub use lbfgs::{Lbfgs, Outcome, Peak};
+pub use multi_pathfinder::{MultiPathfinder, Paths, Proposal};
 pub use nelder_mead::{NelderMead, Top};
 pub use pathfinder::{Found, Pathfinder, Warning};
 pub use supremum::{Supremum, log_weight_supremum};

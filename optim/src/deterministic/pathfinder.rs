@@ -1,10 +1,11 @@
 //! Pathfinder: the best Gaussian on the path of an optimiser to a mode.
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 use mcsa_core::{Error, Gradient, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::cholesky;
+use super::metric::Metric;
 use super::slopes::check_signs;
 use super::{Gaussian, Lbfgs, Outcome, Peak};
 
@@ -15,9 +16,10 @@ use super::{Gaussian, Lbfgs, Outcome, Peak};
 /// elbo = mean over draws of log p - log q;   the Gaussian with the largest is kept
 /// ```
 /// If the mode is far from the mass of the target, the best Gaussian lies before the end of the path. Unlike the paper, the draws
-/// of all iterates share their noise, so that their ELBOs are compared at equal noise; and S is formed as a matrix, at a cost
-/// of `d^2` per stored step and `d^3` per iterate, for dimensions up to some hundreds. The start of the path, with S the identity,
-/// is a candidate too, so a start at the mode needs no special treatment.
+/// of all iterates share their noise, so that their ELBOs are compared at equal noise; S is formed as a matrix, at a cost
+/// of `d^2` per stored step and `d^3` per iterate, for dimensions up to some hundreds; and where [`Lbfgs::mode`] has scaled its
+/// coordinates, S begins at the inverse curvature that it has found there. The start of the path, with S the identity, is a candidate
+/// too, so a start at the mode needs no special treatment.
 ///
 /// ```
 /// use mcsa_core::{Gradient, LogDensity, Seed};
@@ -67,6 +69,8 @@ pub enum Warning {
     Stalled,
     /// The maximisation used up its iterations.
     IterationLimit,
+    /// The maximisation ended on a ridge, or goes on to infinity without end: [`Outcome::Flat`].
+    Flat,
     /// The covariance is the identity, because no step of the path gave an estimate of the curvature: the start is a mode, or the
     /// target is flat.
     NoCurvature,
@@ -78,6 +82,7 @@ impl Warning {
             Self::Unbounded => "the log density has no maximum: the target may be improper",
             Self::Stalled => "the climb stalled: a kink, or a wrong gradient",
             Self::IterationLimit => "the climb used up its iterations",
+            Self::Flat => "the log density is flat along a direction",
             Self::NoCurvature => "no curvature was learnt: the covariance is the identity",
         }
     }
@@ -95,6 +100,8 @@ pub struct Found {
     pub iterate: usize,
     /// The end of the path and the reason for it.
     pub peak: Peak,
+    /// The number of evaluations of the density, those of the path with a gradient and those of the ELBOs without.
+    pub evaluations: u64,
     /// Warnings; none if the maximisation converged and the covariance was estimated.
     pub warnings: Vec<Warning>,
 }
@@ -118,6 +125,16 @@ struct Curve {
     memory: usize,
     steps: Vec<(Vec<f64>, Vec<f64>)>,
     diagonal: Vec<f64>,
+    /// The inverse curvature at the last scaling of the coordinates, which takes the place of the diagonal.
+    base: Option<Mat<f64>>,
+}
+
+/// Iterate of a path, its gradient, and the inverse curvature if coordinates were scaled there.
+struct Iterate {
+    number: usize,
+    point: Vec<f64>,
+    gradient: Vec<f64>,
+    base: Option<Mat<f64>>,
 }
 
 impl Pathfinder {
@@ -141,34 +158,45 @@ impl Pathfinder {
         }
         let dim = target.dim();
         mcsa_core::same_length("start", dim, start.len()).map_err(within)?;
-        let mut path: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
-        let mut work = vec![0.0; target.work_len(1)];
+        let mut path: Vec<Iterate> = Vec::new();
+        let mut work = vec![0.0; target.work_len(self.draws)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
-        let mut watch = |z: &[f64], gradient: &[f64]| path.push((z.to_vec(), gradient.to_vec()));
+        let mut watch = |z: &[f64], gradient: &[f64], metric: Option<&Metric>| {
+            let number = path.last().map_or(0, |last| last.number + usize::from(last.point != z));
+            let base = metric.map(Metric::covariance);
+            path.push(Iterate { number, point: z.to_vec(), gradient: gradient.to_vec(), base });
+        };
         let peak = self.lbfgs.climb(&mut objective, start, &mut watch).map_err(within)?;
 
+        let mut evaluations = peak.evaluations;
         if peak.outcome == Outcome::Stalled {
             check_signs(target, &peak.point, &mut work).map_err(within)?;
+            evaluations += 6 * dim as u64 + 1;
         }
 
         let mut noise = Mat::zeros(dim, self.draws);
         for j in 0..self.draws {
             stream.normals_into(noise.col_as_slice_mut(j));
         }
-        let mut curve = Curve { memory: self.memory, steps: Vec::new(), diagonal: vec![1.0; dim] };
+        let mut curve =
+            Curve { memory: self.memory, steps: Vec::new(), diagonal: vec![1.0; dim], base: None };
         let mut best: Option<(Gaussian, f64, usize)> = None;
         let mut last = 0;
-        for (iterate, (z, gradient)) in path.iter().enumerate() {
-            if let Some((z_before, gradient_before)) = iterate.checked_sub(1).map(|before| &path[before]) {
-                curve.learn(&difference(z, z_before), &difference(gradient_before, gradient));
+        for (k, here) in path.iter().enumerate() {
+            if let Some(before) = k.checked_sub(1).map(|before| &path[before]) {
+                let step = difference(&here.point, &before.point);
+                curve.learn(&step, &difference(&before.gradient, &here.gradient));
             }
-            let gaussian = curve.gaussian(z, gradient);
-            let Some(elbo) = elbo(target, &gaussian, &noise, &mut work) else {
-                continue;
-            };
-            last = iterate;
+            if let Some(base) = &here.base {
+                (curve.base, curve.steps) = (Some(base.clone()), Vec::new());
+            }
+            let gaussian = curve.gaussian(&here.point, &here.gradient);
+            let Some(draws) = Transformed::new(&gaussian, &noise) else { continue };
+            evaluations += self.draws as u64;
+            let Some(elbo) = draws.elbo(target, &mut work) else { continue };
+            last = here.number;
             if best.as_ref().is_none_or(|(_, highest, _)| elbo > *highest) {
-                best = Some((gaussian, elbo, iterate));
+                best = Some((gaussian, elbo, here.number));
             }
         }
         let reason = "no Gaussian of the path has a finite ELBO; start elsewhere";
@@ -183,10 +211,11 @@ impl Pathfinder {
             Outcome::Unbounded => Some(Warning::Unbounded),
             Outcome::Stalled => Some(Warning::Stalled),
             Outcome::IterationLimit => Some(Warning::IterationLimit),
+            Outcome::Flat => Some(Warning::Flat),
         };
         let warnings =
-            of_climb.into_iter().chain(curve.steps.is_empty().then_some(Warning::NoCurvature)).collect();
-        Ok(Found { gaussian, elbo, iterate, peak, warnings })
+            of_climb.into_iter().chain(curve.is_unknown().then_some(Warning::NoCurvature)).collect();
+        Ok(Found { gaussian, elbo, iterate, peak, evaluations, warnings })
     }
 }
 
@@ -217,11 +246,17 @@ impl Curve {
         self.steps.push((s.to_vec(), y.to_vec()));
     }
 
-    /// The Gaussian `N(z + S g, S)`. S starts as the diagonal and is updated with each stored step:
+    /// True if no step of the path gave an estimate of the curvature.
+    fn is_unknown(&self) -> bool {
+        self.steps.is_empty() && self.base.is_none()
+    }
+
+    /// The Gaussian `N(z + S g, S)`. S starts as the diagonal, or the inverse curvature of a scaling, and is updated with each stored step:
     /// `S <- (I - s y^T / b) S (I - y s^T / b) + s s^T / b`.
     fn gaussian(&self, z: &[f64], gradient: &[f64]) -> Gaussian {
         let dim = z.len();
-        let mut inverse = Mat::from_fn(dim, dim, |i, j| if i == j { self.diagonal[i] } else { 0.0 });
+        let diagonal = || Mat::from_fn(dim, dim, |i, j| if i == j { self.diagonal[i] } else { 0.0 });
+        let mut inverse = self.base.clone().unwrap_or_else(diagonal);
         for (s, y) in &self.steps {
             let b: f64 = s.iter().zip(y).map(|(s, y)| s * y).sum();
             let image: Vec<f64> = (0..dim).map(|i| (0..dim).map(|j| inverse[(i, j)] * y[j]).sum()).collect();
@@ -238,24 +273,38 @@ impl Curve {
     }
 }
 
-/// ELBO: the mean over the draws of `log p - log q`; `None` if it is not finite, or the covariance is not positive definite.
-fn elbo<P: Gradient + ?Sized>(
-    target: &P,
-    gaussian: &Gaussian,
-    noise: &Mat<f64>,
-    work: &mut [f64],
-) -> Option<f64> {
-    let llt = cholesky("covariance", gaussian.covariance.as_ref()).ok()?;
-    let shifts = llt.L() * noise;
-    let dim = gaussian.mean.len();
-    let log_norm =
-        (0..dim).map(|k| llt.L()[(k, k)].ln()).sum::<f64>() + 0.5 * dim as f64 * std::f64::consts::TAU.ln();
-    let mut total = 0.0;
-    for j in 0..noise.ncols() {
-        let z: Vec<f64> = gaussian.mean.iter().zip(shifts.col_as_slice(j)).map(|(m, e)| m + e).collect();
-        let square: f64 = noise.col_as_slice(j).iter().map(|e| e * e).sum();
-        total += target.log_density(&z, work) + 0.5 * square + log_norm;
+/// Draws of a Gaussian by the transformation of noise, one per column, and their log densities.
+pub(crate) struct Transformed {
+    pub(crate) points: Mat<f64>,
+    pub(crate) log_q: Vec<f64>,
+}
+
+impl Transformed {
+    /// `None` if the covariance is not positive definite.
+    pub(crate) fn new(gaussian: &Gaussian, noise: &Mat<f64>) -> Option<Self> {
+        let llt = cholesky("covariance", gaussian.covariance.as_ref()).ok()?;
+        let mut points = llt.L() * noise;
+        for j in 0..noise.ncols() {
+            points.col_as_slice_mut(j).iter_mut().zip(&gaussian.mean).for_each(|(z, mean)| *z += mean);
+        }
+        Some(Self { points, log_q: log_densities_of_noise(llt.L(), noise) })
     }
-    let elbo = total / noise.ncols() as f64;
-    elbo.is_finite().then_some(elbo)
+
+    /// The mean over the draws of `log p - log q`; `None` if it is not finite.
+    fn elbo<P: Gradient + ?Sized>(&self, target: &P, work: &mut [f64]) -> Option<f64> {
+        let mut log_p = vec![0.0; self.log_q.len()];
+        target.log_densities(self.points.as_ref(), &mut log_p, work);
+        let total: f64 = log_p.iter().zip(&self.log_q).map(|(log_p, log_q)| log_p - log_q).sum();
+        let elbo = total / self.log_q.len() as f64;
+        elbo.is_finite().then_some(elbo)
+    }
+}
+
+/// Log densities of the images under a lower triangular factor of standard normal noise.
+pub(crate) fn log_densities_of_noise(factor: MatRef<'_, f64>, noise: &Mat<f64>) -> Vec<f64> {
+    let dim = noise.nrows();
+    let log_norm =
+        (0..dim).map(|k| factor[(k, k)].ln()).sum::<f64>() + 0.5 * dim as f64 * std::f64::consts::TAU.ln();
+    let square = |j: usize| noise.col_as_slice(j).iter().map(|e| e * e).sum::<f64>();
+    (0..noise.ncols()).map(|j| -0.5 * square(j) - log_norm).collect()
 }

@@ -1,0 +1,164 @@
+//! Batch and match: Gaussian targets and faults.
+
+use faer::Mat;
+use mcsa_core::{Counted, Estimator, Gradient, LogDensity, Parametric, Reparameterised, Seed};
+use mcsa_estimators::{Ascent, BatchMatch};
+use mcsa_families::{FullRank, GaussianFamily};
+use mcsa_models::{Gaussian, GroundTruth, SkewNormal};
+use mcsa_optim::Sgd;
+
+fn target() -> Gaussian {
+    let covariance = faer::mat![[4.0, 1.5, 0.0], [1.5, 1.0, -0.2], [0.0, -0.2, 0.25]];
+    Gaussian::new(vec![5.0, -1.0, 0.5], covariance.as_ref()).unwrap()
+}
+
+fn start(family: &FullRank) -> Vec<f64> {
+    family.at(&vec![0.0; family.dim], Mat::<f64>::identity(family.dim, family.dim).as_ref()).unwrap()
+}
+
+/// The largest error of means and covariances after `steps` steps.
+fn error_after<P: Gradient>(target: &P, truth: &Gaussian, estimator: BatchMatch, steps: u64) -> f64 {
+    let family = FullRank::new(truth.dim());
+    let ascent =
+        Ascent { target, family: &family, estimator, optimizer: Sgd::new(1.0).unwrap(), seed: Seed::new(3) };
+    let mut fit = ascent.start(start(&family)).unwrap();
+    ascent.run(&mut fit, steps).unwrap();
+    let (dim, mean) = (family.dim, family.mean(fit.params()));
+    let (unit, mut image) = (Mat::<f64>::identity(dim, dim), Mat::zeros(dim, dim));
+    family.transport(fit.params(), unit.as_ref(), image.as_mut(), &mut vec![0.0; family.work_len(dim)]);
+    let factor = Mat::from_fn(dim, dim, |i, k| image[(i, k)] - mean[i]);
+    let covariance = &factor * factor.transpose();
+    let of_mean = mean.iter().zip(truth.mean()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    (&covariance - truth.covariance()).norm_max().max(of_mean)
+}
+
+/// Gradients with their sign turned.
+struct Turned(Gaussian);
+
+impl LogDensity for Turned {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        self.0.work_len(columns)
+    }
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.0.log_density(z, work)
+    }
+}
+
+impl Gradient for Turned {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let value = self.0.gradient_into(z, gradient, work);
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        value
+    }
+}
+
+/// With a constant weight the error of a Gaussian fit falls geometrically, whatever the draws, to rounding.
+#[test]
+fn a_gaussian_target_is_found_to_rounding() {
+    let (target, constant) = (target(), BatchMatch { decay: 0.0, ..BatchMatch::new(8) });
+    let error = |steps| error_after(&target, &target, constant.clone(), steps);
+    assert!(error(5) < 0.5 * error(2) && error(40) < 1e-9, "{} {} {}", error(2), error(5), error(40));
+    // Negative control: gradients of the wrong sign.
+    assert!(error_after(&Turned(target.clone()), &target, constant, 40) > 1.0);
+}
+
+/// The Gaussian nearest to a skew normal has other moments, but not by much; one gradient per draw is counted.
+#[test]
+fn a_skewed_target_is_approached() {
+    let (target, family) = (Counted::new(SkewNormal::msc()), FullRank::new(1));
+    let (estimator, optimizer, seed) = (BatchMatch::new(10), Sgd::new(1.0).unwrap(), Seed::new(1));
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+    let mut fit = ascent.start(start(&family)).unwrap();
+    ascent.run(&mut fit, 400).unwrap();
+    let (counts, truth) = (target.counts(), target.inner().mean().unwrap()[0]);
+    assert_eq!((counts.gradient, counts.log_density), (4_000, 0));
+    assert!((fit.params()[0] - truth).abs() < 0.3, "{} {truth}", fit.params()[0]);
+}
+
+/// A target that is NaN on a half line, and one that is NaN everywhere.
+#[test]
+fn faults_are_left_out_and_counted() {
+    struct Holed(f64);
+    impl LogDensity for Holed {
+        fn dim(&self) -> usize {
+            1
+        }
+        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+            if z[0] > self.0 { f64::NAN } else { -0.5 * z[0] * z[0] }
+        }
+    }
+    impl Gradient for Holed {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+            gradient[0] = -z[0];
+            self.log_density(z, work)
+        }
+    }
+    let family = FullRank::new(1);
+    let step = |hole: f64| {
+        let (target, estimator) = (Holed(hole), BatchMatch::new(50));
+        let params = family.at(&[1.0], faer::mat![[0.7]].as_ref()).unwrap();
+        let mut lanes = [Seed::new(1).stream(0, 0)];
+        let mut state = estimator.init(&target, &family, &params, &mut lanes).unwrap();
+        let (mut direction, mut work) = ([1.0; 2], vec![0.0; estimator.work_len(&target, &family)]);
+        let info = estimator
+            .ascent_direction(&target, &family, &params, &mut state, &mut lanes, &mut direction, &mut work)
+            .unwrap();
+        (info, direction)
+    };
+    let (info, direction) = step(1.0);
+    assert!(info.finite + info.non_finite == 50 && info.non_finite > 10 && info.refused == 0, "{info:?}");
+    // Gradients are exact, so what is left suffices.
+    assert!((1.0 + direction[0]).abs() < 0.05, "{direction:?}");
+    let (info, direction) = step(f64::NEG_INFINITY);
+    assert_eq!((info.finite, info.refused, direction), (0, 1, [0.0; 2]));
+}
+
+/// Gradients so large that their squares overflow: the step is refused.
+#[test]
+fn a_match_that_is_not_finite_is_refused() {
+    struct Steep;
+    impl LogDensity for Steep {
+        fn dim(&self) -> usize {
+            1
+        }
+        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+            z[0]
+        }
+    }
+    impl Gradient for Steep {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+            gradient.copy_from_slice(&[1e300 * z[0]]);
+            z[0]
+        }
+    }
+    let (family, estimator) = (FullRank::new(1), BatchMatch::new(5));
+    let ascent = Ascent {
+        target: &Steep,
+        family: &family,
+        estimator,
+        optimizer: Sgd::new(1.0).unwrap(),
+        seed: Seed::new(1),
+    };
+    let mut fit = ascent.start(start(&family)).unwrap();
+    let before = fit.params().to_vec();
+    ascent.run(&mut fit, 3).unwrap();
+    assert_eq!(fit.params(), before);
+}
+
+#[test]
+fn bad_configs_are_refused() {
+    let (target, family) = (target(), FullRank::new(3));
+    let refused = |estimator: BatchMatch, word: &str| {
+        let params = start(&family);
+        let error = estimator.init(&target, &family, &params, &mut []).unwrap_err().to_string();
+        assert!(error.starts_with("BatchMatch: ") && error.contains(word), "{error}");
+    };
+    refused(BatchMatch::new(0), "samples");
+    refused(BatchMatch { rate: 0.0, ..BatchMatch::new(3) }, "rate");
+    refused(BatchMatch { decay: f64::NAN, ..BatchMatch::new(3) }, "decay");
+    let two = FullRank::new(2);
+    assert!(BatchMatch::new(3).init(&target, &two, &start(&two), &mut []).is_err());
+}

@@ -1,0 +1,319 @@
+//! Running moments of the Student t families: formula, natural gradient, exact inclusive optimum, ascent.
+
+use faer::{Mat, MatRef, mat};
+use mcsa_core::quadrature::integrate;
+use mcsa_core::{Columns, Family, MomentMatched, Parametric};
+use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MultivariateT, StudentT};
+
+use crate::inclusive::{Atomic, climb, drift, gap};
+use crate::moments::{WEIGHTS, points, slope, step};
+
+const LOCATION: [f64; 2] = [0.7, 0.3];
+
+fn factor(dim: usize) -> Mat<f64> {
+    let whole = mat![[0.5, 0.0], [0.4, 0.8]];
+    whole.submatrix(0, 0, dim, dim).to_owned()
+}
+
+fn learned(dim: usize, dof: f64) -> (MultivariateT<Learned>, Vec<f64>) {
+    let family = MultivariateT::learned(dim, 2.0).unwrap();
+    let params = family.at(&LOCATION[..dim], factor(dim).as_ref(), dof).unwrap();
+    (family, params)
+}
+
+/// `E_q[f]` for functions of `B = nu / (nu + r^2)`, which is Beta(nu/2, d/2), on the logit scale.
+fn beta_mean(nu: f64, dim: usize, f: impl Fn(f64) -> f64) -> f64 {
+    let log_density = |x: f64| -0.5 * nu * (-x).exp().ln_1p() - 0.5 * dim as f64 * x.exp().ln_1p();
+    let [total, sum] = [&|_: f64| 1.0, &f as &dyn Fn(f64) -> f64].map(|f| {
+        integrate(-300.0, 300.0, 1e-14, |x| log_density(x).exp() * f(1.0 / (1.0 + (-x).exp()))).value
+    });
+    sum / total
+}
+
+/// Location, scale matrix and degrees of freedom after a step, from sums of outer products and numerical expectations under q.
+fn formula(
+    (m, scale, nu): (&[f64], &Mat<f64>, f64),
+    gain: f64,
+    z: MatRef<'_, f64>,
+    (lowest, learns): (f64, bool),
+) -> (Vec<f64>, Mat<f64>, f64) {
+    let dim = m.len();
+    let n = dim as f64;
+    let determinant =
+        if dim == 1 { scale[(0, 0)] } else { scale[(0, 0)] * scale[(1, 1)] - scale[(0, 1)] * scale[(1, 0)] };
+    let square = |x: &[f64]| match dim {
+        1 => x[0] * x[0] / determinant,
+        _ => {
+            (x[0] * x[0] * scale[(1, 1)] - 2.0 * x[0] * x[1] * scale[(0, 1)] + x[1] * x[1] * scale[(0, 0)])
+                / determinant
+        }
+    };
+    let mut zeroth = 1.0 - gain;
+    let mut first: Vec<f64> = m.iter().map(|m| (1.0 - gain) * m).collect();
+    let mut second = Mat::from_fn(dim, dim, |i, k| (1.0 - gain) * (scale[(i, k)] + m[i] * m[k]));
+    // The score of nu is (log u - u)/2 less its mean, that of the log scale nu (1 - u)/2.
+    let (of_nu, of_scale) = (|u: f64| 0.5 * (u.ln() - u), |u: f64| 0.5 * nu * (1.0 - u));
+    let at = |b: f64| b * (nu + n) / nu;
+    let mean = beta_mean(nu, dim, |b| of_nu(at(b)));
+    let variance = beta_mean(nu, dim, |b| (of_nu(at(b)) - mean).powi(2));
+    let scale_variance = beta_mean(nu, dim, |b| of_scale(at(b)).powi(2));
+    let slope = beta_mean(nu, dim, |b| (of_nu(at(b)) - mean) * of_scale(at(b))) / scale_variance;
+    let information = variance - slope * slope * scale_variance;
+    let mut score = 0.0;
+    for (j, weight) in WEIGHTS.iter().enumerate() {
+        let z = z.column(j);
+        let away: Vec<f64> = z.iter().zip(m).map(|(z, m)| z - m).collect();
+        let u = (nu + n) / (nu + square(&away));
+        zeroth += gain * weight * u;
+        for i in 0..dim {
+            first[i] += gain * weight * u * z[i];
+            for k in 0..dim {
+                second[(i, k)] += gain * weight * u * z[i] * z[k];
+            }
+        }
+        score += weight * (of_nu(u) - mean - slope * of_scale(u));
+    }
+    let step = gain * (nu + n) / (nu + n + 2.0) * score / information;
+    let bounded = (1.0 / nu - step / (nu * nu)).clamp(0.5 / nu, 2.0 / nu);
+    let dof = if learns { (1.0 / bounded).clamp(1.05 * lowest, 200.0) } else { nu };
+    let stretch = (dof * (nu + n) / (nu * (dof + n))).powf(2.0 / n);
+    let location: Vec<f64> = first.iter().map(|first| first / zeroth).collect();
+    let matrix = |i: usize, k: usize| stretch * (second[(i, k)] / zeroth - location[i] * location[k]);
+    (location.clone(), Mat::from_fn(dim, dim, matrix), dof)
+}
+
+fn off(found: &[f64], frame: FullRank, dof: f64, expected: &(Vec<f64>, Mat<f64>, f64)) -> f64 {
+    let normal = frame.moments(&found[..frame.num_params()]).unwrap();
+    let covariance = normal.covariance();
+    let matrix = (0..frame.dim).flat_map(|i| (0..frame.dim).map(move |k| (i, k)));
+    let off = matrix.map(|(i, k)| (covariance[(i, k)] - expected.1[(i, k)]).abs()).fold(0.0, f64::max);
+    off.max(gap(normal.mean(), &expected.0)).max((dof - expected.2).abs() / dof)
+}
+
+/// Dimensions, degrees of freedom and gains, and the largest departure of a step from the formula.
+fn departure(step_of: impl Fn(usize, f64, f64) -> f64) -> f64 {
+    let mut worst = 0.0_f64;
+    for (dim, nu) in [(1, 2.5), (1, 8.0), (2, 2.5), (2, 8.0), (2, 40.0)] {
+        for gain in [1e-6, 0.01, 0.3, 0.9] {
+            worst = worst.max(step_of(dim, nu, gain));
+        }
+    }
+    worst
+}
+
+#[test]
+fn the_step_is_that_of_the_formula() {
+    let learns = departure(|dim, nu, gain| {
+        let (family, params) = learned(dim, nu);
+        let (z, scale) = (points(dim), factor(dim) * factor(dim).transpose());
+        let expected = formula((&LOCATION[..dim], &scale, nu), gain, z.as_ref(), (2.0, true));
+        let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
+        off(&found, FullRank::new(dim), family.dof_at(&found), &expected)
+    });
+    assert!(learns < 1e-9, "learned: {learns}");
+    let fixed = departure(|dim, nu, gain| {
+        let family = MultivariateT::fixed(dim, nu).unwrap().with_link(Link::Exp);
+        let params = family.at(&LOCATION[..dim], factor(dim).as_ref()).unwrap();
+        let (z, scale) = (points(dim), factor(dim) * factor(dim).transpose());
+        let expected = formula((&LOCATION[..dim], &scale, nu), gain, z.as_ref(), (2.0, false));
+        let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
+        off(&found, FullRank::new(dim).with_link(Link::Exp), nu, &expected)
+    });
+    assert!(fixed < 1e-12, "fixed: {fixed}");
+}
+
+/// Twins: the weights u omitted, and the degrees of freedom not moved.
+#[test]
+fn forgotten_weights_and_fixed_degrees_are_seen() {
+    let (z, dim, nu, gain) = (points(2), 2, 8.0, 0.3);
+    let scale = factor(dim) * factor(dim).transpose();
+    let (family, params) = learned(dim, nu);
+    let expected = formula((&LOCATION, &scale, nu), gain, z.as_ref(), (2.0, true));
+    let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
+    assert!(off(&found, FullRank::new(dim), nu, &expected) > 0.05, "degrees not moved");
+    let frame = FullRank::new(dim);
+    let gaussian = step(&frame, &params[..frame.num_params()], gain, z.as_ref(), &WEIGHTS).unwrap();
+    assert!(off(&gaussian, frame, family.dof_at(&found), &expected) > 0.05, "weights omitted");
+}
+
+/// The t on the line of both families, and coordinates that are moved apart from each other.
+#[test]
+fn coordinates_are_moved_as_the_t_on_the_line() {
+    for (dof, gain) in [(3.0, 0.2), (9.0, 0.7)] {
+        let (one, other) = (
+            MultivariateT::learned(1, 2.0).unwrap(),
+            StudentT::learned(1, 2.0).unwrap().with_link(Link::Softplus),
+        );
+        let params = one.at(&[0.7], mat![[0.5]].as_ref(), dof).unwrap();
+        let [a, b] = [
+            step(&one, &params, gain, points(1).as_ref(), &WEIGHTS).unwrap(),
+            step(&other, &params, gain, points(1).as_ref(), &WEIGHTS).unwrap(),
+        ];
+        assert!(gap(&a, &b) < 1e-13, "{a:?} {b:?}");
+        let pair = StudentT::fixed(2, dof).unwrap();
+        let line = StudentT::fixed(1, dof).unwrap();
+        let z = points(2);
+        let both =
+            step(&pair, &pair.at(&LOCATION, &[0.5, 2.0]).unwrap(), gain, z.as_ref(), &WEIGHTS).unwrap();
+        for (i, scale) in [0.5, 2.0].into_iter().enumerate() {
+            let params = line.at(&[LOCATION[i]], &[scale]).unwrap();
+            let alone = step(&line, &params, gain, z.subrows(i, 1), &WEIGHTS).unwrap();
+            assert_eq!(alone, [both[i], both[2 + i]]);
+        }
+    }
+}
+
+/// `F d lambda / d gain - (nu + d)/(nu + d + 2) sum_i w_i score(z_i)`, the largest entry relative to the largest score; the Fisher
+/// matrix F by quadrature in the radius and equal angles.
+fn natural<D: Dof>(family: &MultivariateT<D>, params: &[f64], slope: &[f64]) -> f64 {
+    let (dim, count, nu) = (family.dim, params.len(), family.dof_at(params));
+    let mut work = vec![f64::NAN; family.work_len(4)];
+    let mut expected = vec![0.0; count];
+    family.add_scores(params, points(dim).as_ref(), &WEIGHTS, &mut expected, &mut work);
+    let length = (nu + dim as f64) / (nu + dim as f64 + 2.0);
+    let angles = if dim == 1 { 2 } else { 16 };
+    let mut product = vec![0.0; count];
+    let (mut total, factor) = (0.0, factor(dim));
+    for t in -300..=300 {
+        let x = f64::from(t) * 0.2;
+        let b = 1.0 / (1.0 + (-x).exp());
+        let mass = (-0.5 * nu * (-x).exp().ln_1p() - 0.5 * dim as f64 * x.exp().ln_1p()).exp();
+        let radius = (nu * (-x).exp()).sqrt();
+        if b == 0.0 {
+            continue;
+        }
+        for angle in 0..angles {
+            let (sine, cosine) = (std::f64::consts::TAU * f64::from(angle) / f64::from(angles)).sin_cos();
+            let eps = [radius * cosine, radius * sine];
+            let z: Vec<f64> = (0..dim)
+                .map(|i| LOCATION[i] + (0..=i).map(|k| factor[(i, k)] * eps[k]).sum::<f64>())
+                .collect();
+            let mut score = vec![0.0; count];
+            family.add_score(params, &z, 1.0, &mut score, &mut work);
+            let along: f64 = score.iter().zip(slope).map(|(s, x)| s * x).sum();
+            product.iter_mut().zip(&score).for_each(|(sum, s)| *sum += mass * along * s);
+            total += mass;
+        }
+    }
+    let largest = expected.iter().fold(0.0_f64, |top, e| top.max(e.abs()));
+    let entry = |(f, e): (&f64, &f64)| (f / total - length * e).abs() / largest;
+    product.iter().zip(&expected).map(entry).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_step_is_the_natural_gradient() {
+    for (dim, nu) in [(1, 2.5), (1, 8.0), (2, 2.5), (2, 8.0), (2, 20.0)] {
+        let (family, params) = learned(dim, nu);
+        let moved = slope(&family, &params);
+        let found = natural(&family, &params, &moved);
+        assert!(found < 1e-6, "learned {dim} {nu}: {found}");
+        let fixed = MultivariateT::fixed(dim, nu).unwrap();
+        let found = natural(&fixed, &params[..params.len() - 1], &slope(&fixed, &params[..params.len() - 1]));
+        assert!(found < 1e-6, "fixed {dim} {nu}: {found}");
+        // Twins: degrees of freedom that stay, and the scales not moved with them.
+        let mut still = moved.clone();
+        still[params.len() - 1] = 0.0;
+        assert!(natural(&family, &params, &still) > 1e-3, "{dim} {nu}");
+    }
+}
+
+fn starts(dim: usize) -> Vec<Vec<f64>> {
+    let family = MultivariateT::learned(dim, 1.0).unwrap();
+    let wide = Mat::from_fn(dim, dim, |i, k| if i == k { 5.0 } else { 0.0 });
+    let narrow = Mat::from_fn(dim, dim, |i, k| if i == k { 0.3 } else { 0.0 });
+    [(0.0, &wide, 8.0), (2.0, &narrow, 3.0), (-3.0, &narrow, 150.0), (1.0, &wide, 1.1)]
+        .map(|(m, factor, dof)| family.at(&vec![m; dim], factor.as_ref(), dof).unwrap())
+        .into()
+}
+
+#[test]
+fn the_inclusive_optimum_stays_and_steps_climb_to_it() {
+    for dim in [1, 2] {
+        let p = Atomic::skew_t(dim);
+        let family = MultivariateT::learned(dim, 1.0).unwrap();
+        let optimum = p.optimum(&family, &starts(dim)[0]);
+        let dof = family.dof_at(&optimum);
+        assert!(dof > 2.0 && dof < 10.0, "{dof}");
+        let moved = drift(&p, &family, &optimum);
+        assert!(moved < 1e-6, "{dim}: {moved}");
+        for start in starts(dim) {
+            let (end, fall) = climb(&p, &family, &start, 300);
+            assert!(gap(&end, &optimum) < 1e-6, "{dim}: {end:?} {optimum:?}");
+            assert!(fall < 1e-13, "{dim} {start:?}: {fall}");
+        }
+        // Fixed degrees of freedom, where ascent is a theorem; and the twin: degrees of freedom that are not learned do not suffice.
+        let fixed = MultivariateT::fixed(dim, 30.0).unwrap();
+        let at = |params: &[f64]| params[..params.len() - 1].to_vec();
+        let best = p.optimum(&fixed, &at(&starts(dim)[0]));
+        assert!(drift(&p, &fixed, &best) < 1e-6);
+        for start in starts(dim) {
+            let (end, fall) = climb(&p, &fixed, &at(&start), 300);
+            assert!(gap(&end, &best) < 1e-6 && fall < 1e-13, "{dim}: {fall}");
+        }
+        assert!(p.value(&family, &optimum) > p.value(&fixed, &best) + 0.01);
+        // Twin: the moments of a Gaussian are not those of the t.
+        let frame = FullRank::new(dim);
+        let gaussian = p.step(&frame, &best, 1.0);
+        assert!(gap(&gaussian, &best) > 0.1);
+    }
+}
+
+#[test]
+fn independent_coordinates_climb_too() {
+    let p = Atomic::skew_t(2);
+    let family = StudentT::learned(2, 1.0).unwrap();
+    let start = family.at(&[1.0, -1.0], &[3.0, 0.4], 20.0).unwrap();
+    let optimum = p.optimum(&family, &start);
+    assert!(drift(&p, &family, &optimum) < 1e-6);
+    let (end, fall) = climb(&p, &family, &start, 300);
+    assert!(gap(&end, &optimum) < 1e-6 && fall < 1e-13, "{end:?} {optimum:?} {fall}");
+}
+
+/// Gaussian atoms: the degrees of freedom go to the end of their range, and no farther.
+#[test]
+fn degrees_of_freedom_stay_in_their_range() {
+    let points = Mat::from_fn(1, 81, |_, j| 0.1 * (j as f64 - 40.0));
+    let weights: Vec<f64> = (0..81).map(|j| (-0.5 * points[(0, j)] * points[(0, j)]).exp()).collect();
+    let p = Atomic::new(points, &weights);
+    let family = MultivariateT::learned(1, 2.0).unwrap();
+    let (end, _) = climb(&p, &family, &family.at(&[0.5], mat![[2.0]].as_ref(), 4.0).unwrap(), 200);
+    assert!((family.dof_at(&end) - 200.0).abs() < 1e-9);
+    let spiky = Atomic::new(mat![[-1e6, -0.1, 0.0, 0.1, 1e3]], &[1.0, 10.0, 10.0, 10.0, 1.0]);
+    let (end, _) = climb(&spiky, &family, &end, 200);
+    assert!((family.dof_at(&end) - 2.1).abs() < 1e-9);
+    assert_eq!(Learned::above(2.0).unwrap().range(), [2.1, 200.0]);
+    assert_eq!(Learned::above(200.0).unwrap().range(), [210.0, 420.0]);
+    let outside = family.at(&[0.5], mat![[2.0]].as_ref(), 1e6).unwrap();
+    assert!((family.dof_at(&p.step(&family, &outside, 1e-9)) - 200.0).abs() < 0.1);
+}
+
+#[test]
+fn moments_outside_the_family_are_refused() {
+    fn refused<F: MomentMatched>(family: &F, params: &[f64]) {
+        for far in [f64::NAN, f64::INFINITY] {
+            let z = Mat::from_fn(family.dim(), 1, |_, _| far);
+            assert!(step(family, params, 0.5, z.as_ref(), &[1.0]).is_none(), "{far}");
+        }
+        let one = Mat::from_fn(family.dim(), 1, |i, _| 1.0 + i as f64);
+        assert!(step(family, params, 1.0, one.as_ref(), &[1.0]).is_none());
+        family.check(&step(family, params, 0.5, one.as_ref(), &[1.0]).unwrap()).unwrap();
+        let far = Mat::from_fn(family.dim(), 1, |_, _| 1e100);
+        family.check(&step(family, params, 0.5, far.as_ref(), &[1.0]).unwrap()).unwrap();
+    }
+    let (family, params) = learned(2, 5.0);
+    refused(&family, &params);
+    refused(&MultivariateT::fixed(2, 1.0).unwrap(), &params[..5]);
+    let product = StudentT::learned(2, 2.0).unwrap();
+    refused(&product, &product.at(&LOCATION, &[1.0, 2.0], 5.0).unwrap());
+    {
+        let dim = 0;
+        let empty = MultivariateT::learned(dim, 2.0).unwrap();
+        let params = empty.at(&[], Mat::zeros(0, 0).as_ref(), 5.0).unwrap();
+        assert_eq!(
+            step(&empty, &params, 0.5, Mat::zeros(0, 3).as_ref(), &[0.2, 0.3, 0.5]),
+            Some(params.clone())
+        );
+        let empty = StudentT::learned(dim, 2.0).unwrap();
+        assert_eq!(step(&empty, &params, 0.5, Mat::zeros(0, 3).as_ref(), &[0.2, 0.3, 0.5]), Some(params));
+    }
+}

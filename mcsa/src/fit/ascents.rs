@@ -1,0 +1,178 @@
+//! Ascents to the modes of a target from spread points.
+
+use faer::Mat;
+use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
+use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Outcome, Pathfinder, Peak};
+use serde::{Deserialize, Serialize};
+
+/// Local maximum of the target, with the Gaussian approximation there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mode {
+    /// The maximiser, or the mean of a Pathfinder approximation if the target has no maximum there.
+    #[serde(with = "bits::vector")]
+    pub point: Vec<f64>,
+    /// Covariance of the Gaussian approximation.
+    #[serde(with = "bits::matrix")]
+    pub covariance: Mat<f64>,
+    /// Approximation of the log evidence around the mode: Laplace's, or Pathfinder's bound.
+    #[serde(with = "bits::scalar")]
+    pub log_evidence: f64,
+    /// Number of ascents that ended here.
+    pub reached: usize,
+}
+
+/// Ascents from spread points, and the modes that they reached.
+///
+/// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`; the rest at `N(0, s^2)` with s = 2, 5 or 15
+/// in coordinates in which the approximation at the first mode is standard normal.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Ascents {
+    /// Number of ascents made.
+    pub made: usize,
+    /// Distinct modes, in the order in which they were found.
+    pub modes: Vec<Mode>,
+    /// Number of ascents that ended elsewhere: no maximum, or none found within the iterations.
+    pub unfinished: usize,
+    /// Number of starts without a finite density nearby.
+    pub outside: usize,
+}
+
+/// Spreads of starting points in standard deviations of the first approximation.
+const SPREADS: [f64; 3] = [2.0, 5.0, 15.0];
+/// Trials for a starting point with a finite density.
+const TRIALS: usize = 100;
+/// Norm of the gradient, in whitened coordinates, at which an ascent ends.
+const TOLERANCE: f64 = 0.1;
+/// Distance of two ends, in standard deviations, below which they are one mode.
+const NEAR: f64 = 0.5;
+/// Largest number of modes that are told apart.
+const MOST: usize = 20;
+
+impl Ascents {
+    /// Makes one more ascent.
+    ///
+    /// # Errors
+    /// If the first finds no point with a finite density.
+    pub(crate) fn advance<P: Gradient>(&mut self, target: &P, seed: Seed) -> Result<(), Error> {
+        let mut stream = seed.named("ascent").stream(0, self.made as u64);
+        let first = self.modes.first().map(Mode::map).transpose()?;
+        let Some(start) = self.starting_point(target, first.as_ref(), &mut stream) else {
+            self.made += 1;
+            self.outside += 1;
+            if self.modes.is_empty() && self.made >= TRIALS {
+                let reason = format!("no point with a finite log density in {TRIALS} trials near the origin");
+                return Err(Error::invalid(reason));
+            }
+            return Ok(());
+        };
+        self.made += 1;
+        match first {
+            None => self.first(target, &start, &mut stream),
+            Some(map) => self.another(target, map, &start),
+        }
+        Ok(())
+    }
+
+    fn starting_point<P: LogDensity>(
+        &self,
+        target: &P,
+        first: Option<&AffineMap>,
+        stream: &mut Stream,
+    ) -> Option<Vec<f64>> {
+        let dim = target.dim();
+        let (mut z, mut work) = (vec![0.0; dim], vec![0.0; target.work_len(1)]);
+        for trial in 0..10 {
+            match first {
+                None if self.made == 0 && trial == 0 => {}
+                Some(map) if !self.made.is_multiple_of(3) => {
+                    let mut y = vec![0.0; dim];
+                    stream.normals_into(&mut y);
+                    let spread = SPREADS[self.made / 3 % SPREADS.len()];
+                    y.iter_mut().for_each(|y| *y *= spread);
+                    map.forward_into(&y, &mut z);
+                }
+                _ => z.iter_mut().for_each(|z| *z = 4.0 * stream.uniform() - 2.0),
+            }
+            if target.log_density(&z, &mut work).is_finite() {
+                return Some(z);
+            }
+        }
+        None
+    }
+
+    /// The first ascent, in the coordinates of the target.
+    fn first<P: Gradient>(&mut self, target: &P, start: &[f64], stream: &mut Stream) {
+        let peak = Lbfgs::default().mode(target, start).and_then(Peak::converged);
+        let laplace = peak.ok().and_then(|peak| Laplace::by_differences(target, &peak.point).ok());
+        let found = match laplace {
+            Some(Laplace { gaussian, log_evidence }) => Some((gaussian, log_evidence)),
+            None => {
+                let found = Pathfinder::default().run(target, start, stream).ok();
+                found.map(|found| (found.gaussian, found.elbo))
+            }
+        };
+        match found {
+            Some((gaussian, log_evidence)) => self.keep(gaussian, log_evidence),
+            None => self.unfinished += 1,
+        }
+    }
+
+    fn keep(&mut self, gaussian: Gaussian, log_evidence: f64) {
+        let Gaussian { mean, covariance } = gaussian;
+        self.modes.push(Mode { point: mean, covariance, log_evidence, reached: 1 });
+    }
+
+    /// An ascent in whitened coordinates, to a mode that is known or new.
+    fn another<P: Gradient>(&mut self, target: &P, map: AffineMap, start: &[f64]) {
+        let mut y = vec![0.0; start.len()];
+        map.inverse_into(start, &mut y);
+        let climbed = Whitened::new(target, map).and_then(|white| {
+            let peak = Lbfgs::with(TOLERANCE, 300, 10)?.mode(&white, &y)?;
+            let mut z = vec![0.0; y.len()];
+            white.map().forward_into(&peak.point, &mut z);
+            Ok((z, peak.outcome))
+        });
+        let Ok((end, Outcome::Converged)) = climbed else {
+            self.unfinished += 1;
+            return;
+        };
+        if let Some(mode) = self.modes.iter_mut().find(|mode| mode.distance(&end) < NEAR) {
+            mode.reached += 1;
+            return;
+        }
+        match Laplace::by_differences(target, &end) {
+            Ok(Laplace { gaussian, log_evidence }) if self.modes.len() < MOST => {
+                self.keep(gaussian, log_evidence);
+            }
+            _ => self.unfinished += 1,
+        }
+    }
+
+    /// Normalised weights of the modes by their evidence.
+    pub(crate) fn weights(&self) -> Vec<f64> {
+        let top = self.modes.iter().map(|mode| mode.log_evidence).fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = self.modes.iter().map(|mode| (mode.log_evidence - top).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / sum).collect()
+    }
+}
+
+impl Mode {
+    /// Map from standard normal coordinates to those of the target.
+    pub(crate) fn map(&self) -> Result<AffineMap, Error> {
+        AffineMap::new(self.point.clone(), self.factor()?)
+    }
+
+    pub(crate) fn factor(&self) -> Result<Mat<f64>, Error> {
+        Gaussian { mean: self.point.clone(), covariance: self.covariance.clone() }.factor()
+    }
+
+    /// Mahalanobis distance of `z` from the mode; infinite if the covariance is not positive definite.
+    fn distance(&self, z: &[f64]) -> f64 {
+        let mut y = vec![0.0; z.len()];
+        self.map().map_or(f64::INFINITY, |map| {
+            map.inverse_into(z, &mut y);
+            y.iter().map(|y| y * y).sum::<f64>().sqrt()
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! Climb of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
+
+use mcsa_core::{Counted, Error, LogDensity, MomentMatched, Seed, bits};
+use mcsa_estimators::{Ascent, Draws, Fit, Moments, MomentsState, Run, TailWeight, pmcsa};
+use mcsa_kernels::ImhState;
+use mcsa_optim::{Sgd, SgdState};
+use serde::{Deserialize, Serialize};
+
+use super::{Options, Shape};
+
+/// Climb of one family towards the inclusive optimum by [`Moments`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Climb {
+    /// The family.
+    pub shape: Shape,
+    /// Parameters at the start.
+    #[serde(with = "bits::vector")]
+    pub start: Vec<f64>,
+    /// Number of the climb in its fit, from which its random numbers come.
+    pub number: u64,
+    /// Rounds so far, each twice as long as the one before.
+    pub rounds: Vec<Round>,
+    fit: Option<Fit<MomentsState<ImhState>, SgdState>>,
+}
+
+/// Weights of draws of q at the end of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Steps so far.
+    pub steps: u64,
+    /// k-hat.
+    #[serde(with = "bits::scalar")]
+    pub shape: f64,
+    /// Effective sample size per draw.
+    #[serde(with = "bits::scalar")]
+    pub share: f64,
+    /// Verdict on the tail of the weights.
+    pub tail: TailWeight,
+}
+
+/// Evaluations of a first round per dimension, and at least.
+const FIRST: (usize, usize) = (40, 600);
+/// Draws at the end of a round.
+const LOOK: usize = 1_000;
+/// Smallest number of chains of a component; the largest of all is [`MOST_CHAINS`].
+const CHAINS: usize = 10;
+/// Largest number of chains.
+const MOST_CHAINS: usize = 256;
+/// Number of draws per dimension that the start is worth.
+const START_DRAWS: f64 = 10.0;
+/// Relative gain of the effective share in a round below which climbing ends.
+const SLOW: f64 = 0.15;
+/// Share of the proposal's weights that is equal for all components.
+const EVEN: f64 = 0.2;
+/// Least weight of a component for which the start is worth ten draws per dimension.
+const LEAST: f64 = 0.02;
+
+impl Climb {
+    pub(crate) fn new(number: u64, shape: Shape, start: Vec<f64>) -> Self {
+        Self { number, shape, start, rounds: Vec::new(), fit: None }
+    }
+
+    /// Parameters reached.
+    pub fn params(&self) -> &[f64] {
+        self.fit.as_ref().map_or(&self.start, Fit::params)
+    }
+
+    /// Effective share of the draws after the last round; 0 before the first.
+    pub(crate) fn share(&self) -> f64 {
+        self.rounds.last().map_or(0.0, |round| round.share)
+    }
+
+    /// Parameters of the proposal of the final draws: those reached, with weights of a mixture moved a fifth of the way to equal ones, so
+    /// that modes with little mass have draws enough.
+    pub(crate) fn proposal(&self, dim: usize) -> Result<Vec<f64>, Error> {
+        let params = self.params();
+        let Shape::Mixture { components } = self.shape else { return Ok(params.to_vec()) };
+        let family = Shape::mixture(dim, components)?;
+        let even = |weight: f64| (1.0 - EVEN) * weight + EVEN / components as f64;
+        let logits = family.weights(params).into_iter().map(|weight| even(weight).ln());
+        Ok(logits.chain(params[components..].iter().copied()).collect())
+    }
+
+    /// Number of independent draws that the start is worth: ten per dimension for the component with the least weight.
+    fn start_draws(&self, dim: usize) -> Result<f64, Error> {
+        let least = match self.shape {
+            Shape::StudentT => 1.0,
+            Shape::Mixture { components } => {
+                let weights = Shape::mixture(dim, components)?.weights(&self.start);
+                weights.into_iter().fold(1.0, f64::min).max(LEAST)
+            }
+        };
+        Ok(START_DRAWS * dim as f64 / least)
+    }
+
+    /// Number of chains in `dim` dimensions: as many for each component as there are dimensions, or ten.
+    fn chains(&self, dim: usize) -> usize {
+        let components = match self.shape {
+            Shape::StudentT => 1,
+            Shape::Mixture { components } => components,
+        };
+        (components * dim.max(CHAINS)).min(MOST_CHAINS)
+    }
+
+    /// Evaluations of the next round, without those of its look.
+    fn next_steps(&self, dim: usize) -> u64 {
+        let first = (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim));
+        (first as u64) << self.rounds.len()
+    }
+
+    /// Number of evaluations of the next round.
+    pub(crate) fn next_cost(&self, dim: usize) -> u64 {
+        self.next_steps(dim).saturating_mul(self.chains(dim) as u64) + LOOK as u64
+    }
+
+    /// Makes one more round.
+    pub(crate) fn advance(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+        let seed = seed.named("climb").child(self.number);
+        let dim = target.dim();
+        let family = self.shape.build(dim)?;
+        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
+        let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+        let steps = self.next_steps(dim);
+        let mut fit = match self.fit.take() {
+            Some(fit) => fit,
+            None => ascent.start(self.start.clone())?,
+        };
+        let ran = ascent.run(&mut fit, Run::of(steps));
+        let step = fit.step();
+        self.fit = Some(fit);
+        ran?;
+        let draws = self.draws(target, &*family, seed.named("look").child(step), LOOK)?;
+        let share = draws.sample_size / LOOK as f64;
+        self.rounds.push(Round { steps: step, shape: draws.shape, share, tail: draws.tail_weight() });
+        Ok(())
+    }
+
+    /// Checks that the chains, read from a file, are those of this target, so that the next round need not.
+    ///
+    /// # Errors
+    /// If the chains remember other densities than `target` has, or another seed.
+    pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
+        let Some(mut fit) = self.fit.take() else { return Ok(()) };
+        let seed = seed.named("climb").child(self.number);
+        let (dim, target) = (target.dim(), Counted::new(target));
+        let family = self.shape.build(dim)?;
+        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
+        let ascent = Ascent { target: &target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+        let verified = ascent.run(&mut fit, Run::of(0)).map(drop);
+        self.fit = Some(fit);
+        verified
+    }
+
+    /// Weighted draws of the [`proposal`](Self::proposal).
+    pub(crate) fn draws(
+        &self,
+        target: &Counted<&dyn LogDensity>,
+        family: &dyn MomentMatched,
+        seed: Seed,
+        count: usize,
+    ) -> Result<Draws, Error> {
+        Draws::of(target, family, &self.proposal(family.dim())?, seed.stream(0, 0), count)
+    }
+
+    /// True if the weights are as even as asked for, or a doubling of the steps gained little.
+    pub(crate) fn is_settled(&self, options: &Options) -> bool {
+        match self.rounds[..] {
+            [.., last] if last.share >= options.share => true,
+            [.., first, second, last] => last.share < (1.0 + SLOW) * first.share.max(second.share),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! State of a fit between its stages, which is its checkpoint.
+
+use mcsa_core::{Error, MomentMatched, Seed};
+use mcsa_estimators::Draws;
+use serde::{Deserialize, Serialize};
+
+use faer::Mat;
+
+use super::ascents::{Ascents, Mode};
+use super::bend::mixture_start;
+use super::climb::Climb;
+use super::fitted::Fitted;
+use super::gradient_check::gradient_objection;
+use super::landmarks::Landmarks;
+use super::moments::white;
+use super::summary;
+use super::tails::tail_objection;
+use super::target::Evaluations;
+use super::tempering::tempered;
+use super::verdict;
+use super::witness::{self, Chains};
+use super::{Objection, Options, Shape, Target, Verdict};
+
+/// Stage of a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Ascents to modes, or tempering.
+    Start,
+    /// Rounds of the climb.
+    Climb,
+    /// Draws, witnesses, verdict.
+    Verdict,
+    /// Nothing is left to do.
+    Done,
+}
+
+/// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fitting {
+    /// The options.
+    pub options: Options,
+    /// The next stage.
+    pub stage: Stage,
+    /// The ascents so far.
+    pub ascents: Ascents,
+    /// The climbs so far; the last is the current one.
+    pub climbs: Vec<Climb>,
+    /// Evaluations so far.
+    pub spent: Evaluations,
+    pub(crate) landmarks: Landmarks,
+    pub(super) objections: Vec<Objection>,
+    chains: Option<Chains>,
+    distrusted: bool,
+    again: usize,
+    mends: usize,
+}
+
+/// Most modes that a first mixture has.
+const MODES: usize = 8;
+/// Share of the evidence below which a mode has no component of its own.
+const NEGLIGIBLE: f64 = 1e-4;
+/// Degrees of freedom at the start.
+const FREEDOM: f64 = 8.0;
+/// Effective share of the draws below which a larger family is tried.
+const POOR: f64 = 0.3;
+/// k-hat above which a larger family is tried.
+const HEAVY: f64 = 0.7;
+/// Ratio of effective shares from which on a larger family has helped.
+const HELPED: f64 = 1.2;
+/// Decrease of k-hat from which on a larger family has helped.
+const LIGHTER: f64 = 0.1;
+/// k-hat of the final draws above which the climb goes on, and how often it may.
+const HEAVY_DRAWS: f64 = 0.7;
+/// Number of further rounds after the final draws.
+const AGAIN: usize = 1;
+/// k-hat of the draws above which q is mended once although no witness objects.
+const SOFT: f64 = 0.45;
+/// As [`SOFT`], of the difference of mean log weights.
+const SOFT_OFFSET: f64 = 0.15;
+/// Points at which a mixture begins.
+const POINTS: usize = 400;
+/// Number of climbs that begin at the points of the witness chains.
+const MENDS: usize = 2;
+/// Components of the first mixture for a posterior that is no Student t.
+const BENT: usize = 4;
+/// Most components.
+const COMPONENTS: usize = 16;
+
+impl Fitting {
+    /// A fit that has not begun.
+    ///
+    /// # Errors
+    /// If the options are invalid.
+    pub fn new(options: &Options) -> Result<Self, Error> {
+        options.check()?;
+        Ok(Self {
+            options: options.clone(),
+            stage: Stage::Start,
+            ascents: Ascents::default(),
+            climbs: Vec::new(),
+            spent: Evaluations::default(),
+            landmarks: Landmarks::default(),
+            objections: Vec::new(),
+            chains: None,
+            distrusted: false,
+            again: 0,
+            mends: 0,
+        })
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        Seed::new(self.options.seed).named("fit")
+    }
+
+    /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
+    ///
+    /// # Errors
+    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
+    pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        self.check(target)?;
+        let before = target.evaluations();
+        self.landmarks.note(target, &self.ascents.modes, self.seed());
+        let done = match self.stage {
+            Stage::Start => self.start(target),
+            Stage::Climb => self.climb(target),
+            Stage::Verdict => self.judge(target),
+            Stage::Done => Ok(()),
+        };
+        self.spent = self.spent + (target.evaluations() - before);
+        done
+    }
+
+    fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let seed = self.seed();
+        if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
+            return self.cut(target, Objection::Budget);
+        }
+        match target.gradient().filter(|_| !self.distrusted) {
+            Some(gradient) => {
+                let is_first = self.ascents.modes.is_empty();
+                self.ascents.advance(gradient, seed)?;
+                if let Some(mode) = self.ascents.modes.first().filter(|_| is_first) {
+                    let scales: Vec<f64> =
+                        (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
+                    if let Some(objection) = gradient_objection(target, &mode.point, &scales, seed) {
+                        self.objections.push(objection);
+                        self.distrusted = true;
+                        self.ascents = Ascents::default();
+                        return Ok(());
+                    }
+                }
+                // Without any mode the ascents have nothing to say.
+                let hopeless = self.ascents.modes.is_empty() && self.ascents.made >= 10;
+                if hopeless {
+                    self.temper(target)?;
+                }
+                if hopeless || self.ascents.made >= self.options.starts {
+                    self.begin_climb(target)?;
+                }
+            }
+            None => {
+                self.temper(target)?;
+                self.begin_climb(target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (gaussian, log_evidence, exponent) =
+            tempered(target.density(), self.left_for_starts(), self.seed())?;
+        if exponent < 1.0 {
+            self.objections.push(Objection::Tempering { exponent });
+        }
+        let (point, covariance) = (gaussian.mean, gaussian.covariance);
+        self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
+        Ok(())
+    }
+
+    pub(super) fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let dim = target.dim();
+        let weights = self.ascents.weights();
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+        let best: Vec<usize> = order.into_iter().take(MODES).filter(|&k| weights[k] > NEGLIGIBLE).collect();
+        let family = Shape::student_t(dim)?;
+        let part = |&k: &usize| {
+            let mode = &self.ascents.modes[k];
+            family.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)
+        };
+        let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        let climb = match parts.len() {
+            1 => Climb::new(0, Shape::StudentT, parts.remove(0)),
+            components => {
+                let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
+                let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
+                Climb::new(0, Shape::Mixture { components }, params)
+            }
+        };
+        self.climbs.push(climb);
+        self.stage = Stage::Climb;
+        Ok(())
+    }
+
+    fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let seed = self.seed();
+        let climb = self.current()?;
+        if climb.is_settled(&self.options) {
+            return self.bend(target);
+        }
+        if self.is_spent(target.dim()) {
+            return self.cut(target, Objection::Budget);
+        }
+        self.current_mut()?.advance(target.density(), seed)
+    }
+
+    /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else the verdict.
+    fn bend(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (last, before) = match &self.climbs[..] {
+            [] => return Err(Error::invalid("no climb was begun")),
+            [last] => (last, None),
+            [.., before, last] => (last, Some(before)),
+        };
+        let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
+        let is_good = last.share() >= POOR && shape(last) < HEAVY;
+        let helped = self.mends > 0
+            || before.is_none_or(|before| {
+                let lighter = shape(last) < shape(before) - LIGHTER && last.share() > 0.5 * before.share();
+                last.share() > HELPED * before.share() || lighter
+            });
+        let components = match last.shape {
+            Shape::StudentT => BENT,
+            Shape::Mixture { components } => 2 * components,
+        };
+        if is_good || !helped || self.mends > 0 || components > COMPONENTS {
+            if !helped {
+                // The larger mixture is no better: the smaller one stays.
+                self.climbs.pop();
+            }
+            self.stage = Stage::Verdict;
+            return Ok(());
+        }
+        if !self.allows(components, target.dim()) {
+            return self.cut(target, Objection::Budget);
+        }
+        let (_, draws) = self.draws(target)?;
+        let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
+        self.enlarge(&points, components)
+    }
+
+    /// A climb of a mixture that begins at points of p.
+    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<(), Error> {
+        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
+        let params = mixture_start(points, components, self.seed().child(number))?;
+        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+        self.stage = Stage::Climb;
+        Ok(())
+    }
+
+    /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
+    /// budget left.
+    fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
+        let components = match self.current()?.shape {
+            Shape::StudentT => BENT,
+            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
+        };
+        let dim = target.dim();
+        if self.mends == MENDS || self.is_spent(dim) || !self.allows(components, dim) {
+            return Ok(false);
+        }
+        self.mends += 1;
+        let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
+        let drawn = draws.resampled(points.ncols(), &mut stream)?;
+        let both =
+            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
+                None => points[(i, j)],
+                Some(j) => drawn[(i, j)],
+            });
+        self.enlarge(&both, components)?;
+        Ok(true)
+    }
+
+    fn current_mut(&mut self) -> Result<&mut Climb, Error> {
+        self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
+    }
+
+    fn current(&self) -> Result<&Climb, Error> {
+        self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
+    }
+
+    /// Family and weighted draws at the parameters reached.
+    fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn MomentMatched>, Draws), Error> {
+        let climb = self.current()?;
+        let family = climb.shape.build(target.dim())?;
+        let draws =
+            climb.draws(target.density(), &*family, self.seed().named("draws"), self.options.draws)?;
+        Ok((family, draws))
+    }
+
+    fn judge(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let seed = self.seed();
+        let (family, draws) = self.draws(target)?;
+        let params = self.current()?.proposal(target.dim())?;
+        if draws.shape > HEAVY_DRAWS && self.again < AGAIN && !self.is_spent(target.dim()) {
+            self.again += 1;
+            self.current_mut()?.advance(target.density(), seed)?;
+            return Ok(());
+        }
+        let map = white(&draws)?;
+        let of_chains = seed.named("chains").child(self.mends as u64);
+        let starts = witness::starts(target, &self.ascents.modes, seed, self.mends as u64)?;
+        let (chains, points) = Chains::run(target, &*family, &params, &map, &starts, of_chains)?;
+        let evidence = verdict::Evidence {
+            target,
+            family: &*family,
+            params: &params,
+            draws: &draws,
+            map: &map,
+            ascents: &self.ascents,
+            chains: &chains,
+        };
+        let found = evidence.objections();
+        let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
+        if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
+            return Ok(());
+        }
+        self.objections.extend(tail_objection(target, &map, seed));
+        self.objections.extend(found);
+        self.chains = Some(chains);
+        self.stage = Stage::Done;
+        Ok(())
+    }
+
+    /// The result, at the end of the last stage.
+    ///
+    /// # Errors
+    /// If a stage is left, or the target has another dimension than the state.
+    pub fn finish(&self, target: &Target<'_>) -> Result<Fitted, Error> {
+        let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
+            return Err(Error::invalid("the fit has not come to its end").within("Fitting"));
+        };
+        self.check(target)?;
+        let before = target.evaluations();
+        let (_, draws) = self.draws(target)?;
+        let climb = self.current()?;
+        Ok(Fitted {
+            shape: climb.shape,
+            params: climb.proposal(target.dim())?,
+            parameters: summary::parameters(*target.density().inner(), &draws),
+            evidence: summary::Evidence::of(&draws, &chains.log_weights),
+            verdict: Verdict { objections: self.objections.clone() },
+            evaluations: self.spent + (target.evaluations() - before),
+            draws,
+            chains,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Fit of a posterior in one call: starts, climb, draws, and a verdict.
+//!
+//! ```text
+//! start     ascents from spread points to modes, with their curvature; tempering where there is no gradient
+//! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes
+//! draws     from the frozen q, weighted for p
+//! verdict   witnesses that q did not make: other starts, chains of another kernel, the tails of the density
+//! ```
+
+mod ascents;
+mod bend;
+mod call;
+mod checkpoint;
+mod climb;
+mod fitted;
+mod fitting;
+mod gradient_check;
+mod handover;
+mod landmarks;
+mod limits;
+mod moments;
+mod objection;
+mod options;
+mod pace;
+mod progress;
+mod run;
+mod shape;
+mod summary;
+mod tails;
+mod target;
+mod tempering;
+mod verdict;
+mod white_guide;
+mod witness;
+
+pub use ascents::{Ascents, Mode};
+pub use call::{fit, fit_density};
+pub use climb::{Climb, Round};
+pub use fitted::Fitted;
+pub use fitting::{Fitting, Stage};
+pub use handover::Handover;
+pub use objection::Objection;
+pub use options::Options;
+pub use shape::Shape;
+pub use summary::{Evidence, Parameter};
+pub use target::{Evaluations, Target};
+pub use verdict::Verdict;
+pub use witness::Chains;

@@ -1,0 +1,180 @@
+//! Objections of witnesses to a fit.
+
+use std::fmt;
+
+use mcsa_core::bits;
+use serde::{Deserialize, Serialize};
+
+/// Objection to the result of a fit, with the numbers behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "witness", rename_all = "kebab-case")]
+pub enum Objection {
+    /// The gradient is not that of the log density.
+    Gradient {
+        /// Name of the parameter.
+        name: String,
+        /// Entry of the gradient.
+        #[serde(with = "bits::decimal")]
+        given: f64,
+        /// Central difference of the log density.
+        #[serde(with = "bits::decimal")]
+        by_differences: f64,
+    },
+    /// The tail of the weights is heavy, or not known to be light.
+    Weights {
+        /// k-hat.
+        #[serde(with = "bits::decimal")]
+        shape: f64,
+        /// Its threshold.
+        #[serde(with = "bits::decimal")]
+        threshold: f64,
+        /// Effective sample size.
+        #[serde(with = "bits::decimal")]
+        sample_size: f64,
+        /// Number of draws.
+        draws: usize,
+    },
+    /// An ascent ended at a point that q all but excludes.
+    Start {
+        /// Log weight at the point, less the log evidence.
+        #[serde(with = "bits::decimal")]
+        log_weight: f64,
+        /// Number of ascents that ended there.
+        reached: usize,
+        /// Number of ascents.
+        made: usize,
+    },
+    /// Chains of another kernel disagree with each other.
+    Mixing {
+        /// Name of the parameter.
+        name: String,
+        /// R-hat.
+        #[serde(with = "bits::decimal")]
+        r_hat: f64,
+    },
+    /// Chains of another kernel disagree with the weighted draws.
+    Moments {
+        /// Name of the parameter.
+        name: String,
+        /// Difference of the means in standard deviations; of the variances, relative, if `of_variance`.
+        #[serde(with = "bits::decimal")]
+        difference: f64,
+        /// The difference in standard errors.
+        #[serde(with = "bits::decimal")]
+        z: f64,
+        /// True if variances differ.
+        of_variance: bool,
+    },
+    /// Chains of another kernel stay where q has too little mass.
+    Missed {
+        /// Mean log weight of a chain, less the log evidence.
+        #[serde(with = "bits::decimal")]
+        log_weight: f64,
+        /// Number of such chains.
+        chains: usize,
+        /// Number of chains.
+        of: usize,
+    },
+    /// The density falls too slowly along a line for moments to exist.
+    Tail {
+        /// Name of the parameter, or of the direction.
+        name: String,
+        /// Exponent of the fall.
+        #[serde(with = "bits::decimal")]
+        fall: f64,
+    },
+    /// The log density was NaN or `+inf` at draws of q.
+    NonFinite {
+        /// Number of such draws.
+        draws: usize,
+        /// Number of draws.
+        of: usize,
+    },
+    /// A limit ended the starts.
+    Starts {
+        /// Number of ascents made.
+        made: usize,
+        /// Number of ascents asked for.
+        of: usize,
+    },
+    /// The budget of evaluations ended tempering.
+    Tempering {
+        /// Exponent of the target that was reached; 1 is the target.
+        #[serde(with = "bits::decimal")]
+        exponent: f64,
+    },
+    /// The budget of evaluations ended before the climb settled.
+    Budget,
+    /// The time ended before the climb settled.
+    Time,
+}
+
+impl Objection {
+    /// True if another q may remove the objection.
+    pub(crate) const fn is_to_q(&self) -> bool {
+        matches!(
+            self,
+            Self::Weights { .. }
+                | Self::Start { .. }
+                | Self::Mixing { .. }
+                | Self::Moments { .. }
+                | Self::Missed { .. }
+        )
+    }
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gradient { name, given, by_differences } => write!(
+                f,
+                "the gradient is not that of the log density: for {name} it says {given:.6}, differences say {by_differences:.6}; \
+                 it was not used"
+            ),
+            Self::Weights { shape, threshold, sample_size, draws } => write!(
+                f,
+                "the weights of the draws are uneven: k-hat {shape:.2} (limit {threshold:.2}), {draws} draws are worth {sample_size:.0}"
+            ),
+            Self::Start { log_weight, reached, made } => write!(
+                f,
+                "{reached} of {made} starts ended at a point that the fit all but excludes: the density there is e^{log_weight:.1} times \
+                 that of the fit"
+            ),
+            Self::Mixing { name, r_hat } => {
+                write!(f, "chains from different starts disagree about {name}: R-hat {r_hat:.2}")
+            }
+            Self::Moments { name, difference, z, of_variance } => {
+                let (what, unit) =
+                    if *of_variance { ("variance", "of it") } else { ("mean", "standard deviations") };
+                write!(
+                    f,
+                    "chains of another kernel put the {what} of {name} {difference:+.2} {unit} from that of the draws, {z:.1} standard \
+                     errors"
+                )
+            }
+            Self::Missed { log_weight, chains, of } => write!(
+                f,
+                "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {log_weight:+.1}"
+            ),
+            Self::Tail { name, fall } => {
+                let missing = match fall {
+                    fall if *fall <= 1.02 => "an integral: the posterior is improper",
+                    fall if *fall <= 2.02 => "a mean: quantiles alone can be used",
+                    _ => "a variance",
+                };
+                write!(f, "the density falls like r^{:.2} along {name}, too slowly to have {missing}", -fall)
+            }
+            Self::NonFinite { draws, of } => {
+                write!(f, "the log density is NaN or +inf at {draws} of {of} draws, which were left out")
+            }
+            Self::Starts { made, of } => {
+                write!(f, "a limit of evaluations or time ended the starts after {made} of {of}")
+            }
+            Self::Tempering { exponent } => {
+                write!(f, "the budget ended tempering at the exponent {exponent:.2e}, of 1")
+            }
+            Self::Budget => f.write_str("the budget ended before the weights had settled"),
+            Self::Time => f.write_str("the time ended before the weights had settled"),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Target of a fit, with or without a gradient, whose evaluations are counted.
+
+use mcsa_core::{Counted, Gradient, LogDensity};
+use serde::{Deserialize, Serialize};
+
+/// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
+///
+/// ```
+/// use mcsa::fit::Target;
+/// let gaussian = mcsa::models::Gaussian::standard(2);
+/// assert!(Target::with_gradient(&gaussian).gradient().is_some());
+/// assert!(Target::density_only(&gaussian).gradient().is_none());
+/// ```
+pub struct Target<'a> {
+    density: Counted<&'a dyn LogDensity>,
+    gradient: Option<Counted<&'a dyn Gradient>>,
+}
+
+/// Numbers of evaluations of a target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evaluations {
+    /// Evaluations of the log density alone.
+    pub density: u64,
+    /// Evaluations of the gradient, each with its log density.
+    pub gradient: u64,
+}
+
+impl<'a> Target<'a> {
+    /// A target whose gradient is used.
+    pub fn with_gradient<P: Gradient>(target: &'a P) -> Self {
+        Self { density: Counted::new(target), gradient: Some(Counted::new(target)) }
+    }
+
+    /// A target whose gradient, if it has one, is not used.
+    pub fn density_only<P: LogDensity>(target: &'a P) -> Self {
+        Self { density: Counted::new(target), gradient: None }
+    }
+
+    /// The log density, with counted evaluations.
+    pub fn density(&self) -> &Counted<&'a dyn LogDensity> {
+        &self.density
+    }
+
+    /// The gradient, with counted evaluations.
+    pub fn gradient(&self) -> Option<&Counted<&'a dyn Gradient>> {
+        self.gradient.as_ref()
+    }
+
+    /// The evaluations so far.
+    pub fn evaluations(&self) -> Evaluations {
+        let gradient = self.gradient.as_ref().map(Counted::counts).unwrap_or_default();
+        Evaluations {
+            density: self.density.counts().log_density + gradient.log_density,
+            gradient: gradient.gradient,
+        }
+    }
+
+    /// The dimension.
+    pub fn dim(&self) -> usize {
+        self.density.dim()
+    }
+
+    /// Name of the parameter that belongs to coordinate `i`.
+    pub(crate) fn name(&self, i: usize) -> String {
+        let mut named = Vec::new();
+        self.density.constrain(&vec![0.0; self.dim()], &mut named);
+        match named.into_iter().nth(i) {
+            Some((name, _)) => name.into_owned(),
+            None => format!("z[{i}]"),
+        }
+    }
+}
+
+impl Evaluations {
+    /// All evaluations, with or without gradient.
+    pub const fn total(self) -> u64 {
+        self.density + self.gradient
+    }
+}
+
+impl std::ops::Add for Evaluations {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { density: self.density + other.density, gradient: self.gradient + other.gradient }
+    }
+}
+
+impl std::ops::Sub for Evaluations {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self { density: self.density - other.density, gradient: self.gradient - other.gradient }
+    }
+}

@@ -1,0 +1,82 @@
+//! Tempered importance sampling: a start for targets without a gradient.
+
+use faer::{Mat, Scale};
+use mcsa_core::{Error, LogDensity, MomentMatched, Parametric, Seed};
+use mcsa_diagnostics::importance_sample_size;
+use mcsa_estimators::Draws;
+use mcsa_families::FullRank;
+use mcsa_optim::deterministic::Gaussian;
+
+/// Draws of a rung per dimension, and at least.
+const DRAWS: (usize, usize) = (40, 400);
+/// Effective share of the draws that the exponent of a rung leaves.
+const SHARE: f64 = 0.25;
+/// Most rungs.
+const RUNGS: usize = 200;
+/// Standard deviation of the first Gaussian.
+const WIDTH: f64 = 3.0;
+
+/// Gaussian that is near p: it takes the moments of its own draws with weights `(p/q)^beta`, again and again, until beta is 1.
+///
+/// The largest beta that leaves a quarter of the draws effective is found by bisection, as in tempered and nonlinear population Monte
+/// Carlo (Koblents & Miguez 2015). The first Gaussian is `N(0, 9 I)`.
+///
+/// Also returns the log evidence of its last draws, and the last beta, which is less than 1 if `evaluations` of the target did not suffice;
+/// one rung is made in any case.
+///
+/// # Errors
+/// If no draw has a finite density, the moments degenerate, or the rungs do not suffice.
+pub(crate) fn tempered<P: LogDensity>(
+    target: &P,
+    evaluations: u64,
+    seed: Seed,
+) -> Result<(Gaussian, f64, f64), Error> {
+    let dim = target.dim();
+    let family = FullRank::new(dim);
+    let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
+    let count = (DRAWS.0 * dim).max(DRAWS.1);
+    let mut work = vec![0.0; family.work_len(1)];
+    for rung in 0..RUNGS {
+        let lane = seed.named("tempering").stream(0, rung as u64);
+        let draws = Draws::of(target, &family, &params, lane, count)?;
+        let ratios = draws.log_ratios();
+        let beta = exponent(&ratios);
+        let top = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !top.is_finite() {
+            return Err(Error::invalid("no draw of N(0, 9 I) has a finite log density"));
+        }
+        let mut weights: Vec<f64> = ratios.iter().map(|ratio| (beta * (ratio - top)).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+        let mut matched = vec![0.0; params.len()];
+        let gain = if beta < 1.0 { 1.0 } else { 0.9 };
+        if !family.match_moments(&params, gain, draws.points.as_ref(), &weights, &mut matched, &mut work) {
+            return Err(Error::invalid("the moments of the tempered draws degenerate"));
+        }
+        params = matched;
+        let next = (rung as u64 + 2) * count as u64;
+        if beta >= 1.0 || next > evaluations {
+            let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
+            let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
+            return Ok((gaussian, draws.log_evidence(), beta));
+        }
+    }
+    Err(Error::invalid(format!("{RUNGS} rungs of tempering did not reach the posterior")))
+}
+
+/// Largest beta up to 1 at which the weights `exp(beta ratio)` have an effective share of [`SHARE`].
+fn exponent(ratios: &[f64]) -> f64 {
+    let share = |beta: f64| {
+        let tempered: Vec<f64> = ratios.iter().map(|ratio| beta * ratio).collect();
+        importance_sample_size(&tempered) / ratios.len() as f64
+    };
+    if share(1.0) >= SHARE {
+        return 1.0;
+    }
+    let (mut low, mut high) = (0.0_f64, 1.0_f64);
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if share(middle) >= SHARE { low = middle } else { high = middle }
+    }
+    low.max(1e-12)
+}

@@ -1,0 +1,164 @@
+//! Verdict on a fit: yes, or no with reasons.
+
+use std::fmt;
+
+use mcsa_core::{AffineMap, LogDensity, MomentMatched};
+use mcsa_diagnostics::simultaneous_quantile;
+use mcsa_estimators::Draws;
+use serde::{Deserialize, Serialize};
+
+use super::witness::functions;
+use super::{Ascents, Chains, Objection, Target};
+
+/// Verdict on a fit by witnesses that q did not make: yes if none objects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Objections; none means yes.
+    pub objections: Vec<Objection>,
+}
+
+/// Smallest effective sample size of the draws.
+const FEWEST: f64 = 400.0;
+/// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
+const TOP: f64 = 4.0;
+/// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
+const NEGLIGIBLE: f64 = 1e-3;
+/// Largest mean log weight of the chain with the second largest, less the log evidence.
+const MEAN: f64 = 6.0;
+/// Largest mean log weight of any chain, less the log evidence.
+const STUCK: f64 = 12.0;
+/// Largest difference of the mean log weight of all chains from that of the weighted draws.
+const OFFSET: f64 = 0.3;
+/// Largest number of chains that never came near the mass.
+const ASTRAY: usize = 4;
+/// Largest R-hat of witness chains.
+const R_HAT: f64 = 1.25;
+/// Smallest difference of means, in standard deviations, that is an objection.
+const SHIFT: f64 = 0.15;
+/// Smallest relative difference of variances that is an objection.
+const STRETCH: f64 = 0.3;
+/// Probability that no comparison of moments objects to a right fit.
+const CONFIDENCE: f64 = 0.999;
+
+impl Verdict {
+    /// True if no witness objects.
+    pub fn is_yes(&self) -> bool {
+        self.objections.is_empty()
+    }
+}
+
+/// A fit as the witnesses see it.
+pub(crate) struct Evidence<'a> {
+    pub(crate) target: &'a Target<'a>,
+    pub(crate) family: &'a dyn MomentMatched,
+    pub(crate) params: &'a [f64],
+    pub(crate) draws: &'a Draws,
+    pub(crate) map: &'a AffineMap,
+    pub(crate) ascents: &'a Ascents,
+    pub(crate) chains: &'a Chains,
+}
+
+impl Evidence<'_> {
+    /// The objections of all witnesses that compare q with something.
+    pub(crate) fn objections(&self) -> Vec<Objection> {
+        let found = [self.weights(), self.non_finite(), self.starts(), self.mixing(), self.missed()];
+        found.into_iter().flatten().chain(self.moments()).collect()
+    }
+
+    fn weights(&self) -> Option<Objection> {
+        let Draws { shape, shape_threshold: threshold, sample_size, .. } = *self.draws;
+        let is_light = shape < threshold && sample_size >= FEWEST;
+        let draws = self.draws.len();
+        (!is_light).then_some(Objection::Weights { shape, threshold, sample_size, draws })
+    }
+
+    fn non_finite(&self) -> Option<Objection> {
+        let (draws, of) = (self.draws.non_finite, self.draws.len());
+        (draws > 0).then_some(Objection::NonFinite { draws, of })
+    }
+
+    fn starts(&self) -> Option<Objection> {
+        let density = self.target.density();
+        let mut work = vec![0.0; self.family.work_len(1).max(density.work_len(1))];
+        let log_z = self.draws.log_evidence();
+        let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let outside = self.ascents.modes.iter().filter_map(|mode| {
+            let log_q = self.family.log_prob(self.params, &mode.point, &mut work);
+            let log_weight = density.inner().log_density(&mode.point, &mut work) - log_q;
+            let is_outside = !(log_weight <= most + TOP) && !(mode.log_evidence <= log_z + NEGLIGIBLE.ln());
+            is_outside.then_some((log_weight - log_z, mode.reached))
+        });
+        let (log_weight, reached) = outside.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(Objection::Start { log_weight, reached, made: self.ascents.made })
+    }
+
+    fn mixing(&self) -> Option<Objection> {
+        let r_hat = self.chains.r_hat;
+        let name = || self.target.name(self.chains.worst % self.target.dim());
+        (!(r_hat <= R_HAT) || self.chains.astray > ASTRAY).then(|| Objection::Mixing { name: name(), r_hat })
+    }
+
+    /// Mean log weight over the chains, less that of the weighted draws, with its standard error: both estimate `E_p[log w]`.
+    pub(crate) fn offset(&self) -> (f64, f64) {
+        let ratios = self.draws.log_ratios();
+        let weighed = ratios.iter().zip(self.draws.weights()).filter(|(_, weight)| *weight > 0.0);
+        let expected: f64 = weighed.map(|(ratio, weight)| weight * ratio).sum();
+        let of_chains = &self.chains.log_weights;
+        let count = of_chains.len() as f64;
+        let mean = of_chains.iter().sum::<f64>() / count;
+        let square = of_chains.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        (mean - expected, (square / (count - 1.0) / count).sqrt())
+    }
+
+    fn missed(&self) -> Option<Objection> {
+        let log_z = self.draws.log_evidence();
+        let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
+        let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
+        let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (offset, error) = self.offset();
+        let is_missed = chains > 1 || !(log_weight <= STUCK) || !(offset <= OFFSET + 3.0 * error);
+        is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len() })
+    }
+
+    /// The objection to the moment that differs most from that of the chains.
+    fn moments(&self) -> Option<Objection> {
+        let dim = self.target.dim();
+        let weights = self.draws.weights();
+        let (mut sums, mut y) = (vec![[0.0; 2]; 2 * dim], vec![0.0; dim]);
+        for (j, weight) in weights.iter().enumerate() {
+            self.map.inverse_into(self.draws.points.col_as_slice(j), &mut y);
+            for (sum, value) in sums.iter_mut().zip(functions(&y)) {
+                sum[0] += weight * value;
+            }
+        }
+        for (j, weight) in weights.iter().enumerate() {
+            self.map.inverse_into(self.draws.points.col_as_slice(j), &mut y);
+            for (sum, value) in sums.iter_mut().zip(functions(&y)) {
+                sum[1] += (weight * (value - sum[0])).powi(2);
+            }
+        }
+        let limit = simultaneous_quantile(CONFIDENCE, 2 * dim, (super::witness::CHAINS - 1) as f64);
+        let differences = sums.iter().enumerate().map(|(k, [mean, square])| {
+            let difference = mean - self.chains.means[k];
+            (k, difference, difference / (square + self.chains.errors[k].powi(2)).sqrt())
+        });
+        let (k, difference, z) = differences
+            .filter(|(k, difference, z)| {
+                let least = if *k < dim { SHIFT } else { STRETCH };
+                !(z.abs() <= limit) && !(difference.abs() <= least)
+            })
+            .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
+        let name = self.target.name(k % dim);
+        Some(Objection::Moments { name, difference, z, of_variance: k >= dim })
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_yes() {
+            return f.write_str("yes: no witness objects");
+        }
+        f.write_str("no")?;
+        self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))
+    }
+}

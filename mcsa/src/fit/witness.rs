@@ -1,0 +1,180 @@
+//! Witness chains: a kernel that does not follow q, begun at the ends of ascents.
+
+use faer::Mat;
+use mcsa_core::{
+    AffineMap, At, Cloud, Ensemble, Error, Guide, Kernel, LogDensity, MomentMatched, Seed, Whitened, bits,
+};
+use mcsa_diagnostics::{r_hat, standard_error};
+use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sampling, Tunable};
+use serde::{Deserialize, Serialize};
+
+use super::Target;
+use super::ascents::Mode;
+use super::white_guide::WhiteGuide;
+
+/// Chains that leave p invariant, and what they say of q.
+///
+/// Each step is one of Hamiltonian dynamics, or many of a random walk if there is no gradient, and one of independent
+/// Metropolis-Hastings with proposals from q, by which chains go between modes that q has. A chain in mass that q lacks stays there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chains {
+    /// Last positions, one chain per column: starts for another sampler.
+    #[serde(with = "bits::matrix")]
+    pub positions: Mat<f64>,
+    /// Means of `y` and of `y^2` over all chains, where y are coordinates in which q has mean 0 and covariance I.
+    #[serde(with = "bits::vector")]
+    pub means: Vec<f64>,
+    /// Standard errors of these means.
+    #[serde(with = "bits::vector")]
+    pub errors: Vec<f64>,
+    /// Largest R-hat of these functions, and which it is.
+    #[serde(with = "bits::scalar")]
+    pub r_hat: f64,
+    /// The function with the largest R-hat.
+    pub worst: usize,
+    /// Number of chains that never came near the mass, because their mean log weight is below the median by 30; the numbers above
+    /// leave them out.
+    pub astray: usize,
+    /// Mean log weight of each of the other chains, `log p - log q`.
+    #[serde(with = "bits::vector")]
+    pub log_weights: Vec<f64>,
+}
+
+/// Number of chains.
+pub(crate) const CHAINS: usize = 16;
+/// Steps of the warm-up.
+const WARM_UP: u64 = 40;
+/// Distance of a chain's mean log weight from the median below which it is astray.
+const ASTRAY: f64 = 30.0;
+/// Steps after it.
+const LENGTH: usize = 50;
+
+/// Functions of a point in white coordinates: `y`, then `y^2`.
+pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
+    y.iter().copied().chain(y.iter().map(|y| y * y))
+}
+
+/// Starting points of the chains: around the modes in turn, twice as far out as their Gaussians; `round` tells the starts of several
+/// runs apart.
+pub(crate) fn starts(target: &Target<'_>, modes: &[Mode], seed: Seed, round: u64) -> Result<Mat<f64>, Error> {
+    let dim = target.dim();
+    let mut starts = Mat::zeros(dim, CHAINS);
+    let mut work = vec![0.0; target.density().work_len(1)];
+    for j in 0..CHAINS {
+        let map = modes[j % modes.len()].map()?;
+        let mut stream = seed.named("witness").stream(j as u64, round);
+        let mut y = vec![0.0; dim];
+        for trial in 0..20 {
+            stream.normals_into(&mut y);
+            let spread = 2.0 * 0.7_f64.powi(trial);
+            y.iter_mut().for_each(|y| *y *= spread);
+            map.forward_into(&y, starts.col_as_slice_mut(j));
+            if target.density().log_density(starts.col_as_slice(j), &mut work).is_finite() {
+                break;
+            }
+        }
+    }
+    Ok(starts)
+}
+
+impl Chains {
+    /// Runs the chains from `starts`, one per column, in the coordinates of `map`. Also returns all their points.
+    pub(crate) fn run(
+        target: &Target<'_>,
+        family: &dyn MomentMatched,
+        params: &[f64],
+        map: &AffineMap,
+        starts: &Mat<f64>,
+        seed: Seed,
+    ) -> Result<(Self, Mat<f64>), Error> {
+        let q = Frozen { family, params, map };
+        match target.gradient() {
+            Some(gradient) => {
+                let white = Whitened::new(gradient, map.clone())?;
+                q.observe(&Hmc::new(0.5, 5)?, 1, &white, starts, seed)
+            }
+            None => {
+                let white = Whitened::new(target.density(), map.clone())?;
+                let dim = target.dim();
+                q.observe(&Rwm::new(2.4 / (dim as f64).sqrt())?, 4 * dim, &white, starts, seed)
+            }
+        }
+    }
+}
+
+/// The fitted q, and coordinates in which it is white.
+struct Frozen<'a> {
+    family: &'a dyn MomentMatched,
+    params: &'a [f64],
+    map: &'a AffineMap,
+}
+
+impl Frozen<'_> {
+    fn observe<P, K>(
+        &self,
+        kernel: &K,
+        times: usize,
+        white: &P,
+        starts: &Mat<f64>,
+        seed: Seed,
+    ) -> Result<(Chains, Mat<f64>), Error>
+    where
+        P: LogDensity,
+        K: Kernel<P> + Tunable + Clone,
+        K::Info: Accepts,
+    {
+        let (dim, chains) = (white.dim(), starts.ncols());
+        let plan = Sampling::new(chains, 0).warm_up(WARM_UP);
+        let warm = plan.run_from(kernel, white, self.map.inverse(starts.as_ref()), seed.named("warm"))?;
+        let first = Repeat { kernel: warm.kernel, times };
+        let cycle = Cycle { first, second: Imh { acceptance: Acceptance::Metropolis, sweeps: 1 } };
+        let mut memory = vec![0.0; self.family.work_len(chains)];
+        let mut at = At::new(self.family, self.params, chains, &mut memory)?;
+        let mut guide = WhiteGuide { guide: &mut at, map: self.map };
+        let mut state = cycle.init(white, warm.positions)?;
+        let mut work = vec![0.0; cycle.work_len(white, chains)];
+        let mut points = Mat::zeros(dim, chains * LENGTH);
+        let (mut log_weights, mut log_q) = (vec![0.0; chains], vec![0.0; chains]);
+        for step in 0..LENGTH {
+            let mut lanes = seed.streams(chains, step as u64);
+            cycle.step(white, &mut guide, &mut state, &mut lanes, &mut work);
+            let Ensemble { positions, log_p, .. } = state.chains();
+            guide.log_probs(positions.as_ref(), &mut log_q);
+            for j in 0..chains {
+                log_weights[j] += (log_p[j] - log_q[j]) / LENGTH as f64;
+                points.col_mut(j * LENGTH + step).copy_from(positions.col(j));
+            }
+        }
+        let mut sorted = log_weights.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let near: Vec<usize> =
+            (0..chains).filter(|&j| log_weights[j] > sorted[chains / 2] - ASTRAY).collect();
+        // A function of the points, chain by chain.
+        let values = |k: usize| -> Vec<Vec<f64>> {
+            let of = |y: f64| if k < dim { y } else { y * y };
+            let chain = |&j: &usize| (0..LENGTH).map(|t| of(points[(k % dim, j * LENGTH + t)])).collect();
+            near.iter().map(chain).collect()
+        };
+        let (mut means, mut errors, mut worst) = (Vec::new(), Vec::new(), (0, f64::NEG_INFINITY));
+        for k in 0..2 * dim {
+            let chains = values(k);
+            means.push(chains.iter().flatten().sum::<f64>() / (near.len() * LENGTH) as f64);
+            errors.push(standard_error(&chains));
+            let r_hat = r_hat(&chains);
+            worst = if r_hat > worst.1 { (k, r_hat) } else { worst };
+        }
+        let kept = Mat::from_fn(dim, near.len() * LENGTH, |i, c| {
+            points[(i, near[c / LENGTH] * LENGTH + c % LENGTH)]
+        });
+        let found = Chains {
+            positions: self.map.forward(state.chains().positions.as_ref()),
+            means,
+            errors,
+            r_hat: worst.1,
+            worst: worst.0,
+            astray: chains - near.len(),
+            log_weights: near.iter().map(|&j| log_weights[j]).collect(),
+        };
+        Ok((found, self.map.forward(kept.as_ref())))
+    }
+}
