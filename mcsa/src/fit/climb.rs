@@ -65,6 +65,11 @@ impl Climb {
         self.fit.as_ref().map_or(&self.start, Fit::params)
     }
 
+    /// Effective share of the draws after the last round; 0 before the first.
+    pub(crate) fn share(&self) -> f64 {
+        self.rounds.last().map_or(0.0, |round| round.share)
+    }
+
     /// Parameters of the proposal of the final draws: those reached, with weights of a mixture moved a fifth of the way to equal ones, so
     /// that modes with little mass have draws enough.
     pub(crate) fn proposal(&self, dim: usize) -> Result<Vec<f64>, Error> {

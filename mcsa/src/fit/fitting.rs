@@ -1,7 +1,5 @@
 //! State of a fit between its stages, which is its checkpoint.
 
-use std::ops::ControlFlow;
-
 use mcsa_core::{Error, MomentMatched, Seed};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
@@ -14,9 +12,7 @@ use super::climb::Climb;
 use super::fitted::Fitted;
 use super::gradient_check::gradient_objection;
 use super::landmarks::Landmarks;
-use super::limits::share;
 use super::moments::white;
-use super::pace::Pace;
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
@@ -135,31 +131,6 @@ impl Fitting {
         done
     }
 
-    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run. Limit of time, progress and
-    /// checkpoint file are those of the options.
-    ///
-    /// # Errors
-    /// As [`advance`](Self::advance); if the checkpoint file cannot be written, or holds something that is not an earlier state of this
-    /// fit.
-    pub fn run(
-        &mut self,
-        target: &Target<'_>,
-        after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        let mut pace = Pace::begin(self)?;
-        while self.stage != Stage::Done {
-            if pace.is_over(self) {
-                self.cut(target, Objection::Time)?;
-            }
-            self.advance(target)?;
-            pace.after(self);
-            if after(self).is_break() {
-                break;
-            }
-        }
-        pace.end(self)
-    }
-
     fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
         if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
@@ -252,11 +223,11 @@ impl Fitting {
             [.., before, last] => (last, Some(before)),
         };
         let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
-        let is_good = share(last) >= POOR && shape(last) < HEAVY;
+        let is_good = last.share() >= POOR && shape(last) < HEAVY;
         let helped = self.mends > 0
             || before.is_none_or(|before| {
-                let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
-                share(last) > HELPED * share(before) || lighter
+                let lighter = shape(last) < shape(before) - LIGHTER && last.share() > 0.5 * before.share();
+                last.share() > HELPED * before.share() || lighter
             });
         let components = match last.shape {
             Shape::StudentT => BENT,

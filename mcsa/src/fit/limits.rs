@@ -15,7 +15,7 @@ impl Fitting {
         } else if self.stage == Stage::Climb && self.climbs.first().is_some_and(is_begun) {
             // The larger of two families stays if it has given better weights so far.
             if let [.., before, last] = &self.climbs[..]
-                && share(last) < share(before)
+                && last.share() < before.share()
             {
                 self.climbs.pop();
             }
@@ -43,9 +43,4 @@ impl Fitting {
         let first = Climb::new(0, Shape::Mixture { components }, Vec::new()).next_cost(dim);
         self.spent.total() + self.options.draws as u64 + first <= self.options.evaluations
     }
-}
-
-/// Effective share of the draws after the last round of a climb; 0 before the first.
-pub(super) fn share(climb: &Climb) -> f64 {
-    climb.rounds.last().map_or(0.0, |round| round.share)
 }

@@ -9,6 +9,7 @@
 
 mod ascents;
 mod bend;
+mod call;
 mod checkpoint;
 mod climb;
 mod fitted;
@@ -32,8 +33,9 @@ mod white_guide;
 mod witness;
 
 pub use ascents::{Ascents, Mode};
+pub use call::{fit, fit_density};
 pub use climb::{Climb, Round};
-pub use fitted::{Fitted, fit, fit_density};
+pub use fitted::Fitted;
 pub use fitting::{Fitting, Stage};
 pub use handover::Handover;
 pub use objection::Objection;
