@@ -84,8 +84,8 @@ pub const METRICS: &[Metric] = metrics! {
     "pooled_bias" Some(Smaller), "mean error over all entries of the direction, as published";
     "pooled_variance" Some(Smaller), "variance over all entries of all directions, as published";
     "promoted" None, "share of proposals that passed the first stage of delayed acceptance";
-    "remainder" Some(Smaller), "distance of the sum of the parts of a gap from the gap, nats";
     "r_hat" Some(Smaller), "largest R-hat of a coordinate of the chains";
+    "remainder" Some(Smaller), "distance of the sum of the parts of a gap from the gap, nats";
     "renewed" None, "share of a path that differs from the retained one";
     "resampled" None, "share of times at which particles were resampled";
     "restarted" None, "share of blocks of a random scan that began anew";
