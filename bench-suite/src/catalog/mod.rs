@@ -9,6 +9,7 @@
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
 
 mod annealed;
+mod case;
 mod evaluator;
 mod family_config;
 mod made_up;
@@ -28,6 +29,8 @@ mod weights;
 
 pub(crate) use annealed::Pushed;
 pub use annealed::{AnnealedConfig, Ansatz};
+pub use case::{Built, Case, Fault, Truth};
+pub(crate) use case::{HEAD, Known};
 pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};
 pub use made_up::correlated_gaussian;

@@ -15,7 +15,7 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::{Evaluator, First, LogisticRows};
+use super::{Case, Evaluator, First, LogisticRows};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
@@ -160,6 +160,11 @@ pub enum Target {
         /// The data set.
         data: String,
     },
+    /// Case of a verdict: a target with known moments, or a planted failure.
+    Case {
+        /// The case.
+        case: Case,
+    },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -186,7 +191,7 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 20] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 21] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -216,6 +221,7 @@ impl Target {
              seed = 1",
             "synthetic labels, one of them rare (SL-DAIS)",
         ),
+        ("case", "case = { kind = \"skewed\" }", "a case of the verdict on a fit"),
     ];
 
     /// Name used in files.
@@ -241,6 +247,7 @@ impl Target {
             Self::NeuralRegression { .. } => 17,
             Self::RobustGp { .. } => 18,
             Self::SyntheticLogistic { .. } => 19,
+            Self::Case { .. } => 20,
         };
         Self::ALL[place].0
     }
@@ -257,6 +264,7 @@ impl Target {
             | Self::RobustGp { data }
             | Self::StockVolatility { data } => Some(data),
             Self::Radon => Some("radon_mn"),
+            Self::Case { case } => case.data(),
             _ => None,
         }
     }
@@ -266,6 +274,7 @@ impl Target {
         match self {
             Self::FxVolatility { series, .. } => series,
             Self::SyntheticLogistic { name, .. } => name,
+            Self::Case { case } => case.kind(),
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }
@@ -295,6 +304,10 @@ impl Target {
                 let data = catalogue.radon()?;
                 let counties = data.counties.len();
                 Ok(by_evidence(Radon::new(counties, data.county, data.floor, data.log_radon)?))
+            }
+            Self::Case { case } => {
+                let posterior = case.posterior(catalogue)?.posterior;
+                Ok(Problem { posterior, evaluator: Box::new(Moments) })
             }
             Self::StockVolatility { data } => {
                 let levels = catalogue.series(data)?.levels;

@@ -11,6 +11,7 @@ mod cost;
 mod directions;
 mod exchange_rates;
 mod gradient_variance;
+mod ladder;
 mod marginal_likelihood;
 mod papers;
 mod probit;
@@ -24,6 +25,8 @@ mod subset_average;
 mod surrogates;
 mod taxonomy;
 mod variance_divergence;
+mod verdict;
 
 pub(crate) use papers::examined;
 pub use registry::REGISTRY;
+pub(crate) use verdict::{Rates, rates};

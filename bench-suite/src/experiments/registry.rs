@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::{
     ancestor_weight, bias_bound, classification, conditional_variance, convergence, cost, directions,
-    exchange_rates, gradient_variance, marginal_likelihood, papers, probit, regression, robustness, shapes,
-    skew_normal, step_size, subset_average, surrogates, taxonomy, variance_divergence,
+    exchange_rates, gradient_variance, ladder, marginal_likelihood, papers, probit, regression, robustness,
+    shapes, skew_normal, step_size, subset_average, surrogates, taxonomy, variance_divergence, verdict,
 };
 use crate::figures;
 use crate::registry::Entry;
@@ -28,7 +28,7 @@ macro_rules! entry {
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/experiments/` and an entry here; for
 /// figures, tables or checks of its own, a room beside this file.
-pub static REGISTRY: [Entry; 28] = [
+pub static REGISTRY: [Entry; 30] = [
     entry!("gaussian"),
     entry!("k000-tab2-logistic", classification::logistic, tables::none, classification::CHECKS),
     entry!("k003-fig2-logistic", classification::logistic_speed, tables::none, classification::CHECKS),
@@ -62,4 +62,6 @@ pub static REGISTRY: [Entry; 28] = [
     entry!("sldais-tab1-surrogates", surrogates::figures, surrogates::tables, []),
     entry!("flow-families", shapes::figures, shapes::tables, shapes::CHECKS),
     entry!("flow-directions", directions::figures, shapes::tables, directions::CHECKS),
+    entry!("fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
+    entry!("fit-ladder", ladder::figures, ladder::tables, ladder::CHECKS),
 ];

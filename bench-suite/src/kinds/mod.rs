@@ -7,9 +7,11 @@ mod bound;
 mod checkpoints;
 mod counted_volatility;
 mod fit;
+mod judgement;
 mod measure;
 mod path;
 mod propagation;
+mod rung;
 mod running;
 mod scatter;
 mod spent;
@@ -59,6 +61,8 @@ impl Job {
             Task::Fit(fit) => fit.run(self, running),
             Task::Variance(variance) => variance.run(self, running),
             Task::Scatter(scatter) => scatter.run(self, running),
+            Task::Judgement(judgement) => judgement.run(self, running),
+            Task::Rung(rung) => rung.run(self, running),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 mod fit;
 mod job;
+mod judgement;
 mod preset;
+mod rung;
 mod scatter;
 mod schedule;
 mod trace;
@@ -10,7 +12,9 @@ mod variance;
 
 pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
+pub use judgement::{Judgement, Judgements};
 pub use preset::Preset;
+pub use rung::{Climber, Rung, Rungs};
 pub use scatter::{Scatter, Scatters, Setting};
 pub use schedule::{Schedule, Stage};
 pub use trace::{Spacing, Trace};
@@ -31,6 +35,10 @@ pub enum Task {
     Variance(Variance),
     /// Variances and biases of an estimator at many parameters.
     Scatter(Scatter),
+    /// Fits in one call, with their verdicts.
+    Judgement(Judgement),
+    /// Climbs of one family from a start that is off.
+    Rung(Rung),
 }
 
 /// Section of an experiment that plans tasks.
@@ -49,6 +57,8 @@ impl Task {
             Self::Fit(fit) => &fit.target,
             Self::Variance(variance) => &variance.target,
             Self::Scatter(scatter) => &scatter.target,
+            Self::Judgement(judgement) => &judgement.target,
+            Self::Rung(rung) => &rung.target,
         }
     }
 
@@ -58,6 +68,8 @@ impl Task {
             Self::Fit(fit) => &fit.method,
             Self::Variance(variance) => &variance.method,
             Self::Scatter(scatter) => &scatter.method,
+            Self::Judgement(judgement) => &judgement.method,
+            Self::Rung(rung) => &rung.method,
         }
     }
 
@@ -80,6 +92,8 @@ impl Task {
             Self::Fit(fit) => fit.variant(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
             Self::Scatter(_) => String::new(),
+            Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
+            Self::Rung(rung) => format!(", {}, within {} evaluations", rung.family.name(), rung.evaluations),
         }
     }
 
@@ -89,6 +103,8 @@ impl Task {
             Self::Fit(fit) => fit.work(),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
+            Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
+            Self::Rung(rung) => rung.runs * rung.evaluations,
         }
     }
 
@@ -97,6 +113,8 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.recorded(),
             Self::Scatter(scatter) => (1..=scatter.lambdas).collect(),
+            Self::Judgement(judgement) => (1..=judgement.runs).collect(),
+            Self::Rung(rung) => (1..=rung.runs).collect(),
             Self::Variance(_) => vec![self.length()],
         }
     }
@@ -118,6 +136,8 @@ impl Task {
             Self::Fit(fit) => &mut fit.steps,
             Self::Variance(variance) => &mut variance.transitions,
             Self::Scatter(scatter) => &mut scatter.lambdas,
+            Self::Judgement(judgement) => &mut judgement.runs,
+            Self::Rung(rung) => &mut rung.runs,
         }
     }
 
@@ -126,7 +146,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.start.warm_steps() + fit.steps,
             Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains * setting.length,
-            Self::Variance(_) => self.length(),
+            Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) => self.length(),
         }
     }
 }

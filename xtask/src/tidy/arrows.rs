@@ -32,6 +32,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     (
         TOP,
         &[
+            "mcsa",
             "mcsa-core",
             "mcsa-data",
             "mcsa-diagnostics",
