@@ -8,7 +8,7 @@ use super::Shape;
 use super::moments::covariance;
 
 /// Iterations of EM on the weighted draws.
-const ITERATIONS: usize = 20;
+const ITERATIONS: usize = 10;
 /// Degrees of freedom of a component at the start.
 const FREEDOM: f64 = 8.0;
 

@@ -42,7 +42,7 @@ pub struct Round {
 const FIRST: (usize, usize) = (40, 600);
 /// Draws at the end of a round.
 const LOOK: usize = 1_000;
-/// Smallest number of chains; the largest is [`MOST_CHAINS`].
+/// Smallest number of chains of a component; the largest of all is [`MOST_CHAINS`].
 const CHAINS: usize = 10;
 /// Largest number of chains.
 const MOST_CHAINS: usize = 256;
@@ -88,20 +88,24 @@ impl Climb {
         Ok(START_DRAWS * dim as f64 / least)
     }
 
-    /// Number of chains in `dim` dimensions.
-    fn chains(dim: usize) -> usize {
-        dim.clamp(CHAINS, MOST_CHAINS)
+    /// Number of chains in `dim` dimensions: as many for each component as there are dimensions, or ten.
+    fn chains(&self, dim: usize) -> usize {
+        let components = match self.shape {
+            Shape::StudentT => 1,
+            Shape::Mixture { components } => components,
+        };
+        (components * dim.max(CHAINS)).min(MOST_CHAINS)
     }
 
     /// Evaluations of the next round, without those of its look.
     fn next_steps(&self, dim: usize) -> u64 {
-        let first = (FIRST.0 * dim).max(FIRST.1).div_ceil(Self::chains(dim));
+        let first = (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim));
         (first as u64) << self.rounds.len()
     }
 
     /// Number of evaluations of the next round.
     pub(crate) fn next_cost(&self, dim: usize) -> u64 {
-        self.next_steps(dim).saturating_mul(Self::chains(dim) as u64) + LOOK as u64
+        self.next_steps(dim).saturating_mul(self.chains(dim) as u64) + LOOK as u64
     }
 
     /// Makes one more round.
@@ -109,7 +113,7 @@ impl Climb {
         let seed = seed.named("climb").child(self.number);
         let dim = target.dim();
         let family = self.shape.build(dim)?;
-        let estimator = Moments::new(pmcsa(Self::chains(dim)), self.start_draws(dim)?);
+        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
         let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
         let steps = self.next_steps(dim);
         let mut fit = match self.fit.take() {

@@ -65,7 +65,7 @@ const FREEDOM: f64 = 8.0;
 /// Effective share of the draws below which a larger family is tried.
 const POOR: f64 = 0.3;
 /// k-hat above which a larger family is tried.
-const HEAVY: f64 = 0.5;
+const HEAVY: f64 = 0.7;
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
 /// Decrease of k-hat from which on a larger family has helped.
@@ -79,7 +79,7 @@ const SOFT: f64 = 0.45;
 /// As [`SOFT`], of the difference of mean log weights.
 const SOFT_OFFSET: f64 = 0.15;
 /// Points at which a mixture begins.
-const POINTS: usize = 800;
+const POINTS: usize = 400;
 /// Number of climbs that begin at the points of the witness chains.
 const MENDS: usize = 2;
 /// Components of the first mixture for a posterior that is no Student t.
