@@ -22,6 +22,8 @@ impl Judgement {
         let built = case.build(running.catalogue)?;
         let start = || (Vec::new(), Spent::default());
         let (mut rows, before): (Vec<Row>, Spent) = checkpoints.last()?.unwrap_or_else(start);
+        // Runs of different cases are independent: rates are over all of them.
+        let seed = job.seed.named(&case.title());
         let meter = Meter::after(before);
         let mut counts = Tally::new();
         checkpoints.tell(rows.len() as u64 * self.evaluations);
@@ -29,7 +31,7 @@ impl Judgement {
             let made = checkpoints.stretch(self.runs - rows.len() as u64);
             for _ in 0..made {
                 let run = rows.len() as u64 + 1;
-                let values = self.fit(&built, job.seed.named("fit").child(run))?;
+                let values = self.fit(&built, seed.child(run))?;
                 for (name, value) in values.iter().filter(|(name, _)| name.starts_with("p_")) {
                     *counts.entry((*name).to_owned()).or_default() += *value as u64;
                 }

@@ -14,7 +14,7 @@ pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
 pub use judgement::{Judgement, Judgements};
 pub use preset::Preset;
-pub use rung::{Climber, Rung, Rungs};
+pub use rung::{Climber, Goal, Rung, Rungs};
 pub use scatter::{Scatter, Scatters, Setting};
 pub use schedule::{Schedule, Stage};
 pub use trace::{Spacing, Trace};

@@ -24,7 +24,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
                  targets without moments, whose every answer is wrong.";
     let caption = format!("{words}{}", status(results));
     let errors = |name: &str, tallies: &[&Tally<'_>]| {
-        let shape = (0.12 + 0.036 * tallies.len() as f64).max(0.3);
+        let shape = (0.12 + 0.026 * tallies.len() as f64).max(0.3);
         Plate::new(name, Figure::new(vec![panel(tallies)]).wide(150.0).shaped(shape).captioned(&caption))
     };
     vec![errors("planted", &planted), errors("good", &good), objections(&all, results)]
@@ -52,7 +52,7 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
                 y.push(place as f64 + 0.6 * ((k as f64 + 0.5) / runs.len() as f64 - 0.5));
             }
         }
-        panel = panel.with(Layer::points(x, y).styled(look(yes).sized(1.7).faint(0.7)).named(name));
+        panel = panel.with(Layer::points(x, y).styled(look(yes).sized(2.2).faint(0.8)).named(name));
     }
     panel
 }
@@ -60,26 +60,21 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
 fn objections(all: &[Tally<'_>], results: &Results) -> Plate {
     let names = WITNESSES.map(|(_, name)| name.to_owned());
     let x = Axis::categories("Witness", names);
-    let mut panel = Panel::new(x, Axis::linear("Share of the runs, %").spanning(0.0, 100.0));
+    let mut panel = Panel::new(x, Axis::linear("Share of the runs, %"));
     let classes =
         [(Class::Planted, "planted failures"), (Class::Hidden, "hidden ones"), (Class::Good, "good targets")];
     for (index, (class, name)) in classes.into_iter().enumerate() {
         let ours = || all.iter().filter(move |tally| tally.class == class);
         let runs: usize = ours().map(|tally| tally.runs.len()).sum();
-        if runs == 0 {
-            continue;
-        }
-        let (mut edges, mut heights) = (Vec::new(), Vec::new());
         for (place, (metric, _)) in WITNESSES.iter().enumerate() {
             let count: usize = ours().map(|tally| tally.objections(metric)).sum();
-            let left = place as f64 - 0.39 + 0.26 * index as f64;
-            if !edges.is_empty() {
-                heights.push(0.0);
+            if count > 0 {
+                let left = place as f64 - 0.39 + 0.26 * index as f64;
+                let height = 100.0 * count as f64 / runs as f64;
+                let bar = Layer::bars([left, left + 0.26], [height]);
+                panel = panel.with(bar.styled(Style::series(index)).named(name));
             }
-            edges.extend([left, left + 0.26]);
-            heights.push(100.0 * count as f64 / runs as f64);
         }
-        panel = panel.with(Layer::bars(edges, heights).styled(Style::series(index)).named(name));
     }
     let caption = format!(
         "Share of the runs in which a witness objects; several may object to one fit.{}",
