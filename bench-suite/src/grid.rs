@@ -4,32 +4,58 @@ use mcsa_core::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The key
-/// `on` is not a setting: it lists the labels of the targets that the entry applies to.
+/// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The keys
+/// `on` and `with` are not settings: they list the labels of the targets and the kinds of methods that the entry applies to.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Entry {
     on: Option<Vec<String>>,
+    with: Option<Vec<String>>,
     #[serde(flatten)]
     settings: toml::Table,
 }
 
-/// A value with the labels of the targets it applies to; without labels it applies to all.
+/// A value with the labels of the targets and the kinds of methods it applies to; without names it applies to all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed<T> {
     /// The value.
     pub value: T,
     on: Option<Vec<String>>,
+    with: Option<Vec<String>>,
+}
+
+fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
+    names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
 }
 
 impl<T> Placed<T> {
     /// Returns true if the value applies to the target with this label.
     pub fn is_on(&self, label: &str) -> bool {
-        self.on.as_ref().is_none_or(|labels| labels.iter().any(|known| known == label))
+        is_among(&self.on, label)
+    }
+
+    /// Returns true if the value applies to methods of this kind.
+    pub fn is_with(&self, kind: &str) -> bool {
+        is_among(&self.with, kind)
     }
 
     /// The labels of `on`; empty if there are none.
     pub fn names(&self) -> &[String] {
         self.on.as_deref().unwrap_or_default()
+    }
+}
+
+/// Refuses an entry whose `with` names a kind of method that is not in the experiment.
+///
+/// # Errors
+/// If there is one; the message names it.
+pub fn check_with<'p, T: 'p>(
+    kinds: &[&str],
+    placed: impl IntoIterator<Item = &'p Placed<T>>,
+) -> Result<(), Error> {
+    let mut named = placed.into_iter().flat_map(|placed| placed.with.as_deref().unwrap_or_default());
+    match named.find(|kind| !kinds.contains(&kind.as_str())) {
+        Some(kind) => Err(Error::invalid(format!("with = {kind:?}: no [[fits.method]] is of this kind"))),
+        None => Ok(()),
     }
 }
 
@@ -89,7 +115,7 @@ pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<V
                     .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
             };
             let value = T::deserialize(toml::Value::Table(table)).map_err(place)?;
-            values.push(Placed { value, on: entry.on.clone() });
+            values.push(Placed { value, on: entry.on.clone(), with: entry.with.clone() });
         }
     }
     match values.is_empty() {

@@ -5,7 +5,7 @@ use mcsa_plot::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
 /// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 16] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 19] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -18,19 +18,26 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 16] = [
     ("stl", "ELBO (path)", Color(0x40, 0x40, 0x40), Dash::Short, Marker::Circle),
     ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),
     ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
+    ("pmcsa-delayed", "pMCSA, delayed acceptance", Color(0x66, 0x99, 0x00), Dash::Long, Marker::Diamond),
     ("ep", "EP", Color(0x77, 0x77, 0x77), Dash::Short, Marker::Square),
     ("smc", "SMC", Color(0x44, 0xAA, 0x99), Dash::Long, Marker::Square),
+    ("nuts-cs", "NUTS-CS", Color(0xDD, 0xCC, 0x77), Dash::Dotdash, Marker::Triangle),
+    ("hmcecs", "HMCECS", Color(0x66, 0x66, 0x00), Dash::Long, Marker::Triangle),
     ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];
 
-/// Kind, name, colour, dash, marker of families.
-const FAMILIES: [(&str, &str, Color, Dash, Marker); 6] = [
+/// Kind, name, colour, dash, marker of families; annealed paths by their surrogates.
+const FAMILIES: [(&str, &str, Color, Dash, Marker); 10] = [
     ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("low-rank", "low rank", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Triangle),
     ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
     ("student-t", "Student t", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Wedge),
     ("affine-flow", "affine flow", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("block-neural", "B-NAF", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Ring),
+    ("minibatch", "NS-DAIS", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Diamond),
+    ("surrogate", "SL-DAIS", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("posterior", "DAIS", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Triangle),
     ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
 ];
 

@@ -10,8 +10,8 @@ use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel, References, Write
 
 /// Runs the experiments of Markov chain score ascent, draws their figures and checks their claims.
 ///
-/// Exit codes: 0 success, 1 failure, 2 the command line was not understood, 130 or 143 interrupted by INT (Ctrl-C) or TERM:
-/// `figures` and `fit` then print how to continue. If the reader of the output closes it, the program ends with code 0.
+/// Exit codes: 0 success, 1 failure, 2 the command line was not understood, 3 the verdict of `fit --auto` is no, 130 or 143
+/// interrupted by INT (Ctrl-C) or TERM: `figures` and `fit` then print how to continue. If the reader of the output closes it, the program ends with code 0.
 #[derive(Parser)]
 #[command(name = "mcsa-bench", version)]
 struct Program {
@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Err(_) if out.is_closed => return ExitCode::SUCCESS,
         Err(Exit::Failed(error)) => (1, error.to_string()),
         Err(Exit::Usage(error)) => (2, error.to_string()),
+        Err(Exit::Objected(said)) => (3, said),
         Err(Exit::Interrupted { code, said }) => (code, said),
     };
     // Nothing can be done if the standard error stream is closed too.

@@ -1,45 +1,11 @@
 //! Numbers in JSON. Infinities and NaN, which JSON lacks, are written as the words `"nan"`, `"inf"` and `"-inf"`.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// A number in JSON: itself, or a word if it is not finite.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Number(pub(crate) f64);
-
-/// The two forms in a file.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Number(f64),
-    Word(String),
-}
-
-const WORDS: [(&str, f64); 3] = [("inf", f64::INFINITY), ("-inf", f64::NEG_INFINITY), ("nan", f64::NAN)];
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(value) = self;
-        let is_it = |known: f64| known == *value || (known.is_nan() && value.is_nan());
-        match WORDS.iter().find(|(_, known)| is_it(*known)) {
-            Some((word, _)) => serializer.serialize_str(word),
-            None => serializer.serialize_f64(*value),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Number(value) => Ok(Self(value)),
-            Written::Word(word) => {
-                let known = WORDS.iter().find(|(known, _)| *known == word);
-                let refused = || D::Error::custom(format!("{word:?} is no number"));
-                known.map(|(_, value)| Self(*value)).ok_or_else(refused)
-            }
-        }
-    }
-}
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Number(#[serde(with = "mcsa_core::bits::decimal")] pub(crate) f64);
 
 #[cfg(test)]
 mod tests {

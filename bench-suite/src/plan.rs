@@ -32,27 +32,33 @@ pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) 
     let effort = experiment.preset(preset)?;
     let (mut digests, mut absent) = (BTreeMap::new(), BTreeMap::new());
     let tasks = experiment.tasks(effort)?;
-    for name in tasks.iter().filter_map(|task| task.target().data()) {
-        if digests.contains_key(name) || absent.contains_key(name) {
+    for target in tasks.iter().map(Task::target) {
+        let Some(name) = target.data() else { continue };
+        let key = (name.to_owned(), target.stands_in());
+        if digests.contains_key(&key) || absent.contains_key(name) {
             continue;
         }
-        match catalogue.digest(name) {
-            Ok(digest) => drop(digests.insert(name.to_owned(), digest)),
+        match target.digest(catalogue) {
+            Ok(digest) => drop(digests.insert(key, digest)),
             Err(error) if error.is_absent() => drop(absent.insert(name.to_owned(), error.to_string())),
             Err(error) => return Err(error.into()),
         }
     }
-    let is_there = |task: &&Task| task.target().data().is_none_or(|name| digests.contains_key(name));
-    let tasks: Vec<&Task> = tasks.iter().filter(is_there).collect();
-    let job = |replicate, task: &Task| Job {
+    let digest = |task: &Task| {
+        let target = task.target();
+        target.data().map_or(Some(None), |name| digests.get(&(name.to_owned(), target.stands_in())).cloned())
+    };
+    let tasks: Vec<(&Task, Option<String>)> =
+        tasks.iter().filter_map(|task| Some((task, digest(task)?))).collect();
+    let job = |replicate, (task, data): &(&Task, Option<String>)| Job {
         experiment: experiment.id.clone(),
-        task: task.clone(),
-        data: task.target().data().and_then(|name| digests.get(name).cloned()),
+        task: (*task).clone(),
+        data: data.clone(),
         replicate,
         seed: experiment.seed().child(replicate),
     };
-    let repeated = |r: u64| tasks.iter().filter(move |task| r < effort.replicates_of(task));
-    let jobs = (0..effort.replicates).flat_map(|r| repeated(r).map(move |task| (r, *task)));
+    let repeated = |r: u64| tasks.iter().filter(move |(task, _)| r < effort.replicates_of(task));
+    let jobs = (0..effort.replicates).flat_map(|r| repeated(r).map(move |task| (r, task)));
     let jobs = jobs.map(|(replicate, task)| job(replicate, task)).collect();
     Ok(Plan { jobs, absent })
 }

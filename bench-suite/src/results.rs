@@ -178,6 +178,13 @@ impl Series<'_> {
         self.task.target()
     }
 
+    /// Label of the target; after `SYNTHETIC` if its data are a stand-in of a data set.
+    pub fn place(&self) -> String {
+        let label = self.target().label();
+        let is_stand_in = self.outcomes.iter().any(|outcome| outcome.job.is_stand_in());
+        if is_stand_in { format!("SYNTHETIC {label}") } else { label.to_owned() }
+    }
+
     /// Method of the task.
     pub fn method(&self) -> &Method {
         self.task.method()
@@ -231,6 +238,12 @@ impl Series<'_> {
     pub fn last(&self, name: &str) -> Vec<f64> {
         let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
         whole.filter_map(|outcome| outcome.rows.last()?.values.get(name).copied()).collect()
+    }
+
+    /// Value of a metric in the last row of a replicate that did not end early.
+    pub fn end(&self, replicate: u64, name: &str) -> Option<f64> {
+        let outcome = self.outcomes.iter().find(|outcome| outcome.job.replicate == replicate)?;
+        outcome.rows.last().filter(|_| outcome.ended.failure.is_none())?.values.get(name).copied()
     }
 
     /// A vector of the last row, for every replicate that recorded it and did not end early.

@@ -131,6 +131,52 @@ pub mod matrix {
     }
 }
 
+/// One float in readable form: a number, or `"nan"`, `"inf"`, `"-inf"`, which JSON lacks; for
+/// `#[serde(with = "mcsa_core::bits::decimal")]`.
+///
+/// Every float but a NaN with a payload comes back if the format reads decimals exactly, as `serde_json` does with its feature
+/// `float_roundtrip`.
+pub mod decimal {
+    use super::*;
+
+    /// The two forms in a file.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Word(String),
+    }
+
+    const WORDS: [(&str, f64); 3] = [("inf", f64::INFINITY), ("-inf", f64::NEG_INFINITY), ("nan", f64::NAN)];
+
+    /// Writes a number, or a word if it is not finite.
+    ///
+    /// # Errors
+    /// If the serialiser fails.
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_it = |known: f64| known == *value || (known.is_nan() && value.is_nan());
+        match WORDS.iter().find(|(_, known)| is_it(*known)) {
+            Some((word, _)) => serializer.serialize_str(word),
+            None => serializer.serialize_f64(*value),
+        }
+    }
+
+    /// Reads a number or a word.
+    ///
+    /// # Errors
+    /// If the word is none of the three.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(value) => Ok(value),
+            Written::Word(word) => {
+                let known = WORDS.iter().find(|(known, _)| *known == word);
+                let refused = || D::Error::custom(format!("{word:?} is no number"));
+                known.map(|(_, value)| *value).ok_or_else(refused)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

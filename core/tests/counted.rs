@@ -2,7 +2,8 @@
 
 use faer::{MatMut, MatRef, mat};
 use mcsa_core::{
-    ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Parametric, Seed, Stream,
+    ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Parametric, Seed, Separable,
+    Stream, Subsampled, Surrogate,
 };
 
 struct Bowl;
@@ -26,6 +27,31 @@ impl Gradient for Bowl {
 impl Curvature for Bowl {
     fn hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
         out.iter_mut().zip(v).for_each(|(out, v)| *out = -v);
+    }
+}
+
+/// Every row has the log likelihood 1.
+impl Separable for Bowl {
+    fn num_data(&self) -> usize {
+        2
+    }
+    fn log_prior(&self, _: &[f64], _: &mut [f64]) -> f64 {
+        0.0
+    }
+    fn log_likelihood_at(&self, rows: &[usize], _: &[f64], _: &mut [f64]) -> f64 {
+        rows.len() as f64
+    }
+}
+
+impl Subsampled for Bowl {
+    fn prior_gradient_into(&self, _: &[f64], _: &mut [f64], _: &mut [f64]) -> f64 {
+        0.0
+    }
+    fn add_gradient_at(&self, rows: &[usize], _: f64, _: &[f64], _: &mut [f64], _: &mut [f64]) -> f64 {
+        rows.len() as f64
+    }
+    fn prior_hessian_vector_into(&self, _: &[f64], _: &[f64], _: &mut [f64], _: &mut [f64]) {}
+    fn add_hessian_vector_at(&self, _: &[usize], _: f64, _: &[f64], _: &[f64], _: &mut [f64], _: &mut [f64]) {
     }
 }
 
@@ -100,6 +126,58 @@ fn families_are_counted_by_the_point() {
     family.add_scores(&[1.0], z.as_ref(), &[0.25; 4], &mut gradient, &mut []);
     family.add_score(&[1.0], &[0.5], 1.0, &mut gradient, &mut []);
     assert_eq!(family.counts(), Counts { log_prob: 5, sample: 4, score: 5, ..Counts::default() });
+}
+
+/// Likelihood terms count by the row: two values, then a gradient and a product with the Hessian of three rows each.
+#[test]
+fn terms_are_counted_by_the_row() {
+    let target = Counted::new(Bowl);
+    assert_eq!(target.log_likelihood_at(&[0, 1], &[0.0; 2], &mut []), 2.0);
+    target.add_gradient_at(&[0, 1, 1], 1.0, &[0.0; 2], &mut [0.0; 2], &mut []);
+    target.add_hessian_vector_at(&[0, 1, 1], 1.0, &[0.0; 2], &[1.0; 2], &mut [0.0; 2], &mut []);
+    assert_eq!(target.counts(), Counts { terms: 8, ..Counts::default() });
+    target.uncounted(|| target.log_likelihood_at(&[0], &[0.0; 2], &mut []));
+    target.log_prior(&[0.0; 2], &mut []);
+    assert_eq!(target.counts().terms, 8);
+}
+
+/// The surrogate `-z^2 / 2`.
+struct Guide;
+
+impl Surrogate for Guide {
+    fn dim(&self) -> usize {
+        1
+    }
+    fn num_params(&self) -> usize {
+        0
+    }
+    fn gradient_into(&self, _: &[f64], _: &[f64], z: &[f64], out: &mut [f64], _: &mut [f64], _: &mut [f64]) {
+        out[0] = -z[0];
+    }
+    fn add_second(
+        &self,
+        _: &[f64],
+        _: &[f64],
+        _: &[f64],
+        _: &[f64],
+        u: &[f64],
+        scale: f64,
+        product: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+        product[0] -= scale * u[0];
+    }
+}
+
+#[test]
+fn surrogates_are_counted_by_the_call() {
+    let (guide, mut gradient, mut product) = (Counted::new(Guide), [0.0], [1.0]);
+    guide.gradient_into(&[], &[], &[2.0], &mut gradient, &mut [], &mut []);
+    guide.gradient_into(&[], &[], &[3.0], &mut gradient, &mut [], &mut []);
+    guide.add_second(&[], &[], &[], &[2.0], &[4.0], 0.5, &mut product, &mut [], &mut []);
+    assert_eq!((gradient, product), ([-3.0], [-1.0]));
+    assert_eq!(guide.counts(), Counts { gradient: 2, hessian_vector: 1, ..Counts::default() });
 }
 
 /// The points of ten threads are all counted.

@@ -24,5 +24,5 @@ pub use evidence::LogEvidence;
 pub use importance::{chi_square, importance_sample_size};
 pub use interval::simultaneous_quantile;
 pub use pareto::{GeneralisedPareto, Pareto, shape_threshold};
-pub use r_hat::{r_hat, split_r_hat, split_r_hat_limit};
+pub use r_hat::{bulk_sample_size, r_hat, split_r_hat, split_r_hat_limit};
 pub use stein::stein_discrepancy;

@@ -1,8 +1,8 @@
-//! Split R-hat and rank-normalised split R-hat of Markov chains.
+//! Split R-hat and rank-normalised split R-hat of Markov chains, and the effective sample size of ranks.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::simultaneous_quantile;
+use super::{effective_sample_size, simultaneous_quantile};
 use crate::values::moments;
 
 /// Rank-normalised split R-hat (Vehtari et al. 2021): the larger of the R-hat of ranks and the R-hat of ranks of distances to
@@ -33,6 +33,24 @@ pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let (location, spread) = (of_ranks(&pooled), of_ranks(&folded));
     // Distances to the median can all be equal although the values are not, as in 0, 1, 0, 1: then the spreads agree.
     if spread.is_nan() { location } else { location.max(spread) }
+}
+
+/// Bulk effective sample size: [`effective_sample_size`] of the normal scores of ranks, over half chains (Vehtari et al. 2021).
+///
+/// It does not depend on the scale of a heavy tail, and chains that sit in different places make it small.
+///
+/// NaN unless the chains have one length of at least 8, all values are finite, and not all are equal.
+///
+/// ```
+/// use mcsa_diagnostics::bulk_sample_size;
+/// let apart = [[0.0, 0.1, 0.3, 0.2, 0.1, 0.2, 0.3, 0.0], [7.0, 7.1, 7.3, 7.2, 7.0, 7.2, 7.1, 7.3]];
+/// assert!(bulk_sample_size(&apart) < 4.0);
+/// ```
+pub fn bulk_sample_size<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
+    let Some(halves) = halves(chains) else { return f64::NAN };
+    let scores = normal_scores(&halves.flatten().copied().collect::<Vec<f64>>());
+    let halves: Vec<&[f64]> = scores.chunks_exact(chains[0].as_ref().len() / 2).collect();
+    effective_sample_size(&halves)
 }
 
 /// Split R-hat (Gelman et al. 2013), without ranks: each chain is cut into halves, so that a single drifting chain is
@@ -132,6 +150,19 @@ mod tests {
         // Without splitting there would be nothing to compare; with an odd length the middle value is left out.
         assert!((split_r_hat(&[[0.0, 2.0, 99.0, 4.0, 6.0]]) - 4.5_f64.sqrt()).abs() < 1e-15);
         assert!((split_r_hat(&[[0.0, 6.0, 0.0, 6.0]]) - 0.5_f64.sqrt()).abs() < 1e-15);
+    }
+
+    /// The bulk size of independent normal draws is nearly their number; a monotone map of all values does not
+    /// change it, as it does that of the values.
+    #[test]
+    fn the_bulk_size_is_that_of_ranks() {
+        let mut stream = Seed::new(3).stream(0, 0);
+        let chains: [Vec<f64>; 4] = std::array::from_fn(|_| (0..500).map(|_| stream.normal()).collect());
+        let bulk = bulk_sample_size(&chains);
+        assert!((1_500.0..2_500.0).contains(&bulk), "{bulk}");
+        let mapped = chains.clone().map(|chain| chain.iter().map(|x| (6.0 * x).exp()).collect::<Vec<f64>>());
+        assert_eq!(bulk_sample_size(&mapped), bulk);
+        assert!(effective_sample_size(&mapped) != effective_sample_size(&chains));
     }
 
     /// Ranks 1, 2, 3, 4 have scores Phi^-1(0.625 / 4.25), ..., antisymmetric; ties share.

@@ -6,12 +6,12 @@
 use std::process::ExitCode;
 
 use faer::Mat;
-use mcsa_core::{Estimator, LogDensity, Seed};
-use mcsa_estimators::{Ascent, Controlled, Elbo, jsa, msc, msc_rb, pmcsa, single, snis};
-use mcsa_families::MeanField;
+use mcsa_core::{Estimator, LogDensity, MomentMatched, Seed};
+use mcsa_estimators::{Ascent, Controlled, Elbo, Moments, jsa, msc, msc_rb, pmcsa, single, snis};
+use mcsa_families::{FullRank, MeanField, MultivariateT};
 use mcsa_kernels::Hmc;
 use mcsa_models::{HierarchicalLogistic, ScalePrior};
-use mcsa_optim::Adam;
+use mcsa_optim::{Adam, Sgd};
 
 fn target() -> HierarchicalLogistic {
     let mut stream = Seed::new(1).stream(0, 0);
@@ -20,6 +20,15 @@ fn target() -> HierarchicalLogistic {
         (0..691).map(|i| f64::from(u8::from(inputs[(i, 0)] + stream.normal() > 0.0))).collect();
     HierarchicalLogistic::new(inputs.as_ref(), &labels, ScalePrior::HalfNormal)
         .expect("finite inputs, labels 0 and 1")
+}
+
+/// Running moments of ten chains, without a learning rate.
+fn moments<F: MomentMatched>(family: &F, start: Vec<f64>, steps: u64) -> Result<(), mcsa_core::Error> {
+    let target = target();
+    let (estimator, optimizer) = (Moments::new(pmcsa(10), 44.0), Sgd::new(1.0)?);
+    let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(2) };
+    let mut fit = ascent.start(start)?;
+    ascent.run(&mut fit, steps).map(drop)
 }
 
 fn run<E: Estimator<HierarchicalLogistic, MeanField>>(
@@ -47,8 +56,20 @@ fn likelihood(steps: u64) {
     (0..steps).for_each(|_| target.log_densities(std::hint::black_box(points.as_ref()), &mut out, &mut work));
 }
 
-const NAMES: [&str; 10] =
-    ["likelihood", "pmcsa", "jsa", "msc", "msc_rb", "snis", "controlled", "elbo_closed", "elbo_path", "hmc"];
+const NAMES: [&str; 12] = [
+    "likelihood",
+    "pmcsa",
+    "jsa",
+    "msc",
+    "msc_rb",
+    "snis",
+    "controlled",
+    "elbo_closed",
+    "elbo_path",
+    "hmc",
+    "moments",
+    "moments_t",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,6 +82,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let hmc = || Hmc::new(0.02, 16);
+    let half = Mat::from_fn(11, 11, |i, k| if i == k { 0.5 } else { 0.0 });
     let result = match name.as_str() {
         "likelihood" => {
             likelihood(steps);
@@ -75,6 +97,13 @@ fn main() -> ExitCode {
         "elbo_closed" => run(Elbo::closed(1), steps),
         "elbo_path" => run(Elbo::path(1), steps),
         "hmc" => hmc().and_then(|hmc| run(single(hmc), steps)),
+        "moments" => {
+            let family = FullRank::new(11);
+            family.at(&[0.0; 11], half.as_ref()).and_then(|start| moments(&family, start, steps))
+        }
+        "moments_t" => MultivariateT::learned(11, 2.0).and_then(|family| {
+            family.at(&[0.0; 11], half.as_ref(), 8.0).and_then(|start| moments(&family, start, steps))
+        }),
         _ => {
             eprintln!("no estimator is called `{name}`; start without arguments for their names");
             return ExitCode::from(2);

@@ -1,14 +1,12 @@
 //! Checkpoint files of a fit.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use mcsa_core::{Error, checksum};
+use mcsa_core::Error;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Fit, Observer, Outcome, Stop, View};
+use crate::{Fit, Observer, Outcome, StateFile, Stop, View};
 
 /// Checkpoint file: the fit is saved to it before the first step, every so many steps, and at the end of a run.
 ///
@@ -35,7 +33,7 @@ use crate::{Fit, Observer, Outcome, Stop, View};
 /// returns an error only if the last one fails too; the fit in memory is complete then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    path: PathBuf,
+    file: StateFile,
     steps: u64,
 }
 
@@ -45,7 +43,7 @@ const FORMAT: &str = "mcsa fit 1";
 impl Checkpoint {
     /// A checkpoint at `path`, written every 1000 steps.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), steps: 1000 }
+        Self { file: StateFile::new(path, FORMAT), steps: 1000 }
     }
 
     /// This checkpoint, written every `steps` steps (at least 1).
@@ -59,12 +57,7 @@ impl Checkpoint {
     /// # Errors
     /// If the file cannot be written; the message names it.
     pub fn save<S: Serialize, O: Serialize>(&self, fit: &Fit<S, O>) -> Result<(), Error> {
-        let place = |error: &dyn std::fmt::Display| {
-            Error::invalid(format!("cannot write {}: {error}", self.path.display())).within("Checkpoint")
-        };
-        let text = serde_json::to_string(fit).map_err(|error| place(&error))?;
-        let text = format!("{FORMAT} {:016x}\n{text}\n", checksum(text.bytes()));
-        replace(&self.path, text.as_bytes()).map_err(|error| place(&error))
+        self.file.write(fit)
     }
 
     /// Reads the fit in the file; `None` if there is no file.
@@ -76,43 +69,12 @@ impl Checkpoint {
         S: DeserializeOwned,
         O: DeserializeOwned,
     {
-        let text = match fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.refuse(&error.to_string())),
-            Ok(text) => text,
-        };
-        let whole = text.split_once('\n').and_then(|(head, body)| {
-            let sum = head.strip_prefix(FORMAT)?.trim();
-            Some((u64::from_str_radix(sum, 16).ok()?, body.strip_suffix('\n')?))
-        });
-        let Some((sum, body)) = whole else {
-            return Err(self.refuse(&format!("it is not a file of format `{FORMAT}`")));
-        };
-        if checksum(body.bytes()) != sum {
-            return Err(self.refuse("it is damaged: its checksum differs; delete it to start anew"));
-        }
-        serde_json::from_str(body).map(Some).map_err(|error| self.refuse(&error.to_string()))
+        self.file.read()
     }
 
     pub(crate) fn refuse(&self, reason: &str) -> Error {
-        Error::invalid(format!("cannot use {}: {reason}", self.path.display())).within("Checkpoint")
+        self.file.refuse(reason)
     }
-}
-
-/// Replaces a file as a whole: the new contents are on the disk before the name moves to them.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
-    }
-    let mut file = fs::File::create(&beside)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    drop(file);
-    written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
-        // A partial file may be left if it cannot be removed; it is overwritten next time.
-        let _ = fs::remove_file(&beside);
-    })
 }
 
 impl<S, O> Observer<S, O> for Checkpoint

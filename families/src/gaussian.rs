@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, MomentMatched, Parametric, borrow, numeric, same_length};
 
-use crate::packed;
+use crate::packed::{self, AddSquare};
 use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal};
 
 impl MeanField {
@@ -76,8 +76,8 @@ impl MomentMatched for MeanField {
 /// S' = (1 - gain) S + gain sum_i w_i (z_i - m - delta)(z_i - m - delta)^T + gain (1 - gain) delta delta^T
 /// ```
 /// S' is a positive multiple of S plus a positive semidefinite matrix, so it is positive definite for a gain below one, however few the
-/// points. The factor of S is updated by one rotation of each term into it (Gill, Golub, Murray & Saunders 1974), so no covariance is
-/// formed and no difference taken: `d^2` multiplications per point.
+/// points. The factor of S is updated by reflections of all terms into it, one per column, so no covariance is formed: `2 d^2`
+/// multiplications per point.
 impl MomentMatched for FullRank {
     fn match_moments(
         &self,
@@ -111,7 +111,8 @@ impl FullRank {
             (self.num_params(), self.num_params()),
             "mean and triangle"
         );
-        let (mean, term) = (borrow(&mut work, dim), borrow(&mut work, dim));
+        let width = packed::width(weights.len() + 1);
+        let (mean, rows) = (borrow(&mut work, dim), borrow(&mut work, dim * width));
         weighted_mean(points, weights, mean);
         matched.copy_from_slice(params);
         let (location, triangle) = matched.split_at_mut(dim);
@@ -121,20 +122,21 @@ impl FullRank {
         }
         let kept = stretch * (1.0 - gain).sqrt();
         triangle.iter_mut().for_each(|entry| *entry *= kept);
+        // The points about their mean, and the shift of the mean as a column of its own.
+        rows.fill(0.0);
         for (j, &weight) in weights.iter().enumerate() {
-            let root = stretch * (gain * weight).sqrt();
-            for ((term, z), mean) in term.iter_mut().zip(points.column(j)).zip(&*mean) {
-                *term = root * (z - mean);
+            let (root, z) = (stretch * (gain * weight).sqrt(), points.column(j));
+            for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                row[j] = root * (z[i] - mean[i]);
             }
-            packed::add_outer(triangle, term);
         }
         let root = gain.sqrt() * kept;
-        for ((term, location), mean) in term.iter_mut().zip(location).zip(&*mean) {
+        for ((row, location), mean) in rows.chunks_exact_mut(width).zip(location).zip(&*mean) {
             let delta = mean - *location;
             *location += gain * delta;
-            *term = root * delta;
+            row[weights.len()] = root * delta;
         }
-        packed::add_outer(triangle, term);
+        AddSquare { dim, triangle, rows }.run();
         for k in 0..dim {
             let diagonal = &mut triangle[packed::start(dim, k)];
             let Ok(rho) = self.link.inverse(*diagonal) else { return false };

@@ -71,6 +71,7 @@ mod student_moments;
 mod student_t;
 mod tail;
 mod twisted;
+mod with_theta;
 mod woodbury;
 
 pub use amortised::Amortised;
@@ -95,3 +96,4 @@ pub use start::{Rho, Start};
 pub use student_t::StudentT;
 pub use tail::Tail;
 pub use twisted::{Twisted, TwistedChain, TwistedSteps};
+pub use with_theta::WithTheta;

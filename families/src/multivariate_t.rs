@@ -194,7 +194,7 @@ impl<D: Dof> Parametric for MultivariateT<D> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        self.frame().work_len(columns)
+        self.frame().work_len(columns) + columns
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {

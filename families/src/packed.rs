@@ -22,22 +22,77 @@ pub(crate) const fn start(dim: usize, k: usize) -> usize {
     k * (2 * dim + 1 - k) / 2
 }
 
-/// Factor of `L L^T + x x^T` in the place of L, by one plane rotation per column; `x` is overwritten. A zero on the diagonal is no
-/// harm, and the diagonal stays non-negative.
-pub(crate) fn add_outer(triangle: &mut [f64], x: &mut [f64]) {
-    let dim = x.len();
-    for k in 0..dim {
-        let column = &mut triangle[start(dim, k)..start(dim, k + 1)];
-        let radius = column[0].hypot(x[k]);
-        if radius == 0.0 {
-            continue;
-        }
-        let (cosine, sine) = (column[0] / radius, x[k] / radius);
-        column[0] = radius;
-        for (entry, x) in column[1..].iter_mut().zip(&mut x[k + 1..]) {
-            (*entry, *x) = (cosine * *entry + sine * *x, cosine * *x - sine * *entry);
+/// Factor of `L L^T + X X^T` in the place of L, by one Householder reflection per column (Golub & Van Loan 2013). X has `dim` rows
+/// of [`width`] numbers and is overwritten. A zero on the diagonal is no harm, and the diagonal stays non-negative.
+///
+/// ```text
+/// v = (L_kk, X_k),   u = v + |v| e_0,   row i of (L_ik, X_i):  r - u (u.r) / (|v| u_0),   and column k of L changes its sign
+/// ```
+pub(crate) struct AddSquare<'a> {
+    pub(crate) dim: usize,
+    pub(crate) triangle: &'a mut [f64],
+    pub(crate) rows: &'a mut [f64],
+}
+
+/// Length of the rows of [`AddSquare`] for so many columns: unused entries are zero.
+pub(crate) const fn width(columns: usize) -> usize {
+    columns.next_multiple_of(PANEL)
+}
+
+impl AddSquare<'_> {
+    pub(crate) fn run(self) {
+        Arch::new().dispatch(self);
+    }
+}
+
+impl NullaryFnOnce for AddSquare<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let width = self.rows.len() / self.dim.max(1);
+        let mut rows = self.rows;
+        for k in 0..self.dim {
+            let (pivot, tail) = rows.split_at_mut(width);
+            rows = tail;
+            let column = &mut self.triangle[start(self.dim, k)..start(self.dim, k + 1)];
+            let (diagonal, below) = column.split_first_mut().expect("a column has a diagonal");
+            let mut length = (*diagonal * *diagonal + dot_panels(pivot, pivot)).sqrt();
+            if !(1e-140..1e140).contains(&length) {
+                length = pivot.iter().fold(diagonal.abs(), |length, x| length.hypot(*x));
+            }
+            if length == 0.0 {
+                continue;
+            }
+            let top = *diagonal + length;
+            let (inverse, twice) = (1.0 / top, top / length);
+            *diagonal = length;
+            pivot.iter_mut().for_each(|x| *x *= inverse);
+            let pivot = &*pivot;
+            for (entry, row) in below.iter_mut().zip(rows.chunks_exact_mut(width)) {
+                let sum = twice * (*entry + dot_panels(row, pivot));
+                *entry = sum - *entry;
+                let (row, _) = row.as_chunks_mut::<PANEL>();
+                for (x, u) in row.iter_mut().zip(pivot.as_chunks::<PANEL>().0) {
+                    for l in 0..PANEL {
+                        x[l] -= sum * u[l];
+                    }
+                }
+            }
         }
     }
+}
+
+/// Dot product of two rows whose length is a multiple of the panel, as four interleaved partial sums.
+#[inline(always)]
+fn dot_panels(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; PANEL];
+    for (a, b) in a.as_chunks::<PANEL>().0.iter().zip(b.as_chunks::<PANEL>().0) {
+        for l in 0..PANEL {
+            sums[l] += a[l] * b[l];
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 /// Rows `from..dim` of the four columns `k..k + 4`.

@@ -5,10 +5,24 @@
 //! d/dlambda KL(p || q_lambda) = -E_p[d/dlambda log q_lambda(z)],     estimated at the points of chains that leave p invariant
 //! ```
 //!
+//! [`fit`](fit()) takes a posterior from starts to weighted draws and a verdict:
+//!
 //! ```
 //! use mcsa::prelude::*;
 //!
 //! // Log odds of a coin that fell on heads six times in eight, under a standard normal prior; up to a constant.
+//! let target = from_fn(1, |z| 6.0 * z[0] - 8.0 * z[0].exp().ln_1p() - 0.5 * z[0] * z[0]);
+//! let fitted = mcsa::fit_density(&target, &mcsa::fit::Options::seeded(1))?; // `mcsa::fit` if there is a gradient
+//! println!("{fitted}");
+//! # assert!((fitted.parameters[0].mean - 0.72).abs() < 0.05 && fitted.verdict.is_yes());
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The parts can be chosen one by one:
+//!
+//! ```
+//! use mcsa::prelude::*;
+//!
 //! let target = from_fn(1, |z| 6.0 * z[0] - 8.0 * z[0].exp().ln_1p() - 0.5 * z[0] * z[0]);
 //! let family = MeanField::new(1);
 //! let (estimator, optimizer) = (pmcsa(10), Adam::new(0.002)?);
@@ -23,8 +37,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The modules are the crates of the workspace, under the names in the table. Each can be used alone; this crate adds only the
-//! [`prelude`], and [`faer`] for matrices.
+//! The modules are the crates of the workspace, under the names in the table. Each can be used alone; this crate adds the
+//! fit in one call ([`mod@fit`]), the [`prelude`], and [`faer`] for matrices.
 //!
 //! | module | package | contents |
 //! |---|---|---|
@@ -37,7 +51,7 @@
 //! | [`diagnostics`] | `mcsa-diagnostics` | k-hat, effective sample sizes, R-hat, Stein discrepancy |
 //! | [`theory`] | `mcsa-theory` | tests of a kernel's invariance, exact transition matrices, the papers' bounds |
 //!
-//! The examples of this crate: a posterior of one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
+//! The examples of this crate: a fit in one call (`fit`), a posterior of one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
 //! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
 //! `cargo run --release -p mcsa --example own_posterior`.
 

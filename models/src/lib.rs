@@ -77,7 +77,9 @@ pub use network::NeuralRegression;
 pub use radon::Radon;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
-pub use sparse_gp::{InducingCoordinates, SparseGaussianProcess, SparsePosterior, SparseSurrogate};
+pub use sparse_gp::{
+    InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, SparseSurrogate,
+};
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };

@@ -67,10 +67,13 @@ pub(crate) const VERBS: [Verb; 9] = [
     },
     Verb {
         name: "fit",
-        summary: "Fit one model by one method",
-        usage: " --model NAME --method NAME [ARGS]...",
+        summary: "Fit one model by one method, or without a choice of method",
+        usage: " --model NAME [--method NAME | --auto] [ARGS]...",
         details: "Builds bench-suite in release mode and starts `mcsa-bench fit ARGS`; writes JSON: outcome,\n\
-                  parameters by name, held-out metrics, evaluations.\n\n\
+                  parameters by name, held-out metrics, evaluations. With `--auto` starts, climb, weighted\n\
+                  draws and a verdict; exit code 3 if it is no.\n\n\
+                  --auto             no choice of method: --budget EVALUATIONS, --seconds S, --no-gradient,\n\
+                  \x20                  --draws FILE.csv\n\
                   --set KEY=VALUE    a setting: `method.chains=20`, `optimizer.rate=0.1`, `steps=2000`; repeatable\n\
                   --seed N           the seed\n\
                   --out FILE         where to write\n\

@@ -42,7 +42,7 @@ pub enum Verb {
         /// Name of the data set.
         name: String,
         /// The file: as published (`show` lists the layouts that are read), or with the header of the data set. Not
-        /// compressed.
+        /// compressed; `gunzip -c HIGGS.csv.gz | .. import higgs /dev/stdin` unpacks on the way.
         file: PathBuf,
     },
 }

@@ -49,7 +49,7 @@ impl Dataset {
             name: entry.name.clone(),
             task: Task::of(entry)?,
             columns: entry.columns[..inputs].to_vec(),
-            x: Mat::from_fn(entry.rows, inputs, |row, column| columns[column][row]),
+            x: Mat::from_fn(table.rows(), inputs, |row, column| columns[column][row]),
             y: table.numbers(inputs).to_vec(),
             origin,
         })
@@ -74,6 +74,14 @@ impl Dataset {
         let x = Mat::from_fn(rows.len(), self.inputs(), |row, column| self.x[(rows[row], column)]);
         let y = rows.iter().map(|row| self.y[*row]).collect();
         Self { x, y, ..self.clone_head() }
+    }
+
+    /// The cases in which some input is not `code`, the code of a missing measurement.
+    #[must_use]
+    pub fn without_rows_of(&self, code: f64) -> Self {
+        let is_measured = |row: &usize| (0..self.inputs()).any(|column| self.x[(*row, column)] != code);
+        let measured: Vec<usize> = (0..self.rows()).filter(is_measured).collect();
+        if measured.len() == self.rows() { self.clone() } else { self.select(&measured) }
     }
 
     /// The data set with a column of ones before the inputs, as in the probit regression of MSC.
@@ -136,6 +144,16 @@ mod tests {
             assert_eq!(first.x[(row, 1)], yacht.x[(row, 0)]);
             assert_eq!(last.x[(row, 5)], yacht.x[(row, 5)]);
         }
+    }
+
+    #[test]
+    fn rows_without_a_measurement_are_left_out() {
+        let yacht = Catalogue::new(None).load("yacht").unwrap();
+        let mut gaps = yacht.select(&[0, 1, 2]);
+        gaps.x.row_mut(1).fill(-999.0);
+        gaps.x[(2, 0)] = -999.0;
+        assert_eq!(gaps.without_rows_of(-999.0), gaps.select(&[0, 2]));
+        assert_eq!(gaps.without_rows_of(-998.0), gaps);
     }
 
     #[test]

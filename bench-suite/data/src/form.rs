@@ -13,8 +13,10 @@ pub(super) struct Form {
     pub(super) skip: usize,
     /// True if the first line is a row.
     pub(super) starts_at_once: bool,
-    /// Word for label 1.
-    pub(super) positive: Option<String>,
+    /// True for the layout of a published file, which has all rows.
+    pub(super) is_published: bool,
+    /// Word for label 1, and words for label 0; any other word if there are none.
+    pub(super) words: Option<(String, Vec<String>)>,
     /// Number of rows with label 1, then with label 0, if lines carry no label.
     pub(super) counted: Option<(usize, usize)>,
 }
@@ -38,7 +40,8 @@ impl Form {
             return Err(DataError::line(file, 1, problem));
         }
         let places = (0..entry.columns.len()).map(Some).collect();
-        Ok(Self { places, blanks: false, skip: 0, starts_at_once: false, positive: None, counted: None })
+        let (is_published, words, counted) = (false, None, None);
+        Ok(Self { places, blanks: false, skip: 0, starts_at_once: false, is_published, words, counted })
     }
 
     /// Our own layout, or one in which the data set is published.
@@ -72,7 +75,8 @@ impl Form {
             blanks: layout.blanks,
             skip: layout.skip.saturating_sub(1),
             starts_at_once: layout.skip == 0,
-            positive: layout.positive.clone(),
+            is_published: true,
+            words: layout.positive.clone().map(|positive| (positive, layout.negative.clone())),
             counted: None,
         };
         if layout.counted {
@@ -99,6 +103,18 @@ impl Form {
             })
             .collect();
         Some(form)
+    }
+
+    /// Label of a word; `None` if labels are numbers.
+    pub(super) fn label(&self, word: &str) -> Option<Result<f64, String>> {
+        let (positive, negative) = self.words.as_ref()?;
+        Some(match (word == positive, negative.is_empty() || negative.iter().any(|known| known == word)) {
+            (true, _) => Ok(1.0),
+            (false, true) => Ok(0.0),
+            (false, false) => {
+                Err(format!("label {}, expected {positive} or {}", shown(word), negative.join(" or ")))
+            }
+        })
     }
 
     /// The cells of a line.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::{Catalogue, DataError, Entry, Kind, Radon, Series, Table};
 
 impl Catalogue {
-    /// Reads a user's file, checks it against all facts about the data set, and stores it in the folder in our own format;
-    /// returns the path. A file that fails a check is not stored, and an earlier file stays.
+    /// Reads a user's file, checks it against all facts about the data set, and stores it in the folder in our own format, or a random
+    /// subset of it with both labels in their shares if the manifest says so; returns the path. A file that fails a check is not stored, and an earlier file stays.
     ///
     /// # Errors
     /// If the data set is carried or unknown, no folder was given, the file fails a check, or the file cannot be written.
@@ -54,7 +54,7 @@ fn write(entry: &Entry, table: &Table, place: &Path) -> std::io::Result<()> {
     beside.push(format!(".{}", std::process::id()));
     let mut out = BufWriter::new(File::create(&beside)?);
     writeln!(out, "{}", entry.columns.join(","))?;
-    for row in 0..entry.rows {
+    for row in 0..table.rows() {
         table.write_row(row, &mut out)?;
     }
     out.into_inner()?.sync_all()?;

@@ -70,6 +70,12 @@ impl Catalogue {
         for (what, words) in rest.into_iter().filter(|(_, words)| !words.is_empty()) {
             say(what, words);
         }
+        if let Some(kept) = entry.subset {
+            say(
+                "keeps",
+                &format!("{kept} random rows of a published file, with both labels in their shares"),
+            );
+        }
         for layout in &entry.layouts {
             say("reads", &layout.what);
         }

@@ -47,6 +47,8 @@ pub struct Entry {
     pub obtain: String,
     /// Synthetic stand-in.
     pub stand_in: Option<StandIn>,
+    /// Code of a missing measurement.
+    pub missing: Option<f64>,
     /// Sum of the absolute values of each numeric column.
     #[serde(default)]
     pub sums: Vec<f64>,
@@ -54,6 +56,8 @@ pub struct Entry {
     /// another order of rows change it.
     #[serde(default)]
     pub order: Vec<f64>,
+    /// Number of rows that an import keeps of a published file, with both labels in their shares; by default all.
+    pub subset: Option<usize>,
     /// Other accepted layouts of a user's file.
     #[serde(default)]
     pub layouts: Vec<Layout>,
@@ -106,8 +110,11 @@ pub struct Layout {
     pub ignore: Vec<usize>,
     /// Index of the target, from 0; by default the last value.
     pub target: Option<usize>,
-    /// Word for label 1; any other word is label 0.
+    /// Word for label 1.
     pub positive: Option<String>,
+    /// Words for label 0; if there are none, any word but that for label 1.
+    #[serde(default)]
+    pub negative: Vec<String>,
     /// True if lines carry no label: the first line gives the number of rows with label 1, which come first, and the number
     /// with label 0.
     #[serde(default)]
@@ -151,6 +158,19 @@ impl Entry {
         self.sha256.is_some()
     }
 
+    /// Number of rows of its file in our own layout.
+    pub fn kept(&self) -> usize {
+        self.subset.unwrap_or(self.rows)
+    }
+
+    /// Number of rows with a label in a file of this number of rows, if known.
+    pub(super) fn count_among(&self, label: &Label, rows: usize) -> Option<usize> {
+        let count = label.count?;
+        let ones = if label.code == 1.0 { count } else { self.rows.saturating_sub(count) };
+        let ones = share_of(ones, self.rows, rows);
+        Some(if label.code == 1.0 { ones } else { rows - ones })
+    }
+
     /// Number of numeric columns to predict from.
     pub fn inputs(&self) -> usize {
         self.columns.len() - self.text.len() - usize::from(self.target.is_some())
@@ -163,6 +183,14 @@ impl Entry {
     /// Name of the file.
     pub fn file(&self) -> String {
         format!("{}.csv", self.name)
+    }
+}
+
+/// Number of rows with label 1 among `rows`, if `ones` of `all` rows have it: rounded to the nearest.
+pub(super) fn share_of(ones: usize, all: usize, rows: usize) -> usize {
+    match rows == all {
+        true => ones,
+        false => (ones as f64 / all as f64 * rows as f64).round() as usize,
     }
 }
 
@@ -210,7 +238,12 @@ mod tests {
             assert!(entry.order.is_empty() || entry.order.len() == numeric, "{name}");
             assert!(entry.is_carried() == entry.obtain.is_empty(), "{name}: where does a user get it?");
             assert!(entry.labels.is_empty() == (entry.kind != Kind::Classification), "{name}");
+            let is_whole = entry.subset.is_none_or(|kept| {
+                kept < entry.rows && entry.kind == Kind::Classification && entry.text.is_empty()
+            });
+            assert!(is_whole && (entry.subset.is_none() || entry.sums.is_empty()), "{name}");
             for layout in &entry.layouts {
+                assert_eq!(layout.positive.is_some(), !layout.negative.is_empty(), "{name}: {}", layout.what);
                 let read = layout.cells - layout.ignore.len() + usize::from(layout.counted);
                 assert_eq!(read, entry.columns.len(), "{name}: {}", layout.what);
             }

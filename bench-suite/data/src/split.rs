@@ -35,7 +35,7 @@ impl Split {
 }
 
 /// `0..rows` in random order (Fisher & Yates; Durstenfeld 1964).
-fn permutation(rows: usize, seed: Seed) -> Vec<usize> {
+pub(super) fn permutation(rows: usize, seed: Seed) -> Vec<usize> {
     let mut stream = seed.named("split").stream(0, 0);
     let mut order: Vec<usize> = (0..rows).collect();
     for last in (1..rows).rev() {

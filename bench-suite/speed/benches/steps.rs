@@ -5,14 +5,14 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Estimator, LogDensity, Seed};
+use mcsa_core::{Estimator, LogDensity, MomentMatched, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single, snis,
+    Ascent, Controlled, Elbo, Moments, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single, snis,
 };
-use mcsa_families::{Defence, MeanField, Tail};
+use mcsa_families::{Defence, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, Tail};
 use mcsa_kernels::Hmc;
 use mcsa_models::{HierarchicalLogistic, ScalePrior};
-use mcsa_optim::Adam;
+use mcsa_optim::{Adam, Sgd};
 
 const STEPS: u64 = 200;
 
@@ -42,6 +42,54 @@ where
         bench.iter(|| ascent.run(&mut fit, STEPS).expect("a finite fit"));
     });
     group.finish();
+}
+
+/// Running moments of ten chains, without a learning rate.
+fn moments<F: MomentMatched>(criterion: &mut Criterion, name: &str, family: &F, start: Vec<f64>) {
+    let target = target();
+    let (estimator, optimizer) = (Moments::new(pmcsa(10), 44.0), Sgd::new(1.0).expect("a positive rate"));
+    let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(2) };
+    let mut fit = ascent.start(start).expect("shapes fit");
+    ascent.run(&mut fit, 2_000).expect("a finite fit");
+    let mut group = criterion.benchmark_group("pima_shape");
+    group.throughput(Throughput::Elements(STEPS));
+    group.bench_function(name, |bench| {
+        bench.iter(|| ascent.run(&mut fit, STEPS).expect("a finite fit"));
+    });
+    group.finish();
+}
+
+/// The step of the family alone, in `dim` dimensions with ten points.
+fn matching<F: MomentMatched>(criterion: &mut Criterion, name: &str, family: &F, start: &[f64]) {
+    let points = Mat::from_fn(family.dim(), 10, |i, j| (0.3 * (i + 7 * j) as f64).sin());
+    let (mut params, mut matched) = (start.to_vec(), start.to_vec());
+    let mut work = vec![0.0; family.work_len(10)];
+    criterion.benchmark_group("match_moments").bench_function(name, |bench| {
+        bench.iter(|| {
+            let points = std::hint::black_box(points.as_ref());
+            family.match_moments(&params, 0.01, points, &[0.1; 10], &mut matched, &mut work);
+            std::mem::swap(&mut params, &mut matched);
+        });
+    });
+}
+
+fn running(criterion: &mut Criterion) {
+    let half = Mat::from_fn(11, 11, |i, k| if i == k { 0.5 } else { 0.0 });
+    let full = FullRank::new(11);
+    let start = full.at(&[0.0; 11], half.as_ref()).expect("a factor");
+    matching(criterion, "full_rank/11", &full, &start);
+    moments(criterion, "moments_full_rank/10", &full, start);
+    let t = MultivariateT::learned(11, 2.0).expect("a floor");
+    let start = t.at(&[0.0; 11], half.as_ref(), 8.0).expect("a factor");
+    matching(criterion, "multivariate_t/11", &t, &start);
+    moments(criterion, "moments_t/10", &t, start);
+    let low = LowRank::new(11, 2);
+    let start = low.at(&[0.0; 11], &[0.5; 11], Mat::from_fn(11, 2, |i, k| (i + k) as f64 / 11.0).as_ref());
+    matching(criterion, "low_rank_2/11", &low, &start.expect("scales"));
+    let mixture = GaussianMixture::new(11, 2).expect("components");
+    let (means, scales) = (Mat::from_fn(11, 2, |_, k| k as f64), Mat::full(11, 2, 0.5));
+    let start = mixture.at(&[0.5; 2], means.as_ref(), scales.as_ref()).expect("scales");
+    matching(criterion, "mixture_2/11", &mixture, &start);
 }
 
 fn likelihood(criterion: &mut Criterion) {
@@ -78,5 +126,5 @@ fn steps(criterion: &mut Criterion) {
     step(criterion, "hmc_16/1", single(Hmc::new(0.02, 16).expect("a step size")));
 }
 
-criterion_group!(benches, likelihood, steps);
+criterion_group!(benches, likelihood, running, steps);
 criterion_main!(benches);

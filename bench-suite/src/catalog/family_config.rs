@@ -3,12 +3,13 @@
 use faer::Mat;
 use mcsa_core::{Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Stream};
 use mcsa_families::{
-    Activation, Affine, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss,
+    Activation, Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss,
     GaussianFamily, Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
 
-use super::annealed::{AnnealedConfig, Pushed};
+use super::annealed::{AnnealedConfig, Moved, Pushed};
+use super::local_regression::SemiConfig;
 use super::rows::LogisticRows;
 
 /// A variational family by name, with its settings.
@@ -53,8 +54,19 @@ pub enum FamilyConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         freedom: Option<f64>,
     },
+    /// Block neural autoregressive flow, followed by location and scale, for metrics of the bound (see [`Bnaf`]).
+    BlockNeural {
+        /// Number of networks.
+        networks: usize,
+        /// Hidden layers of each network.
+        depth: usize,
+        /// Units per coordinate in each hidden layer.
+        width: usize,
+    },
     /// Annealed paths along a surrogate posterior, for metrics of the bound.
     Annealed(AnnealedConfig),
+    /// Annealed paths for local latent points, for targets that have such points and metrics of the bound.
+    SemiAnnealed(SemiConfig),
     /// Markov chain with Gaussian steps, twisted in each state (MSC): a family of paths, for metrics of filters.
     Twisted,
 }
@@ -88,7 +100,7 @@ impl BuiltFamily {
 }
 
 impl FamilyConfig {
-    /// Every name with its settings and a description, but for those of paths.
+    /// Every name with its settings and a description, but for those of paths and of flows without a density at arbitrary points.
     pub const ALL: [(&'static str, &'static str, &'static str); 6] = [
         ("mean-field", "", "independent Gaussians"),
         ("full-rank", "", "a Gaussian"),
@@ -107,7 +119,9 @@ impl FamilyConfig {
             Self::StudentT { .. } => "student-t",
             Self::AffineFlow { .. } => "affine-flow",
             Self::SplineFlow { .. } => "spline-flow",
+            Self::BlockNeural { .. } => "block-neural",
             Self::Annealed(_) => "annealed",
+            Self::SemiAnnealed(_) => "semi-annealed",
             Self::Twisted => "twisted",
         }
     }
@@ -116,6 +130,7 @@ impl FamilyConfig {
     pub fn title(&self) -> String {
         match self {
             Self::Annealed(annealed) => annealed.title(),
+            Self::SemiAnnealed(semi) => format!("semi-annealed, {} steps", semi.steps),
             _ => self.kind().to_owned(),
         }
     }
@@ -128,6 +143,11 @@ impl FamilyConfig {
             Self::LowRank { rank } => Some(Box::new(LowRank::new(dim, rank))),
             _ => None,
         }
+    }
+
+    /// Returns true if draws have a density that is known at these draws alone, which metrics of the bound suffice with.
+    pub fn is_pushforward(&self) -> bool {
+        matches!(self, Self::Annealed(_) | Self::BlockNeural { .. })
     }
 
     /// Returns true if the family is Gaussian.
@@ -167,12 +187,22 @@ impl FamilyConfig {
             Self::SplineFlow { couplings, width, freedom } => {
                 flow(CouplingMap::Spline(Spline::default()), couplings, width, freedom, dim)
             }
-            Self::Annealed(_) => Err(Error::invalid(
-                "annealed paths have no density at arbitrary points; metrics are \"bound\"",
+            Self::Annealed(_) | Self::SemiAnnealed(_) | Self::BlockNeural { .. } => Err(Error::invalid(
+                format!("{} has no density at arbitrary points; metrics are \"bound\"", self.kind()),
             )),
             Self::Twisted => {
                 Err(Error::invalid("twisted is a family of paths, which only metrics of filters measure"))
             }
+        }
+    }
+
+    /// Rows whose likelihood a draw evaluates on its way, each step once, for `rows` of data; 0 if the family has no paths.
+    pub(crate) fn path_rows(&self, rows: usize) -> usize {
+        match self {
+            Self::Annealed(annealed) => {
+                annealed.steps * if annealed.points > 0 { annealed.points } else { rows }
+            }
+            _ => 0,
         }
     }
 
@@ -187,13 +217,21 @@ impl FamilyConfig {
         place: (f64, f64),
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
-        if let Self::Annealed(annealed) = self {
-            return annealed.build(rows, place, seed);
-        }
         let dim = rows.model.dim();
-        let built = self.build(dim)?;
-        let params = built.around(&vec![place.0; dim], &vec![place.1; dim], &mut seed.stream(0, 0))?;
-        Ok(Pushed { family: built.pushforward, params })
+        let (mean, deviations, mut stream) = (vec![place.0; dim], vec![place.1; dim], seed.stream(0, 0));
+        match *self {
+            Self::Annealed(ref annealed) => annealed.build(rows, place, seed),
+            Self::BlockNeural { networks, depth, width } => {
+                let family = Bnaf::block_neural(dim, Gauss, networks, &vec![width; depth])?;
+                let params = family.start_at(&mean, &deviations, &mut stream)?;
+                Ok(Pushed { family: Moved::Alone(Box::new(family)), params })
+            }
+            _ => {
+                let built = self.build(dim)?;
+                let params = built.around(&mean, &deviations, &mut stream)?;
+                Ok(Pushed { family: Moved::Alone(built.pushforward), params })
+            }
+        }
     }
 }
 

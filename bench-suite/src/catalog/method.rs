@@ -97,6 +97,16 @@ pub enum Method {
         /// Number of chains.
         chains: usize,
     },
+    /// As `Pmcsa`, with proposals that a coreset of the rows screens before they meet all rows. Only for metrics `race`.
+    PmcsaDelayed {
+        /// Number of chains.
+        chains: usize,
+        /// Number of draws of the coreset.
+        points: usize,
+        /// Steps of `Pmcsa` before the coreset screens proposals; new chains begin at the family that they end with.
+        #[serde(default)]
+        warm: u64,
+    },
     /// One chain of Hamiltonian Monte Carlo, with unit mass.
     Hmc {
         /// Step size of the leapfrog integrator.
@@ -105,6 +115,25 @@ pub enum Method {
         leapfrog: usize,
         /// Transitions per step of the fit.
         transitions: usize,
+    },
+    /// Markov chains of NUTS on a coreset of the rows, drawn by sensitivities: NUTS-CS (SL-DAIS, Sec. 7). Its draws have the
+    /// distribution of the coreset's posterior, an approximation. No fit: its draws are measured.
+    NutsCs {
+        /// Number of draws of a row; rows that are drawn several times are listed once.
+        points: usize,
+        /// Number of chains, each with its own warm-up.
+        chains: usize,
+    },
+    /// Markov chains of NUTS that conserve an energy estimated from some rows, with second-order Taylor control variates at the
+    /// mode: HMCECS. It keeps a perturbed posterior exactly, whose marginal is near the posterior and not equal to it. No fit: its
+    /// draws are measured.
+    Hmcecs {
+        /// Number of rows of a chain.
+        rows: usize,
+        /// Number of blocks of rows, one of which is drawn anew in each step.
+        blocks: usize,
+        /// Number of chains, each with its own warm-up.
+        chains: usize,
     },
 }
 
@@ -131,7 +160,7 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 16] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 19] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
@@ -151,11 +180,14 @@ impl Method {
         ("ep", "sweeps = 2", "expectation propagation, of probit regression (MSC)"),
         ("smc", "particles = 10", "a path from a filter without a retained one, along paths (MSC)"),
         ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
+        ("pmcsa-delayed", "chains = 10, points = 64", "pmcsa with delayed acceptance by a coreset"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
+        ("nuts-cs", "points = 64, chains = 4", "chains of NUTS on a coreset of the rows (SL-DAIS)"),
+        ("hmcecs", "rows = 64, blocks = 8, chains = 4", "chains of NUTS on some rows at a time (SL-DAIS)"),
     ];
 
-    /// Names of the methods for metrics of filters or of the bound alone.
-    pub const ELSEWHERE: [&'static str; 2] = ["smc", "minibatched"];
+    /// Names of the methods for metrics of filters, of the bound or of a race alone, and of those that are no fits.
+    pub const ELSEWHERE: [&'static str; 5] = ["smc", "minibatched", "pmcsa-delayed", "nuts-cs", "hmcecs"];
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
@@ -175,14 +207,17 @@ impl Method {
             Self::Ep { .. } => "ep",
             Self::Smc { .. } => "smc",
             Self::PmcsaCv { .. } => "pmcsa-cv",
+            Self::PmcsaDelayed { .. } => "pmcsa-delayed",
             Self::Hmc { .. } => "hmc",
+            Self::NutsCs { .. } => "nuts-cs",
+            Self::Hmcecs { .. } => "hmcecs",
         }
     }
 
-    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates or particles per step, or number of sweeps.
+    /// Budget `N` of the papers: draws, chains, transitions, fresh candidates, particles or rows per step, or number of sweeps.
     pub fn budget(&self) -> usize {
         match *self {
-            Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
+            Self::Pmcsa { chains } | Self::PmcsaCv { chains } | Self::PmcsaDelayed { chains, .. } => chains,
             Self::Jsa { transitions } => transitions,
             Self::Msc { fresh } | Self::MscRb { fresh } | Self::MscPrior { fresh } => fresh,
             Self::Ep { sweeps } => sweeps,
@@ -195,6 +230,7 @@ impl Method {
             | Self::Chivi { samples }
             | Self::ChiviMax { samples } => samples,
             Self::Hmc { transitions, .. } => transitions,
+            Self::NutsCs { points: rows, .. } | Self::Hmcecs { rows, .. } => rows,
         }
     }
 
@@ -204,6 +240,8 @@ impl Method {
             Self::Hmc { leapfrog, transitions, .. } => 2 * (leapfrog + 1) * transitions,
             Self::Elbo { samples } | Self::Stl { samples } => 2 * samples,
             Self::Rws { samples, leapfrog, .. } => samples + (leapfrog + 1) / 3,
+            // A trajectory of NUTS has about eight steps.
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => 16,
             _ => self.budget(),
         };
         evaluations as u64 + 4
@@ -212,6 +250,14 @@ impl Method {
     /// Returns true if families that are not Gaussian, and schedules, can be fitted by the method.
     pub fn fits_any_family(&self) -> bool {
         matches!(self, Self::Pmcsa { .. } | Self::Jsa { .. } | Self::MscRb { .. } | Self::Elbo { .. })
+    }
+
+    /// Number of chains of a method whose draws are measured, without a fit; `None` for other methods.
+    pub fn sampling(&self) -> Option<usize> {
+        match *self {
+            Self::NutsCs { chains, .. } | Self::Hmcecs { chains, .. } => Some(chains),
+            _ => None,
+        }
     }
 
     /// Builds the estimator and passes it to `visitor`.
@@ -233,6 +279,12 @@ impl Method {
             }
             Self::Minibatched { .. } => {
                 Err(Error::invalid("minibatches need rows of data: they are for metrics of the bound"))
+            }
+            Self::PmcsaDelayed { .. } => {
+                Err(Error::invalid("a coreset needs rows of data: it is for metrics of a race"))
+            }
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => {
+                Err(Error::invalid("chains have no direction: their draws are measured, without a fit"))
             }
             Self::Snis { samples } => visitor.with(snis(samples)),
             Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),

@@ -122,7 +122,10 @@ impl Target {
                 let (log_evidence, _) = EightSchools::non_centred().log_evidence(1e-10);
                 Reference::by_chains(&EightSchools::non_centred(), draws, Some(log_evidence))
             }
-            Self::HierarchicalLogistic { .. } | Self::Logistic { .. } | Self::SyntheticLogistic { .. } => {
+            Self::HierarchicalLogistic { .. }
+            | Self::Logistic { .. }
+            | Self::SyntheticLogistic { .. }
+            | Self::SubsetLogistic { .. } => {
                 Reference::by_chains(&*self.build(catalogue, seed)?.posterior, draws, None)
             }
             _ => {

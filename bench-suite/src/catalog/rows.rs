@@ -15,6 +15,11 @@ pub(crate) struct LogisticRows {
 }
 
 impl Target {
+    /// Returns true if the target is a logistic regression with a normal prior.
+    pub(crate) fn is_logistic(&self) -> bool {
+        matches!(self, Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. })
+    }
+
     /// Logistic regression with a normal prior, and its rows.
     ///
     /// # Errors
@@ -28,6 +33,10 @@ impl Target {
             Self::SyntheticLogistic { prior_scale, .. } => {
                 let (train, test) = self.synthetic_rows()?;
                 (train, test, *prior_scale)
+            }
+            Self::SubsetLogistic { prior_scale, .. } => {
+                let (train, test) = self.subset_rows(catalogue, seed)?;
+                (train.with_ones_last(), test.with_ones_last(), *prior_scale)
             }
             _ => {
                 return Err(Error::invalid(format!(

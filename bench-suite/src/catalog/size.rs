@@ -22,11 +22,18 @@ impl Target {
             Self::SyntheticLogistic { rows, held_out, dim, .. } => {
                 fits_in_memory("rows", rows.saturating_add(held_out), dim)
             }
+            Self::SyntheticLinear { rows, dim, .. } => fits_in_memory("rows", rows, dim),
+            Self::SubsetLogistic { rows, held_out, .. } => {
+                fits_in_memory("rows", rows.saturating_add(held_out), WIDEST)
+            }
             Self::Moons { per_moon, .. } => fits_in_memory("per_moon", per_moon, 8),
             _ => Ok(()),
         }
     }
 }
+
+/// Number of inputs of the widest large data set.
+const WIDEST: usize = 54;
 
 /// Largest dimension of a dense covariance of at most 1 GiB.
 const DENSE: usize = 11_585;

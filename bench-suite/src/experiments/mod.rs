@@ -3,6 +3,7 @@
 //! An experiment that only needs the standard figures and comparisons has no room: its file is enough.
 
 mod ancestor_weight;
+mod annealed_paths;
 mod bias_bound;
 mod classification;
 mod conditional_variance;
@@ -10,16 +11,22 @@ mod convergence;
 mod cost;
 mod directions;
 mod exchange_rates;
+mod gains;
 mod gradient_variance;
+mod imbalance;
 mod ladder;
+mod local_latents;
 mod marginal_likelihood;
 mod papers;
 mod probit;
+mod ranks;
 mod registry;
 mod regression;
 mod robustness;
 mod shapes;
 mod skew_normal;
+mod sparse_processes;
+mod step_cost;
 mod step_size;
 mod subset_average;
 mod surrogates;

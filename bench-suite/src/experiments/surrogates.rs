@@ -52,17 +52,10 @@ fn name(series: &Series<'_>) -> String {
     }
 }
 
-/// Bound at the end of the fit of a replicate, unless it ended early.
-fn bound(series: &Series<'_>, replicate: u64) -> Option<f64> {
-    let outcome = series.outcomes.iter().find(|outcome| outcome.job.replicate == replicate)?;
-    let row = outcome.rows.last().filter(|_| outcome.ended.failure.is_none())?;
-    row.values.get("elbo").copied()
-}
-
 /// Mean difference of the bound to that of the mean field on the same target, paired by replicates.
 fn gain(all: &[Series<'_>], series: &Series<'_>) -> Option<Interval> {
     let base = all.iter().find(|other| is_base(other) && other.target() == series.target())?;
-    let difference = |replicate| Some(bound(series, replicate)? - bound(base, replicate)?);
+    let difference = |replicate| Some(series.end(replicate, "elbo")? - base.end(replicate, "elbo")?);
     let replicates = series.outcomes.iter().map(|outcome| outcome.job.replicate);
     bootstrap(&replicates.filter_map(difference).collect::<Vec<f64>>(), LEVEL)
 }

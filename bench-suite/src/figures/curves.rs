@@ -1,5 +1,6 @@
 //! Traces with bands, for figures of metrics against steps.
 
+use crate::catalog::FamilyConfig;
 use crate::look;
 use crate::published;
 use crate::results::{Results, Series};
@@ -109,7 +110,11 @@ fn fewer(results: &Results) -> String {
     let mut told: Vec<String> = Vec::new();
     for series in results.series() {
         let count = preset.replicates_of(series.task);
-        let text = format!(" Of {} there are {count}.", look::name(series.method().kind()));
+        let name = match series.shape() {
+            Some(FamilyConfig::Annealed(annealed)) => annealed.surrogate.name(),
+            _ => look::name(series.method().kind()),
+        };
+        let text = format!(" Of {name} there are {count}.");
         if count < preset.replicates && !told.contains(&text) {
             told.push(text);
         }

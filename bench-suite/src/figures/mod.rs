@@ -62,6 +62,7 @@ mod tests {
             "share",
             "error",
             "log_z_as_published",
+            "elbo",
         ];
         use Vector::{DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity};
         let vectors = [DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity];

@@ -14,7 +14,7 @@ use super::measure::{Measured, Recorder, Records, Warmed};
 use super::propagation::propagate;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, totals};
-use crate::catalog::{CountedFamily, CountedTarget, Method, OptimizerConfig, Start, WithEstimator};
+use crate::catalog::{CountedFamily, CountedTarget, Method, OptimizerConfig, Start, Target, WithEstimator};
 use crate::store::Ended;
 use crate::task::{Fit, Job, Metrics};
 
@@ -53,7 +53,17 @@ impl Fit {
             return self.run_path(particles, filters, job, running);
         }
         if let Metrics::Bound { draws } = self.metrics {
-            return self.run_bound(draws, job, running);
+            return match self.target {
+                Target::SparseProcess(_) => self.run_sparse(draws, job, running),
+                Target::LocalRegression(_) => self.run_local(draws, job, running),
+                _ => self.run_bound(draws, job, running),
+            };
+        }
+        if let Metrics::Gap { draws } = self.metrics {
+            return self.run_gap(draws, job, running);
+        }
+        if let Metrics::Race { draws } = self.metrics {
+            return self.run_race(draws, job, running);
         }
         let checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;

@@ -101,12 +101,12 @@ fn witness(objection: &Objection) -> &'static str {
     match objection {
         Objection::Gradient { .. } => "objects_gradient",
         Objection::Weights { .. } => "objects_weights",
-        Objection::Start { .. } => "objects_start",
+        Objection::Start { .. } | Objection::Starts { .. } => "objects_start",
         Objection::Mixing { .. } => "objects_mixing",
         Objection::Moments { .. } => "objects_moments",
         Objection::Missed { .. } => "objects_missed",
         Objection::Tail { .. } => "objects_tail",
         Objection::NonFinite { .. } => "objects_non_finite",
-        Objection::Budget => "objects_budget",
+        Objection::Budget | Objection::Time | Objection::Tempering { .. } => "objects_budget",
     }
 }

@@ -4,16 +4,23 @@ mod ascend;
 mod auxiliary;
 mod average;
 mod bound;
+mod bounded;
+mod chains;
 mod checkpoints;
 mod counted_volatility;
 mod fit;
+mod gap;
 mod judgement;
+mod lattice;
+mod local;
 mod measure;
 mod path;
 mod propagation;
+mod race;
 mod rung;
 mod running;
 mod scatter;
+mod sparse;
 mod spent;
 mod sums;
 mod variance;
@@ -25,7 +32,8 @@ pub use running::{Due, Place, Running};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use mcsa_core::{Counts, Error};
+use mcsa_core::{Counted, Counts, Error, Separable};
+use mcsa_models::LogisticRegression;
 
 use crate::store::{Ended, Row};
 use crate::task::Job;
@@ -63,6 +71,7 @@ impl Job {
             Task::Scatter(scatter) => scatter.run(self, running),
             Task::Judgement(judgement) => judgement.run(self, running),
             Task::Rung(rung) => rung.run(self, running),
+            Task::Chains(chains) => chains.run(self, running),
         }
     }
 }
@@ -88,4 +97,11 @@ fn totals(target: Counts, families: &[Counts]) -> Tally {
         ("q_slopes", sum(|family| family.slope)),
     ];
     pairs.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+/// Likelihood terms of single data: those of evaluations on all data among them, and `others`.
+fn terms(model: &Counted<&LogisticRegression>, others: u64) -> Tally {
+    let (counts, rows) = (model.counts(), model.num_data() as u64);
+    let all = counts.terms + rows * (counts.log_density + counts.gradient + counts.hessian_vector);
+    Tally::from([("terms".to_owned(), all + others)])
 }

@@ -77,7 +77,7 @@ impl Differences {
 
     /// Label of the target with all settings but those of the method that differ between jobs.
     pub(crate) fn place(&self, series: &Series<'_>) -> String {
-        let mut words = vec![series.target().label().to_owned()];
+        let mut words = vec![series.place()];
         for (name, value) in settings(series).into_iter().filter(|(name, _)| self.places.contains(name)) {
             match name.as_str() {
                 "target kind" | "target data" | "target series" => {}

@@ -1,4 +1,5 @@
-//! Fits of variational families, as a task: target x family x start x schedule x method x optimiser.
+//! Fits of variational families, as a task: target x family x start x schedule x method x optimiser; beside them target x method of
+//! chains.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +7,9 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::schedule::PLAIN;
-use super::{Preset, Schedule, Section, Task, Trace};
+use super::{Chains, Preset, Schedule, Section, Task, Trace};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
-use crate::grid::{Entry, Placed, check_on, expand};
+use crate::grid::{Entry, Placed, check_on, check_with, expand};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -65,6 +66,18 @@ pub enum Metrics {
     /// ```
     Bound {
         /// Number S of draws.
+        draws: usize,
+    },
+    /// Gaps of annealed paths below and above a log evidence that is known, by quadrature or in closed form, with the parts of the
+    /// lower gap (SL-DAIS, Prop. 3).
+    Gap {
+        /// Number of draws of each bound.
+        draws: usize,
+    },
+    /// Moments, predictions, bound and k-hat of draws of a family fitted to a logistic regression, against numbers of evaluations of
+    /// the likelihood of one datum. The steps of such a fit are passes over the training rows, spent as the method likes.
+    Race {
+        /// Number of draws of the family.
         draws: usize,
     },
     /// One row at the end of a fit of a family of paths: log evidence by particle filters at its last theta.
@@ -141,6 +154,9 @@ impl Fits {
         check_on("fits.target", &labels, &axes.families)?;
         check_on("fits.target", &labels, &axes.methods)?;
         check_on("fits.target", &labels, &axes.optimizers)?;
+        let kinds: Vec<&str> = axes.methods.iter().map(|method| method.value.kind()).collect();
+        check_with(&kinds, &axes.families)?;
+        check_with(&kinds, &axes.optimizers)?;
         Ok(axes)
     }
 
@@ -169,13 +185,25 @@ impl Section for Fits {
         let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
         let schedules = self.schedules.iter().cloned().map(Some);
         let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();
-        let mut fits = Vec::new();
+        let (mut fits, mut chains) = (Vec::new(), Vec::new());
         for Placed { value: target, .. } in &targets {
             let label = target.label();
-            let methods = || methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            let admitted = || methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            chains.extend(admitted().filter(|m| m.value.sampling().is_some()).map(|method| Chains {
+                target: target.clone(),
+                method: method.value.clone(),
+                draws: preset.draws,
+            }));
+            let methods = || admitted().filter(|m| m.value.sampling().is_none());
             let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
             for family in families.iter().filter(|family| family.is_on(label)) {
                 for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
+                    let methods = || {
+                        methods().filter(|method| {
+                            let kind = method.value.kind();
+                            family.is_with(kind) && optimizer.is_with(kind)
+                        })
+                    };
                     let varied =
                         starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
                     for (start, schedule) in varied {
@@ -197,9 +225,11 @@ impl Section for Fits {
             }
         }
         fits.iter().try_for_each(Fit::check)?;
+        chains.iter().try_for_each(Chains::check)?;
         // Fits that differ in no setting are listed once.
         let is_first = |(place, fit): &(usize, &Fit)| !fits[..*place].contains(fit);
-        Ok(fits.iter().enumerate().filter(is_first).map(|(_, fit)| Task::Fit(fit.clone())).collect())
+        let fits = fits.iter().enumerate().filter(is_first).map(|(_, fit)| Task::Fit(fit.clone()));
+        Ok(fits.chain(chains.into_iter().map(Task::Chains)).collect())
     }
 }
 
@@ -214,13 +244,15 @@ impl Fit {
         if let Metrics::Filters { particles, filters } = self.metrics {
             return self.check_path(particles, filters);
         }
-        if let Metrics::Bound { draws } = self.metrics {
-            return self.check_bound(draws);
+        if self.metrics.is_of_evidence() {
+            return self.check_evidence();
         }
-        if matches!(self.method, Method::Minibatched { .. })
-            || matches!(self.family, FamilyConfig::Annealed(_))
+        if matches!(self.method, Method::Minibatched { .. } | Method::PmcsaDelayed { .. })
+            || self.family.is_pushforward()
         {
-            return refuse(format!("method {method} and family {family} need metrics of the bound"));
+            return refuse(format!(
+                "method {method} and family {family} need metrics of the bound, the gap or a race"
+            ));
         }
         if self.is_staged() && !self.method.fits_any_family() {
             return refuse(format!(
@@ -238,33 +270,6 @@ impl Fit {
         }
         match self.metrics {
             Metrics::Target => refuse(format!("family {family} needs metrics = \"reference\"")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a fit with metrics of the bound whose settings do not fit together.
-    fn check_bound(&self, draws: usize) -> Result<(), Error> {
-        let refuse = |reason: String| Err(Error::invalid(reason));
-        if draws < 2 {
-            return refuse("fits.metrics.bound: at least 2 draws".to_owned());
-        }
-        if !matches!(self.target, Target::Logistic { .. } | Target::SyntheticLogistic { .. }) {
-            return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
-        }
-        if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {
-            return refuse(format!("method {} is not fitted to the bound", self.method.kind()));
-        }
-        if self.start.place().is_none() || self.start.warm_steps() > 0 {
-            return refuse("a fit with metrics of the bound begins at start standard or placed".to_owned());
-        }
-        if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {
-            return refuse(
-                "a fit with metrics of the bound has no schedule, average or auxiliary sets".to_owned(),
-            );
-        }
-        match &self.family {
-            FamilyConfig::Twisted => refuse("twisted is for metrics of filters".to_owned()),
-            FamilyConfig::Annealed(annealed) => annealed.check(),
             _ => Ok(()),
         }
     }

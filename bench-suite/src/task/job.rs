@@ -13,7 +13,7 @@ pub struct Job {
     pub experiment: String,
     /// The task.
     pub task: Task,
-    /// SHA-256 of the data, if there are any.
+    /// SHA-256 of the data; `None` if there are none, or if a synthetic stand-in is used.
     pub data: Option<String>,
     /// Number of the replicate, from 0.
     pub replicate: u64,
@@ -31,7 +31,13 @@ impl Job {
 
     /// Description of the job: experiment, target, method, replicate.
     pub fn title(&self) -> String {
-        format!("{}, {}, replicate {}", self.experiment, self.task.title(), self.replicate)
+        let origin = if self.is_stand_in() { "SYNTHETIC " } else { "" };
+        format!("{}, {origin}{}, replicate {}", self.experiment, self.task.title(), self.replicate)
+    }
+
+    /// Returns true if the data are a synthetic stand-in of a data set.
+    pub fn is_stand_in(&self) -> bool {
+        self.data.is_none() && self.task.target().data().is_some()
     }
 }
 

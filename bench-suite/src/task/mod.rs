@@ -1,5 +1,7 @@
 //! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
 
+mod chains;
+mod evidence;
 mod fit;
 mod job;
 mod judgement;
@@ -10,6 +12,7 @@ mod schedule;
 mod trace;
 mod variance;
 
+pub use chains::Chains;
 pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
 pub use judgement::{Judgement, Judgements};
@@ -39,6 +42,8 @@ pub enum Task {
     Judgement(Judgement),
     /// Climbs of one family from a start that is off.
     Rung(Rung),
+    /// Markov chains whose draws are measured.
+    Chains(Chains),
 }
 
 /// Section of an experiment that plans tasks.
@@ -59,6 +64,7 @@ impl Task {
             Self::Scatter(scatter) => &scatter.target,
             Self::Judgement(judgement) => &judgement.target,
             Self::Rung(rung) => &rung.target,
+            Self::Chains(chains) => &chains.target,
         }
     }
 
@@ -70,6 +76,7 @@ impl Task {
             Self::Scatter(scatter) => &scatter.method,
             Self::Judgement(judgement) => &judgement.method,
             Self::Rung(rung) => &rung.method,
+            Self::Chains(chains) => &chains.method,
         }
     }
 
@@ -91,7 +98,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.variant(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
-            Self::Scatter(_) => String::new(),
+            Self::Scatter(_) | Self::Chains(_) => String::new(),
             Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
             Self::Rung(rung) => format!(", {}, within {} evaluations", rung.family.name(), rung.evaluations),
         }
@@ -105,6 +112,7 @@ impl Task {
             Self::Scatter(scatter) => scatter.work(),
             Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
             Self::Rung(rung) => rung.runs * rung.evaluations,
+            Self::Chains(chains) => chains.count() * chains.work_of_chain(),
         }
     }
 
@@ -115,11 +123,11 @@ impl Task {
             Self::Scatter(scatter) => (1..=scatter.lambdas).collect(),
             Self::Judgement(judgement) => (1..=judgement.runs).collect(),
             Self::Rung(rung) => (1..=rung.runs).collect(),
-            Self::Variance(_) => vec![self.length()],
+            Self::Variance(_) | Self::Chains(_) => vec![self.length()],
         }
     }
 
-    /// Length in steps, transitions or parameters.
+    /// Length in steps, transitions, parameters or draws.
     pub fn length(&self) -> u64 {
         *self.clone().length_mut()
     }
@@ -138,6 +146,7 @@ impl Task {
             Self::Scatter(scatter) => &mut scatter.lambdas,
             Self::Judgement(judgement) => &mut judgement.runs,
             Self::Rung(rung) => &mut rung.runs,
+            Self::Chains(chains) => &mut chains.draws,
         }
     }
 
@@ -146,6 +155,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.start.warm_steps() + fit.steps,
             Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains * setting.length,
+            Self::Chains(chains) => chains.count() * (chains.warm_up() + chains.draws),
             Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) => self.length(),
         }
     }

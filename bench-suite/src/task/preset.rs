@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Task;
-use crate::catalog::{Method, Start};
+use crate::catalog::{FamilyConfig, Method, Start};
 
 /// Amount of computation.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -15,13 +15,17 @@ pub struct Preset {
     pub replicates: u64,
     /// Steps of a fit; transitions behind a variance; parameters of a scatter.
     pub steps: u64,
+    /// Draws of each chain of methods whose draws are measured without a fit, after a warm-up of half as many steps.
+    #[serde(default)]
+    pub draws: u64,
     /// Only targets with these labels.
     pub targets: Option<Vec<String>>,
     /// Only methods of these kinds.
     pub methods: Option<Vec<String>>,
     /// Only methods with these budgets.
     pub budgets: Option<Vec<usize>>,
-    /// Fewer replicates for some kinds of methods, `hmc = 5`, or for one on one target, `"hmc on pima" = 0`.
+    /// Fewer replicates for some kinds of methods, `hmc = 5`, or for one on one target, `"hmc on pima" = 0`, or for annealed paths with
+    /// some surrogate, `posterior = 3`.
     #[serde(default)]
     pub fewer: BTreeMap<String, u64>,
     /// Further initial parameters; each gives its own fits.
@@ -35,10 +39,14 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// Keys of a task in `fewer`: method and target, or method alone.
-    pub(crate) fn keys_of(task: &Task) -> [String; 2] {
+    /// Keys of a task in `fewer`: method and target, method, and the surrogate of annealed paths; the first that is listed counts.
+    pub(crate) fn keys_of(task: &Task) -> Vec<String> {
         let kind = task.method().kind();
-        [format!("{kind} on {}", task.target().label()), kind.to_owned()]
+        let mut keys = vec![format!("{kind} on {}", task.target().label()), kind.to_owned()];
+        if let Some(FamilyConfig::Annealed(annealed)) = task.fit().map(|fit| &fit.family) {
+            keys.push(annealed.surrogate.key());
+        }
+        keys
     }
 
     /// Number of replicates of a task.

@@ -7,10 +7,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
+use mcsa::fit::Options;
 use mcsa_core::{Error, Seed};
 use serde::de::DeserializeOwned;
 
 use super::Exit;
+use super::auto::Auto;
 use super::fit_report::{parameters, report};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::interrupt::{Interrupt, command_line};
@@ -27,7 +29,7 @@ use mcsa_data::{Catalogue, DataError};
 ///
 /// In the JSON, numbers that are not finite are words: "nan", "inf" or "-inf". Numbers of `health` that the method does not
 /// provide are left out. Exit codes: 0 success, 1 the fit ended early or an operation failed, 2 the arguments are invalid,
-/// 130 or 143 interrupted.
+/// 3 the verdict of `--auto` is no, 130 or 143 interrupted.
 #[derive(Debug, Clone, Args)]
 pub struct FitModel {
     /// Name of the model.
@@ -53,6 +55,8 @@ pub struct FitModel {
     /// Folder of imported data sets; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    auto: Auto,
     /// List the models with their settings.
     #[arg(long)]
     list_models: bool,
@@ -77,6 +81,12 @@ impl FitModel {
                 }
             }
             return Ok(());
+        }
+        if self.auto.is_asked {
+            let (model, options) = self.posterior().map_err(Exit::Usage)?;
+            let catalogue = Catalogue::found(self.data.clone());
+            digest(&model, &catalogue)?;
+            return self.auto.run(&model, &options, &catalogue, self.out.as_deref(), interrupt, out);
         }
         let fit = self.fit().map_err(Exit::Usage)?;
         // Check both folders first: otherwise the result of a long fit could be lost.
@@ -112,11 +122,7 @@ impl FitModel {
         catalogue: &Catalogue,
         interrupt: &Interrupt,
     ) -> Result<(Vec<Row>, Ended, Vec<f64>), Exit> {
-        let data = fit.target.data().map(|name| catalogue.digest(name)).transpose();
-        let data = data.map_err(|error| match error {
-            DataError::Unknown { .. } => Exit::Usage(error.into()),
-            _ => Exit::Failed(error.into()),
-        })?;
+        let data = digest(&fit.target, catalogue)?;
         let task = Task::Fit(fit.clone());
         let job = Job { experiment: SINGLE.into(), task, data, replicate: 0, seed: Seed::new(self.seed) };
         let (lambda, made) = (Mutex::new(Vec::new()), AtomicU64::new(0));
@@ -164,40 +170,9 @@ impl FitModel {
             ("start", toml::toml! { kind = "standard" }),
             ("", toml::toml! { steps = 10000 }),
         ]);
-        for setting in &self.settings {
-            let unknown = |reason: &str| Error::invalid(format!("--set {setting}: {reason}"));
-            let (key, value) = setting.split_once('=').ok_or_else(|| unknown("KEY=VALUE is expected"))?;
-            let (part, key) = key.trim().split_once('.').unwrap_or(("", key.trim()));
-            if key.is_empty() {
-                return Err(unknown("a key is expected before the equals sign"));
-            }
-            let table = parts.get_mut(part).ok_or_else(|| {
-                unknown("a key is steps, model.*, method.*, optimizer.*, family.* or start.*")
-            })?;
-            // A bare word is a string.
-            let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
-            let value = parsed.and_then(|mut table| table.remove("value"));
-            let text = setting.split_once('=').map_or("", |(_, value)| value).trim();
-            table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
-        }
+        self.set(&mut parts, "steps, model.*, method.*, optimizer.*, family.* or start.*")?;
         if let Some(rule) = parts.get_mut("optimizer").filter(|table| table["kind"].as_str() != Some("dog")) {
             rule.entry("rate").or_insert(toml::Value::Float(0.01));
-        }
-        fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Error> {
-            let read = |table: toml::Table| T::deserialize(toml::Value::Table(table));
-            read(table.clone()).map_err(|error| {
-                // The message of the error names no key: find the key for which another value would be accepted.
-                let others =
-                    || [toml::Value::Integer(1), toml::Value::Float(0.5), toml::Value::String("x".into())];
-                let with = |key: &str, other| {
-                    let mut table = table.clone();
-                    table.insert(key.to_owned(), other);
-                    read(table).is_ok()
-                };
-                let key = table.keys().find(|key| others().into_iter().any(|other| with(key, other)));
-                let place = key.map_or_else(|| part.to_owned(), |key| format!("{part}.{key}"));
-                Error::invalid(error.message()).within(place.trim_start_matches("--set."))
-            })
         }
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -218,6 +193,64 @@ impl FitModel {
             averaged: 0,
         })
     }
+
+    /// Model and options of `--auto`: the defaults, changed by those of `--set` and the arguments.
+    fn posterior(&self) -> Result<(Target, Options), Error> {
+        let name = self.model.as_deref().unwrap_or_default();
+        let mut parts = BTreeMap::from([
+            ("model", defaults("model", name, &Target::ALL)?),
+            ("options", toml::Table::new()),
+        ]);
+        self.set(&mut parts, "model.* or options.*, with --auto")?;
+        let options = typed("options", &parts["options"])?;
+        let options = self.auto.options(options, self.seed, self.checkpoint.clone());
+        options.check()?;
+        Ok((typed("model", &parts["model"])?, options))
+    }
+
+    /// Enters the values of `--set` in their parts; `known` names the keys that there are.
+    fn set(&self, parts: &mut BTreeMap<&str, toml::Table>, known: &str) -> Result<(), Error> {
+        for setting in &self.settings {
+            let unknown = |reason: &str| Error::invalid(format!("--set {setting}: {reason}"));
+            let (key, value) = setting.split_once('=').ok_or_else(|| unknown("KEY=VALUE is expected"))?;
+            let (part, key) = key.trim().split_once('.').unwrap_or(("", key.trim()));
+            if key.is_empty() {
+                return Err(unknown("a key is expected before the equals sign"));
+            }
+            let table = parts.get_mut(part).ok_or_else(|| unknown(&format!("a key is {known}")))?;
+            // A bare word is a string.
+            let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
+            let value = parsed.and_then(|mut table| table.remove("value"));
+            let text = setting.split_once('=').map_or("", |(_, value)| value).trim();
+            table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
+        }
+        Ok(())
+    }
+}
+
+/// A part of the settings as its type; an error names the key.
+fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Error> {
+    let read = |table: toml::Table| T::deserialize(toml::Value::Table(table));
+    read(table.clone()).map_err(|error| {
+        // The message of the error names no key: find the key for which another value would be accepted.
+        let others = || [toml::Value::Integer(1), toml::Value::Float(0.5), toml::Value::String("x".into())];
+        let with = |key: &str, other| {
+            let mut table = table.clone();
+            table.insert(key.to_owned(), other);
+            read(table).is_ok()
+        };
+        let key = table.keys().find(|key| others().into_iter().any(|other| with(key, other)));
+        let place = key.map_or_else(|| part.to_owned(), |key| format!("{part}.{key}"));
+        Error::invalid(error.message()).within(place.trim_start_matches("--set."))
+    })
+}
+
+/// Digest of the data of a model, if it has data.
+fn digest(model: &Target, catalogue: &Catalogue) -> Result<Option<String>, Exit> {
+    model.digest(catalogue).map_err(|error| match error {
+        DataError::Unknown { .. } => Exit::Usage(error.into()),
+        _ => Exit::Failed(error.into()),
+    })
 }
 
 type Listed = (&'static str, &'static str, &'static str);

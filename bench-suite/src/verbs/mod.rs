@@ -2,6 +2,8 @@
 //!
 //! A verb prints to a given stream and returns an [`Exit`].
 
+mod auto;
+mod auto_report;
 mod claims;
 mod figures;
 mod fit;
@@ -32,6 +34,8 @@ pub enum Exit {
     Usage(Error),
     /// An operation failed: code 1.
     Failed(Error),
+    /// The verdict on a fit is no; the result is written: code 3.
+    Objected(String),
     /// The program was asked to end.
     Interrupted {
         /// 130 after INT, 143 after TERM.

@@ -1,5 +1,6 @@
 //! Resuming jobs of every kind, stopped at every checkpoint or by signals: rows equal those of an uninterrupted run.
 
+mod jobs;
 #[cfg(unix)]
 mod signals;
 
@@ -8,134 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use mcsa_bench_suite::catalog::{Ansatz, FamilyConfig};
-use mcsa_bench_suite::experiment::{Experiment, PresetName};
+use mcsa_bench_suite::catalog::{Method, Target};
 use mcsa_bench_suite::kinds::{Due, Ending, Place, Running};
-use mcsa_bench_suite::plan::plan;
-use mcsa_bench_suite::registry::{Entry, REGISTRY};
 use mcsa_bench_suite::store::{Outcome, Store};
 use mcsa_bench_suite::task::{Job, Metrics, Task};
 use mcsa_data::Catalogue;
 
-/// Fits of shapes in two stages after a warm fit.
-const SHAPES: &str = "
-id = 'shapes'
-title = 'Shapes'
-reproduces = []
-seed = 3
-preset.quick = { replicates = 1, steps = 30 }
-preset.default = { replicates = 1, steps = 30 }
-preset.paper = { replicates = 1, steps = 30 }
-[fits]
-metrics = 'reference'
-start = { kind = 'warm', mean = 0.5, scale = 1.5, steps = 10 }
-trace = { points = 6, spacing = 'even' }
-[[fits.optimizer]]
-kind = 'adam'
-rate = 0.02
-[[fits.schedule]]
-name = 'two'
-stages = [{ part = 0.4, defence = 0.5, power = 0.5 }, { part = 0.6, defence = 0.1, power = 1.0 }]
-[[fits.target]]
-kind = 'banana'
-width = 2.0
-bend = 0.5
-[[fits.family]]
-kind = 'affine-flow'
-couplings = 2
-width = 4
-[[fits.method]]
-kind = 'pmcsa'
-chains = 4
-[[fits.method]]
-kind = 'jsa'
-transitions = 4
-[[fits.method]]
-kind = 'msc-rb'
-fresh = 4
-[[fits.method]]
-kind = 'elbo'
-samples = 4
-";
-
-fn planned(experiment: &Experiment) -> Vec<Job> {
-    let mut jobs = plan(experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
-    jobs.retain(|job| job.replicate == 0);
-    jobs
-}
-
-fn entry(id: &str) -> &'static Entry {
-    REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap()
-}
-
-/// The first job of each method of an experiment, shortened.
-fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
-    let mut jobs = planned(&entry(id).experiment().unwrap());
-    jobs.iter_mut().for_each(|job| shorten(&mut job.task));
-    let mut kinds = Vec::new();
-    jobs.retain(|job| {
-        let kind = job.task.method().kind();
-        !kinds.contains(&kind) && {
-            kinds.push(kind);
-            true
-        }
-    });
-    jobs
-}
-
-/// The mean field, annealed paths that learn weights and points, and naive subsampling.
-fn is_quick(family: &FamilyConfig) -> bool {
-    match family {
-        FamilyConfig::MeanField { .. } => true,
-        FamilyConfig::Annealed(annealed) => {
-            [Ansatz::KmInitPm, Ansatz::Minibatch].contains(&annealed.surrogate)
-        }
-        _ => false,
-    }
-}
-
-/// Jobs of each kind, by the name of the kind.
-fn jobs() -> Vec<(&'static str, Vec<Job>)> {
-    let fits = of("gaussian", |task| {
-        if let Task::Fit(fit) = task {
-            (fit.steps, fit.trace.points, fit.auxiliary, fit.averaged) = (40, 5, 2, 10);
-        }
-    });
-    let variances = of("k003-fig7", |task| {
-        if let Task::Variance(variance) = task {
-            variance.transitions = 40;
-        }
-    });
-    let scatters = of("k000-fig3", |task| {
-        if let Task::Scatter(scatter) = task {
-            (scatter.lambdas, scatter.setting.chains, scatter.setting.length) = (4, 9, 3);
-        }
-    });
-    let paths = of("msc-fig3-fx", |task| {
-        if let Task::Fit(fit) = task {
-            (fit.steps, fit.metrics) = (34, Metrics::Filters { particles: 40, filters: 3 });
-        }
-    });
-    let bounds: Vec<Job> = planned(&entry("sldais-tab1").experiment().unwrap())
-        .into_iter()
-        .filter_map(|mut job| match &mut job.task {
-            Task::Fit(fit) if is_quick(&fit.family) => {
-                (fit.steps, fit.metrics) = (40, Metrics::Bound { draws: 50 });
-                Some(job)
-            }
-            _ => None,
-        })
-        .collect();
-    let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
-    vec![
-        ("fits", fits),
-        ("variances", variances),
-        ("scatters", scatters),
-        ("paths", paths),
-        ("bounds", bounds),
-        ("shapes", shapes),
-    ]
-}
+use self::jobs::{entry, jobs, planned};
 
 /// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
@@ -206,6 +86,45 @@ fn every_kind_goes_on_from_its_checkpoints() {
     }
 }
 
+/// A race that is interrupted after every third step has the rows of one that is not, for every method, warm starts included; another
+/// seed has others.
+#[test]
+fn a_race_goes_on_from_its_checkpoints() {
+    let catalogue = Catalogue::new(None);
+    let mut jobs = planned(&entry("sldais-against-chains").experiment().unwrap());
+    for job in &mut jobs {
+        if let Task::Fit(fit) = &mut job.task {
+            (fit.steps, fit.trace.points, fit.metrics) = (200, 4, Metrics::Race { draws: 50 });
+            if let Target::SyntheticLogistic { rows, .. } = &mut fit.target {
+                *rows = 100;
+            }
+            if let Method::PmcsaDelayed { warm, .. } = &mut fit.method {
+                *warm = (*warm).min(4);
+            }
+        }
+        let (parts, expected) = (folder("race"), whole(job, "race"));
+        let (store, mut runs) = (Store::new(&parts), 0);
+        loop {
+            let calls = AtomicU64::new(0);
+            let progress = |_| calls.fetch_add(1, Relaxed) == 0;
+            let checkpoint = Due::Steps(3);
+            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+            runs += 1;
+            if job.run(&running).unwrap() == Ending::Stored {
+                break;
+            }
+        }
+        let name = job.task.title();
+        assert!(runs > 3 && expected.rows.len() > 3, "{name}: {runs} runs");
+        assert!(same(&expected, &result(&parts, job)), "{name}");
+        let last = &expected.rows[expected.rows.len() - 1];
+        let passes = last.values["row_evaluations"] / 100.0;
+        assert!((200.0..=212.0).contains(&passes), "{name}: {passes} passes");
+        let other = Job { seed: job.seed.child(0), ..job.clone() };
+        assert!(!same(&expected, &whole(&other, "race")), "{name}");
+    }
+}
+
 /// A run that is asked to stop between two checkpoints writes one and stops, instead of waiting until one is due.
 #[test]
 fn a_wish_to_stop_is_obeyed_at_once() {
@@ -254,7 +173,7 @@ fn a_row_is_followed_by_a_look() {
     for (kind, jobs) in jobs() {
         let work_of_step = match &jobs[0].task {
             _ if ["paths", "bounds"].contains(&kind) => continue,
-            Task::Fit(fit) if fit.schedule.is_some() => 4 * fit.method.effort(),
+            Task::Fit(fit) if fit.schedule.is_some() || kind == "gaps" => 4 * fit.method.effort(),
             Task::Fit(fit) => fit.method.effort(),
             _ => continue,
         };

@@ -98,6 +98,36 @@ fn paths_keep_the_evidence_and_raise_the_bound() {
     assert!((values["elbo"] - bound).abs() < 6.0 * values["elbo_error"]);
 }
 
+/// A block neural flow begins near the prior: its mean weight is the evidence, and its bound is near that of the prior.
+#[test]
+fn a_block_neural_flow_keeps_the_evidence() {
+    let (bound, evidence, spread) = exact();
+    let row = outcome("flow", "kind = 'block-neural'\nnetworks = 1\ndepth = 2\nwidth = 4").rows.remove(0);
+    assert!((row.values["log_z"] - evidence).abs() < 6.0 * spread, "{} {evidence}", row.values["log_z"]);
+    let elbo = row.values["elbo"];
+    assert!((elbo / bound - 1.0).abs() < 0.1 && elbo < evidence, "{elbo} {bound}");
+}
+
+/// In each of three steps of a draw: 5 rows of the bound, and for each step of the path a gradient and a product on every point or row of
+/// the surrogate.
+#[test]
+fn terms_are_counted() {
+    let path = |surrogate: &str| {
+        format!("kind = 'annealed'\nsteps = 4\nlongest = 0.5\nstep_size = 0.1\n{surrogate}")
+    };
+    let cases = [
+        ("none", "kind = 'mean-field'\nlink = 'exp'".to_owned(), 5),
+        ("rand", path("surrogate = 'rand'\npoints = 7"), 5 + 2 * 4 * 7),
+        ("minibatch", path("surrogate = 'minibatch'\npoints = 6"), 5 + 2 * 4 * 6),
+        ("posterior", path("surrogate = 'posterior'"), 5 + 2 * 4 * 20),
+    ];
+    for (folder, family, each) in cases {
+        let outcome = outcome(&format!("terms-{folder}"), &family);
+        assert_eq!(outcome.rows[0].values["terms"], f64::from(3 * each), "{folder}");
+        assert_eq!(outcome.ended.counts["terms"], 3 * each as u64);
+    }
+}
+
 #[test]
 fn settings_that_do_not_fit_together_are_named() {
     let good =
@@ -114,6 +144,10 @@ fn settings_that_do_not_fit_together_are_named() {
     let bound = "metrics = { bound = { draws = 20000 } }";
     assert!(refused(bound, "metrics = 'reference'").contains("need metrics of the bound"));
     assert!(refused(bound, "metrics = { bound = { draws = 1 } }").contains("at least 2 draws"));
+    let flow = "kind = 'block-neural'\nnetworks = 1\ndepth = 1\nwidth = 0";
+    let path = "kind = 'annealed'\nsteps = 4\nlongest = 0.5\nstep_size = 0.1\nsurrogate = 'rand'\npoints = 5";
+    let other = good.replacen(path, flow, 1).replacen(bound, "metrics = 'reference'", 1);
+    assert!(planned(&other).expect_err("a refusal").to_string().contains("need metrics of the bound"));
     assert!(refused("points = 5", "points = 0").contains("RAND needs points"));
     assert!(refused("surrogate = 'rand'", "surrogate = 'nn'").contains("NN has no points"));
     assert!(refused("surrogate = 'rand'", "surrogate = 'random'").contains("random"));
@@ -122,4 +156,19 @@ fn settings_that_do_not_fit_together_are_named() {
             .contains("pmcsa")
     );
     assert!(refused("kind = 'standard'", "kind = 'jittered'").contains("begins at start"));
+    let race = good.replacen(bound, "metrics = { race = { draws = 100 } }", 1);
+    assert!(planned(&race).is_ok());
+    let chains = |text: &str| {
+        text.replacen("kind = 'minibatched'\nsamples = 1\nbatch = 5", "kind = 'pmcsa'\nchains = 4", 1)
+    };
+    assert!(planned(&chains(&race)).unwrap_err().to_string().contains("needs a density"));
+    let other =
+        race.replacen("kind = 'minibatched'\nsamples = 1\nbatch = 5", "kind = 'elbo'\nsamples = 1", 1);
+    assert!(planned(&other).unwrap_err().to_string().contains("a race"));
+    let gap = "metrics = { gap = { draws = 100 } }";
+    assert!(planned(&good.replacen(bound, gap, 1)).is_ok());
+    let flat = text("kind = 'mean-field'").replacen(bound, gap, 1);
+    assert!(planned(&flat).unwrap_err().to_string().contains("no parts of the gap"));
+    let with = good.replacen("[[fits.family]]\n", "[[fits.family]]\nwith = ['pmcsa']\n", 1);
+    assert!(planned(&with).unwrap_err().to_string().contains("with = \"pmcsa\""));
 }

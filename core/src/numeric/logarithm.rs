@@ -32,6 +32,16 @@ pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     (k, l.sub(l.float(mantissa), l.num(1.0)))
 }
 
+/// `k` and `m` in `[sqrt(1/2)/2, sqrt(2)/2)` such that `1/x = 2^k / m`, for positive, finite, normal `x`.
+#[inline(always)]
+pub(crate) fn half_mantissa<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+    let bits = l.add_bits(l.bits(x), l.int(ONE_BITS - ROOT_HALF_BITS));
+    let exponent = l.or(l.shr_52(bits), l.int(TWO_52.to_bits()));
+    let k = l.sub(l.num(TWO_52 + 1022.0), l.float(exponent));
+    let half = l.int(ROOT_HALF_BITS - (MANTISSA_BITS + 1));
+    (k, l.float(l.add_bits(l.and(bits, l.int(MANTISSA_BITS)), half)))
+}
+
 /// `k ln 2 + ln(1 + f) + correction`, with the smallest terms added first.
 #[inline(always)]
 pub(crate) fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::F {

@@ -27,8 +27,8 @@
 //! | [`erf()`] | 2 | 1.87 | |
 //! | [`erfc()`] | 4 | 3.55 | worst just below 1, near `x = 0` |
 //! | [`erfcx()`] | 3 | 2.42 | |
-//! | [`log_ndtr()`] | 4 | 3.08 | to `z = -1e154`, and to the last subnormal on the right |
-//! | [`ndtr_hazard()`] | 4 | 2.89 | |
+//! | [`log_ndtr()`] | 4 | 3.30 | to `z = -1e154`, and to the last subnormal on the right |
+//! | [`ndtr_hazard()`] | 4 | 3.10 | |
 //! | [`ln_gamma()`] | 5 | 3.72 | relative near the zeros 1 and 2 too |
 //! | [`digamma()`] | 4 | 2.53 | relative near its zero too |
 //!

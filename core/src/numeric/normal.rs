@@ -1,55 +1,53 @@
 use super::backend::Backend;
 use super::elementwise::{Map, MapTwo, elementwise, in_place_two};
+use super::exponential::{LN_2_HIGH, LN_2_LOW};
 use super::lanes::Lanes;
-use super::logarithm::{compose, decompose, lift};
+use super::logarithm::half_mantissa;
 use super::scaled_erfc::{exp_minus_half_square_lanes, mills_lanes};
+use super::softplus::atanh_lanes;
 
 /// `1/sqrt(2 pi)`, rounded (50 digits).
 const INVERSE_ROOT_2_PI: f64 = 0.398_942_280_401_432_7;
 
-/// Intermediate results that `log_ndtr` and its derivative share.
+/// Intermediate results that `log_ndtr` and its derivative share: `Phi(-|z|) = e^(-z^2/2) p / base`.
 struct Tail<L: Lanes> {
     left: L::M,
-    /// `erfcx(|z|/sqrt 2) / 2`.
-    mills: L::F,
+    p: L::F,
+    base: L::F,
     /// `e^(-z^2/2)`.
     density: L::F,
-    /// `Phi(-|z|)`.
-    tail: L::F,
+    /// `-e^(-z^2/2) p`.
+    minus_tail: L::F,
 }
 
 #[inline(always)]
 fn tail<L: Lanes>(l: L, z: L::F) -> Tail<L> {
-    let mills = mills_lanes(l, l.magnitude(z));
+    let (p, base) = mills_lanes(l, l.magnitude(z));
     let density = exp_minus_half_square_lanes(l, z);
-    Tail { left: l.less(z, l.num(0.0)), mills, density, tail: l.mul(density, mills) }
+    let zero = l.num(0.0);
+    Tail { left: l.less(z, zero), p, base, density, minus_tail: l.fnma(density, p, zero) }
 }
 
 #[inline(always)]
 fn log_ndtr_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
-    // ln(erfcx/2) for z < 0, ln(1 - Q) for z >= 0: one logarithm of u, corrected for the rounding error of the subtraction;
-    // 2 - u approximates 1/u accurately enough for a correction below 2^-54.
-    let one = l.num(1.0);
-    let kept = l.sub(one, t.tail);
-    let lost = l.sub(l.sub(one, kept), t.tail);
-    let zero = l.num(0.0);
-    let correction = l.choose(t.left, zero, l.mul(lost, l.sub(l.num(2.0), kept)));
-    let (u, shift) = lift(l, l.choose(t.left, t.mills, kept));
-    let (k, f) = decompose(l, u);
-    let log = compose(l, l.sub(k, shift), f, correction);
+    // The logarithm of a/b is 2 atanh((a - b)/(a + b)): of p over the base without its power of two for z < 0, of (base - tail)/base
+    // for z >= 0.
+    let (k, mantissa) = half_mantissa(l, t.base);
+    let above = l.choose(t.left, l.sub(t.p, mantissa), t.minus_tail);
+    let below = l.choose(t.left, l.add(t.p, mantissa), l.fma(t.base, l.num(2.0), t.minus_tail));
+    let log = atanh_lanes(l, l.div(above, below));
+    let k = l.choose(t.left, k, l.num(0.0));
+    let log = l.fma(k, l.num(LN_2_HIGH), l.fma(k, l.num(LN_2_LOW), log));
     let quadratic = l.mul(z, l.num(-0.5));
-    let left = l.fma(quadratic, z, log);
-    // For very negative z the square alone is the result; at -inf erfcx is 0 and has no finite logarithm.
-    let left = l.choose(l.less(z, l.num(-1e200)), l.mul(quadratic, z), left);
-    l.choose(t.left, left, log)
+    l.choose(t.left, l.fma(quadratic, z, log), log)
 }
 
 #[inline(always)]
 fn ndtr_hazard_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
-    let scale = l.num(INVERSE_ROOT_2_PI);
-    let over = l.choose(t.left, scale, l.mul(t.density, scale));
-    let under = l.choose(t.left, t.mills, l.sub(l.num(1.0), t.tail));
-    // For very negative z the result is -z to the last place, and erfcx would be subnormal.
+    let over = l.mul(t.base, l.num(INVERSE_ROOT_2_PI));
+    let over = l.choose(t.left, over, l.mul(over, t.density));
+    let under = l.choose(t.left, t.p, l.add(t.base, t.minus_tail));
+    // For very negative z the result is -z to the last place.
     l.choose(l.less(z, l.num(-1e10)), l.negated(z), l.div(over, under))
 }
 
@@ -108,7 +106,7 @@ elementwise! {
     ///
     /// ```text
     /// z <  0:  -z^2/2 + ln(erfcx(-z/sqrt 2) / 2)
-    /// z >= 0:  ln(1 - Q),   Q = e^(-z^2/2) erfcx(z/sqrt 2) / 2
+    /// z >= 0:  ln(1 - Q),   Q = e^(-z^2/2) erfcx(z/sqrt 2) / 2,   erfcx(z/sqrt 2) / 2 = a / b,   ln(a/b) = 2 atanh((a - b)/(a + b))
     /// ```
     /// Error at most 4 ulp everywhere: for `z > 38` the result is `-Q` down to the smallest subnormal, for very negative `z` it is
     /// `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays NaN.

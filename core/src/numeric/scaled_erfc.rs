@@ -67,32 +67,35 @@ const NORMAL_SERIES: [f64; 25] = [
 /// Rounding error of `NORMAL_SERIES[0]`.
 const NORMAL_LOW: f64 = -2.092751729118671e-17;
 
-/// `P((t - centre)/(t + centre)) / (offset + t)` for `t >= 0`.
+/// Argument of which a half line is taken to end: beyond it the variable is 1.
+const FAR: f64 = 1.2e18;
+
+/// `P((t - centre)/(t + centre))` for `0 <= t <= FAR`.
 #[inline(always)]
-fn half_line<L: Lanes>(l: L, t: L::F, centre: f64, offset: f64, series: &[f64; 25], low: f64) -> L::F {
-    // Beyond 2^60 the variable is 1; the bound avoids infinity / infinity.
-    let near = l.at_most(l.num(1.2e18), t);
+fn series_of<L: Lanes>(l: L, t: L::F, centre: f64, series: &[f64; 25], low: f64) -> L::F {
     let one = l.num(1.0);
-    let inverse = l.div(one, l.add(near, l.num(centre)));
-    let y = l.mul(l.sub(near, l.num(centre)), inverse);
+    let inverse = l.div(one, l.add(t, l.num(centre)));
+    let y = l.mul(l.sub(t, l.num(centre)), inverse);
     // One Newton step on y (t + centre) = t - centre: near t = 0 the result changes faster than y, which must be more accurate.
-    let residual = l.exact_fma(l.add(y, one), l.num(-centre), near);
-    let residual = l.exact_fma(l.negated(y), near, residual);
+    let residual = l.exact_fma(l.add(y, one), l.num(-centre), t);
+    let residual = l.exact_fma(l.negated(y), t, residual);
     let y = l.fma(residual, inverse, y);
-    let p = l.add(l.fma(l.polynomial(y, &series[1..]), y, l.num(low)), l.num(series[0]));
-    l.div(p, l.add(l.num(offset), t))
+    l.add(l.fma(l.polynomial(y, &series[1..]), y, l.num(low)), l.num(series[0]))
 }
 
 /// `e^(t^2) erfc(t)` for `t >= 0`.
 #[inline(always)]
 pub(crate) fn erfcx_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    half_line(l, t, 3.75, 0.5, &SERIES, LOW)
+    // The bound avoids infinity / infinity.
+    l.div(series_of(l, l.at_most(l.num(FAR), t), 3.75, &SERIES, LOW), l.add(l.num(0.5), t))
 }
 
-/// `Phi(-z) e^(z^2/2) = erfcx(z/sqrt 2)/2` for `z >= 0`: Mills' ratio over `sqrt(2 pi)`.
+/// Numerator and denominator of `Phi(-z) e^(z^2/2) = erfcx(z/sqrt 2)/2` for `z >= 0`, Mills' ratio over `sqrt(2 pi)`: the first lies
+/// between 0.37 and 0.46, the second is `3/4 + z`, at most `FAR`.
 #[inline(always)]
-pub(crate) fn mills_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    half_line(l, z, 5.25, 0.75, &NORMAL_SERIES, NORMAL_LOW)
+pub(crate) fn mills_lanes<L: Lanes>(l: L, z: L::F) -> (L::F, L::F) {
+    let z = l.at_most(l.num(FAR), z);
+    (series_of(l, z, 5.25, &NORMAL_SERIES, NORMAL_LOW), l.add(l.num(0.75), z))
 }
 
 /// `e^(-t^2)`, with the square computed in twice the working precision: the rounding of `t^2` alone would cause an error of `t^2`

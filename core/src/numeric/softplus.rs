@@ -28,6 +28,23 @@ fn ln_1p_of_unit_lanes<L: Lanes>(l: L, e: L::F) -> L::F {
     l.fnma(l.num(0.5), twice, e)
 }
 
+/// `SERIES / 2`.
+const HALVES: [f64; 10] = {
+    let (mut halves, mut i) = (SERIES, 0);
+    while i < halves.len() {
+        halves[i] *= 0.5;
+        i += 1;
+    }
+    halves
+};
+
+/// `2 atanh(s) = 2 s + s R(s^2)` for `|s| <= 1/3`, with the series halved.
+#[inline(always)]
+pub(crate) fn atanh_lanes<L: Lanes>(l: L, s: L::F) -> L::F {
+    let w = l.mul(s, s);
+    l.fma(s, l.mul(w, l.polynomial(w, &HALVES)), l.add(s, s))
+}
+
 #[inline(always)]
 pub(crate) fn softplus_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     softplus_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))

@@ -10,6 +10,7 @@ mod exact;
 mod flow_elbo;
 mod flows;
 mod health;
+mod joint_bound;
 mod learning;
 mod ledger;
 mod memory;

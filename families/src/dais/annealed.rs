@@ -7,9 +7,10 @@ use mcsa_core::{
     borrow, same_length,
 };
 
-use super::base::Shape;
+use super::base::{Base, Shape, unpacked};
 use super::chain::{Chain, Mass, Slope};
 use super::constrained::{Constrained, Form, Layout};
+use super::fixed::Dais;
 use super::forward::Noise;
 use super::tape::Tape;
 use crate::lanes::each_column;
@@ -114,6 +115,31 @@ impl<S: Surrogate> Annealed<S> {
             let (end, noise) = (ends.column(j), noise.column(j).split_at(self.steps * self.dim()));
             *log_q = chain.simulate_back(&self.surrogate, psi, end, noise, &mut tape, work);
         }
+    }
+
+    /// The chain at `params`, with all parameters on their constrained scale.
+    ///
+    /// # Errors
+    /// If [`check`](Parametric::check) refuses `params`.
+    pub fn chain(&self, params: &[f64]) -> Result<Dais, Error> {
+        self.check(params)?;
+        let (layout, mut memory) = (self.layout(), vec![0.0; self.layout().constrained_len()]);
+        let constrained = Constrained::of(self.form(), params, &mut memory);
+        let Chain { base, step_size, kappa, longest, gamma, betas, .. } = constrained.chain(params);
+        let scale = match self.shape {
+            Shape::Diagonal => base.scales.to_vec(),
+            Shape::Lower => unpacked(layout.dim, base.scales, base.triangle),
+        };
+        Ok(Dais {
+            base: Base::new(base.mean.to_vec(), self.shape, scale)?,
+            step_size,
+            kappa,
+            longest,
+            gamma,
+            betas: betas.to_vec(),
+            mass: params[layout.mass()..][..layout.dim].iter().map(|log| log.exp()).collect(),
+            law: self.law,
+        })
     }
 
     fn form(&self) -> Form {

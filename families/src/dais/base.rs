@@ -1,5 +1,6 @@
 //! Gaussian base of an annealed path.
 
+use faer::Mat;
 use mcsa_core::{Error, numeric, one, same_length};
 
 use crate::normal::LN_SQRT_2PI;
@@ -49,6 +50,22 @@ impl Base {
             }
         }
         Ok(Self { mean, shape, scale })
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The covariance `L L^T`.
+    pub fn covariance(&self) -> Mat<f64> {
+        let d = self.mean.len();
+        let factor = Mat::from_fn(d, d, |i, k| match self.shape {
+            Shape::Lower => self.scale[i * d + k],
+            Shape::Diagonal if i == k => self.scale[i],
+            Shape::Diagonal => 0.0,
+        });
+        &factor * factor.transpose()
     }
 
     /// Diagonal of the scale.

@@ -16,7 +16,7 @@ pub enum Mass {
 
 impl Mass {
     /// Standard deviation s of the momentum.
-    pub(super) fn deviation(self, mass: f64) -> f64 {
+    pub fn deviation(self, mass: f64) -> f64 {
         if self == Self::Variance { mass.sqrt() } else { mass }
     }
 

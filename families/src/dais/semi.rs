@@ -3,8 +3,8 @@
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, LocalFamily, LocalLatents, Parametric, Pushforward, Reparameterised, Stream,
-    Surrogate, all_finite, batch, batch_mut, borrow, one, same_length,
+    Columns, ColumnsMut, Error, LocalFamily, LocalLatents, Parametric, Pushforward, Reparameterised,
+    StepSizes, Stream, Surrogate, all_finite, batch, batch_mut, borrow, one, same_length,
 };
 
 use super::annealed::Annealed;
@@ -330,5 +330,19 @@ impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
         }
         let bars = batch(bars, globals, n);
         of_theta.add_push_gradients(&params[..lambda], eps, bars, weights, &mut gradient[..lambda], work);
+    }
+
+    /// Those of the paths of all rows, or of the one chain that they share; step sizes do not depend on theta.
+    fn step_sizes(&self, params: &[f64], mut work: &mut [f64]) -> StepSizes {
+        let globals = self.family.model.num_globals();
+        let local = borrow(&mut work, self.local_len());
+        let paths = if self.family.shared { 1 } else { self.rows.len() };
+        let mut all = StepSizes::default();
+        for &row in &self.rows[..paths] {
+            self.gather(row, params, &params[..globals], local);
+            let StepSizes { zero, longest, steps } = self.family.local(row).step_sizes(local, work);
+            (all.zero, all.longest, all.steps) = (all.zero + zero, all.longest + longest, all.steps + steps);
+        }
+        all
     }
 }

@@ -9,6 +9,33 @@ use mcsa_families::{FullRank, Link, MeanField};
 use crate::dais::Quadratic;
 
 /// Without steps draws and `log q` have the bits of the families, and gradients those of their bound.
+/// The chain at lambda has the paths that are pushed; that of the other law of the momentum has not.
+#[test]
+fn the_chain_at_lambda_has_the_paths_that_are_pushed() {
+    for Case { family, params, .. } in families() {
+        let (rows, chain) = (family.noise_dim(), family.chain(&params).unwrap());
+        let mut noise = vec![0.0; rows];
+        family.sample_noise_into(&mut [Seed::new(8).stream(0, 0)], batch_mut(&mut noise, rows, 1));
+        let (mut z, mut log_q) = (Mat::zeros(2, 1), [0.0]);
+        let mut work = vec![0.0; family.work_len(1)];
+        family.push(&params, batch(&noise, rows, 1), z.as_mut(), &mut log_q, &mut work);
+        let psi = &params[params.len() - 2..];
+        let path = chain.path(&family.surrogate, psi, &noise);
+        assert!((path.log_q - log_q[0]).abs() < 1e-12);
+        assert!((0..2).all(|i| (path.end()[i] - z[(i, 0)]).abs() < 1e-12));
+        let law = if family.law == Mass::Variance { Mass::Deviation } else { Mass::Variance };
+        let other = family.steps > 0 && {
+            let other = Annealed { law, ..family.clone() }.chain(&params).unwrap();
+            (other.path(&family.surrogate, psi, &noise).log_q - log_q[0]).abs() > 1e-6
+        };
+        assert_eq!(other, family.steps > 0);
+        let covariance = chain.base.covariance();
+        let by_link = (params[2].exp()).powi(2);
+        assert!((covariance[(0, 0)] - by_link).abs() < 1e-12 && chain.base.mean() == &params[..2]);
+        assert!(family.chain(&params[1..]).is_err());
+    }
+}
+
 #[test]
 fn no_step_is_the_family_bit_for_bit() {
     fn draws<F: Family>(family: &F, params: &[f64]) -> (Mat<f64>, Vec<f64>) {

@@ -37,3 +37,4 @@ mod student_t;
 mod surrogates;
 mod twins;
 mod twisted;
+mod with_theta;

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
-use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Outcome, Pathfinder};
+use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Outcome, Pathfinder, Peak};
 use serde::{Deserialize, Serialize};
 
 /// Local maximum of the target, with the Gaussian approximation there.
@@ -102,7 +102,7 @@ impl Ascents {
 
     /// The first ascent, in the coordinates of the target.
     fn first<P: Gradient>(&mut self, target: &P, start: &[f64], stream: &mut Stream) {
-        let peak = Lbfgs::default().mode(target, start);
+        let peak = Lbfgs::default().mode(target, start).and_then(Peak::converged);
         let laplace = peak.ok().and_then(|peak| Laplace::by_differences(target, &peak.point).ok());
         let found = match laplace {
             Some(Laplace { gaussian, log_evidence }) => Some((gaussian, log_evidence)),

@@ -65,6 +65,11 @@ impl Climb {
         self.fit.as_ref().map_or(&self.start, Fit::params)
     }
 
+    /// Effective share of the draws after the last round; 0 before the first.
+    pub(crate) fn share(&self) -> f64 {
+        self.rounds.last().map_or(0.0, |round| round.share)
+    }
+
     /// Parameters of the proposal of the final draws: those reached, with weights of a mixture moved a fifth of the way to equal ones, so
     /// that modes with little mass have draws enough.
     pub(crate) fn proposal(&self, dim: usize) -> Result<Vec<f64>, Error> {
@@ -128,6 +133,22 @@ impl Climb {
         let share = draws.sample_size / LOOK as f64;
         self.rounds.push(Round { steps: step, shape: draws.shape, share, tail: draws.tail_weight() });
         Ok(())
+    }
+
+    /// Checks that the chains, read from a file, are those of this target, so that the next round need not.
+    ///
+    /// # Errors
+    /// If the chains remember other densities than `target` has, or another seed.
+    pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
+        let Some(mut fit) = self.fit.take() else { return Ok(()) };
+        let seed = seed.named("climb").child(self.number);
+        let (dim, target) = (target.dim(), Counted::new(target));
+        let family = self.shape.build(dim)?;
+        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
+        let ascent = Ascent { target: &target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+        let verified = ascent.run(&mut fit, Run::of(0)).map(drop);
+        self.fit = Some(fit);
+        verified
     }
 
     /// Weighted draws of the [`proposal`](Self::proposal).

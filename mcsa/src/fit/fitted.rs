@@ -1,14 +1,12 @@
-//! Result of a fit, and the calls that make one.
+//! Result of a fit.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
-use mcsa_core::{Error, Gradient, LogDensity};
 use mcsa_estimators::Draws;
 
 use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
-use super::{Chains, Fitting, Options, Shape, Target, Verdict};
+use super::{Chains, Shape, Verdict};
 
 /// Result of a fit: weighted draws, moments, evidence, and the verdict.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,36 +27,6 @@ pub struct Fitted {
     pub chains: Chains,
     /// Evaluations of the target, those of the verdict and the draws included.
     pub evaluations: Evaluations,
-}
-
-/// Fits a posterior with a gradient.
-///
-/// ```
-/// use mcsa::prelude::*;
-/// let fitted = mcsa::fit(&mcsa::models::EightSchools::non_centred(), &mcsa::fit::Options::seeded(1))?;
-/// println!("{fitted}");
-/// assert!(fitted.verdict.is_yes());
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// # Errors
-/// If the options are invalid, or no start with a finite density was found.
-pub fn fit<P: Gradient>(target: &P, options: &Options) -> Result<Fitted, Error> {
-    run(&Target::with_gradient(target), options)
-}
-
-/// Fits a posterior by its log density alone.
-///
-/// # Errors
-/// As [`fit`].
-pub fn fit_density<P: LogDensity>(target: &P, options: &Options) -> Result<Fitted, Error> {
-    run(&Target::density_only(target), options)
-}
-
-fn run(target: &Target<'_>, options: &Options) -> Result<Fitted, Error> {
-    let mut fitting = Fitting::new(options)?;
-    fitting.run(target, &mut |_| ControlFlow::Continue(())).map_err(|error| error.within("fit"))?;
-    fitting.finish(target)
 }
 
 impl fmt::Display for Fitted {

@@ -1,8 +1,6 @@
 //! State of a fit between its stages, which is its checkpoint.
 
-use std::ops::ControlFlow;
-
-use mcsa_core::{Error, LogDensity, MomentMatched, Seed};
+use mcsa_core::{Error, MomentMatched, Seed};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +11,7 @@ use super::bend::mixture_start;
 use super::climb::Climb;
 use super::fitted::Fitted;
 use super::gradient_check::gradient_objection;
+use super::landmarks::Landmarks;
 use super::moments::white;
 use super::summary;
 use super::tails::tail_objection;
@@ -36,7 +35,7 @@ pub enum Stage {
     Done,
 }
 
-/// State of a fit between its stages: plain data, which can be saved in any serde format and continued with the same bits.
+/// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitting {
     /// The options.
@@ -49,7 +48,8 @@ pub struct Fitting {
     pub climbs: Vec<Climb>,
     /// Evaluations so far.
     pub spent: Evaluations,
-    objections: Vec<Objection>,
+    pub(crate) landmarks: Landmarks,
+    pub(super) objections: Vec<Objection>,
     chains: Option<Chains>,
     distrusted: bool,
     again: usize,
@@ -100,6 +100,7 @@ impl Fitting {
             ascents: Ascents::default(),
             climbs: Vec::new(),
             spent: Evaluations::default(),
+            landmarks: Landmarks::default(),
             objections: Vec::new(),
             chains: None,
             distrusted: false,
@@ -108,16 +109,18 @@ impl Fitting {
         })
     }
 
-    fn seed(&self) -> Seed {
+    pub(super) fn seed(&self) -> Seed {
         Seed::new(self.options.seed).named("fit")
     }
 
-    /// Does the next piece of work: an ascent, a round, or the witnesses.
+    /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, or a step of the climb cannot be made.
+    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        self.check(target)?;
         let before = target.evaluations();
+        self.landmarks.note(target, &self.ascents.modes, self.seed());
         let done = match self.stage {
             Stage::Start => self.start(target),
             Stage::Climb => self.climb(target),
@@ -128,26 +131,11 @@ impl Fitting {
         done
     }
 
-    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run.
-    ///
-    /// # Errors
-    /// As [`advance`](Self::advance).
-    pub fn run(
-        &mut self,
-        target: &Target<'_>,
-        after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        while self.stage != Stage::Done {
-            self.advance(target)?;
-            if after(self).is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
+        if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
+            return self.cut(target, Objection::Budget);
+        }
         match target.gradient().filter(|_| !self.distrusted) {
             Some(gradient) => {
                 let is_first = self.ascents.modes.is_empty();
@@ -180,13 +168,17 @@ impl Fitting {
     }
 
     fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (gaussian, log_evidence) = tempered(target.density(), self.seed())?;
+        let (gaussian, log_evidence, exponent) =
+            tempered(target.density(), self.left_for_starts(), self.seed())?;
+        if exponent < 1.0 {
+            self.objections.push(Objection::Tempering { exponent });
+        }
         let (point, covariance) = (gaussian.mean, gaussian.covariance);
         self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
         Ok(())
     }
 
-    fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
+    pub(super) fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let dim = target.dim();
         let weights = self.ascents.weights();
         let mut order: Vec<usize> = (0..weights.len()).collect();
@@ -213,34 +205,29 @@ impl Fitting {
 
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
-        let dim = target.dim();
-        if self.is_spent(dim) {
-            self.objections.push(Objection::Budget);
-            self.stage = Stage::Verdict;
-            return Ok(());
+        let climb = self.current()?;
+        if climb.is_settled(&self.options) {
+            return self.bend(target);
         }
-        let climb = self.current_mut()?;
-        climb.advance(target.density(), seed)?;
-        if self.current()?.is_settled(&self.options) {
-            self.bend(target)?;
+        if self.is_spent(target.dim()) {
+            return self.cut(target, Objection::Budget);
         }
-        Ok(())
+        self.current_mut()?.advance(target.density(), seed)
     }
 
     /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else the verdict.
     fn bend(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let share = |climb: &Climb| climb.rounds.last().map_or(0.0, |round| round.share);
         let (last, before) = match &self.climbs[..] {
             [] => return Err(Error::invalid("no climb was begun")),
             [last] => (last, None),
             [.., before, last] => (last, Some(before)),
         };
         let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
-        let is_good = share(last) >= POOR && shape(last) < HEAVY;
+        let is_good = last.share() >= POOR && shape(last) < HEAVY;
         let helped = self.mends > 0
             || before.is_none_or(|before| {
-                let lighter = shape(last) < shape(before) - LIGHTER && share(last) > 0.5 * share(before);
-                share(last) > HELPED * share(before) || lighter
+                let lighter = shape(last) < shape(before) - LIGHTER && last.share() > 0.5 * before.share();
+                last.share() > HELPED * before.share() || lighter
             });
         let components = match last.shape {
             Shape::StudentT => BENT,
@@ -253,6 +240,9 @@ impl Fitting {
             }
             self.stage = Stage::Verdict;
             return Ok(());
+        }
+        if !self.allows(components, target.dim()) {
+            return self.cut(target, Objection::Budget);
         }
         let (_, draws) = self.draws(target)?;
         let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
@@ -271,14 +261,15 @@ impl Fitting {
     /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
     /// budget left.
     fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
-        if self.mends == MENDS || self.is_spent(target.dim()) {
-            return Ok(false);
-        }
-        self.mends += 1;
         let components = match self.current()?.shape {
             Shape::StudentT => BENT,
             Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
         };
+        let dim = target.dim();
+        if self.mends == MENDS || self.is_spent(dim) || !self.allows(components, dim) {
+            return Ok(false);
+        }
+        self.mends += 1;
         let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
         let drawn = draws.resampled(points.ncols(), &mut stream)?;
         let both =
@@ -288,12 +279,6 @@ impl Fitting {
             });
         self.enlarge(&both, components)?;
         Ok(true)
-    }
-
-    /// True if another round does not fit into the budget; the first always does.
-    fn is_spent(&self, dim: usize) -> bool {
-        let left = self.options.evaluations.saturating_sub(self.spent.total());
-        self.climbs.last().is_some_and(|climb| climb.next_cost(dim) > left && !climb.rounds.is_empty())
     }
 
     fn current_mut(&mut self) -> Result<&mut Climb, Error> {
@@ -324,8 +309,8 @@ impl Fitting {
         }
         let map = white(&draws)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
-        let (chains, points) =
-            Chains::run(target, &*family, &params, &map, &self.starts(target)?, of_chains)?;
+        let starts = witness::starts(target, &self.ascents.modes, seed, self.mends as u64)?;
+        let (chains, points) = Chains::run(target, &*family, &params, &map, &starts, of_chains)?;
         let evidence = verdict::Evidence {
             target,
             family: &*family,
@@ -347,37 +332,15 @@ impl Fitting {
         Ok(())
     }
 
-    /// Starting points of the witness chains: around the modes in turn, twice as far out as their Gaussians.
-    fn starts(&self, target: &Target<'_>) -> Result<Mat<f64>, Error> {
-        let dim = target.dim();
-        let mut starts = Mat::zeros(dim, witness::CHAINS);
-        let mut work = vec![0.0; target.density().work_len(1)];
-        for j in 0..witness::CHAINS {
-            let mode = &self.ascents.modes[j % self.ascents.modes.len()];
-            let map = mode.map()?;
-            let mut stream = self.seed().named("witness").stream(j as u64, self.mends as u64);
-            let mut y = vec![0.0; dim];
-            for trial in 0..20 {
-                stream.normals_into(&mut y);
-                let spread = 2.0 * 0.7_f64.powi(trial);
-                y.iter_mut().for_each(|y| *y *= spread);
-                map.forward_into(&y, starts.col_as_slice_mut(j));
-                if target.density().log_density(starts.col_as_slice(j), &mut work).is_finite() {
-                    break;
-                }
-            }
-        }
-        Ok(starts)
-    }
-
     /// The result, at the end of the last stage.
     ///
     /// # Errors
-    /// If a stage is left.
+    /// If a stage is left, or the target has another dimension than the state.
     pub fn finish(&self, target: &Target<'_>) -> Result<Fitted, Error> {
         let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
             return Err(Error::invalid("the fit has not come to its end").within("Fitting"));
         };
+        self.check(target)?;
         let before = target.evaluations();
         let (_, draws) = self.draws(target)?;
         let climb = self.current()?;

@@ -9,15 +9,23 @@
 
 mod ascents;
 mod bend;
+mod call;
+mod checkpoint;
 mod climb;
 mod fitted;
 mod fitting;
 mod gradient_check;
+mod handover;
+mod landmarks;
+mod limits;
 mod measured;
 mod moments;
 mod objection;
 mod options;
+mod pace;
+mod progress;
 mod rates;
+mod run;
 mod shape;
 mod summary;
 mod tails;
@@ -28,9 +36,11 @@ mod white_guide;
 mod witness;
 
 pub use ascents::{Ascents, Mode};
+pub use call::{fit, fit_density};
 pub use climb::{Climb, Round};
-pub use fitted::{Fitted, fit, fit_density};
+pub use fitted::Fitted;
 pub use fitting::{Fitting, Stage};
+pub use handover::Handover;
 pub use measured::MEASURED;
 pub use objection::Objection;
 pub use options::Options;

@@ -27,12 +27,31 @@ pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>,
     (mean, covariance)
 }
 
-/// Map from coordinates in which weighted draws have mean 0 and covariance I.
+/// Gaussian with the mean and the covariance of weighted draws, or of the draws without weights if the weighted covariance is singular:
+/// if the effective sample size is at most the dimension, or the factorisation fails.
 ///
 /// # Errors
-/// If the covariance is not positive definite.
+/// If neither covariance is positive definite.
+pub(crate) fn gaussian(draws: &Draws) -> Result<Gaussian, Error> {
+    let points = draws.points.as_ref();
+    if draws.sample_size > points.nrows() as f64 {
+        let (mean, covariance) = covariance(points, &draws.weights());
+        let gaussian = Gaussian { mean, covariance };
+        if gaussian.factor().is_ok() {
+            return Ok(gaussian);
+        }
+    }
+    let (mean, covariance) = covariance(points, &vec![1.0 / draws.len() as f64; draws.len()]);
+    let gaussian = Gaussian { mean, covariance };
+    gaussian.factor().map(|_| gaussian)
+}
+
+/// Map from coordinates in which [`gaussian`] is standard normal.
+///
+/// # Errors
+/// As [`gaussian`].
 pub(crate) fn white(draws: &Draws) -> Result<AffineMap, Error> {
-    let (mean, covariance) = covariance(draws.points.as_ref(), &draws.weights());
-    let factor = Gaussian { mean: mean.clone(), covariance }.factor()?;
-    AffineMap::new(mean, factor)
+    let gaussian = gaussian(draws)?;
+    let factor = gaussian.factor()?;
+    AffineMap::new(gaussian.mean, factor)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcsa_core::bits;
 use serde::{Deserialize, Serialize};
 
 /// Objection to the result of a fit, with the numbers behind it.
@@ -13,17 +14,22 @@ pub enum Objection {
         /// Name of the parameter.
         name: String,
         /// Entry of the gradient.
+        #[serde(with = "bits::decimal")]
         given: f64,
         /// Central difference of the log density.
+        #[serde(with = "bits::decimal")]
         by_differences: f64,
     },
     /// The tail of the weights is heavy, or not known to be light.
     Weights {
         /// k-hat.
+        #[serde(with = "bits::decimal")]
         shape: f64,
         /// Its threshold.
+        #[serde(with = "bits::decimal")]
         threshold: f64,
         /// Effective sample size.
+        #[serde(with = "bits::decimal")]
         sample_size: f64,
         /// Number of draws.
         draws: usize,
@@ -31,6 +37,7 @@ pub enum Objection {
     /// An ascent ended at a point that q all but excludes.
     Start {
         /// Log weight at the point, less the log evidence.
+        #[serde(with = "bits::decimal")]
         log_weight: f64,
         /// Number of ascents that ended there.
         reached: usize,
@@ -42,6 +49,7 @@ pub enum Objection {
         /// Name of the parameter.
         name: String,
         /// R-hat.
+        #[serde(with = "bits::decimal")]
         r_hat: f64,
     },
     /// Chains of another kernel disagree with the weighted draws.
@@ -49,8 +57,10 @@ pub enum Objection {
         /// Name of the parameter.
         name: String,
         /// Difference of the means in standard deviations; of the variances, relative, if `of_variance`.
+        #[serde(with = "bits::decimal")]
         difference: f64,
         /// The difference in standard errors.
+        #[serde(with = "bits::decimal")]
         z: f64,
         /// True if variances differ.
         of_variance: bool,
@@ -58,6 +68,7 @@ pub enum Objection {
     /// Chains of another kernel stay where q has too little mass.
     Missed {
         /// Mean log weight of a chain, less the log evidence.
+        #[serde(with = "bits::decimal")]
         log_weight: f64,
         /// Number of such chains.
         chains: usize,
@@ -69,6 +80,7 @@ pub enum Objection {
         /// Name of the parameter, or of the direction.
         name: String,
         /// Exponent of the fall.
+        #[serde(with = "bits::decimal")]
         fall: f64,
     },
     /// The log density was NaN or `+inf` at draws of q.
@@ -78,8 +90,23 @@ pub enum Objection {
         /// Number of draws.
         of: usize,
     },
-    /// The budget ended before the climb settled.
+    /// A limit ended the starts.
+    Starts {
+        /// Number of ascents made.
+        made: usize,
+        /// Number of ascents asked for.
+        of: usize,
+    },
+    /// The budget of evaluations ended tempering.
+    Tempering {
+        /// Exponent of the target that was reached; 1 is the target.
+        #[serde(with = "bits::decimal")]
+        exponent: f64,
+    },
+    /// The budget of evaluations ended before the climb settled.
     Budget,
+    /// The time ended before the climb settled.
+    Time,
 }
 
 impl Objection {
@@ -140,7 +167,14 @@ impl fmt::Display for Objection {
             Self::NonFinite { draws, of } => {
                 write!(f, "the log density is NaN or +inf at {draws} of {of} draws, which were left out")
             }
+            Self::Starts { made, of } => {
+                write!(f, "a limit of evaluations or time ended the starts after {made} of {of}")
+            }
+            Self::Tempering { exponent } => {
+                write!(f, "the budget ended tempering at the exponent {exponent:.2e}, of 1")
+            }
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
+            Self::Time => f.write_str("the time ended before the weights had settled"),
         }
     }
 }

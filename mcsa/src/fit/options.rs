@@ -1,5 +1,8 @@
 //! Options of a fit.
 
+use std::fmt::Display;
+use std::path::PathBuf;
+
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +23,21 @@ pub struct Options {
     /// Number of ascents from spread points. A basin of attraction that an ascent reaches with probability `s` is missed by all of
     /// them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
-    /// Largest number of evaluations of the target before the draws: climbing ends there.
+    /// Largest number of evaluations of the target by starts and climbs; the starts take at most half of it. A piece of work that has
+    /// begun is completed, and one start and one round of a climb are made in any case. The last verdict and the draws come on top:
+    /// `2 draws` evaluations and some 10,000 of witness chains, 6,000 per dimension without a gradient. A limit that ends a stage is an
+    /// objection.
     pub evaluations: u64,
-    /// Largest time in seconds before the draws, looked at between stages: a result that it cut short depends on the machine.
+    /// Largest time in seconds before the verdict, from the call on, looked at between pieces of work. A limit that ends a stage is
+    /// an objection, and such a result depends on the machine.
     pub seconds: Option<f64>,
     /// Effective share of the draws at which climbing ends.
     pub share: f64,
+    /// True for a line on standard error with the stage and what was found; silent if standard error is not a terminal.
+    pub progress: bool,
+    /// File in which the state is kept. A call finds it there, continues with the same bits, and leaves the complete state at its end.
+    /// Saving takes at most a twentieth of the time.
+    pub checkpoint: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -35,9 +47,18 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults, with this seed: 4000 draws, 100 starts, a million evaluations, no limit of time.
+    /// The defaults, with this seed: 4000 draws, 100 starts, a million evaluations, no limit of time, no progress, no file.
     pub const fn seeded(seed: u64) -> Self {
-        Self { seed, draws: 4_000, starts: 100, evaluations: 1_000_000, seconds: None, share: 0.7 }
+        Self {
+            seed,
+            draws: 4_000,
+            starts: 100,
+            evaluations: 1_000_000,
+            seconds: None,
+            share: 0.7,
+            progress: false,
+            checkpoint: None,
+        }
     }
 
     /// Checks the numbers.
@@ -59,5 +80,18 @@ impl Options {
             return refuse("share", self.share, "positive and at most 1");
         }
         Ok(())
+    }
+
+    /// The first difference between these options and others that changes a result.
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
+        let named: [(&str, [&dyn Display; 2]); 5] = [
+            ("seed", [&self.seed, &other.seed]),
+            ("draws", [&self.draws, &other.draws]),
+            ("starts", [&self.starts, &other.starts]),
+            ("evaluations", [&self.evaluations, &other.evaluations]),
+            ("share", [&self.share, &other.share]),
+        ];
+        let mut told = named.iter().map(|(name, pair)| (name, pair.map(ToString::to_string)));
+        told.find(|(_, [a, b])| a != b).map(|(name, [a, b])| format!("{name} is {a} there and {b} here"))
     }
 }

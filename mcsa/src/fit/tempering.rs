@@ -21,9 +21,16 @@ const WIDTH: f64 = 3.0;
 /// The largest beta that leaves a quarter of the draws effective is found by bisection, as in tempered and nonlinear population Monte
 /// Carlo (Koblents & Miguez 2015). The first Gaussian is `N(0, 9 I)`.
 ///
+/// Also returns the log evidence of its last draws, and the last beta, which is less than 1 if `evaluations` of the target did not suffice;
+/// one rung is made in any case.
+///
 /// # Errors
 /// If no draw has a finite density, the moments degenerate, or the rungs do not suffice.
-pub(crate) fn tempered<P: LogDensity>(target: &P, seed: Seed) -> Result<(Gaussian, f64), Error> {
+pub(crate) fn tempered<P: LogDensity>(
+    target: &P,
+    evaluations: u64,
+    seed: Seed,
+) -> Result<(Gaussian, f64, f64), Error> {
     let dim = target.dim();
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
@@ -47,10 +54,11 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, seed: Seed) -> Result<(Gaussia
             return Err(Error::invalid("the moments of the tempered draws degenerate"));
         }
         params = matched;
-        if beta >= 1.0 {
+        let next = (rung as u64 + 2) * count as u64;
+        if beta >= 1.0 || next > evaluations {
             let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
             let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
-            return Ok((gaussian, draws.log_evidence()));
+            return Ok((gaussian, draws.log_evidence(), beta));
         }
     }
     Err(Error::invalid(format!("{RUNGS} rungs of tempering did not reach the posterior")))

@@ -47,7 +47,7 @@ impl Verdict {
     }
 }
 
-/// What witnesses look at.
+/// A fit as the witnesses see it.
 pub(crate) struct Evidence<'a> {
     pub(crate) target: &'a Target<'a>,
     pub(crate) family: &'a dyn MomentMatched,

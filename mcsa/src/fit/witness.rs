@@ -9,6 +9,7 @@ use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sampling, 
 use serde::{Deserialize, Serialize};
 
 use super::Target;
+use super::ascents::Mode;
 use super::white_guide::WhiteGuide;
 
 /// Chains that leave p invariant, and what they say of q.
@@ -51,6 +52,29 @@ const LENGTH: usize = 50;
 /// Functions of a point in white coordinates: `y`, then `y^2`.
 pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
     y.iter().copied().chain(y.iter().map(|y| y * y))
+}
+
+/// Starting points of the chains: around the modes in turn, twice as far out as their Gaussians; `round` tells the starts of several
+/// runs apart.
+pub(crate) fn starts(target: &Target<'_>, modes: &[Mode], seed: Seed, round: u64) -> Result<Mat<f64>, Error> {
+    let dim = target.dim();
+    let mut starts = Mat::zeros(dim, CHAINS);
+    let mut work = vec![0.0; target.density().work_len(1)];
+    for j in 0..CHAINS {
+        let map = modes[j % modes.len()].map()?;
+        let mut stream = seed.named("witness").stream(j as u64, round);
+        let mut y = vec![0.0; dim];
+        for trial in 0..20 {
+            stream.normals_into(&mut y);
+            let spread = 2.0 * 0.7_f64.powi(trial);
+            y.iter_mut().for_each(|y| *y *= spread);
+            map.forward_into(&y, starts.col_as_slice_mut(j));
+            if target.density().log_density(starts.col_as_slice(j), &mut work).is_finite() {
+                break;
+            }
+        }
+    }
+    Ok(starts)
 }
 
 impl Chains {

@@ -81,6 +81,18 @@ impl SparsePosterior<'_> {
         prior + scale * self.add_theta(Of::Value, batch, z, weight, theta_bar, work)
     }
 
+    /// As [`add_theta_gradient`](Self::add_theta_gradient) with all data in their order, each times `scale`, and weight 1.
+    pub(super) fn add_theta_gradient_of_all(
+        &self,
+        scale: f64,
+        z: &[f64],
+        theta_bar: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let batch = Batch { count: self.memory.variances.len(), at: |n| n, factor: |_| scale };
+        self.add_theta(Of::Value, batch, z, 1.0, theta_bar, work);
+    }
+
     /// `theta_bar += weight d/dtheta (x . d/dz [log_prior(z) + scale sum_{n in rows} l_n(z)])`: what the reverse sweep of an annealed
     /// path that follows this gradient adds to the derivative of its bound, at each step.
     ///

@@ -96,7 +96,7 @@ impl<'a> SparsePosterior<'a> {
         self.memory.inverse.add_pull_back_at(|i| i, work, out);
     }
 
-    fn prior(&self, white: &[f64]) -> f64 {
+    pub(super) fn prior(&self, white: &[f64]) -> f64 {
         let log_det = if self.is_whitened() { 0.0 } else { self.memory.log_det };
         -0.5 * numeric::dot(white, white) - log_det - white.len() as f64 * HALF_LOG_TAU
     }

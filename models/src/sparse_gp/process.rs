@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use faer::MatRef;
 use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
 
@@ -5,7 +7,7 @@ use super::average::Prepared;
 use super::memory::MemoryMut;
 use super::{Kernel, Layout, Likelihood};
 use crate::design::{Rows, RowsRef, finite_matrix};
-use crate::robust::MOST;
+use crate::robust::{MOST, freedom};
 use crate::support::zeros_and_ones;
 
 /// Coordinates of the inducing values.
@@ -204,6 +206,23 @@ impl SparseGaussianProcess {
         }
         *log_det = log_diagonal;
         Ok(())
+    }
+
+    /// Appends amplitude, lengths, noise and inducing points of theta by name.
+    pub(super) fn name_theta(&self, theta: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let d = self.x.columns();
+        out.push(("amplitude".into(), theta[0].exp()));
+        out.extend((0..d).map(|k| (Cow::from(format!("length[{k}]")), theta[1 + k].exp())));
+        if let [log_scale, u] = theta[1 + d..self.first_inducing()] {
+            out.extend([("scale".into(), log_scale.exp()), ("freedom".into(), freedom(u).0)]);
+        }
+        let points = &theta[self.first_inducing()..self.num_thetas()];
+        out.extend(
+            points
+                .iter()
+                .enumerate()
+                .map(|(i, &x)| (Cow::from(format!("inducing[{}][{}]", i / d, i % d)), x)),
+        );
     }
 
     /// Text of the configuration, with a checksum of the data.

@@ -30,6 +30,8 @@ pub struct SparseSurrogate {
     process: SparseGaussianProcess,
     rows: Vec<usize>,
     learns_weights: bool,
+    /// Theta, if it is fixed.
+    fixed: Option<Vec<f64>>,
 }
 
 impl SparseSurrogate {
@@ -47,13 +49,22 @@ impl SparseSurrogate {
                 Error::invalid(format!("row {row}: the process has {data} data")).within("SparseSurrogate")
             );
         }
-        Ok(Self { process, rows, learns_weights: true })
+        Ok(Self { process, rows, learns_weights: true, fixed: None })
     }
 
     /// This surrogate with the weights fixed at `N / B`.
     #[must_use]
     pub fn with_fixed_weights(self) -> Self {
         Self { learns_weights: false, ..self }
+    }
+
+    /// This surrogate with theta fixed, for a target at a fixed theta: psi is the log weights alone.
+    ///
+    /// # Errors
+    /// If theta has another length than that of the process, or is out of range.
+    pub fn at(self, theta: &[f64]) -> Result<Self, Error> {
+        self.process.check_theta(theta).map_err(|error| error.within("SparseSurrogate"))?;
+        Ok(Self { fixed: Some(theta.to_vec()), ..self })
     }
 
     /// The process.
@@ -66,20 +77,25 @@ impl SparseSurrogate {
         &self.rows
     }
 
-    /// psi at the start: this theta, and weights `N / B`.
+    /// psi at the start: this theta unless theta is fixed, and weights `N / B`.
     ///
     /// # Panics
     /// If theta has another length than that of the process.
     pub fn initial(&self, theta: &[f64]) -> Vec<f64> {
         assert_eq!(theta.len(), self.process.num_thetas(), "theta of the process");
-        let mut psi = theta.to_vec();
+        let mut psi = theta[..self.num_thetas()].to_vec();
         psi.resize(self.num_params(), self.uniform().ln());
         psi
     }
 
-    /// The part of psi that is theta.
-    pub fn theta<'a>(&self, psi: &'a [f64]) -> &'a [f64] {
-        &psi[..self.process.num_thetas()]
+    /// Theta: a part of psi, unless it is fixed.
+    pub fn theta<'a>(&'a self, psi: &'a [f64]) -> &'a [f64] {
+        self.fixed.as_deref().unwrap_or(&psi[..self.num_thetas()])
+    }
+
+    /// Number of entries of psi that are theta.
+    fn num_thetas(&self) -> usize {
+        if self.fixed.is_some() { 0 } else { self.process.num_thetas() }
     }
 
     /// `N / B`.
@@ -100,7 +116,7 @@ impl Surrogate for SparseSurrogate {
     }
 
     fn num_params(&self) -> usize {
-        self.process.num_thetas() + if self.learns_weights { self.rows.len() } else { 0 }
+        self.num_thetas() + if self.learns_weights { self.rows.len() } else { 0 }
     }
 
     fn memory_len(&self) -> usize {
@@ -113,16 +129,17 @@ impl Surrogate for SparseSurrogate {
 
     fn config(&self) -> String {
         format!(
-            "SparseSurrogate {{ {}, rows: {}, sum {:016x}, learned weights: {} }}",
+            "SparseSurrogate {{ {}, rows: {}, sum {:016x}, learned weights: {}{} }}",
             self.process.config(),
             self.rows.len(),
             checksum(self.rows.iter().flat_map(|&row| (row as u64).to_le_bytes())),
-            self.learns_weights
+            self.learns_weights,
+            self.fixed.as_ref().map_or_else(String::new, |theta| format!(", fixed theta {theta:?}"))
         )
     }
 
     fn prepare(&self, psi: &[f64], _: &[f64], memory: &mut [f64]) {
-        let (theta, log_weights) = psi.split_at(self.process.num_thetas());
+        let (theta, log_weights) = (self.theta(psi), &psi[self.num_thetas()..]);
         let (weights, memory) = memory.split_at_mut(self.rows.len());
         if self.learns_weights {
             weights.copy_from_slice(log_weights);
@@ -162,7 +179,7 @@ impl Surrogate for SparseSurrogate {
         mut work: &mut [f64],
     ) {
         let (posterior, weights) = self.parts(psi, memory);
-        let (theta_bar, weights_bar) = psi_bar.split_at_mut(self.process.num_thetas());
+        let (theta_bar, weights_bar) = psi_bar.split_at_mut(self.num_thetas());
         let (along_prior, white) = (borrow(&mut work, u.len()), borrow(&mut work, u.len()));
         posterior.precision(u, along_prior, white);
         numeric::axpy(-scale, along_prior, product);
@@ -185,6 +202,8 @@ impl Surrogate for SparseSurrogate {
                 posterior.basis().add_pull_back_at(|b| first + b, along, product);
             },
         );
-        posterior.add_theta_cross_of_all(|n| scale * weights[n], z, u, scale, theta_bar, work);
+        if self.fixed.is_none() {
+            posterior.add_theta_cross_of_all(|n| scale * weights[n], z, u, scale, theta_bar, work);
+        }
     }
 }

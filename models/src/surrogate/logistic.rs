@@ -161,6 +161,28 @@ impl LogisticSurrogate {
         psi
     }
 
+    /// Surrogate log likelihood at each point, without the prior.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn log_likelihoods(&self, psi: &[f64], z: MatRef<'_, f64>, out: &mut [f64]) {
+        assert_eq!((psi.len(), z.ncols()), (self.num_params(), out.len()), "psi, and a number per point");
+        let mut memory = vec![0.0; self.memory_len()];
+        self.prepare(psi, &[], &mut memory);
+        let (Weights { positive, negative }, points) = self.parts(&memory);
+        let (mut odds, mut work) = (vec![0.0; points.padded_rows()], vec![0.0; points.multiply_work_len()]);
+        let mut column = vec![0.0; z.nrows()];
+        for (j, out) in out.iter_mut().enumerate() {
+            column.iter_mut().zip(z.col(j).iter()).for_each(|(to, z)| *to = *z);
+            points.multiply(std::iter::once(column.as_slice()), &mut odds, &mut work);
+            let term = |n: usize| {
+                positive[n] * numeric::scalar::log_sigmoid(odds[n])
+                    + negative[n] * numeric::scalar::log_sigmoid(-odds[n])
+            };
+            *out = (0..self.points.rows()).map(term).sum();
+        }
+    }
+
     /// Number of learned weights.
     fn num_weights(&self) -> usize {
         let each = if self.labels.is_some() { 1 } else { 2 };

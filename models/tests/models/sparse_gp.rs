@@ -4,9 +4,11 @@ use faer::Mat;
 use mcsa_core::law::{Failure, ROUNDING, is_slope, memory_is_enough, slope};
 use mcsa_core::numeric::scalar::log_sigmoid;
 use mcsa_core::quadrature::{Axis, Map, log_integral};
-use mcsa_core::{Gradient, LogDensity, Minibatch, Seed, Separable};
+use mcsa_core::{Gradient, LearnableRows, LogDensity, Minibatch, Seed, Separable};
 use mcsa_models::conformance::Case;
-use mcsa_models::{Gaussian, InducingCoordinates, SparseGaussianProcess, SparsePosterior, suite};
+use mcsa_models::{
+    Gaussian, InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, suite,
+};
 
 use InducingCoordinates::{Plain, Whitened};
 
@@ -74,6 +76,41 @@ suite!(classification, cases(false, Plain), meter, gradient curvature separable 
 suite!(classification_whitened, cases(false, Whitened), meter, gradient curvature separable subsampled);
 suite!(robust, cases(true, Plain), meter, gradient curvature separable subsampled);
 suite!(robust_whitened, cases(true, Whitened), meter, gradient curvature separable subsampled);
+
+fn minibatches(robust: bool, coordinates: InducingCoordinates) -> Vec<Case<SparseMinibatch<'static>>> {
+    let cases = [((5, 1, 1), vec![4, 1]), ((20, 2, 3), (0..20).rev().collect())];
+    let case = |(size, rows): ((usize, usize, usize), Vec<usize>)| {
+        let fixture = Box::leak(Box::new(Fixture::new(robust, coordinates, size)));
+        fixture.rows = rows;
+        let centre = [&fixture.theta[..], &vec![0.0; size.2]].concat();
+        let target = fixture.process.on(&fixture.rows).expect("known rows");
+        Case::new(target).with_centre(centre).with_spread(0.4).with_probes(1024)
+    };
+    cases.map(case).into()
+}
+
+suite!(minibatch, minibatches(false, Plain), meter, gradient);
+suite!(minibatch_whitened, minibatches(false, Whitened), meter, gradient);
+suite!(minibatch_robust, minibatches(true, Plain), meter, gradient);
+suite!(minibatch_robust_whitened, minibatches(true, Whitened), meter, gradient);
+
+/// The minibatch at `(theta, u)` is that of the posterior at theta.
+#[test]
+fn minibatch_is_that_of_the_posterior() {
+    for fixture in fixtures() {
+        let (posterior, u) = (fixture.posterior(), point(5, 3));
+        let expected = Minibatch::new(&posterior, &BATCH).expect("known rows");
+        let found = fixture.process.on(&BATCH).expect("known rows");
+        let z = [&fixture.theta[..], &u].concat();
+        let mut work = vec![f64::NAN; found.work_len(1)];
+        let expected = expected.log_density(&u, &mut work);
+        let log_p = found.log_density(&z, &mut work);
+        assert!((log_p - expected).abs() < 1e-12 * expected.abs(), "{log_p} {expected}");
+        let other = fixture.process.on(&BATCH[1..]).expect("known rows").log_density(&z, &mut work);
+        assert!((other - expected).abs() > 1e-3, "other rows are seen");
+        assert!(fixture.process.on(&[18]).is_err() && fixture.process.on(&[]).is_err());
+    }
+}
 
 fn fixtures() -> Vec<Fixture> {
     let kinds = [(false, Plain), (false, Whitened), (true, Plain), (true, Whitened)];

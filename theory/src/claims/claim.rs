@@ -29,6 +29,9 @@ pub const CW: Paper = Paper { number: "003", key: "CW", title: "Chain wielding s
 /// The paper SL-DAIS: surrogate likelihoods.
 pub const SL_DAIS: Paper = Paper { number: "004", key: "SL-DAIS", title: "Surrogate likelihoods" };
 
+/// Statements of this workspace on running moments, which no paper printed.
+pub const MOMENTS: Paper = Paper { number: "005", key: "ours", title: "Running moments" };
+
 /// A statement of a paper as a test that can fail, with corrected statements where it fails. As a [`Judgement`] it holds the
 /// results of the tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]

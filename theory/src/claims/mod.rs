@@ -20,6 +20,7 @@ mod claim;
 mod cw;
 mod finding;
 mod mcmc_se;
+mod moments;
 mod msc;
 mod numbers;
 mod pmcsa;
@@ -32,7 +33,7 @@ mod statement;
 pub use adaptive::Adaptive;
 pub use at_weight::AtWeight;
 pub use atoms::{Atoms, Setting};
-pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MSC, PMCSA, Paper, SL_DAIS};
+pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MOMENTS, MSC, PMCSA, Paper, SL_DAIS};
 pub use finding::{Finding, Standing, Witness};
 pub use numbers::{Domain, Numbers};
 pub use search::Effort;
@@ -40,7 +41,10 @@ pub use searchable::Searchable;
 pub use sides::{Relation, Sides};
 pub use statement::{Bound, Measure, Statement};
 
-/// All claims, in the order of the papers.
+/// All claims, in the order of the papers; those of this workspace last.
 pub fn all() -> Vec<Claim> {
-    [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all(), sl_dais::all()].into_iter().flatten().collect()
+    [mcmc_se::all(), pmcsa::all(), msc::all(), cw::all(), sl_dais::all(), moments::all()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod chain;
+mod gap;
 mod mean_weight;
 mod moments;
 mod normal;
@@ -23,5 +24,6 @@ mod posterior;
 mod quadratic;
 
 pub use chain::{End, LinearDais};
+pub use gap::Gap;
 pub use normal::Normal;
 pub use quadratic::Quadratic;

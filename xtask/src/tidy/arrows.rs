@@ -109,6 +109,7 @@ mod tests {
             ("mcsa-estimators", "mcsa-diagnostics"),
             ("mcsa", "mcsa-theory"),
             ("mcsa-bench-suite", "mcsa-theory"),
+            ("mcsa-bench-suite", "mcsa"),
             ("mcsa-core", "faer"),
         ] {
             let line = format!("[dependencies]\n{dependency} = {{ workspace = true }}");
@@ -117,6 +118,7 @@ mod tests {
         for (package, dependency) in [
             ("mcsa-core", "mcsa-kernels"),
             ("mcsa-core", "mcsa"),
+            ("mcsa-data", "mcsa"),
             ("mcsa-estimators", "mcsa-theory"),
             ("mcsa-plot", "mcsa-core"),
             ("mcsa-kernels", "mcsa-families"),

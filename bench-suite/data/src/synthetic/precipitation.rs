@@ -11,8 +11,10 @@ const WAVES: usize = 1024;
 const LENGTH: f64 = 8.0;
 /// Length scale of continents, in degrees.
 const LAND_LENGTH: f64 = 25.0;
-/// Standard deviation of the noise; that of the signal is 1.
+/// Scale of the noise; the standard deviation of the signal is 1.
 const NOISE: f64 = 0.3;
+/// Degrees of freedom of the noise, whose tails are heavy, as the errors of the regression in SL-DAIS are.
+const FREEDOM: usize = 3;
 /// Latitudes of the grid: -59.5, -58.5, .. 74.5.
 const LATITUDES: usize = 135;
 const LONGITUDES: usize = 360;
@@ -53,7 +55,7 @@ impl Field {
     }
 }
 
-/// The `rows` highest places of a random relief, in the order of the grid, with values of a second field and noise.
+/// The `rows` highest places of a random relief, in the order of the grid, with values of a second field and Student t noise.
 pub(super) fn draw(rows: usize, root: Seed) -> (Mat<f64>, Vec<f64>) {
     let relief = Field::new(LAND_LENGTH, &mut root.named("land").stream(0, 0));
     let values = Field::new(LENGTH, &mut root.named("values").stream(0, 0));
@@ -65,6 +67,10 @@ pub(super) fn draw(rows: usize, root: Seed) -> (Mat<f64>, Vec<f64>) {
     land.truncate(rows);
     land.sort_unstable();
     let x = Mat::from_fn(land.len(), 2, |row, column| place(land[row])[column]);
-    let y = land.iter().map(|k| values.at(place(*k)) + NOISE * noise.normal()).collect();
+    let mut error = || {
+        let square: f64 = (0..FREEDOM).map(|_| noise.normal().powi(2)).sum();
+        NOISE * noise.normal() / (square / FREEDOM as f64).sqrt()
+    };
+    let y = land.iter().map(|k| values.at(place(*k)) + error()).collect();
     (x, y)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use mcsa_core::Seed;
-use mcsa_data::{Catalogue, Dataset, Table};
+use mcsa_data::{Catalogue, DataError, Dataset, Entry, Table};
 
 use crate::sets::{SMALL, labelled};
 
@@ -94,4 +94,115 @@ fn what_cannot_be_imported_is_refused_with_advice() {
     assert!(refused("sml", "short.csv").ends_with("short.csv: 2 rows, expected 4137: is it whole?"));
     assert!(Catalogue::new(None).import("sml", &folder.join("short.csv")).is_err());
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// A data set of the catalogue with few rows, of which an import keeps a part.
+fn few(name: &str, rows: usize, subset: Option<usize>) -> Entry {
+    let mut entry = Catalogue::new(None).entry(name).unwrap().clone();
+    (entry.rows, entry.subset) = (rows, subset);
+    entry.labels.iter_mut().for_each(|label| label.count = None);
+    entry.sums.clear();
+    entry.order.clear();
+    entry
+}
+
+/// Lines of `cells` distinct numbers, with words put in.
+fn lines(
+    rows: usize,
+    cells: usize,
+    separator: &str,
+    change: impl Fn(usize, &mut Vec<String>),
+) -> Vec<String> {
+    let line = |row: usize| {
+        let mut words: Vec<String> = (0..cells).map(|cell| format!("{}.5e+00", row * cells + cell)).collect();
+        change(row, &mut words);
+        words.join(separator)
+    };
+    (0..rows).map(line).collect()
+}
+
+fn read(entry: &Entry, lines: &[String]) -> Result<Table, DataError> {
+    Table::read_any(entry, "raw", (lines.join("\n") + "\n").as_bytes())
+}
+
+/// The raw files of UCI: label first with commas; two counts and then blanks, label 1 first; seven types last.
+#[test]
+fn raw_files_of_the_large_sets_are_read() {
+    for (name, inputs) in [("higgs", 28), ("susy", 18)] {
+        let label = |row: usize, words: &mut Vec<String>| words[0] = format!("{:.18e}", (row % 2) as f64);
+        let mut raw = lines(6, inputs + 1, ",", label);
+        let table = read(&few(name, 6, None), &raw).unwrap();
+        assert_eq!(table.numbers(inputs), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0], "{name}");
+        assert_eq!(
+            (table.numbers(0)[1], table.numbers(inputs - 1)[0]),
+            ((inputs + 2) as f64 + 0.5, inputs as f64 + 0.5)
+        );
+        // Counterexamples: a value too few, another label, no end, too many rows.
+        let refused = |raw: &[String]| read(&few(name, 6, Some(4)), raw).unwrap_err().to_string();
+        assert_eq!(refused(&raw[..5]), "raw: 5 rows, expected 6: is it whole?");
+        let more = [&raw[..], &raw[..1]].concat();
+        assert_eq!(refused(&more), "raw, line 7: more than 6 rows");
+        let cut = raw[4].rsplit_once(',').unwrap().0.to_owned();
+        let whole = std::mem::replace(&mut raw[4], cut);
+        assert_eq!(refused(&raw), format!("raw, line 5: {inputs} values, expected {}", inputs + 1));
+        raw[4] = whole.replacen("0.0", "2.0", 1);
+        assert!(
+            refused(&raw).starts_with("raw, line 5, column y: label 2, expected 0 (background)"),
+            "{name}"
+        );
+    }
+    let entry = few("miniboone", 5, None);
+    let raw = [vec!["  2  3".to_owned()], lines(5, 50, "  ", |_, _| ())].concat();
+    assert_eq!(read(&entry, &raw).unwrap().numbers(50), [1.0, 1.0, 0.0, 0.0, 0.0]);
+    assert!(read(&entry, &raw[1..]).unwrap_err().to_string().starts_with("raw, line 1: begins with"));
+    assert!(read(&entry, &raw[..5]).unwrap_err().to_string().contains("4 rows, expected 5"));
+    for (name, expected) in [("covtype", [0.0, 1.0, 0.0, 0.0]), ("covtype_fir", [1.0, 0.0, 0.0, 0.0])] {
+        let kind = |word: usize| {
+            move |row: usize, words: &mut Vec<String>| words[54] = [1, 2, 7, word][row].to_string()
+        };
+        let raw = lines(4, 55, ",", kind(3));
+        assert_eq!(read(&few(name, 4, None), &raw).unwrap().numbers(54), expected);
+        let error = read(&few(name, 4, None), &lines(4, 55, ",", kind(8))).unwrap_err().to_string();
+        assert!(error.starts_with("raw, line 4, column y: label \"8\", expected"), "{error}");
+    }
+    let pol = lines(3, 27, ",", |_, _| ());
+    assert_eq!(read(&few("pol", 3, None), &pol).unwrap().numbers(26), [26.5, 53.5, 80.5]);
+    let places = few("wasp_precipitation_2010", 3, None);
+    for separator in [",", "\t", "  "] {
+        let mut raw = lines(3, 3, separator, |_, _| ());
+        assert_eq!(read(&places, &raw).unwrap().numbers(2), [2.5, 5.5, 8.5]);
+        raw.insert(0, ["lon", "lat", "value"].join(separator));
+        assert_eq!(read(&places, &raw).unwrap().numbers(1), [1.5, 4.5, 7.5]);
+        raw[2] = raw[2].replace("3.5e+00", "none");
+        assert!(read(&places, &raw).unwrap_err().to_string().contains("raw, line 3, column longitude"));
+    }
+}
+
+/// Subset of 10 out of 40 rows, 12 of which have the label 1: whole rows in their order, 3 of them with the label 1.
+#[test]
+fn a_subset_has_whole_rows_and_the_shares_of_the_labels() {
+    let label = |row: usize, words: &mut Vec<String>| words[0] = u8::from(row % 10 < 3).to_string();
+    let raw = lines(40, 19, ",", label);
+    let mut entry = few("susy", 40, Some(10));
+    for (label, count) in entry.labels.iter_mut().zip([28, 12]) {
+        label.count = Some(count);
+    }
+    let table = read(&entry, &raw).unwrap();
+    assert_eq!(table.numbers(18).iter().sum::<f64>(), 3.0);
+    let firsts = table.numbers(0);
+    assert!(firsts.len() == 10 && firsts.is_sorted_by(|a, b| a < b));
+    assert!((0..10).all(|row| table.numbers(17)[row] == firsts[row] + 17.0));
+    assert_eq!(read(&entry, &raw).unwrap(), table);
+    // In our own layout a file has the rows of the subset, and their labels.
+    let own = |ones: usize| {
+        let label = |row: usize, words: &mut Vec<String>| words[18] = u8::from(row < ones).to_string();
+        [vec![entry.columns.join(",")], lines(10, 19, ",", label)].concat()
+    };
+    assert_eq!(read(&entry, &own(3)).unwrap().numbers(0).len(), 10);
+    let error = read(&entry, &own(4)).unwrap_err().to_string();
+    assert_eq!(error, "raw, column y: label 0 (background) occurs 6 times, expected 7");
+    // Rows that are not kept are checked too.
+    let mut wrong = raw.clone();
+    wrong[39] = wrong[39].replacen("0,", "1,", 1);
+    assert!(read(&entry, &wrong).unwrap_err().to_string().contains("occurs 27 times, expected 28"));
 }

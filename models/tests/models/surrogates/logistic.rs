@@ -113,3 +113,25 @@ fn all_rows_are_the_regression() {
     assert_eq!(agrees(&surrogate.initial()), Ok(()));
     assert!(agrees(&vec![1e-6; 45]).is_err());
 }
+
+/// The surrogate log likelihood and the log prior add up to a potential of the surrogate's gradient, for every form; the likelihood
+/// alone has another gradient.
+#[test]
+fn log_likelihoods_have_the_gradient_of_the_surrogate() {
+    for (surrogate, _) in logistic_forms(7, 3) {
+        let psi: Vec<f64> = surrogate.initial().iter().map(|psi| psi + 0.1).collect();
+        let z = normals(3, 5);
+        let gradient = Lent::new(&surrogate).gradient(&psi, &[], &z);
+        let value = |k: usize, by: f64, prior: f64| {
+            let moved = faer::Mat::from_fn(3, 1, |i, _| z[i] + if i == k { by } else { 0.0 });
+            let mut out = [0.0];
+            surrogate.log_likelihoods(&psi, moved.as_ref(), &mut out);
+            out[0] - prior * moved.col(0).iter().map(|z| z * z).sum::<f64>() / (2.0 * 1.3 * 1.3)
+        };
+        let slope = |k, prior| (value(k, 1e-5, prior) - value(k, -1e-5, prior)) / 2e-5;
+        for k in 0..3 {
+            assert!((slope(k, 1.0) - gradient[k]).abs() < 1e-7, "{} {}", slope(k, 1.0), gradient[k]);
+            assert!((slope(k, 0.0) - gradient[k]).abs() > 1e-3 * z[k].abs());
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Logistic regression in one dimension: the parts of the gap by quadrature over the noise.
 
-use super::gap::Gap;
-use crate::claims::{Bound, Claim, Domain, Numbers, SL_DAIS};
+use crate::claims::{Bound, Claim, Domain, Numbers, SL_DAIS, Sides};
+use crate::dais::Gap;
 
 /// Log posterior of a logistic regression with weighted rows and a standard normal prior, without the evidence.
 struct Logistic<'a> {
@@ -110,7 +110,7 @@ fn parts_of(chain: &Chain<'_>) -> Gap {
     });
     Gap {
         whole: log_p - bound,
-        limit: total(&|z| posterior(z) * log_ratio(z)),
+        divergence: total(&|z| posterior(z) * log_ratio(z)),
         own: log_p_s - own,
         error: total(&|z| posterior(z) * error(z)) - error_at_end,
     }
@@ -143,9 +143,15 @@ pub(super) fn parts() -> Claim {
     ];
     let formula = "log p(D) - L = KL(p_S || p) + gap_S(K) + (E_(p_S) - E_(z_K))[log l - log l_S] for logistic regression";
     let settings = Numbers::settings(&variables, &[1, 1, 1, 2]);
-    let exact = Bound::<Numbers>::new(formula, settings, |case| Some(gap(case).sides()));
+    let exact = Bound::<Numbers>::new(formula, settings, |case| {
+        let gap = gap(case);
+        Some(Sides::equal(gap.whole, gap.sum()))
+    });
     let exact = exact.by("quadrature over the noise of one or two steps");
-    let exact = exact.twin("without the last term", |case| Some(gap(case).without_error()));
+    let exact = exact.twin("without the last term", |case| {
+        let gap = gap(case);
+        Some(Sides::equal(gap.whole, gap.divergence + gap.own))
+    });
     Claim::new("004-P3-LOGISTIC", SL_DAIS, "Proposition 3", exact)
         .assuming("three data in one dimension, a surrogate of their weights")
 }

@@ -3,7 +3,6 @@
 
 mod batch;
 mod chains;
-mod gap;
 mod linear;
 mod logistic;
 mod optimum;

@@ -3,6 +3,7 @@
 mod cw;
 mod facts;
 mod mcmc_se;
+mod moments;
 mod msc;
 
 mod pmcsa;

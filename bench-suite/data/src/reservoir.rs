@@ -1,0 +1,124 @@
+//! Random subset of a stream of labelled rows, in memory for the subset alone.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use mcsa_core::{Address, Seed, Stream};
+
+use super::manifest::share_of;
+
+/// Seed of the subsets that imports keep: a subset is a pure function of the file.
+const SEED: Seed = Seed::new(1);
+
+/// Rows of either label with the smallest of independent uniform keys, so that all subsets of a size are equally likely.
+///
+/// The key of a row is a function of its number. As long as the numbers of rows are not known, as many rows of each label are held as
+/// the subset has in all.
+pub(super) struct Reservoir {
+    keys: Stream,
+    size: usize,
+    rows: usize,
+    ones: usize,
+    /// Rows with label 0, then those with label 1; the largest key on top.
+    held: [BinaryHeap<Held>; 2],
+}
+
+/// A row with its key and number.
+struct Held {
+    key: f64,
+    number: usize,
+    values: Box<[f64]>,
+}
+
+impl Reservoir {
+    /// Subset of `size` rows of the data set of this name.
+    pub(super) fn new(name: &str, size: usize) -> Self {
+        let keys = SEED.named("subset").named(name).stream(0, 0);
+        Self { keys, size, rows: 0, ones: 0, held: Default::default() }
+    }
+
+    /// Sees the next row, whose last value is its label, 0 or 1.
+    pub(super) fn see(&mut self, values: &[f64]) {
+        let number = self.rows;
+        self.rows += 1;
+        let is_one = values.last() == Some(&1.0);
+        self.ones += usize::from(is_one);
+        self.keys.go_to(Address::of(number as u64, 0));
+        let (key, held) = (self.keys.uniform(), &mut self.held[usize::from(is_one)]);
+        if held.len() < self.size {
+            held.push(Held { key, number, values: values.into() });
+        } else if let Some(mut top) = held.peek_mut().filter(|top| key < top.key) {
+            (top.key, top.number) = (key, number);
+            top.values.copy_from_slice(values);
+        }
+    }
+
+    /// The rows of the subset in the order of the stream: labels have their shares among all rows, rounded.
+    pub(super) fn subset(self) -> Vec<Box<[f64]>> {
+        let ones = share_of(self.ones, self.rows, self.size);
+        let [zeros_held, ones_held] = self.held.map(BinaryHeap::into_sorted_vec);
+        let chosen = zeros_held.into_iter().take(self.size - ones).chain(ones_held.into_iter().take(ones));
+        let mut chosen: Vec<Held> = chosen.collect();
+        chosen.sort_unstable_by_key(|held| held.number);
+        chosen.into_iter().map(|held| held.values).collect()
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.total_cmp(&other.key).then(self.number.cmp(&other.number))
+    }
+}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Held {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of the rows in a subset of `rows`, of which every fourth has the label 1.
+    fn subset(name: &str, rows: usize, size: usize) -> Vec<usize> {
+        let mut reservoir = Reservoir::new(name, size);
+        for row in 0..rows {
+            reservoir.see(&[row as f64, f64::from(u8::from(row % 4 == 0))]);
+            assert!(reservoir.held.iter().all(|held| held.len() <= size));
+        }
+        reservoir.subset().iter().map(|values| values[0] as usize).collect()
+    }
+
+    #[test]
+    fn labels_have_their_shares_and_rows_their_order() {
+        let rows = subset("a", 4_000, 100);
+        assert_eq!(rows.len(), 100);
+        assert!(rows.is_sorted_by(|a, b| a < b));
+        assert_eq!(rows.iter().filter(|row| *row % 4 == 0).count(), 25);
+        assert_eq!(rows, subset("a", 4_000, 100));
+        assert_ne!(rows, subset("b", 4_000, 100));
+        assert_eq!(subset("a", 7, 7), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    /// Each of 8 rows with label 0 is among 3 of them with probability 3/8: over 4000 subsets six standard errors are 0.046. The first
+    /// three rows, which a reservoir that never replaces would hold, would be there always.
+    #[test]
+    fn rows_are_equally_likely() {
+        let mut counts = [0_u32; 8];
+        for name in 0..4_000 {
+            let mut reservoir = Reservoir::new(&name.to_string(), 3);
+            (0..8).for_each(|row| reservoir.see(&[f64::from(row), 0.0]));
+            reservoir.subset().iter().for_each(|values| counts[values[0] as usize] += 1);
+        }
+        assert!(counts.iter().all(|count| (f64::from(*count) / 4_000.0 - 0.375).abs() < 0.046), "{counts:?}");
+    }
+}

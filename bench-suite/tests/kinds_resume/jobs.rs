@@ -1,0 +1,180 @@
+//! Short jobs of every kind.
+
+use mcsa_bench_suite::catalog::{Ansatz, FamilyConfig};
+use mcsa_bench_suite::experiment::{Experiment, PresetName};
+use mcsa_bench_suite::plan::plan;
+use mcsa_bench_suite::registry::{Entry, REGISTRY};
+use mcsa_bench_suite::task::{Job, Metrics, Task};
+use mcsa_data::Catalogue;
+
+/// Fits of shapes in two stages after a warm fit.
+pub(crate) const SHAPES: &str = "
+id = 'shapes'
+title = 'Shapes'
+reproduces = []
+seed = 3
+preset.quick = { replicates = 1, steps = 30 }
+preset.default = { replicates = 1, steps = 30 }
+preset.paper = { replicates = 1, steps = 30 }
+[fits]
+metrics = 'reference'
+start = { kind = 'warm', mean = 0.5, scale = 1.5, steps = 10 }
+trace = { points = 6, spacing = 'even' }
+[[fits.optimizer]]
+kind = 'adam'
+rate = 0.02
+[[fits.schedule]]
+name = 'two'
+stages = [{ part = 0.4, defence = 0.5, power = 0.5 }, { part = 0.6, defence = 0.1, power = 1.0 }]
+[[fits.target]]
+kind = 'banana'
+width = 2.0
+bend = 0.5
+[[fits.family]]
+kind = 'affine-flow'
+couplings = 2
+width = 4
+[[fits.method]]
+kind = 'pmcsa'
+chains = 4
+[[fits.method]]
+kind = 'jsa'
+transitions = 4
+[[fits.method]]
+kind = 'msc-rb'
+fresh = 4
+[[fits.method]]
+kind = 'elbo'
+samples = 4
+";
+
+/// Chains of both methods, forty each.
+pub(crate) const CHAINS: &str = "
+id = 'chains'
+title = 'Chains'
+reproduces = []
+seed = 3
+preset.quick = { replicates = 1, steps = 1, draws = 12 }
+preset.default = { replicates = 1, steps = 1, draws = 12 }
+preset.paper = { replicates = 1, steps = 1, draws = 12 }
+[fits]
+metrics = { bound = { draws = 2 } }
+start = { kind = 'standard' }
+trace = { points = 1, spacing = 'even' }
+[[fits.optimizer]]
+kind = 'adam'
+rate = 0.02
+[[fits.target]]
+kind = 'synthetic-logistic'
+name = 'synthetic'
+rows = 40
+held_out = 10
+dim = 2
+rate = 0.2
+correlation = 0.5
+prior_scale = 1.0
+seed = 1
+[[fits.family]]
+kind = 'mean-field'
+[[fits.method]]
+kind = 'hmcecs'
+rows = 8
+blocks = 4
+chains = 40
+[[fits.method]]
+kind = 'nuts-cs'
+points = 12
+chains = 40
+";
+
+pub(crate) fn planned(experiment: &Experiment) -> Vec<Job> {
+    let mut jobs = plan(experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+    jobs.retain(|job| job.replicate == 0);
+    jobs
+}
+
+pub(crate) fn entry(id: &str) -> &'static Entry {
+    REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap()
+}
+
+/// The first job of each method of an experiment, shortened.
+fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
+    let mut jobs = planned(&entry(id).experiment().unwrap());
+    jobs.iter_mut().for_each(|job| shorten(&mut job.task));
+    let mut kinds = Vec::new();
+    jobs.retain(|job| {
+        let kind = job.task.method().kind();
+        !kinds.contains(&kind) && {
+            kinds.push(kind);
+            true
+        }
+    });
+    jobs
+}
+
+/// The mean field, annealed paths that learn weights and points, and naive subsampling.
+fn is_quick(family: &FamilyConfig) -> bool {
+    match family {
+        FamilyConfig::MeanField { .. } => true,
+        FamilyConfig::Annealed(annealed) => {
+            [Ansatz::KmInitPm, Ansatz::Minibatch].contains(&annealed.surrogate)
+        }
+        _ => false,
+    }
+}
+
+/// Jobs of each kind, by the name of the kind.
+pub(crate) fn jobs() -> Vec<(&'static str, Vec<Job>)> {
+    let fits = of("gaussian", |task| {
+        if let Task::Fit(fit) = task {
+            (fit.steps, fit.trace.points, fit.auxiliary, fit.averaged) = (40, 5, 2, 10);
+        }
+    });
+    let variances = of("k003-fig7", |task| {
+        if let Task::Variance(variance) = task {
+            variance.transitions = 40;
+        }
+    });
+    let scatters = of("k000-fig3", |task| {
+        if let Task::Scatter(scatter) = task {
+            (scatter.lambdas, scatter.setting.chains, scatter.setting.length) = (4, 9, 3);
+        }
+    });
+    let paths = of("msc-fig3-fx", |task| {
+        if let Task::Fit(fit) = task {
+            (fit.steps, fit.metrics) = (34, Metrics::Filters { particles: 40, filters: 3 });
+        }
+    });
+    let bounds: Vec<Job> = planned(&entry("sldais-tab1").experiment().unwrap())
+        .into_iter()
+        .filter_map(|mut job| match &mut job.task {
+            Task::Fit(fit) if is_quick(&fit.family) => {
+                (fit.steps, fit.metrics) = (40, Metrics::Bound { draws: 50 });
+                Some(job)
+            }
+            _ => None,
+        })
+        .collect();
+    let gaps: Vec<Job> = planned(&entry("sldais-gaps").experiment().unwrap())
+        .into_iter()
+        .filter_map(|mut job| match &mut job.task {
+            Task::Fit(fit) => {
+                (fit.steps, fit.trace.points, fit.metrics) = (40, 5, Metrics::Gap { draws: 50 });
+                Some(job)
+            }
+            _ => None,
+        })
+        .collect();
+    let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
+    let chains = planned(&Experiment::parse("chains.toml", CHAINS).unwrap());
+    vec![
+        ("fits", fits),
+        ("variances", variances),
+        ("scatters", scatters),
+        ("paths", paths),
+        ("bounds", bounds),
+        ("gaps", gaps),
+        ("shapes", shapes),
+        ("chains", chains),
+    ]
+}

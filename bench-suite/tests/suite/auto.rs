@@ -1,0 +1,233 @@
+//! `fit --auto`: arguments, table, JSON, draws, both verdicts, and interruptions.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clap::Parser;
+use mcsa::fit::{Fitting, Stage};
+use mcsa_bench_suite::interrupt::Interrupt;
+use mcsa_bench_suite::verbs::{Exit, FitModel};
+use serde_json::Value;
+
+use crate::process::{folder, run};
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    fit: FitModel,
+}
+
+/// The table, and how the verb ended.
+fn fit(interrupt: &Interrupt, arguments: &[&str]) -> (String, Result<(), Exit>) {
+    let line = Line::try_parse_from([&["fit", "--auto"], arguments].concat()).expect("known arguments");
+    let mut out = Vec::new();
+    let done = line.fit.run(interrupt, &mut out);
+    (String::from_utf8(out).expect("words"), done)
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).expect("it was written")).expect("JSON")
+}
+
+/// Returns true if no number is `null`: numbers that are not finite must be words.
+fn has_all_numbers(value: &Value, names_with_null: &[&str]) -> bool {
+    match value {
+        Value::Object(map) => map.iter().all(|(name, value)| {
+            names_with_null.contains(&name.as_str()) || has_all_numbers(value, names_with_null)
+        }),
+        Value::Array(values) => values.iter().all(|value| has_all_numbers(value, names_with_null)),
+        _ => !value.is_null(),
+    }
+}
+
+#[test]
+fn both_verdicts_have_their_codes_and_reports() {
+    let folder = folder("auto-verdicts");
+    let (out, draws) = (folder.join("fit.json"), folder.join("draws.csv"));
+    let [out_name, draws_name] = [&out, &draws].map(|path| path.to_str().expect("a path in words"));
+    let files = ["--out", out_name, "--draws", draws_name];
+    let small = ["--set", "options.starts=10", "--set", "options.draws=2000"];
+    let yes = ["fit", "--auto", "--model", "eight-schools", "--seed", "2"];
+    let output = run(&[&yes[..], &small, &files].concat());
+    let table = String::from_utf8(output.stdout).expect("words");
+    assert_eq!(output.status.code(), Some(0), "{table}");
+    assert!(table.contains("start: 10 ascents") && table.contains("climb of a Student t"), "{table}");
+    assert!(table.contains("May the draws be used? yes: no witness objects; in "), "{table}");
+    let report = json(&out);
+    assert_eq!((&report["verdict"]["answer"], &report["gradient"]), (&"yes".into(), &true.into()));
+    assert_eq!(report["parameters"].as_array().map(Vec::len), Some(10));
+    for name in ["mean", "error", "sd"] {
+        assert!(report["parameters"][0][name].is_number(), "{name}");
+    }
+    assert_eq!(report["parameters"][0]["quantiles"].as_array().map(Vec::len), Some(3));
+    let [lower, log, upper] =
+        ["lower", "log", "upper"].map(|name| report["evidence"][name].as_f64().expect("a number"));
+    assert!(lower < log && log < upper + 0.5, "{lower} {log} {upper}");
+    assert_eq!(report["stages"]["starts"], 10);
+    assert!(report["stages"]["climbs"][0]["rounds"][0]["share"].is_number());
+    assert_eq!(report["handover"]["covariance"].as_array().map(Vec::len), Some(10));
+    assert_eq!(report["handover"]["starts"][15].as_array().map(Vec::len), Some(10));
+    assert!(report["evaluations"]["gradient"].as_u64() > Some(0));
+    assert!(has_all_numbers(&report, &["seconds", "checkpoint"]), "{report}");
+    // The draws have the evidence and the mean of the report.
+    let text = fs::read_to_string(&draws).expect("it was written");
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().expect("a line").split(',').collect();
+    assert_eq!((names.len(), &names[10..]), (13, &["log_p", "log_q", "log_weight"][..]));
+    let rows: Vec<Vec<f64>> =
+        lines.map(|line| line.split(',').map(|word| word.parse().expect("a number")).collect()).collect();
+    assert_eq!(rows.len(), 2_000);
+    let mean: f64 = rows.iter().map(|row| row[12].exp() * row[0]).sum();
+    let reported = report["parameters"][0]["mean"].as_f64().expect("a number");
+    assert!((mean - reported).abs() < 1e-9, "{mean} {reported}");
+    let evidence = (rows.iter().map(|row| (row[10] - row[11]).exp()).sum::<f64>() / 2_000.0).ln();
+    assert!((evidence - log).abs() < 1e-9, "{evidence} {log}");
+
+    // A budget that ends the starts is a no, with its reason, and the files are written all the same.
+    let no = ["fit", "--auto", "--model", "eight-schools", "--budget", "500", "--no-gradient"];
+    let output = run(&[&no[..], &small, &files].concat());
+    let [table, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("words"));
+    assert_eq!(output.status.code(), Some(3), "{table}{errors}");
+    assert!(
+        table.contains("May the draws be used? no\n  - ") && errors.contains("the verdict is no"),
+        "{table}"
+    );
+    let report = json(&out);
+    assert_eq!((&report["verdict"]["answer"], &report["gradient"]), (&"no".into(), &false.into()));
+    let objections = report["verdict"]["objections"].as_array().expect("a list");
+    let tempering = objections.iter().find(|said| said["witness"] == "tempering").expect("an objection");
+    assert!(tempering["exponent"].as_f64() < Some(1.0) && tempering["says"].is_string());
+    assert_eq!(report["options"]["evaluations"], 500);
+    assert!(has_all_numbers(&report, &["seconds", "checkpoint", "handover"]), "{report}");
+}
+
+#[test]
+fn arguments_that_do_not_fit_have_code_2() {
+    let gaussian = ["fit", "--model", "standard-gaussian"];
+    for (arguments, said) in [
+        (&["--budget", "5"][..], "--auto"),
+        (&["--seconds", "5"], "--auto"),
+        (&["--no-gradient"], "--auto"),
+        (&["--draws", "x.csv"], "--auto"),
+        (&["--auto", "--method", "jsa"], "--method"),
+        (&["--auto", "--seconds", "-1"], "--seconds"),
+        (&["--auto", "--seconds=-1"], "seconds is -1"),
+        (&["--auto", "--seconds", "nan"], "seconds is NaN"),
+        (&["--auto", "--set", "steps=3"], "model.* or options.*"),
+        (&["--auto", "--set", "options.starts=0"], "starts is 0"),
+        (&["--auto", "--set", "options.start=3"], "unknown field `start`"),
+        (&["--auto", "--set", "options.draws=many"], "options.draws"),
+        (&["--auto", "--set", "model.dim=1000000000000"], "at most"),
+    ] {
+        let output = run(&[&gaussian[..], arguments].concat());
+        let errors = String::from_utf8(output.stderr).expect("words");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.contains(said), "{arguments:?}: {errors}");
+    }
+    let unknown = run(&["fit", "--auto", "--model", "no-such-model"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let nothing = folder("auto-nothing");
+    let absent = ["fit", "--auto", "--model", "neural-regression", "--set", "model.data=gas", "--data"];
+    let absent = run(&[&absent[..], &[nothing.to_str().expect("a path in words")]].concat());
+    assert_eq!(absent.status.code(), Some(1));
+}
+
+/// Every model, with and without its gradient, begins its fit; an interrupted one says so. Whole fits of small models come to a verdict.
+#[test]
+fn every_listed_model_is_begun() {
+    let line = Line::try_parse_from(["fit", "--list-models"]).expect("known arguments");
+    let mut out = Vec::new();
+    line.fit.run(&Interrupt::default(), &mut out).expect("a list");
+    let text = String::from_utf8(out).expect("words");
+    let names: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
+    let names: Vec<&str> = names.into_iter().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() >= 20, "{names:?}");
+    let small = |name: &str| match name {
+        "neural-regression" => "model.hidden=3",
+        "stock-volatility" => "model.data=fx_ecb_18",
+        "diagonal-gaussian" | "wishart-gaussian" => "model.dim=5",
+        _ => "options.starts=4",
+    };
+    let asked = Interrupt::default();
+    asked.ask();
+    for name in names {
+        let slow =
+            ["gp-classification", "robust-gp", "neural-regression", "stock-volatility", "fx-volatility"];
+        let is_small = !slow.contains(&name) && name != "radon";
+        for gradient in [&[][..], &["--no-gradient"]] {
+            let small =
+                ["--model", name, "--set", small(name), "--set", "options.draws=100", "--budget", "2000"];
+            // Tempering is one piece of work, which an interruption does not shorten.
+            if !is_small && !gradient.is_empty() {
+                continue;
+            }
+            let interrupt = if is_small { &Interrupt::default() } else { &asked };
+            let (table, done) = fit(interrupt, &[&small[..], gradient].concat());
+            match done {
+                Ok(()) | Err(Exit::Objected(_)) => {
+                    assert!(table.contains("May the draws be used?"), "{table}")
+                }
+                Err(Exit::Interrupted { code: 130, said }) => {
+                    assert!(said.contains("interrupted in start"), "{said}")
+                }
+                other => panic!("{name} {gradient:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+/// An interruption keeps the state and prints the command; the fit then goes on to the bits of one without a break.
+#[test]
+fn interruptions_and_kills_change_no_number() {
+    let folder = folder("auto-killed");
+    fs::create_dir_all(&folder).expect("a folder");
+    let name = |file: &str| folder.join(file).to_str().expect("a path in words").to_owned();
+    let (whole, parts, state) = (name("whole.json"), name("parts.json"), name("state"));
+    let model =
+        ["--model", "hierarchical-logistic", "--set", "options.starts=150", "--set", "options.draws=400"];
+    let done = fit(&Interrupt::default(), &[&model[..], &["--out", &whole]].concat()).1;
+    assert!(matches!(done, Ok(()) | Err(Exit::Objected(_))), "{done:?}");
+    // After the first piece of work.
+    let asked = Interrupt::default();
+    asked.ask();
+    let resumed = [&model[..], &["--out", &parts, "--checkpoint", &state]].concat();
+    let Err(Exit::Interrupted { code: 130, said }) = fit(&asked, &resumed).1 else {
+        panic!("no interruption")
+    };
+    assert!(said.contains("to go on: "), "{said}");
+    let made = |state: &str| Fitting::read(state).expect("a state").expect("a file").ascents.made;
+    let mut last = made(&state);
+    assert_eq!(last, 1);
+    // Killed at any place, after each saving of something new.
+    for _ in 0..3 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
+        let child = child.args(["fit", "--auto"]).args(&resumed).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = child.spawn().expect("it starts");
+        while made(&state) == last && child.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().expect("it ends");
+        child.wait().expect("it ended");
+        assert!(Path::new(&state).is_file(), "it was killed, and did not end");
+        let now = made(&state);
+        assert!(now > last, "it went on");
+        last = now;
+    }
+    assert_ne!(Fitting::read(&state).expect("a state").expect("a file").stage, Stage::Done);
+    // Another model refuses the state, and leaves it.
+    let other =
+        ["fit", "--auto", "--model", "eight-schools", "--set", "options.starts=150", "--checkpoint", &state];
+    let output = run(&[&other[..], &["--set", "options.draws=400"]].concat());
+    let errors = String::from_utf8(output.stderr).expect("words");
+    assert!(output.status.code() == Some(2) && errors.contains("dimension"), "{errors}");
+    let done = fit(&Interrupt::default(), &resumed).1;
+    assert!(matches!(done, Ok(()) | Err(Exit::Objected(_))), "{done:?}");
+    assert!(!Path::new(&state).exists(), "the state is used up");
+    let [mut whole, mut parts] = [whole, parts].map(|file| json(Path::new(&file)));
+    assert_ne!(whole["options"], parts["options"]);
+    for report in [&mut whole, &mut parts] {
+        report.as_object_mut().expect("a map").remove("options");
+    }
+    assert_eq!(whole, parts);
+}

@@ -1,0 +1,8 @@
+//! Counters of evaluations of a target, a family or a surrogate.
+
+mod counter;
+mod family;
+mod surrogate;
+mod target;
+
+pub use counter::{Counted, Counts};

@@ -1,0 +1,166 @@
+//! Checkpoints: equal bits after every interruption; damaged files and those of other fits are refused.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use mcsa::fit::{Fitted, Fitting, Options, Stage, Target};
+use mcsa::models::{Banana, EightSchools};
+
+/// The path of a file that is not there, in a folder of its own.
+fn file(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fit").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder.join("checkpoint")
+}
+
+fn options() -> Options {
+    Options { draws: 400, starts: 6, evaluations: 60_000, ..Options::seeded(3) }
+}
+
+fn without_a_break(target: &Target<'_>, options: &Options) -> Fitted {
+    let mut fitting = Fitting::new(options).unwrap();
+    fitting.run(target, &mut |_| ControlFlow::Continue(())).unwrap();
+    fitting.finish(target).unwrap()
+}
+
+/// Makes one piece of work at a time, each by a state read from the file and a target made anew. Also returns the stages seen.
+fn in_pieces<'a>(path: &PathBuf, with: &dyn Fn() -> Target<'a>, options: &Options) -> (Fitted, Vec<Stage>) {
+    let mut seen = Vec::new();
+    for _ in 0..200 {
+        let target = with();
+        let mut fitting = Fitting::resume_or(path, &target, options).unwrap();
+        if fitting.stage == Stage::Done {
+            return (fitting.finish(&target).unwrap(), seen);
+        }
+        if !seen.contains(&fitting.stage) {
+            seen.push(fitting.stage);
+        }
+        fitting.advance(&target).unwrap();
+        fitting.save(path).unwrap();
+    }
+    panic!("no end in 200 pieces");
+}
+
+#[test]
+fn interruptions_after_every_piece_change_no_bit() {
+    let (model, options) = (Banana::new(2.0, 0.5).unwrap(), options());
+    let stages = vec![Stage::Start, Stage::Climb, Stage::Verdict];
+    let whole = without_a_break(&Target::with_gradient(&model), &options);
+    let (parts, seen) = in_pieces(&file("with"), &|| Target::with_gradient(&model), &options);
+    assert_eq!((parts, seen), (whole.clone(), stages.clone()));
+    let alone = without_a_break(&Target::density_only(&model), &options);
+    let (parts, seen) = in_pieces(&file("without"), &|| Target::density_only(&model), &options);
+    assert_eq!((&parts, seen), (&alone, stages));
+    // Counterexamples: another seed, and the density alone, give other draws.
+    assert_ne!(alone.draws.points, whole.draws.points);
+    let other = without_a_break(&Target::with_gradient(&model), &Options { seed: 4, ..options });
+    assert_ne!(other.draws.points, whole.draws.points);
+}
+
+/// A call with a file that is interrupted by its observer goes on where it was, and a complete file is only read.
+#[test]
+fn a_call_goes_on_from_its_file() {
+    let (model, path) = (EightSchools::non_centred(), file("call"));
+    let options = Options { checkpoint: Some(path.clone()), ..options() };
+    let target = Target::with_gradient(&model);
+    let mut fitting = Fitting::resume_or(&path, &target, &options).unwrap();
+    fitting.run(&target, &mut |_| ControlFlow::Break(())).unwrap();
+    assert_eq!(Fitting::read(&path).unwrap().unwrap(), fitting);
+    let resumed = mcsa::fit(&model, &options).unwrap();
+    assert_eq!(resumed, without_a_break(&Target::with_gradient(&model), &self::options()));
+    let saved = fs::read(&path).unwrap();
+    let again = mcsa::fit(&model, &options).unwrap();
+    assert_eq!((again, fs::read(&path).unwrap()), (resumed, saved));
+    // A run that begins anew does not overwrite it.
+    let error = Fitting::new(&options).unwrap().run(&target, &mut |_| ControlFlow::Continue(()));
+    let said = error.unwrap_err().to_string();
+    assert!(said.contains("a later state") && said.contains(&path.display().to_string()), "{said}");
+}
+
+#[test]
+fn files_of_other_fits_are_refused_with_the_difference() {
+    let (model, path, options) = (Banana::new(2.0, 0.5).unwrap(), file("other"), options());
+    let target = Target::with_gradient(&model);
+    let refusal = |target: &Target<'_>, options: &Options| {
+        let said = Fitting::resume_or(&path, target, options).unwrap_err().to_string();
+        assert!(said.contains(&path.display().to_string()), "{said}");
+        said
+    };
+    let mut fitting = Fitting::new(&options).unwrap();
+    for _ in 0..12 {
+        fitting.advance(&target).unwrap();
+        fitting.save(&path).unwrap();
+        assert_eq!(Fitting::resume_or(&path, &target, &options).unwrap(), fitting);
+        // The same model with other numbers, of another dimension, without its gradient; and other options.
+        let near = Banana::new(2.0, 0.5001).unwrap();
+        let said = refusal(&Target::with_gradient(&near), &options);
+        assert!(said.contains("another target or to other data"), "{said}");
+        let wide = mcsa::models::Gaussian::standard(3);
+        let said = refusal(&Target::with_gradient(&wide), &options);
+        assert!(said.contains("dimension 2, this one 3"), "{said}");
+        let said = refusal(&Target::density_only(&model), &options);
+        assert!(said.contains("a gradient, this one has none"), "{said}");
+        for (other, difference) in [
+            (Options { seed: 4, ..options.clone() }, "seed is 3 there and 4 here"),
+            (Options { draws: 500, ..options.clone() }, "draws is 400 there and 500 here"),
+            (Options { starts: 7, ..options.clone() }, "starts is 6 there and 7 here"),
+            (Options { evaluations: 9, ..options.clone() }, "evaluations is 60000 there and 9 here"),
+            (Options { share: 0.25, ..options.clone() }, "share is 0.7 there and 0.25 here"),
+        ] {
+            let said = refusal(&target, &other);
+            assert!(said.contains(difference), "{said}");
+        }
+        // Limits of time and progress may differ.
+        let other = Options { seconds: Some(1e9), progress: true, ..options.clone() };
+        assert_eq!(Fitting::resume_or(&path, &target, &other).unwrap().stage, fitting.stage);
+    }
+}
+
+/// A file with any byte changed, cut anywhere, or of another kind is named and not used.
+#[test]
+fn damaged_files_are_refused() {
+    let (model, path, options) = (Banana::new(2.0, 0.5).unwrap(), file("damaged"), options());
+    let target = Target::with_gradient(&model);
+    let mut fitting = Fitting::new(&options).unwrap();
+    (0..8).for_each(|_| fitting.advance(&target).unwrap());
+    assert_eq!(fitting.stage, Stage::Climb);
+    fitting.save(&path).unwrap();
+    let whole = fs::read(&path).unwrap();
+    let refused = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        let said = Fitting::resume_or(&path, &target, &options).unwrap_err().to_string();
+        assert!(said.contains(&format!("cannot use {}", path.display())), "{said}");
+        // Nor does a call overwrite it.
+        let options = Options { checkpoint: Some(path.clone()), ..options.clone() };
+        assert!(mcsa::fit(&model, &options).is_err() && fs::read(&path).unwrap() == bytes);
+    };
+    for place in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1;
+        refused(&bytes);
+        refused(&whole[..place]);
+    }
+    refused(b"{}");
+    refused(b"mcsa fit 1 0000000000000000\n{}\n");
+    // Counterexample: the whole file is used.
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(Fitting::resume_or(&path, &target, &options).unwrap(), fitting);
+}
+
+/// States that were changed by hand give errors, not panics.
+#[test]
+fn inconsistent_states_are_refused() {
+    let (model, options) = (Banana::new(2.0, 0.5).unwrap(), options());
+    let target = Target::with_gradient(&model);
+    let mut fitting = Fitting::new(&options).unwrap();
+    for stage in [Stage::Climb, Stage::Verdict, Stage::Done] {
+        fitting.stage = stage;
+        assert!(fitting.advance(&target).is_err() && fitting.finish(&target).is_err());
+    }
+    fitting.stage = Stage::Start;
+    (0..2).for_each(|_| fitting.advance(&target).unwrap());
+    fitting.ascents.modes[0].point.push(0.0);
+    assert!(fitting.advance(&target).unwrap_err().to_string().contains("dimension 2"));
+}

@@ -1,0 +1,129 @@
+//! Targets of all kinds: what has an answer gets a yes, and what has none gets a no with its witness, or a clear error.
+
+use mcsa::core::LogDensity;
+use mcsa::fit::{Fitted, Objection, Options};
+use mcsa::models::Gaussian;
+use mcsa::prelude::*;
+
+fn options() -> Options {
+    Options { draws: 2_000, starts: 20, evaluations: 100_000, ..Options::seeded(1) }
+}
+
+/// Mean and standard deviation of a parameter are those given, within five Monte Carlo errors of 2000 draws with an effective share of
+/// one half.
+fn has_moments(fitted: &Fitted, k: usize, mean: f64, sd: f64) -> bool {
+    let found = &fitted.parameters[k];
+    let error = sd / 1000.0_f64.sqrt();
+    (found.mean - mean).abs() < 5.0 * error && (found.sd - sd).abs() < 5.0 * error
+}
+
+#[test]
+fn equal_seeds_give_equal_bits() {
+    let target = Gaussian::diagonal(vec![1.0, -2.0], vec![1.0, 10.0]).unwrap();
+    let fitted = mcsa::fit(&target, &options()).unwrap();
+    assert_eq!(mcsa::fit(&target, &options()).unwrap(), fitted);
+    // Counterexample: another seed gives other draws.
+    let other = mcsa::fit(&target, &Options { seed: 2, ..options() }).unwrap();
+    assert_ne!(other.draws.points, fitted.draws.points);
+}
+
+#[test]
+fn one_dimension_and_densities_alone_are_fitted() {
+    let narrow = Gaussian::diagonal(vec![300.0], vec![1e-4]).unwrap();
+    let wide = Gaussian::diagonal(vec![0.5, -2.0, 1.0], vec![1.0, 4.0, 0.25]).unwrap();
+    for fitted in [mcsa::fit(&narrow, &options()).unwrap(), {
+        let near = Gaussian::diagonal(vec![3.0], vec![1e-4]).unwrap();
+        let fitted = mcsa::fit_density(&near, &options()).unwrap();
+        assert!(fitted.verdict.is_yes() && has_moments(&fitted, 0, 3.0, 1e-4), "{fitted}");
+        fitted
+    }] {
+        assert!(fitted.verdict.is_yes() && fitted.evidence.log.abs() < 0.2, "{fitted}");
+    }
+    assert!(has_moments(&mcsa::fit(&narrow, &options()).unwrap(), 0, 300.0, 1e-4));
+    for fitted in [mcsa::fit(&wide, &options()).unwrap(), mcsa::fit_density(&wide, &options()).unwrap()] {
+        assert!(fitted.verdict.is_yes(), "{fitted}");
+        assert!(has_moments(&fitted, 0, 0.5, 1.0) && has_moments(&fitted, 1, -2.0, 4.0), "{fitted}");
+    }
+}
+
+/// A density of the second coordinate alone, with the gradient of a standard normal in both or the right one.
+#[test]
+fn improper_targets_are_objected_to() {
+    let improper = from_fn(2, |z| -0.5 * z[1] * z[1] - 0.4 * (1.0 + z[0] * z[0]).ln());
+    let improper = improper.with_gradient(|z, gradient| {
+        gradient[0] = -0.8 * z[0] / (1.0 + z[0] * z[0]);
+        gradient[1] = -z[1];
+    });
+    for fitted in
+        [mcsa::fit(&improper, &options()).unwrap(), mcsa::fit_density(&improper, &options()).unwrap()]
+    {
+        let by_tails = |o: &Objection| matches!(o, Objection::Tail { .. });
+        assert!(fitted.verdict.objections.iter().any(by_tails), "{fitted}");
+    }
+}
+
+#[test]
+fn wrong_gradients_are_objected_to() {
+    let density = |z: &[f64]| -0.5 * (z[0] * z[0] + z[1] * z[1]);
+    let wrong = from_fn(2, density).with_gradient(|z, gradient| {
+        gradient[0] = -z[0];
+        gradient[1] = -1.1 * z[1];
+    });
+    let fitted = mcsa::fit(&wrong, &options()).unwrap();
+    let by_gradient = |o: &Objection| matches!(o, Objection::Gradient { name, .. } if name == "z[1]");
+    assert!(fitted.verdict.objections.iter().any(by_gradient), "{fitted}");
+    // Counterexample: the right gradient.
+    let right = from_fn(2, density).with_gradient(|z, gradient| {
+        gradient[0] = -z[0];
+        gradient[1] = -z[1];
+    });
+    let fitted = mcsa::fit(&right, &options()).unwrap();
+    assert!(fitted.verdict.is_yes(), "{fitted}");
+}
+
+/// NaN in a corner with a tenth of the mass is counted, and is a no.
+#[test]
+fn densities_that_are_nan_are_objected_to() {
+    let normal = |z: &[f64]| -0.5 * (z[0] * z[0] + z[1] * z[1]);
+    let holed = from_fn(2, move |z| if z[0] > 1.28 { f64::NAN } else { normal(z) });
+    let holed = holed.with_gradient(|z, gradient| {
+        gradient[0] = -z[0];
+        gradient[1] = -z[1];
+    });
+    for fitted in [mcsa::fit(&holed, &options()).unwrap(), mcsa::fit_density(&holed, &options()).unwrap()] {
+        let by_count = |o: &Objection| matches!(o, Objection::NonFinite { draws, .. } if *draws > 20);
+        assert!(fitted.verdict.objections.iter().any(by_count), "{fitted}");
+    }
+}
+
+#[test]
+fn targets_without_a_density_give_clear_errors() {
+    for value in [f64::NEG_INFINITY, f64::NAN, f64::INFINITY] {
+        let nowhere = from_fn(2, move |_| value).with_gradient(|_, gradient| gradient.fill(0.0));
+        let said = mcsa::fit(&nowhere, &options()).unwrap_err().to_string();
+        assert!(said.starts_with("fit: ") && said.contains("finite log density"), "{said}");
+        let said = mcsa::fit_density(&nowhere, &options()).unwrap_err().to_string();
+        assert!(said.starts_with("fit: ") && said.contains("finite log density"), "{said}");
+    }
+    let nothing = from_fn(0, |_| 0.0).with_gradient(|_, _| ());
+    assert!(mcsa::fit(&nothing, &options()).unwrap_err().to_string().contains("no parameters"));
+    let huge = from_fn(10_000_000, |_| 0.0);
+    assert!(mcsa::fit_density(&huge, &options()).unwrap_err().to_string().contains("at most"));
+    assert_eq!(huge.dim(), 10_000_000);
+}
+
+/// A no hands over finite starts and a metric.
+#[test]
+fn a_no_hands_over_starts_and_a_metric() {
+    let bent = mcsa::models::Funnel::new(5, 3.0).unwrap();
+    let fitted = mcsa::fit(&bent, &Options { evaluations: 20_000, ..options() }).unwrap();
+    assert!(!fitted.verdict.is_yes(), "{fitted}");
+    let handover = fitted.handover().unwrap();
+    assert_eq!(handover.objections, fitted.verdict.objections);
+    assert!(handover.starts.ncols() >= 8 && handover.starts.nrows() == 5);
+    let map = handover.map().unwrap();
+    let white = mcsa::core::Whitened::new(&bent, map).unwrap();
+    let starts = white.map().inverse(handover.starts.as_ref());
+    let plan = Sampling::new(starts.ncols(), 10).warm_up(20);
+    assert!(plan.run_from(&Nuts::new(0.5).unwrap(), &white, starts, Seed::new(1)).is_ok());
+}
