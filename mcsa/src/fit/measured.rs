@@ -4,12 +4,12 @@ use super::Rates;
 
 /// Rates of the verdict as measured.
 pub const MEASURED: Rates = Rates {
-    rule: 0,
-    planted: 0,
-    false_yes: 0,
-    at_most: 1.0000,
-    hidden: 0,
-    hidden_yes: 0,
-    right: 0,
-    false_no: 0,
+    rule: 1,
+    planted: 530,
+    false_yes: 50,
+    at_most: 0.1179,
+    hidden: 40,
+    hidden_yes: 40,
+    right: 302,
+    false_no: 19,
 };
