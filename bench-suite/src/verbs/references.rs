@@ -9,7 +9,7 @@ use mcsa_data::Catalogue;
 use rayon::prelude::*;
 
 use super::Exit;
-use crate::catalog::{Case, HEAD, Known, Target};
+use crate::catalog::{Case, HEAD, LongRun, Target, Truth};
 use crate::registry::REGISTRY;
 
 /// Compute the moments of all cases of the verdict that have no closed form, by long runs of the No-U-Turn sampler, and store them.
@@ -40,8 +40,15 @@ impl References {
                 }
             }
         }
-        let lines: Vec<Vec<String>> =
-            cases.par_iter().map(|case| Known::lines(case, &catalogue)).collect::<Result<_, Error>>()?;
+        let lines = |case: &Case| {
+            let built = case.posterior(&catalogue)?;
+            let is_known = case.is_planted() || built.truth != Truth::None;
+            match is_known {
+                true => Ok(Vec::new()),
+                false => LongRun::lines(&case.title(), case.kind(), &*built.posterior),
+            }
+        };
+        let lines: Vec<Vec<String>> = cases.par_iter().map(lines).collect::<Result<_, Error>>()?;
         let lines = lines.concat();
         let text = format!("{HEAD}\n{}\n", lines.join("\n"));
         let place = |error: std::io::Error| Error::invalid(format!("{}: {error}", self.file.display()));

@@ -12,7 +12,7 @@ pub enum Fault {
     Scaled,
     /// One larger.
     Shifted,
-    /// Of the other sign.
+    /// The other sign.
     Sign,
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Gradient, LogDensity};
 
-use super::Truth;
+use super::truth::Truth;
 
 /// Target with independent coordinates: the first has the density of a [`Line`], the others are standard normal.
 pub(super) struct FirstCoordinate {

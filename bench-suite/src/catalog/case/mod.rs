@@ -1,10 +1,11 @@
 //! Cases of a verdict: posteriors whose moments are known, and planted failures.
 
 mod faulty;
-mod known;
 mod line;
+mod long_run;
 mod name;
 mod rows;
+mod truth;
 
 use std::sync::Arc;
 
@@ -19,9 +20,10 @@ use serde::{Deserialize, Serialize};
 
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
-pub(crate) use known::{HEAD, Known};
 use line::{FirstCoordinate, Line};
+pub(crate) use long_run::{HEAD, LongRun};
 use rows::{standardised, synthetic_rows};
+pub use truth::Truth;
 
 use super::Posterior;
 
@@ -158,20 +160,6 @@ pub enum Case {
     RadonCounties,
 }
 
-/// Moments of a target.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Truth {
-    /// Mean and standard deviation of each coordinate.
-    Moments {
-        /// The means.
-        means: Vec<f64>,
-        /// The standard deviations.
-        sds: Vec<f64>,
-    },
-    /// The density has no integral, or no variance.
-    None,
-}
-
 /// A case, built.
 pub struct Built {
     /// The target.
@@ -188,14 +176,6 @@ pub struct Built {
 const FIXED: Seed = Seed::new(1703);
 /// Noise of the linear regression.
 const NOISE: f64 = 0.5;
-
-impl Truth {
-    /// Moments of a target that has them in closed form.
-    fn of(target: &impl GroundTruth) -> Self {
-        let (Some(means), Some(covariance)) = (target.mean(), target.covariance()) else { return Self::None };
-        Self::Moments { sds: (0..means.len()).map(|i| covariance[(i, i)].sqrt()).collect(), means }
-    }
-}
 
 fn exact(target: impl GroundTruth + Posterior + 'static) -> Built {
     let (truth, covariance) = (Truth::of(&target), target.covariance());
@@ -216,7 +196,7 @@ impl Case {
     pub fn build(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let built = self.posterior(catalogue)?;
         match built.truth {
-            Truth::None if !self.is_planted() => Ok(Built { truth: Known::of(&self.title())?, ..built }),
+            Truth::None if !self.is_planted() => Ok(Built { truth: LongRun::of(&self.title())?, ..built }),
             _ => Ok(built),
         }
     }

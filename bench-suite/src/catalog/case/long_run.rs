@@ -1,10 +1,10 @@
 //! Moments from stored long runs of the No-U-Turn sampler.
 
 use mcsa_core::{Error, Seed};
-use mcsa_data::Catalogue;
 use mcsa_kernels::{Nuts, Sampling};
 
-use super::{Case, Truth};
+use super::truth::Truth;
+use crate::catalog::Posterior;
 
 const STORED: &str = include_str!("../../../references/moments.csv");
 
@@ -13,7 +13,7 @@ pub(crate) const HEAD: &str = "case,coordinate,mean,mean_error,sd,sd_error,r_hat
 
 /// Moments of a coordinate from a long run of the No-U-Turn sampler, with their standard errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct LongRun {
     mean: f64,
     mean_error: f64,
     sd: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Known {
 /// Chains and draws of a long run.
 const RUN: (usize, usize) = (8, 3_000);
 
-impl Known {
+impl LongRun {
     /// Stored moments of a case by its title.
     ///
     /// # Errors
@@ -39,18 +39,14 @@ impl Known {
         Ok(Truth::Moments { means, sds })
     }
 
-    /// Lines of the file for a case without a closed form, by a long run; none for the others.
+    /// Lines of the file for a case with this title, by a long run.
     ///
     /// # Errors
-    /// If the case cannot be built, or a chain cannot start.
-    pub(crate) fn lines(case: &Case, catalogue: &Catalogue) -> Result<Vec<String>, Error> {
-        let built = case.posterior(catalogue)?;
-        if case.is_planted() || built.truth != Truth::None {
-            return Ok(Vec::new());
-        }
+    /// If a chain cannot start.
+    pub(crate) fn lines(title: &str, kind: &str, posterior: &dyn Posterior) -> Result<Vec<String>, Error> {
         let (chains, draws) = RUN;
         let sampling = Sampling::new(chains, draws).acceptance(0.9);
-        let sample = sampling.run(&Nuts::new(0.1)?, &*built.posterior, Seed::new(11).named(case.kind()))?;
+        let sample = sampling.run(&Nuts::new(0.1)?, posterior, Seed::new(11).named(kind))?;
         let r_hats = sample.r_hat();
         let lines = (0..sample.draws.nrows()).map(|i| {
             let values = sample.coordinate(i);
@@ -60,7 +56,7 @@ impl Known {
             let (variance, of_variance) = moment(&squares);
             let sd = variance.sqrt();
             let of_sd = 0.5 * of_variance / sd;
-            format!("{},{i},{mean:.6e},{error:.1e},{sd:.6e},{of_sd:.1e},{:.4}", case.title(), r_hats[i])
+            format!("{title},{i},{mean:.6e},{error:.1e},{sd:.6e},{of_sd:.1e},{:.4}", r_hats[i])
         });
         Ok(lines.collect())
     }
@@ -73,14 +69,14 @@ fn moment(chains: &[Vec<f64>]) -> (f64, f64) {
 }
 
 /// Rows of the file with the titles of their cases. Titles contain commas: the last six fields are numbers.
-fn records() -> Result<Vec<(String, Known)>, Error> {
+fn records() -> Result<Vec<(String, LongRun)>, Error> {
     let record = |(at, line): (usize, &str)| {
         let refuse = || Error::invalid(format!("references/moments.csv, line {}: malformed", at + 2));
         let mut fields: Vec<&str> = line.rsplitn(7, ',').collect();
         let [r_hat, sd_error, sd, mean_error, mean, _, title] = fields[..] else { return Err(refuse()) };
         fields.clear();
         let number = |text: &str| text.parse::<f64>().map_err(|_| refuse());
-        let known = Known {
+        let known = LongRun {
             mean: number(mean)?,
             mean_error: number(mean_error)?,
             sd: number(sd)?,
@@ -112,6 +108,6 @@ mod tests {
 
     #[test]
     fn a_case_without_a_run_is_told_how_to_get_one() {
-        assert!(Known::of("no such case").unwrap_err().to_string().contains("mcsa-bench references"));
+        assert!(LongRun::of("no such case").unwrap_err().to_string().contains("mcsa-bench references"));
     }
 }
