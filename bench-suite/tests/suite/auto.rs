@@ -111,7 +111,6 @@ fn arguments_that_do_not_fit_have_code_2() {
         (&["--no-gradient"], "--auto"),
         (&["--draws", "x.csv"], "--auto"),
         (&["--auto", "--method", "jsa"], "--method"),
-        (&["--auto", "--seconds", "-1"], "--seconds"),
         (&["--auto", "--seconds=-1"], "seconds is -1"),
         (&["--auto", "--seconds", "nan"], "seconds is NaN"),
         (&["--auto", "--set", "steps=3"], "model.* or options.*"),
@@ -179,13 +178,14 @@ fn every_listed_model_is_begun() {
 
 /// An interruption keeps the state and prints the command; the fit then goes on to the bits of one without a break.
 #[test]
+#[cfg(unix)]
 fn interruptions_and_kills_change_no_number() {
     let folder = folder("auto-killed");
     fs::create_dir_all(&folder).expect("a folder");
     let name = |file: &str| folder.join(file).to_str().expect("a path in words").to_owned();
     let (whole, parts, state) = (name("whole.json"), name("parts.json"), name("state"));
     let model =
-        ["--model", "hierarchical-logistic", "--set", "options.starts=150", "--set", "options.draws=400"];
+        ["--model", "hierarchical-logistic", "--set", "options.starts=600", "--set", "options.draws=400"];
     let done = fit(&Interrupt::default(), &[&model[..], &["--out", &whole]].concat()).1;
     assert!(matches!(done, Ok(()) | Err(Exit::Objected(_))), "{done:?}");
     // After the first piece of work.
@@ -196,28 +196,43 @@ fn interruptions_and_kills_change_no_number() {
         panic!("no interruption")
     };
     assert!(said.contains("to go on: "), "{said}");
-    let made = |state: &str| Fitting::read(state).expect("a state").expect("a file").ascents.made;
-    let mut last = made(&state);
-    assert_eq!(last, 1);
-    // Killed at any place, after each saving of something new.
-    for _ in 0..3 {
+    let spent = |state: &str| Fitting::read(state).expect("a state").expect("a file").spent.total();
+    let mut last = spent(&state);
+    assert_eq!(Fitting::read(&state).expect("a state").expect("a file").ascents.made, 1);
+    let spawn = || {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-        let child = child.args(["fit", "--auto"]).args(&resumed).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = child.spawn().expect("it starts");
-        while made(&state) == last && child.try_wait().expect("a child").is_none() {
+        let child = child.args(["fit", "--auto"]).args(&resumed).stdout(Stdio::null()).stderr(Stdio::piped());
+        child.spawn().expect("it starts")
+    };
+    // Asked to end by TERM, then killed at any place, each after a saving of something new.
+    for round in 0..4 {
+        let mut child = spawn();
+        while spent(&state) == last && child.try_wait().expect("a child").is_none() {
             std::thread::yield_now();
         }
-        child.kill().expect("it ends");
-        child.wait().expect("it ended");
-        assert!(Path::new(&state).is_file(), "it was killed, and did not end");
-        let now = made(&state);
+        if round == 0 {
+            let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+            assert!(sent.expect("kill is there").success());
+            let output = child.wait_with_output().expect("it ended");
+            let errors = String::from_utf8(output.stderr).expect("words");
+            assert_eq!(output.status.code(), Some(143), "{errors}");
+            let command = errors.split("to go on: ").nth(1).expect("a command");
+            assert!(
+                command.contains(" fit --auto --model hierarchical-logistic ") && command.contains(&state)
+            );
+        } else {
+            child.kill().expect("it ends");
+            child.wait().expect("it ended");
+        }
+        assert!(Path::new(&state).is_file(), "it was interrupted, and did not end");
+        let now = spent(&state);
         assert!(now > last, "it went on");
         last = now;
     }
     assert_ne!(Fitting::read(&state).expect("a state").expect("a file").stage, Stage::Done);
     // Another model refuses the state, and leaves it.
     let other =
-        ["fit", "--auto", "--model", "eight-schools", "--set", "options.starts=150", "--checkpoint", &state];
+        ["fit", "--auto", "--model", "eight-schools", "--set", "options.starts=600", "--checkpoint", &state];
     let output = run(&[&other[..], &["--set", "options.draws=400"]].concat());
     let errors = String::from_utf8(output.stderr).expect("words");
     assert!(output.status.code() == Some(2) && errors.contains("dimension"), "{errors}");

@@ -133,7 +133,7 @@ fn doors() {
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(q.at(&[1.0, weight], &[part.clone(), part.clone()]).is_err());
     }
-    assert!(q.at(&[1.0, 1.0], &[part.clone()]).is_err());
+    assert!(q.at(&[1.0, 1.0], std::slice::from_ref(&part)).is_err());
     let message = q.at(&[1.0, 1.0], &[part.clone(), vec![f64::NAN; part.len()]]).unwrap_err().to_string();
     assert!(message.contains("component 1"), "{message}");
 }

@@ -1,0 +1,107 @@
+//! Time to 1000 effective draws: a fit in one call against NUTS with warm-up, on raw inputs, one after the other on one core. Prints medians
+//! over seeds. `cargo run --release -p mcsa-bench-suite --example fit_speed -- [SEEDS]`, 5 by default.
+#![expect(clippy::print_stdout, reason = "an example shows what it finds")]
+#![expect(clippy::disallowed_methods, reason = "the time it takes is the answer")]
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mcsa::fit::{Fitting, Options, Stage, Target};
+use mcsa_core::{Error, Gradient, Seed};
+use mcsa_data::{Catalogue, Dataset};
+use mcsa_kernels::{Nuts, Sampling};
+use mcsa_models::{EightSchools, HierarchicalLogistic, ProbitRegression, ScalePrior};
+
+/// Effective draws that are asked for.
+const DRAWS: f64 = 1_000.0;
+
+/// Milliseconds of a run.
+#[derive(Clone, Copy)]
+struct Times {
+    /// NUTS: warm-up, and draws until the smallest effective sample size is reached.
+    nuts: f64,
+    /// Ascents from all starts.
+    starts: f64,
+    /// Starts, climb and draws, without the verdict.
+    draws: f64,
+    /// The whole call: 4000 draws and the verdict.
+    whole: f64,
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+fn nuts(target: &dyn Gradient, seed: u64) -> Result<f64, Error> {
+    let run = |draws| {
+        let start = Instant::now();
+        let sample = Sampling::new(4, draws).run(&Nuts::new(0.1)?, target, Seed::new(seed))?;
+        Ok::<_, Error>((milliseconds(start), sample))
+    };
+    let (all, sample) = run(500)?;
+    let (warm_up, _) = run(0)?;
+    let effective = sample.sample_sizes().into_iter().fold(f64::INFINITY, f64::min);
+    Ok(warm_up + (all - warm_up) * DRAWS / effective)
+}
+
+fn fit(target: &dyn Gradient, seed: u64) -> Result<Times, Error> {
+    let counted = Target::with_gradient(&target);
+    let mut fitting = Fitting::new(&Options::seeded(seed))?;
+    let start = Instant::now();
+    let (mut starts, mut climbed) = (0.0, None);
+    fitting.run(&counted, &mut |fitting| {
+        match fitting.stage {
+            Stage::Start => starts = milliseconds(start),
+            Stage::Verdict => {
+                let _ = climbed.get_or_insert_with(|| milliseconds(start));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    let judged = milliseconds(start);
+    let fitted = fitting.finish(&counted)?;
+    let whole = milliseconds(start);
+    let draws = climbed.unwrap_or(judged) + (whole - judged) * DRAWS / fitted.draws.sample_size;
+    Ok(Times { nuts: nuts(target, seed)?, starts, draws, whole })
+}
+
+fn median(times: &[Times], of: fn(&Times) -> f64) -> f64 {
+    let mut sorted: Vec<f64> = times.iter().map(of).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn load(name: &str) -> Result<Dataset, Error> {
+    Ok(Catalogue::new(None).load(name)?)
+}
+
+fn main() -> Result<(), Error> {
+    let seeds = std::env::args().nth(1).and_then(|seeds| seeds.parse().ok()).unwrap_or(5_u64).max(1);
+    let hierarchical = |name: &str| {
+        let data = load(name)?;
+        HierarchicalLogistic::new(data.x.as_ref(), &data.y, ScalePrior::HalfNormal)
+    };
+    let probit = load("pima")?.with_ones_first();
+    let targets: [(&str, Box<dyn Gradient>); 4] = [
+        ("pima, hierarchical logistic", Box::new(hierarchical("pima")?)),
+        ("german, hierarchical logistic", Box::new(hierarchical("german_credit_numeric")?)),
+        ("eight schools, non-centred", Box::new(EightSchools::non_centred())),
+        ("pima, probit", Box::new(ProbitRegression::new(probit.x.as_ref(), &probit.y, 1.0)?)),
+    ];
+    println!(
+        "medians over {seeds} seeds, ms   NUTS  starts  to {DRAWS} draws  ratio  4000 draws and verdict  ratio"
+    );
+    for (name, target) in targets {
+        let times = (0..seeds).map(|seed| fit(&*target, seed)).collect::<Result<Vec<_>, _>>()?;
+        let [nuts, starts, draws, whole] =
+            [|t: &Times| t.nuts, |t: &Times| t.starts, |t: &Times| t.draws, |t: &Times| t.whole]
+                .map(|of| median(&times, of));
+        println!(
+            "{name:30} {nuts:7.1} {starts:7.1} {draws:14.1} {:6.1} {whole:23.1} {:6.1}",
+            nuts / draws,
+            nuts / whole
+        );
+    }
+    Ok(())
+}
