@@ -7,10 +7,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 pub use crate::task::Preset;
-use crate::task::{Fits, Scatters, Section, Task, Variances};
+use crate::task::{Fits, Judgements, Rungs, Scatters, Section, Task, Variances};
 
-/// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]` or
-/// `[scatter]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
+/// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
+/// `[scatter]`, `[judgements]` or `[rungs]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
 /// computed when they are drawn.
 ///
 /// A list as the setting of a target, method or optimiser expands to one entry for each of its values:
@@ -52,6 +52,10 @@ pub struct Experiment {
     pub variances: Option<Variances>,
     /// Variances and biases of estimators at many parameters.
     pub scatter: Option<Scatters>,
+    /// Fits in one call, with their verdicts.
+    pub judgements: Option<Judgements>,
+    /// Climbs of families from starts that are off.
+    pub rungs: Option<Rungs>,
     /// Formulas, or quantities that are measured when they are drawn.
     pub exhibit: Option<Exhibit>,
 }
@@ -125,7 +129,13 @@ impl Experiment {
         fn found<S: Section>(section: &Option<S>) -> Option<&dyn Section> {
             section.as_ref().map(|section| section as &dyn Section)
         }
-        let all = [found(&self.fits), found(&self.variances), found(&self.scatter)];
+        let all = [
+            found(&self.fits),
+            found(&self.variances),
+            found(&self.scatter),
+            found(&self.judgements),
+            found(&self.rungs),
+        ];
         all.into_iter().flatten().collect()
     }
 
@@ -165,7 +175,7 @@ impl Experiment {
         match sections[..] {
             [section] => section.check()?,
             _ => {
-                let reason = "exactly one of [fits], [variances], [scatter] and [exhibit] is needed";
+                let reason = "exactly one of [fits], [variances], [scatter], [judgements], [rungs] and [exhibit] is needed";
                 return Err(Error::invalid(reason));
             }
         }

@@ -28,8 +28,9 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 19] = [
 ];
 
 /// Kind, name, colour, dash, marker of families; annealed paths by their surrogates.
-const FAMILIES: [(&str, &str, Color, Dash, Marker); 9] = [
+const FAMILIES: [(&str, &str, Color, Dash, Marker); 10] = [
     ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
+    ("low-rank", "low rank", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Triangle),
     ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
     ("student-t", "Student t", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Wedge),
     ("affine-flow", "affine flow", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::theory;
-use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel};
+use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel, References, WriteRates};
 
 /// Runs the experiments of Markov chain score ascent, draws their figures and checks their claims.
 ///
@@ -26,6 +26,8 @@ enum Verb {
     Fit(FitModel),
     Data(mcsa_data::Command),
     Theory(theory::Command),
+    References(References),
+    Rates(WriteRates),
 }
 
 /// Standard output that records whether its reader has closed it.
@@ -74,6 +76,8 @@ fn run(verb: Verb, out: &mut Out) -> Result<ExitCode, Exit> {
         Verb::Claims(verb) => verb.run(out)?,
         Verb::Fit(verb) => verb.run(&Interrupt::listen()?, out)?,
         Verb::Data(verb) => verb.run(out)?,
+        Verb::References(verb) => verb.run(out)?,
+        Verb::Rates(verb) => verb.run(out)?,
         Verb::Theory(verb) => {
             let is_terminal = out.inner.is_terminal();
             return Ok(verb.run(out, is_terminal)?);

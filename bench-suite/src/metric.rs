@@ -35,6 +35,8 @@ pub const METRICS: &[Metric] = metrics! {
     "acceptance" None, "acceptance rate of the chains: of a step, or a running mean beside reference draws";
     "accuracy" Some(Larger), "share of held-out labels that are predicted";
     "age" None, "mean age of the blocks of a random scan, steps";
+    "answer_error" Some(Smaller), "largest error of a weighted mean, in standard deviations of the posterior";
+    "answer_stretch" Some(Smaller), "largest factor by which a standard deviation is off, either way";
     "balanced_accuracy" Some(Larger), "mean over both labels of the share of held-out ones that are predicted";
     "bias" Some(Smaller), "norm of the bias of the direction";
     "block_acceptance" None, "acceptance rate of fresh blocks of rows";
@@ -49,6 +51,7 @@ pub const METRICS: &[Metric] = metrics! {
     "evaluations" None, "evaluations of the likelihood in a step";
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
     "finite" None, "finite evaluations of the target in a step";
+    "fit_error" Some(Smaller), "largest error of a mean of q, in standard deviations of the posterior";
     "fit_steps" None, "steps of the optimiser so far";
     "freedom" None, "degrees of freedom of Student t errors at the end";
     "gap" Some(Smaller), "log evidence less the lower bound, nats";
@@ -77,6 +80,16 @@ pub const METRICS: &[Metric] = metrics! {
     "mismatch" None, "error of the surrogate log likelihood under its posterior less that at the ends of paths, nats";
     "moved" None, "chains that moved in a step";
     "non_finite" Some(Smaller), "evaluations in a step that were NaN or +inf";
+    "objects_budget" None, "1 if the budget ends before the climb settles, else absent";
+    "objects_error" None, "1 if the fit ends with an error, else absent";
+    "objects_gradient" None, "1 if the gradient is not that of the density, else absent";
+    "objects_missed" None, "1 if witness chains stay where q has too little mass, else absent";
+    "objects_mixing" None, "1 if witness chains disagree, else absent";
+    "objects_moments" None, "1 if witness chains and draws disagree, else absent";
+    "objects_non_finite" None, "1 if the density is NaN at draws, else absent";
+    "objects_start" None, "1 if a start ends outside q, else absent";
+    "objects_tail" None, "1 if the density has no integral along a line, else absent";
+    "objects_weights" None, "1 if the weights have a heavy tail, else absent";
     "p_evaluations" Some(Smaller), "evaluations of the target's density so far";
     "p_gradients" Some(Smaller), "evaluations of the target's gradient so far";
     "path_gap" Some(Smaller), "gap of a path as one for its surrogate, nats";
@@ -99,6 +112,7 @@ pub const METRICS: &[Metric] = metrics! {
     "share" None, "share of the draws of q in the region that a fit may miss";
     "share_of_target" None, "share of the draws of the target in the region that a fit may miss";
     "sigma" None, "standard deviation of the steps of the log volatility";
+    "start_share" None, "share of the starts that reach a mode that is easily missed";
     "still" Some(Smaller), "1 if no step of an annealed path moves, else 0";
     "surrogate_kl" Some(Smaller), "divergence of the surrogate posterior from the posterior, nats";
     "terms" Some(Smaller), "likelihood terms of single data that were evaluated: values, gradients, products with Hessians";
@@ -111,6 +125,7 @@ pub const METRICS: &[Metric] = metrics! {
     "variance" Some(Smaller), "variance of the direction, summed over its coordinates";
     "weights_below_0.1" None, "share of network weights with a mean within 0.1 of zero";
     "weights_deviation" None, "standard deviation of the means of network weights";
+    "yes" None, "1 if the verdict on the fit is yes, else 0";
     "zero_steps" Some(Smaller), "steps of an annealed path whose size is zero";
 };
 

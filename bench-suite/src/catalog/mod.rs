@@ -9,6 +9,7 @@
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
 
 mod annealed;
+mod case;
 mod evaluator;
 mod family_config;
 mod guided;
@@ -37,6 +38,8 @@ mod weights;
 
 pub use annealed::{AnnealedConfig, Ansatz, Momentum};
 pub(crate) use annealed::{Pushed, full_rank_at};
+pub use case::{Built, Case, Fault, Truth};
+pub(crate) use case::{HEAD, LongRun};
 pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};
 pub(crate) use guided::{Guide, Guided, Known};

@@ -20,6 +20,7 @@ impl Target {
             | Self::LocalRegression(LocalConfig { data, .. })
             | Self::StockVolatility { data } => Some(data),
             Self::Radon => Some("radon_mn"),
+            Self::Case { case } => case.data(),
             _ => None,
         }
     }
@@ -33,6 +34,7 @@ impl Target {
             | Self::SubsetLogistic { name: Some(name), .. } => name,
             Self::SparseProcess(SparseConfig { name: Some(name), .. })
             | Self::LocalRegression(LocalConfig { name: Some(name), .. }) => name,
+            Self::Case { case } => case.kind(),
             _ => self.data().unwrap_or_else(|| self.kind()),
         }
     }

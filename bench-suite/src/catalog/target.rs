@@ -15,7 +15,7 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::{Evaluator, First, LocalConfig, LogisticRows, Posterior, Problem, SparseConfig};
+use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Posterior, Problem, SparseConfig};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
 /// A target by name, with its settings.
@@ -208,6 +208,11 @@ pub enum Target {
         /// The data set.
         data: String,
     },
+    /// Case of a verdict: a target with known moments, or a planted failure.
+    Case {
+        /// The case.
+        case: Case,
+    },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -244,6 +249,10 @@ impl Target {
                 let data = catalogue.radon()?;
                 let counties = data.counties.len();
                 Ok(by_evidence(Radon::new(counties, data.county, data.floor, data.log_radon)?))
+            }
+            Self::Case { case } => {
+                let posterior = case.posterior(catalogue)?.posterior;
+                Ok(Problem { posterior, evaluator: Box::new(Moments) })
             }
             Self::StockVolatility { data } => {
                 let levels = catalogue.series(data)?.levels;

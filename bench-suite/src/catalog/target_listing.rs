@@ -4,7 +4,7 @@ use super::Target;
 
 impl Target {
     /// Every name with its settings and a description, but for targets of metrics of the bound alone.
-    pub const ALL: [(&'static str, &'static str, &'static str); 22] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 23] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -44,6 +44,7 @@ impl Target {
             "data = \"susy\", rows = 500, held_out = 500, ratio = 0.1, prior_scale = 1.0, seed = 1",
             "labels of a large set, or SYNTHETIC ones of its shape (SL-DAIS)",
         ),
+        ("case", "case = { kind = \"skewed\" }", "a case of the verdict on a fit"),
     ];
 
     /// Name used in files.
@@ -71,6 +72,7 @@ impl Target {
             Self::SyntheticLogistic { .. } => 19,
             Self::SyntheticLinear { .. } => 20,
             Self::SubsetLogistic { .. } => 21,
+            Self::Case { .. } => 22,
             Self::SparseProcess(_) => return "sparse-process",
             Self::LocalRegression(_) => return "local-regression",
         };

@@ -7,7 +7,10 @@ use super::{Method, Target};
 impl Target {
     /// Label and all numerical settings: `correlated-gaussian, correlation 0.2, dim 10`.
     pub fn title(&self) -> String {
-        titled(self.label(), self)
+        match self {
+            Self::Case { case } => case.title(),
+            _ => titled(self.label(), self),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod exchange_rates;
 mod gains;
 mod gradient_variance;
 mod imbalance;
+mod ladder;
 mod local_latents;
 mod marginal_likelihood;
 mod papers;
@@ -31,6 +32,8 @@ mod subset_average;
 mod surrogates;
 mod taxonomy;
 mod variance_divergence;
+mod verdict;
 
 pub(crate) use papers::examined;
 pub use registry::REGISTRY;
+pub(crate) use verdict::{Rates, rates};

@@ -10,12 +10,14 @@ mod checkpoints;
 mod counted_volatility;
 mod fit;
 mod gap;
+mod judgement;
 mod lattice;
 mod local;
 mod measure;
 mod path;
 mod propagation;
 mod race;
+mod rung;
 mod running;
 mod scatter;
 mod sparse;
@@ -67,6 +69,8 @@ impl Job {
             Task::Fit(fit) => fit.run(self, running),
             Task::Variance(variance) => variance.run(self, running),
             Task::Scatter(scatter) => scatter.run(self, running),
+            Task::Judgement(judgement) => judgement.run(self, running),
+            Task::Rung(rung) => rung.run(self, running),
             Task::Chains(chains) => chains.run(self, running),
         }
     }

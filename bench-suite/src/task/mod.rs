@@ -4,7 +4,9 @@ mod chains;
 mod evidence;
 mod fit;
 mod job;
+mod judgement;
 mod preset;
+mod rung;
 mod scatter;
 mod schedule;
 mod trace;
@@ -13,7 +15,9 @@ mod variance;
 pub use chains::Chains;
 pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
+pub use judgement::{Judgement, Judgements};
 pub use preset::Preset;
+pub use rung::{Climber, Goal, Rung, Rungs};
 pub use scatter::{Scatter, Scatters, Setting};
 pub use schedule::{Schedule, Stage};
 pub use trace::{Spacing, Trace};
@@ -34,6 +38,10 @@ pub enum Task {
     Variance(Variance),
     /// Variances and biases of an estimator at many parameters.
     Scatter(Scatter),
+    /// Fits in one call, with their verdicts.
+    Judgement(Judgement),
+    /// Climbs of one family from a start that is off.
+    Rung(Rung),
     /// Markov chains whose draws are measured.
     Chains(Chains),
 }
@@ -54,6 +62,8 @@ impl Task {
             Self::Fit(fit) => &fit.target,
             Self::Variance(variance) => &variance.target,
             Self::Scatter(scatter) => &scatter.target,
+            Self::Judgement(judgement) => &judgement.target,
+            Self::Rung(rung) => &rung.target,
             Self::Chains(chains) => &chains.target,
         }
     }
@@ -64,6 +74,8 @@ impl Task {
             Self::Fit(fit) => &fit.method,
             Self::Variance(variance) => &variance.method,
             Self::Scatter(scatter) => &scatter.method,
+            Self::Judgement(judgement) => &judgement.method,
+            Self::Rung(rung) => &rung.method,
             Self::Chains(chains) => &chains.method,
         }
     }
@@ -87,6 +99,8 @@ impl Task {
             Self::Fit(fit) => fit.variant(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
             Self::Scatter(_) | Self::Chains(_) => String::new(),
+            Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
+            Self::Rung(rung) => format!(", {}, within {} evaluations", rung.family.name(), rung.evaluations),
         }
     }
 
@@ -96,6 +110,8 @@ impl Task {
             Self::Fit(fit) => fit.work(),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
+            Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
+            Self::Rung(rung) => rung.runs * rung.evaluations,
             Self::Chains(chains) => chains.count() * chains.work_of_chain(),
         }
     }
@@ -105,6 +121,8 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.recorded(),
             Self::Scatter(scatter) => (1..=scatter.lambdas).collect(),
+            Self::Judgement(judgement) => (1..=judgement.runs).collect(),
+            Self::Rung(rung) => (1..=rung.runs).collect(),
             Self::Variance(_) | Self::Chains(_) => vec![self.length()],
         }
     }
@@ -126,6 +144,8 @@ impl Task {
             Self::Fit(fit) => &mut fit.steps,
             Self::Variance(variance) => &mut variance.transitions,
             Self::Scatter(scatter) => &mut scatter.lambdas,
+            Self::Judgement(judgement) => &mut judgement.runs,
+            Self::Rung(rung) => &mut rung.runs,
             Self::Chains(chains) => &mut chains.draws,
         }
     }
@@ -136,7 +156,7 @@ impl Task {
             Self::Fit(fit) => fit.start.warm_steps() + fit.steps,
             Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains * setting.length,
             Self::Chains(chains) => chains.count() * (chains.warm_up() + chains.draws),
-            Self::Variance(_) => self.length(),
+            Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) => self.length(),
         }
     }
 }

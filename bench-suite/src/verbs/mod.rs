@@ -8,11 +8,15 @@ mod claims;
 mod figures;
 mod fit;
 mod fit_report;
+mod rates;
+mod references;
 mod selection;
 
 pub use claims::Claims;
 pub use figures::Figures;
 pub use fit::FitModel;
+pub use rates::WriteRates;
+pub use references::References;
 pub use selection::Selection;
 
 use clap::builder::RangedU64ValueParser;

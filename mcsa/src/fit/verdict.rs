@@ -8,7 +8,7 @@ use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use super::witness::functions;
-use super::{Ascents, Chains, Objection, Target};
+use super::{Ascents, Chains, MEASURED, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,9 +156,10 @@ impl Evidence<'_> {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_yes() {
-            return f.write_str("yes: no witness objects");
+            return write!(f, "yes: no witness objects; {}", MEASURED.of_yes());
         }
         f.write_str("no")?;
-        self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))
+        self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))?;
+        write!(f, "\n{}", MEASURED.of_no())
     }
 }

@@ -1,0 +1,82 @@
+//! Error rates of the verdict, as measured on targets whose answers are known.
+
+use std::fmt;
+
+/// Version of the rule of the verdict: to be raised with every change that can turn a yes into a no or a no into a yes.
+pub const RULE: u32 = 1;
+
+/// Error rates of the verdict: numbers of fits and of errors among them.
+///
+/// An answer is wrong if a mean is off by more than 0.3 standard deviations of the posterior or a standard deviation by more than
+/// a factor 1.3. The planted failures are modes far apart, funnels, bananas, tails too heavy for any family, steps of the density,
+/// improper posteriors, wrong gradients, and densities that are NaN in a corner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Version of the rule with which they were measured.
+    pub rule: u32,
+    /// Fits of planted failures that starts can reach.
+    pub planted: usize,
+    /// Those with yes and a wrong answer.
+    pub false_yes: usize,
+    /// Upper end of the exact 90 % interval of their share.
+    pub at_most: f64,
+    /// Fits of posteriors with a mode that fewer than one start in twenty reaches.
+    pub hidden: usize,
+    /// Those with yes and a wrong answer.
+    pub hidden_yes: usize,
+    /// Fits of good posteriors with a right answer.
+    pub right: usize,
+    /// Those with no.
+    pub false_no: usize,
+}
+
+impl Rates {
+    /// The rates in words, as seen from a yes.
+    pub(crate) fn of_yes(self) -> impl fmt::Display {
+        let Self { planted, false_yes, at_most, hidden, hidden_yes, .. } = self;
+        let percent = 100.0 * at_most;
+        let reachable = format!(
+            "in {planted} fits of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors, wrong gradients, NaN) it \
+             said yes to a wrong answer in {false_yes}, at most {percent:.1} % with 95 % confidence"
+        );
+        let hidden = format!(
+            "A mode that no start reaches cannot be seen: with such needles yes was wrong in {hidden_yes} of {hidden}"
+        );
+        format!("{reachable}{}. {hidden}", self.age())
+    }
+
+    /// The rates in words, as seen from a no.
+    pub(crate) fn of_no(self) -> impl fmt::Display {
+        let Self { right, false_no, .. } = self;
+        format!("Of {right} right answers it said no to {false_no}{}", self.age())
+    }
+
+    fn age(self) -> &'static str {
+        if self.rule == RULE { "" } else { " (measured with an earlier version of the rule)" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::MEASURED;
+
+    #[test]
+    fn rates_of_another_rule_say_so() {
+        let now = Rates { rule: RULE, ..MEASURED };
+        let before = Rates { rule: RULE + 1, ..MEASURED };
+        assert!(
+            !now.of_yes().to_string().contains("earlier") && !now.of_no().to_string().contains("earlier")
+        );
+        assert!(
+            before.of_yes().to_string().contains("earlier") && before.of_no().to_string().contains("earlier")
+        );
+    }
+
+    #[test]
+    fn errors_are_fewer_than_fits() {
+        let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, at_most, .. } = MEASURED;
+        assert!(false_yes <= planted && hidden_yes <= hidden && false_no <= right);
+        assert!(false_yes as f64 <= at_most * planted as f64 && at_most <= 1.0);
+    }
+}
