@@ -100,7 +100,7 @@ fn seen(fitted: &Fitted, truth: &Truth) -> Vec<(&'static str, f64)> {
 fn witness(objection: &Objection) -> &'static str {
     match objection {
         Objection::Gradient { .. } => "objects_gradient",
-        Objection::Weights { .. } => "objects_weights",
+        Objection::Weights { .. } | Objection::Spread { .. } => "objects_weights",
         Objection::Start { .. } | Objection::Starts { .. } => "objects_start",
         Objection::Mixing { .. } => "objects_mixing",
         Objection::Moments { .. } => "objects_moments",

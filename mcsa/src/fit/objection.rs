@@ -34,6 +34,17 @@ pub enum Objection {
         /// Number of draws.
         draws: usize,
     },
+    /// The tail of weights times squared deviations of a parameter is heavy.
+    Spread {
+        /// Name of the parameter.
+        name: String,
+        /// k-hat of the products.
+        #[serde(with = "bits::decimal")]
+        shape: f64,
+        /// Its threshold.
+        #[serde(with = "bits::decimal")]
+        threshold: f64,
+    },
     /// An ascent ended at a point that q all but excludes.
     Start {
         /// Log weight at the point, less the log evidence.
@@ -115,6 +126,7 @@ impl Objection {
         matches!(
             self,
             Self::Weights { .. }
+                | Self::Spread { .. }
                 | Self::Start { .. }
                 | Self::Mixing { .. }
                 | Self::Moments { .. }
@@ -130,6 +142,10 @@ impl fmt::Display for Objection {
                 f,
                 "the gradient is not that of the log density: for {name} it says {given:.6}, differences say {by_differences:.6}; \
                  it was not used"
+            ),
+            Self::Spread { name, shape, threshold } => write!(
+                f,
+                "the spread of {name} rests on a few draws far out: k-hat of weight times squared deviation {shape:.2} (limit {threshold:.2})"
             ),
             Self::Weights { shape, threshold, sample_size, draws } => write!(
                 f,

@@ -19,8 +19,8 @@ const AXES: usize = 50;
 /// ```text
 /// (log p(NEAR) - log p(FAR)) / log(FAR / NEAR) <= 3
 /// ```
-/// A density that falls like `r^-3` or more slowly along a line has no variance over the line; like `1/r`, no integral. Only what
-/// holds along single lines is looked at; over a cone a density would have to fall faster by `r^(d - 1)`.
+/// A density that falls like `r^-3` or more slowly along an axis has no variance over that line; like `1/r`, no integral. Along random
+/// directions the density is taken to fall alike in a cone, and has to fall faster by `r^(d - 1)`.
 pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -> Option<Objection> {
     let (dim, density) = (target.dim(), target.density());
     let mut stream = seed.named("tails").stream(0, 0);
@@ -51,8 +51,13 @@ pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -
         };
         let (near, far) = (at(NEAR), at(FAR));
         let fall = (near - far) / (FAR / NEAR).ln();
+        // Along a random direction the density is taken to fall alike in a cone, whose volume grows like r^(d - 1).
+        let fall = if axis.is_some() { fall } else { fall - (dim as f64 - 1.0) };
         if near.is_finite() && far.is_finite() && fall <= HEAVIEST {
-            let name = axis.map_or_else(|| "a random direction".to_owned(), |i| target.name(i));
+            let name = axis.map_or_else(
+                || "random directions, with the volume that grows like r^(d - 1),".to_owned(),
+                |i| target.name(i),
+            );
             return Some(Objection::Tail { name, fall });
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mcsa_core::{AffineMap, LogDensity, MomentMatched};
-use mcsa_diagnostics::simultaneous_quantile;
+use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ const STUCK: f64 = 12.0;
 const OFFSET: f64 = 0.3;
 /// Largest number of chains that never came near the mass.
 const ASTRAY: usize = 4;
+/// Largest k-hat of weight times squared deviation; from 1 on the estimate of the variance has no mean.
+const SPREAD: f64 = 0.9;
 /// Largest R-hat of witness chains.
 const R_HAT: f64 = 1.25;
 /// Smallest difference of means, in standard deviations, that is an objection.
@@ -61,7 +63,8 @@ pub(crate) struct Evidence<'a> {
 impl Evidence<'_> {
     /// The objections of all witnesses that compare q with something.
     pub(crate) fn objections(&self) -> Vec<Objection> {
-        let found = [self.weights(), self.non_finite(), self.starts(), self.mixing(), self.missed()];
+        let found =
+            [self.weights(), self.spread(), self.non_finite(), self.starts(), self.mixing(), self.missed()];
         found.into_iter().flatten().chain(self.moments()).collect()
     }
 
@@ -70,6 +73,21 @@ impl Evidence<'_> {
         let is_light = shape < threshold && sample_size >= FEWEST;
         let draws = self.draws.len();
         (!is_light).then_some(Objection::Weights { shape, threshold, sample_size, draws })
+    }
+
+    /// The objection to the parameter whose squared deviations have the heaviest tail under the weights: the k-hat of the estimate of its
+    /// variance (Vehtari et al. 2024).
+    fn spread(&self) -> Option<Objection> {
+        let ratios = self.draws.log_ratios();
+        let (mean, _) = self.draws.moments();
+        let shape_of = |i: usize| {
+            let square = |j: usize| 2.0 * (self.draws.points[(i, j)] - mean[i]).abs().ln();
+            let products: Vec<f64> = ratios.iter().enumerate().map(|(j, ratio)| ratio + square(j)).collect();
+            Pareto::of(&products).shape
+        };
+        let shapes = (0..self.target.dim()).map(|i| (i, shape_of(i)));
+        let (i, shape) = shapes.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (!(shape < SPREAD)).then(|| Objection::Spread { name: self.target.name(i), shape, threshold: SPREAD })
     }
 
     fn non_finite(&self) -> Option<Objection> {
