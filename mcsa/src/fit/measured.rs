@@ -6,10 +6,10 @@ use super::Rates;
 pub const MEASURED: Rates = Rates {
     rule: 1,
     planted: 530,
-    false_yes: 50,
-    at_most: 0.1179,
+    false_yes: 49,
+    at_most: 0.1158,
     hidden: 40,
     hidden_yes: 40,
     right: 302,
-    false_no: 19,
+    false_no: 18,
 };
