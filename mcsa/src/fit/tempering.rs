@@ -35,7 +35,7 @@ pub(crate) fn tempered<P: LogDensity>(
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
     let count = (DRAWS.0 * dim).max(DRAWS.1);
-    let mut work = vec![0.0; family.work_len(1)];
+    let mut work = vec![0.0; family.work_len(count)];
     for rung in 0..RUNGS {
         let lane = seed.named("tempering").stream(0, rung as u64);
         let draws = Draws::of(target, &family, &params, lane, count)?;
