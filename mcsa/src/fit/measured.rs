@@ -4,12 +4,12 @@ use super::Rates;
 
 /// Rates of the verdict as measured.
 pub const MEASURED: Rates = Rates {
-    rule: 1,
-    planted: 500,
-    false_yes: 44,
-    at_most: 0.1117,
-    hidden: 70,
+    rule: 2,
+    planted: 520,
+    false_yes: 10,
+    at_most: 0.0324,
+    hidden: 50,
     hidden_yes: 40,
-    right: 299,
-    false_no: 20,
+    right: 304,
+    false_no: 25,
 };
