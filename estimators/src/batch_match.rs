@@ -124,7 +124,7 @@ where
         let (widest, most) = (n.max(noise + 1), self.columns(dim, noise));
         let of_match = most * (stride(dim, n) + 2 * dim + 2) + room_len(dim, n);
         let of_batch = (noise + dim) * widest + (dim + 1) * n + 2 * dim;
-        of_batch + of_match + family.work_len(widest).max(target.work_len(n))
+        of_batch + of_match + family.work_len(widest.max(2 * most)).max(target.work_len(n))
     }
 
     fn init(

@@ -96,7 +96,7 @@ fn a_race_goes_on_from_its_checkpoints() {
         if let Task::Fit(fit) = &mut job.task {
             (fit.steps, fit.trace.points, fit.metrics) = (200, 4, Metrics::Race { draws: 50 });
             if let Target::SyntheticLogistic { rows, .. } = &mut fit.target {
-                *rows = 100;
+                *rows = 200;
             }
             if let Method::PmcsaDelayed { warm, .. } = &mut fit.method {
                 *warm = (*warm).min(4);

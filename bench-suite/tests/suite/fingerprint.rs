@@ -14,7 +14,7 @@ use search::Fingerprint;
 const START: [&str; 1] = ["kinds"];
 
 /// Folders of the workspace packages that results depend on.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 11] = [
     "bench-suite",
     "bench-suite/data",
     "core",
@@ -22,8 +22,10 @@ const PACKAGES: [&str; 9] = [
     "estimators",
     "families",
     "kernels",
+    "mcsa",
     "models",
     "optim",
+    "theory",
 ];
 
 /// Modules of the suite that compute rows, and some that only show them.
@@ -90,8 +92,9 @@ fn copied(name: &str) -> PathBuf {
     }
     for package in PACKAGES {
         fs::create_dir_all(root.join(package)).expect("a folder");
-        for part in
-            ["Cargo.toml", "src", "data"].iter().filter(|p| workspace().join(package).join(p).exists())
+        for part in ["Cargo.toml", "src", "data", "references"]
+            .iter()
+            .filter(|p| workspace().join(package).join(p).exists())
         {
             copy(&workspace().join(package).join(part), &root.join(package).join(part));
         }
@@ -203,7 +206,7 @@ fn comments_tests_and_drawing_do_not_move_it() {
     }
     let is_shown = |name: &&String| module(name).is_some_and(|module| SHOWN.contains(&module));
     assert_eq!(before.parts.keys().find(is_shown), None);
-    let is_aside = |name: &&String| name.starts_with("bench-suite/plot") || name.starts_with("theory/");
+    let is_aside = |name: &&String| name.starts_with("bench-suite/plot");
     assert_eq!(before.parts.keys().find(is_aside), None);
     for path in &drawing {
         let path = suite.join(path.strip_prefix(workspace().join("bench-suite/src")).expect("in it"));
