@@ -25,8 +25,8 @@ use lock::Lock;
 use manifest::{Manifest, text_of};
 use modules::Modules;
 
-/// Files that hold results, on which results do not depend.
-const RESULTS: [&str; 1] = ["mcsa/src/fit/measured.rs"];
+/// Files on which results do not depend: results that are quoted, and examples that are documentation.
+const ASIDE: [&str; 2] = ["mcsa/src/fit/measured.rs", "mcsa/src/readme.rs"];
 
 /// Result of the search.
 #[derive(Debug, Default)]
@@ -163,8 +163,7 @@ impl Walk<'_> {
         let (mut words, mut is_unclear) = (BTreeSet::new(), modules.is_unclear);
         // Output of a build script is unknown.
         is_unclear |= start.is_none() && folder.join("build.rs").is_file();
-        for (path, text) in
-            modules.files().filter(|(path, _)| !RESULTS.iter().any(|file| path.ends_with(file)))
+        for (path, text) in modules.files().filter(|(path, _)| !ASIDE.iter().any(|file| path.ends_with(file)))
         {
             self.found.files.insert(path.to_owned());
             let all = tokens(text);

@@ -237,7 +237,7 @@ fn the_compiler_read_no_other_file() {
     let mut seen = BTreeSet::new();
     for package in PACKAGES {
         let name = match package {
-            "core" => "mcsa_core".to_owned(),
+            "mcsa" => "mcsa".to_owned(),
             "bench-suite/data" => "mcsa_data".to_owned(),
             _ => format!("mcsa_{}", package.replace('-', "_")),
         };
@@ -258,7 +258,7 @@ fn the_compiler_read_no_other_file() {
             let Ok(place) = file.strip_prefix(workspace()) else { continue };
             let place = place.to_string_lossy().into_owned();
             seen.insert(package);
-            let is_aside = place == "README.md"
+            let is_aside = ["README.md", "mcsa/src/fit/measured.rs", "mcsa/src/readme.rs"].contains(&&*place)
                 || ["bench-suite/experiments/", "bench-suite/published/"]
                     .iter()
                     .any(|f| place.starts_with(f))
