@@ -146,7 +146,10 @@ impl Race<'_> {
                 let now = evaluated(&fit);
                 let each = (now / fit.step().max(1)).max(1);
                 let (left, next) = ((self.fit.steps * all).saturating_sub(now), pass * all - now);
-                let most = checkpoints.stretch((left / each).max(1)).min((next / (2 * each)).max(1));
+                // The cost of a step is known after the first; a stretch ends well before the next row, so that rows do not depend on
+                // interruptions.
+                let before_row = if fit.step() == 0 { 1 } else { (next / (2 * each)).max(1) };
+                let most = checkpoints.stretch((left / each).max(1)).min(before_row);
                 let step = fit.step();
                 match ascent.run(&mut fit, Run::of(most)) {
                     Err(error) => failure = Some(format!("step {}: {error}", fit.step() + 1)),
