@@ -15,7 +15,7 @@ use super::{DataError, Entry};
 /// or unexpectedly not constant, wrong sums, rows in another order, changed signs, lines of more than a megabyte, a wrong
 /// checksum. No input causes a panic.
 ///
-/// Of a published file of which the manifest keeps a subset, all rows are checked and the rows of the subset are held: memory does not
+/// All rows of a published file are checked; where the manifest keeps a subset, the rows of the subset are held: memory does not
 /// grow with the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {

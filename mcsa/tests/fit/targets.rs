@@ -127,3 +127,19 @@ fn a_no_hands_over_starts_and_a_metric() {
     let plan = Sampling::new(starts.ncols(), 10).warm_up(20);
     assert!(plan.run_from(&Nuts::new(0.5).unwrap(), &white, starts, Seed::new(1)).is_ok());
 }
+
+/// A joint Student t falls like `r^-(freedom + d)` along every line, axes included: with 2 degrees of freedom no variance exists, which
+/// the fall over cones alone shows. With 8 degrees the same test says nothing.
+#[test]
+fn a_missing_variance_is_seen_over_cones() {
+    let fitted = |freedom: f64| {
+        let target = from_fn(5, move |z| {
+            let square: f64 = z.iter().map(|z| z * z).sum();
+            -0.5 * (freedom + 5.0) * (square / freedom).ln_1p()
+        });
+        mcsa::fit_density(&target, &options()).unwrap()
+    };
+    let sees =
+        |fitted: &Fitted| fitted.verdict.objections.iter().any(|o| matches!(o, Objection::Tail { .. }));
+    assert!(sees(&fitted(2.0)) && !sees(&fitted(8.0)));
+}
