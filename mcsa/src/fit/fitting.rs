@@ -116,7 +116,8 @@ impl Fitting {
     /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
+    /// If no start was found, a step of the climb cannot be made, the target has another dimension than the state, or its
+    /// [check](Target::checked) fails.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.check(target)?;
         let before = target.evaluations();
@@ -128,6 +129,7 @@ impl Fitting {
             Stage::Done => Ok(()),
         };
         self.spent = self.spent + (target.evaluations() - before);
+        target.check()?;
         done
     }
 
@@ -285,12 +287,12 @@ impl Fitting {
         self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
-    fn current(&self) -> Result<&Climb, Error> {
+    pub(super) fn current(&self) -> Result<&Climb, Error> {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
     /// Family and weighted draws at the parameters reached.
-    fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn MomentMatched>, Draws), Error> {
+    pub(super) fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn MomentMatched>, Draws), Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
         let draws =

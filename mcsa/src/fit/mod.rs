@@ -16,6 +16,7 @@ mod fitted;
 mod fitting;
 mod gradient_check;
 mod handover;
+mod interim;
 mod landmarks;
 mod limits;
 mod measured;
