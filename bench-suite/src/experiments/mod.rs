@@ -23,6 +23,7 @@ mod ranks;
 mod registry;
 mod regression;
 mod robustness;
+mod scoreboard;
 mod shapes;
 mod skew_normal;
 mod sparse_processes;

@@ -1,0 +1,97 @@
+//! Runs of one method of inference on one case within growing budgets of evaluations, as a task.
+
+use mcsa_core::Error;
+use serde::{Deserialize, Serialize};
+
+use super::{Preset, Section, Task};
+use crate::catalog::{Case, Entrant, Method, Target};
+use crate::grid::{Entry, check_on, expand};
+
+/// The section `[benchmarks]`: every case by every method, within each budget.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Benchmarks {
+    /// The budgets in evaluations, increasing; a preset runs as many of the first as its `steps`.
+    pub budgets: Vec<u64>,
+    /// The cases.
+    #[serde(rename = "case", default)]
+    cases: Vec<Entry>,
+    /// The methods.
+    #[serde(rename = "method", default)]
+    methods: Vec<Entry>,
+}
+
+/// Runs of one method on one case, a row for each budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Benchmark {
+    /// The target: a case.
+    pub target: Target,
+    /// The method: [`Method::Inference`].
+    pub method: Method,
+    /// Budgets in evaluations, increasing.
+    pub ladder: Vec<u64>,
+    /// Number of budgets that are run, from the smallest.
+    pub budgets: u64,
+}
+
+impl Section for Benchmarks {
+    fn check(&self) -> Result<(), Error> {
+        let is_increasing = self.budgets.windows(2).all(|pair| pair[0] < pair[1]);
+        if !is_increasing || self.budgets.first().is_none_or(|first| *first < LEAST) {
+            let reason = format!("benchmarks.budgets: increasing numbers, at least {LEAST}, are expected");
+            return Err(Error::invalid(reason));
+        }
+        let cases = expand::<Case>("benchmarks.case", &self.cases)?;
+        let labels: Vec<&str> = cases.iter().map(|case| case.value.kind()).collect();
+        check_on("benchmarks.case", &labels, &expand::<Entrant>("benchmarks.method", &self.methods)?)
+    }
+
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?;
+        let mut tasks = Vec::new();
+        for case in expand::<Case>("benchmarks.case", &self.cases)?.into_iter().map(|placed| placed.value) {
+            let target = Target::Case { case };
+            for placed in methods.iter().filter(|placed| placed.is_on(target.label())) {
+                let method = Method::Inference { entrant: placed.value.clone() };
+                if preset.admits(target.label(), &method) {
+                    let budgets = preset.steps.min(self.budgets.len() as u64);
+                    let ladder = self.budgets.clone();
+                    tasks.push(Benchmark { target: target.clone(), method, ladder, budgets });
+                }
+            }
+        }
+        Ok(tasks.into_iter().map(Task::Benchmark).collect())
+    }
+}
+
+/// Smallest budget: room for a start and some hundred draws.
+const LEAST: u64 = 300;
+
+impl Benchmark {
+    /// The case.
+    pub fn case(&self) -> Option<&Case> {
+        match &self.target {
+            Target::Case { case } => Some(case),
+            _ => None,
+        }
+    }
+
+    /// The method.
+    pub fn entrant(&self) -> Option<&Entrant> {
+        match &self.method {
+            Method::Inference { entrant } => Some(entrant),
+            _ => None,
+        }
+    }
+
+    /// The budgets that are run.
+    pub fn reached(&self) -> &[u64] {
+        &self.ladder[..self.ladder.len().min(self.budgets as usize)]
+    }
+
+    /// Evaluations of all budgets that are run, weighted by the cost of the method.
+    pub(super) fn work(&self) -> u64 {
+        self.reached().iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
+    }
+}
