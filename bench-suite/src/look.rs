@@ -43,7 +43,7 @@ const FAMILIES: [(&str, &str, Color, Dash, Marker); 10] = [
 
 /// Kind, name, colour, dash, marker of methods of inference: running moments in colours of their families, score ascent in greens, the
 /// exclusive divergence in greys.
-const ENTRANTS: [(&str, &str, Color, Dash, Marker); 14] = [
+const ENTRANTS: [(&str, &str, Color, Dash, Marker); 15] = [
     ("moments-mean-field", "moments, mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("moments-low-rank", "moments, low rank", Color(0x56, 0xB4, 0xE9), Dash::Short, Marker::Triangle),
     ("moments-full-rank", "moments, Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
@@ -53,6 +53,7 @@ const ENTRANTS: [(&str, &str, Color, Dash, Marker); 14] = [
     ("pmcsa-adam", "pMCSA, mean field", Color(0x00, 0x9E, 0x73), Dash::Dotdash, Marker::Plus),
     ("pmcsa-flow", "pMCSA, flow", Color(0x11, 0x77, 0x33), Dash::Dotdash, Marker::Diamond),
     ("elbo-mean-field", "ELBO, mean field", Color(0xBB, 0xBB, 0xBB), Dash::Dotted, Marker::Plus),
+    ("elbo-low-rank", "ELBO, low rank", Color(0xA0, 0xA0, 0xA0), Dash::Dotted, Marker::Triangle),
     ("elbo-full-rank", "ELBO, Gaussian", Color(0x88, 0x88, 0x88), Dash::Dotted, Marker::Square),
     ("elbo-flow", "ELBO, flow", Color(0x44, 0x44, 0x44), Dash::Dotted, Marker::Diamond),
     ("batch-match", "batch and match", Color(0x88, 0x22, 0x55), Dash::Long, Marker::Wedge),

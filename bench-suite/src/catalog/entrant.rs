@@ -85,6 +85,7 @@ impl Entrant {
             Self::Flow { .. } => "pmcsa-flow",
             Self::Elbo { family, .. } if is_flow(family) => "elbo-flow",
             Self::Elbo { family: FamilyConfig::MeanField { .. }, .. } => "elbo-mean-field",
+            Self::Elbo { family: FamilyConfig::LowRank { .. }, .. } => "elbo-low-rank",
             Self::Elbo { .. } => "elbo-full-rank",
             Self::BatchMatch { .. } => "batch-match",
             Self::Pathfinder => "pathfinder",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::anchors::Anchor;
 use crate::catalog::{Case, Target};
 use crate::look;
 use crate::quantile::quantile;
@@ -22,6 +23,13 @@ pub(crate) struct Board<'r> {
     pub(crate) budgets: Vec<u64>,
     /// Runs by case, method and budget.
     pub(crate) cells: Vec<Cell<'r>>,
+    anchors: Vec<Anchor>,
+}
+
+/// Stored runs of a method of another package on one case.
+pub(crate) struct Stored<'b> {
+    pub(crate) name: String,
+    pub(crate) rows: Vec<&'b Anchor>,
 }
 
 /// Replicates of one method on one case within one budget.
@@ -35,6 +43,7 @@ pub(crate) struct Cell<'r> {
 /// One run.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'r> {
+    pub(crate) replicate: u64,
     row: &'r Row,
 }
 
@@ -90,10 +99,31 @@ impl Cell<'_> {
     }
 }
 
+impl Stored<'_> {
+    /// Median of a metric over runs.
+    pub(crate) fn median(&self, metric: &str) -> f64 {
+        median(self.rows.iter().map(|row| row.value(metric)))
+    }
+
+    /// Median number of evaluations.
+    pub(crate) fn evaluations(&self) -> f64 {
+        median(self.rows.iter().map(|row| row.evaluations()))
+    }
+
+    pub(crate) fn failures(&self) -> usize {
+        self.rows.iter().filter(|row| row.value("failed") != 0.0).count()
+    }
+}
+
 impl<'r> Board<'r> {
     pub(crate) fn of(results: &'r Results) -> Self {
-        let mut board =
-            Board { cases: Vec::new(), methods: Vec::new(), budgets: Vec::new(), cells: Vec::new() };
+        let mut board = Board {
+            cases: Vec::new(),
+            methods: Vec::new(),
+            budgets: Vec::new(),
+            cells: Vec::new(),
+            anchors: Anchor::stored().unwrap_or_default(),
+        };
         let mut budgets = BTreeSet::new();
         for outcome in &results.outcomes {
             let (Task::Benchmark(task), Target::Case { case }) =
@@ -110,7 +140,7 @@ impl<'r> Board<'r> {
             }
             for row in &outcome.rows {
                 budgets.insert(row.step);
-                let run = Run { row };
+                let run = Run { replicate: outcome.job.replicate, row };
                 let is_it = |cell: &&mut Cell<'r>| {
                     cell.budget == row.step && cell.method == method && cell.case == case
                 };
@@ -136,6 +166,24 @@ impl<'r> Board<'r> {
         let ranked = here.filter(|cell| cell.is_within()).map(|cell| (cell.median(metric), cell.method));
         let finite = ranked.filter(|(error, _)| error.is_finite());
         finite.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, method)| method)
+    }
+
+    /// Stored runs on a case, by package and method.
+    pub(crate) fn stored(&self, title: &str) -> Vec<Stored<'_>> {
+        let mut all: Vec<Stored<'_>> = Vec::new();
+        for row in self.anchors.iter().filter(|row| row.case == title) {
+            match all.iter_mut().find(|stored| stored.name == row.name()) {
+                Some(stored) => stored.rows.push(row),
+                None => all.push(Stored { name: row.name(), rows: vec![row] }),
+            }
+        }
+        all
+    }
+
+    /// Place of a method of another package among all that are stored.
+    pub(crate) fn package(&self, name: &str) -> usize {
+        let names: BTreeSet<String> = self.anchors.iter().map(Anchor::name).collect();
+        names.iter().position(|known| known == name).unwrap_or_default()
     }
 
     /// The cells of a method on a case, by budget.

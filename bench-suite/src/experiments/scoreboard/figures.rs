@@ -1,6 +1,6 @@
 //! Errors against cost, and performance profiles.
 
-use mcsa_plot::{Axis, Figure, Layer, Panel};
+use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use super::board::{Board, Cell, Run};
 use crate::figures::Plate;
@@ -32,6 +32,13 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     ]
 }
 
+/// Style of a method of another package: black, with a marker of its own.
+fn anchor(place: usize) -> Style {
+    const MARKERS: [Marker; 5] =
+        [Marker::Ring, Marker::Triangle, Marker::Plus, Marker::Wedge, Marker::Diamond];
+    Style { color: Color(0, 0, 0), marker: MARKERS[place % MARKERS.len()], ..Style::series(0) }.sized(3.6)
+}
+
 fn clamped(error: f64) -> f64 {
     if error.is_nan() { f64::NAN } else { error.clamp(ERRORS.0, ERRORS.1) }
 }
@@ -55,6 +62,16 @@ fn costs(
             panel = panel
                 .with(Layer::line(x.clone(), y.clone()).styled(style))
                 .with(Layer::points(x, y).styled(style).named(name));
+        }
+        for stored in board.stored(&case.title()) {
+            let x = match label {
+                "Seconds" => stored.median("seconds"),
+                _ => stored.evaluations(),
+            };
+            let mark = Layer::points([x], [clamped(stored.median("answer_error"))]);
+            panel = panel.with(
+                mark.styled(anchor(board.package(&stored.name))).named(format!("{} (stored)", stored.name)),
+            );
         }
         panel
     };

@@ -5,13 +5,15 @@ mod fits;
 mod nuts;
 mod paths;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use mcsa_core::{Error, Seed};
 
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, now};
-use crate::catalog::{Built, CountedTarget, Entrant};
+use crate::catalog::{Built, CountedTarget, Entrant, Truth};
 use crate::store::Row;
 use crate::task::{Benchmark, Job};
 use answer::Answer;
@@ -78,7 +80,8 @@ impl Benchmark {
     }
 }
 
-/// Row of a run within one budget. A method that ends with an error, or with draws that are not finite, has failed.
+/// Row of a run within one budget. A method that ends with an error, or with draws that are not finite, has failed, and its
+/// errors are infinite.
 fn row(entrant: &Entrant, built: &Built, budget: u64, seed: Seed) -> Vec<(&'static str, f64)> {
     let (begun, target) = (now(), CountedTarget::new(&*built.posterior));
     let found = answer(entrant, Bounded { target: &target, budget, seed });
@@ -90,7 +93,14 @@ fn row(entrant: &Entrant, built: &Built, budget: u64, seed: Seed) -> Vec<(&'stat
     ];
     match found.ok().and_then(|answer| answer.measures(built)) {
         Some(measures) => values.extend(measures.into_iter().chain([("failed", 0.0)])),
-        None => values.push(("failed", 1.0)),
+        None => {
+            let errors: &[&'static str] = match built.truth {
+                Truth::Moments { .. } => &["answer_error", "answer_median", "spread_error", "spread_median"],
+                Truth::None => &[],
+            };
+            values.extend(errors.iter().map(|name| (*name, f64::INFINITY)));
+            values.push(("failed", 1.0));
+        }
     }
     values
 }
