@@ -27,15 +27,15 @@ const NUMBERS: [&str; 11] = [
 /// Errors are defined as in our rows: the largest error of a mean in standard deviations, the largest error of a log standard
 /// deviation, and the mean error of quantiles.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Anchor {
+pub(crate) struct Anchor {
     /// The package.
-    pub package: String,
+    pub(crate) package: String,
     /// Its version.
-    pub version: String,
+    pub(crate) version: String,
     /// The method.
-    pub method: String,
+    pub(crate) method: String,
     /// Title of the case.
-    pub case: String,
+    pub(crate) case: String,
     /// Numbers by column; those that are absent are left out.
     numbers: BTreeMap<&'static str, f64>,
 }
@@ -45,7 +45,7 @@ impl Anchor {
     ///
     /// # Errors
     /// If the file is malformed; tests exclude this.
-    pub fn stored() -> Result<Vec<Self>, Error> {
+    pub(crate) fn stored() -> Result<Vec<Self>, Error> {
         Self::read("bench-suite/anchors/rows.csv", STORED)
     }
 
@@ -55,7 +55,7 @@ impl Anchor {
     /// # Errors
     /// If a column is unknown, absent or given twice, a line has another number of cells than the head, a word is empty or a number is
     /// malformed; the message names file, line and column.
-    pub fn read(file: &str, text: &str) -> Result<Vec<Self>, Error> {
+    pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Self>, Error> {
         let refuse = |line: usize, reason: String| Error::invalid(format!("{file}, line {line}: {reason}"));
         let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, cells(line)));
         let Some((_, head)) = lines.next() else { return Err(refuse(1, "no head".into())) };
@@ -99,12 +99,12 @@ impl Anchor {
     }
 
     /// Package and method, for legends.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{} {}", self.package, self.method)
     }
 
     /// A number by the name of our metric; infinite for an error of a run that has failed.
-    pub fn value(&self, metric: &str) -> f64 {
+    pub(crate) fn value(&self, metric: &str) -> f64 {
         let column = match metric {
             "answer_error" => "mean_error",
             "spread_error" => "sd_error",
@@ -119,7 +119,7 @@ impl Anchor {
     }
 
     /// Evaluations with or without a gradient; each gradient has its density.
-    pub fn evaluations(&self) -> f64 {
+    pub(crate) fn evaluations(&self) -> f64 {
         ["evaluations", "gradients"].iter().filter_map(|name| self.numbers.get(name)).sum()
     }
 }
