@@ -15,7 +15,7 @@ pub enum Entrant {
         /// The family.
         family: Moment,
     },
-    /// Score ascent with parallel chains and Adam, from a standard normal, as in pMCSA.
+    /// Score ascent with parallel chains and Adam, from a round normal, as in pMCSA.
     Pmcsa {
         /// Number of chains.
         chains: usize,
@@ -31,7 +31,7 @@ pub enum Entrant {
         /// Rate of Adam in the first step.
         rate: f64,
     },
-    /// Exclusive divergence with Adam, from a standard normal.
+    /// Exclusive divergence with Adam, from a round normal.
     Elbo {
         /// The family.
         family: FamilyConfig,
@@ -40,7 +40,7 @@ pub enum Entrant {
         /// Rate of Adam.
         rate: f64,
     },
-    /// Batch and match of a Gaussian, from a standard normal (Cai et al. 2024).
+    /// Batch and match of a Gaussian, from a round normal (Cai et al. 2024).
     BatchMatch {
         /// Draws per step.
         samples: usize,

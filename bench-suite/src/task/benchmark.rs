@@ -1,5 +1,7 @@
 //! Runs of one method of inference on one case within growing budgets of evaluations, as a task.
 
+use std::collections::BTreeMap;
+
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,9 @@ use crate::grid::{Entry, check_on, expand};
 pub struct Benchmarks {
     /// The budgets in evaluations, increasing; a preset runs as many of the first as its `steps`.
     pub budgets: Vec<u64>,
+    /// Half the width of the cube from which starts are drawn, by kind of case; 2 if absent.
+    #[serde(default)]
+    pub reach: BTreeMap<String, f64>,
     /// The cases.
     #[serde(rename = "case", default)]
     cases: Vec<Entry>,
@@ -29,6 +34,8 @@ pub struct Benchmark {
     pub target: Target,
     /// The method: [`Method::Inference`].
     pub method: Method,
+    /// Half the width of the cube from which starts are drawn.
+    pub reach: f64,
     /// Budgets in evaluations, increasing.
     pub ladder: Vec<u64>,
     /// Number of budgets that are run, from the smallest.
@@ -44,6 +51,14 @@ impl Section for Benchmarks {
         }
         let cases = expand::<Case>("benchmarks.case", &self.cases)?;
         let labels: Vec<&str> = cases.iter().map(|case| case.value.kind()).collect();
+        for (label, reach) in &self.reach {
+            if !labels.contains(&label.as_str()) || !(*reach > 0.0 && reach.is_finite()) {
+                let reason = format!(
+                    "benchmarks.reach: {label} = {reach}, a kind of case and a positive number are expected"
+                );
+                return Err(Error::invalid(reason));
+            }
+        }
         check_on("benchmarks.case", &labels, &expand::<Entrant>("benchmarks.method", &self.methods)?)
     }
 
@@ -57,7 +72,8 @@ impl Section for Benchmarks {
                 if preset.admits(target.label(), &method) {
                     let budgets = preset.steps.min(self.budgets.len() as u64);
                     let ladder = self.budgets.clone();
-                    tasks.push(Benchmark { target: target.clone(), method, ladder, budgets });
+                    let reach = self.reach.get(target.label()).copied().unwrap_or(REACH);
+                    tasks.push(Benchmark { target: target.clone(), method, reach, ladder, budgets });
                 }
             }
         }
@@ -67,6 +83,8 @@ impl Section for Benchmarks {
 
 /// Smallest budget: room for a start and some hundred draws.
 const LEAST: u64 = 300;
+/// Half the width of the cube from which starts are drawn, as in Stan.
+const REACH: f64 = 2.0;
 
 impl Benchmark {
     /// The case.

@@ -19,8 +19,9 @@ const FREEDOM: (f64, f64) = (8.0, 2.0);
 const START: f64 = 10.0;
 /// Number of chains: that of the dimensions, within these bounds.
 const CHAINS: (usize, usize) = (10, 256);
-/// Starts of a mixture, and its least number of components.
-const STARTS: (u64, usize) = (6, 4);
+/// Starts of a mixture in vain after which no more are made, and its least and greatest numbers of components.
+const IN_VAIN: u64 = 8;
+const COMPONENTS: (usize, usize) = (4, 50);
 /// Distance of two modes in standard deviations below which they are one.
 const ONE: f64 = 0.5;
 
@@ -62,18 +63,21 @@ impl Bounded<'_, '_> {
     /// Mixture of Student t, one at each mode that is found; at one mode alone, four around it.
     fn mixture(self) -> Result<Answer, Error> {
         let mut modes: Vec<Gaussian> = vec![self.start(0)];
-        for number in 1..STARTS.0 {
-            if self.spent() * (number + 1) / number > self.budget / 2 {
+        let (mut number, mut last) = (1, 0);
+        while number - last <= IN_VAIN && modes.len() < COMPONENTS.1 {
+            if self.spent() * (number + 1) / number > self.budget / 3 {
                 break;
             }
             let found = self.start(number);
             if modes.iter().all(|mode| distance(mode, &found) > ONE) {
                 modes.push(found);
+                last = number;
             }
+            number += 1;
         }
         let dim = self.target.dim();
         let (mut stream, found) = (self.seed.named("components").stream(0, 0), modes.len());
-        for k in found..STARTS.1 {
+        for k in found..COMPONENTS.0 {
             let mut near = modes[k % found].clone();
             let step = near.factor()? * Mat::from_fn(dim, 1, |_, _| stream.normal());
             near.mean.iter_mut().zip(step.col(0).iter()).for_each(|(mean, step)| *mean += step);
@@ -102,10 +106,10 @@ impl Bounded<'_, '_> {
         self.weighted(family, &params)
     }
 
-    /// Score ascent of the mean field as in the papers, from a standard normal.
+    /// Score ascent of the mean field as in the papers, from a round normal.
     pub(super) fn pmcsa(self, chains: usize, rate: f64) -> Result<Answer, Error> {
         let family = MeanField::new(self.target.dim());
-        let params = family.at(&vec![0.0; family.dim()], &vec![1.0; family.dim()])?;
+        let params = family.at(&vec![0.0; family.dim()], &vec![self.scale(); family.dim()])?;
         let steps = self.steps(chains).saturating_sub(1);
         let params = self.ascend(&family, pmcsa(chains), Adam::new(rate)?, params, steps)?;
         self.weighted(&family, &params)
@@ -128,17 +132,19 @@ impl Bounded<'_, '_> {
         let dim = self.target.dim();
         let BuiltFamily { family: density, pushforward, .. } = &family.build(dim)?;
         let mut hidden = self.seed.named("hidden").stream(0, 0);
-        let params = family.build(dim)?.around(&vec![0.0; dim], &vec![1.0; dim], &mut hidden)?;
+        let start = (vec![0.0; dim], vec![self.scale(); dim]);
+        let params = family.build(dim)?.around(&start.0, &start.1, &mut hidden)?;
         let (estimator, adam) = (FlowElbo::new(samples), Adam::new(rate)?);
         let params = self.ascend(&**pushforward, estimator, adam, params, self.steps(samples))?;
         self.weighted(&**density, &params)
     }
 
-    /// Batch and match of a Gaussian, from a standard normal.
+    /// Batch and match of a Gaussian, from a round normal.
     pub(super) fn batch_match(self, samples: usize) -> Result<Answer, Error> {
         let family = FullRank::new(self.target.dim());
-        let params =
-            family.at(&vec![0.0; family.dim()], Mat::identity(family.dim(), family.dim()).as_ref())?;
+        let (dim, scale) = (family.dim(), self.scale());
+        let factor = Mat::from_fn(dim, dim, |i, j| if i == j { scale } else { 0.0 });
+        let params = family.at(&vec![0.0; dim], factor.as_ref())?;
         let estimator = BatchMatch::new(samples);
         let params = self.ascend(&family, estimator, Sgd::new(1.0)?, params, self.steps(samples))?;
         self.weighted(&family, &params)

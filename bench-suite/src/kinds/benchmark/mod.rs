@@ -27,6 +27,8 @@ struct Bounded<'r, 'a> {
     target: &'r CountedTarget<'a>,
     /// Evaluations, with those of the start and of the draws.
     budget: u64,
+    /// Half the width of the cube from which starts are drawn; the standard deviation of normal starts is half of it.
+    reach: f64,
     seed: Seed,
 }
 
@@ -65,7 +67,7 @@ impl Benchmark {
             let from = rows.len();
             let made = checkpoints.stretch((ladder.len() - from) as u64);
             for &budget in &ladder[from..from + made as usize] {
-                let values = row(entrant, &built, budget, job.seed);
+                let values = row(entrant, &built, (budget, self.reach), job.seed);
                 for (name, value) in values.iter().filter(|(name, _)| name.starts_with("p_")) {
                     *counts.entry((*name).to_owned()).or_default() += *value as u64;
                 }
@@ -82,9 +84,14 @@ impl Benchmark {
 
 /// Row of a run within one budget. A method that ends with an error, or with draws that are not finite, has failed, and its
 /// errors are infinite.
-fn row(entrant: &Entrant, built: &Built, budget: u64, seed: Seed) -> Vec<(&'static str, f64)> {
+fn row(
+    entrant: &Entrant,
+    built: &Built,
+    (budget, reach): (u64, f64),
+    seed: Seed,
+) -> Vec<(&'static str, f64)> {
     let (begun, target) = (now(), CountedTarget::new(&*built.posterior));
-    let found = answer(entrant, Bounded { target: &target, budget, seed });
+    let found = answer(entrant, Bounded { target: &target, budget, reach, seed });
     let (seconds, spent) = (begun.elapsed().as_secs_f64(), target.counts());
     let mut values = vec![
         ("p_evaluations", spent.log_density as f64),

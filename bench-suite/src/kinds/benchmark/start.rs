@@ -1,19 +1,17 @@
-//! Gaussian at which a method begins: Laplace's approximation at a mode, else that of Pathfinder, else a standard normal.
+//! Gaussian at which a method begins: Laplace's approximation at a mode, else that of Pathfinder, else a round normal.
 
 use mcsa_core::{LogDensity, Stream};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Pathfinder};
 
 use super::Bounded;
 
-/// Half the width of the cube from which starts are drawn uniformly, as in Stan.
-const REACH: f64 = 2.0;
 /// Share of the budget for the search of a mode, and for the curvature there.
 const SHARE: u64 = 4;
 
 impl Bounded<'_, '_> {
-    /// Point drawn uniformly from `(-2, 2)^d`.
+    /// Point drawn uniformly from `(-reach, reach)^d`.
     pub(super) fn point(&self, stream: &mut Stream) -> Vec<f64> {
-        (0..self.target.dim()).map(|_| REACH * (2.0 * stream.uniform() - 1.0)).collect()
+        (0..self.target.dim()).map(|_| self.reach * (2.0 * stream.uniform() - 1.0)).collect()
     }
 
     /// Gaussian around the mode that is reached from start number `number`.
@@ -22,8 +20,15 @@ impl Bounded<'_, '_> {
         let point = self.point(&mut seed.stream(number, 0));
         self.laplace(&point).or_else(|| self.path(&point, &mut seed.stream(number, 1))).unwrap_or_else(|| {
             let dim = self.target.dim();
-            Gaussian { mean: vec![0.0; dim], covariance: faer::Mat::identity(dim, dim) }
+            let variance = self.scale() * self.scale();
+            let entry = |i, j| if i == j { variance } else { 0.0 };
+            Gaussian { mean: vec![0.0; dim], covariance: faer::Mat::from_fn(dim, dim, entry) }
         })
+    }
+
+    /// Standard deviation of a normal start.
+    pub(super) fn scale(&self) -> f64 {
+        0.5 * self.reach
     }
 
     /// Laplace's approximation; `None` if there is no mode, or no room for `2 d` gradients.

@@ -36,7 +36,7 @@ fn every_method_finds_a_gaussian_within_its_budget() {
     let built = Case::Wishart { dim: 2 }.build(&Catalogue::new(None)).unwrap();
     for entrant in entrants() {
         let name = entrant.title();
-        let found = row(&entrant, &built, 20_000, Seed::new(5));
+        let found = row(&entrant, &built, (20_000, 2.0), Seed::new(5));
         assert_eq!(value(&found, "failed"), 0.0, "{name}");
         assert!(value(&found, "answer_error") < 0.25, "{name}: {found:?}");
         assert!(value(&found, "spread_error") < 0.33, "{name}: {found:?}");
@@ -54,7 +54,7 @@ fn every_method_finds_a_gaussian_within_its_budget() {
 fn other_moments_are_missed() {
     let built = Case::Wishart { dim: 2 }.build(&Catalogue::new(None)).unwrap();
     let truth = Truth::Moments { means: vec![5.0; 2], sds: vec![0.1; 2] };
-    let found = row(&Entrant::Nuts, &Built { truth, ..built }, 20_000, Seed::new(5));
+    let found = row(&Entrant::Nuts, &Built { truth, ..built }, (20_000, 2.0), Seed::new(5));
     assert!(value(&found, "answer_error") > 10.0 && value(&found, "spread_error") > 1.0, "{found:?}");
 }
 
@@ -79,7 +79,7 @@ fn a_failure_is_a_row() {
     let truth = Truth::Moments { means: vec![0.0; 2], sds: vec![1.0; 2] };
     let built = Built { posterior: Arc::new(Nowhere), truth, covariance: None, hidden: None };
     for entrant in entrants() {
-        let found = row(&entrant, &built, 1_000, Seed::new(5));
+        let found = row(&entrant, &built, (1_000, 2.0), Seed::new(5));
         assert_eq!(value(&found, "failed"), 1.0, "{}: {found:?}", entrant.title());
         assert_eq!(value(&found, "answer_error"), f64::INFINITY);
     }
