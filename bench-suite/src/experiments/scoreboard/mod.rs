@@ -5,6 +5,8 @@ mod dimensions;
 mod figures;
 mod reached;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod warnings;
 
 pub(crate) use board::Board;

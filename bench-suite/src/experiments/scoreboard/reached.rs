@@ -59,3 +59,26 @@ fn sooner(results: &Results, ours: &str, theirs: &str) -> Finding {
     );
     Finding { verdict, number: interval.value, threshold: 0.0, reason }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::claims::Verdict::{Agree, Disagree, TooLittle};
+    use crate::claims::tests::checks;
+    use crate::experiment::PresetName;
+
+    /// Running moments are near from the budget `ours` on, all others from `theirs` on.
+    fn found(ours: u64, theirs: u64) -> Vec<crate::claims::Verdict> {
+        checks("scoreboard-zoo", PresetName::Default, |task, _, budget| {
+            let from = if task.method().kind() == "moments-student-t" { ours } else { theirs };
+            vec![("wasserstein", if budget >= from { 0.01 } else { 1.0 }), ("failed", 0.0)]
+        })
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        assert_eq!(found(1_000, 3_000), [Agree; 2]);
+        assert_eq!(found(10_000, 3_000), [Disagree; 2]);
+        assert_eq!(found(u64::MAX, 10_000), [Disagree; 2]);
+        assert_eq!(found(3_000, 3_000), [TooLittle; 2]);
+    }
+}

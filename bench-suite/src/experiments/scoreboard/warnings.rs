@@ -125,3 +125,39 @@ fn passes_fewer(results: &Results, other: &str) -> Finding {
     );
     Finding { verdict, number: interval.value, threshold: 0.0, reason }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::claims::Verdict::{Agree, Disagree, TooLittle};
+    use crate::claims::tests::checks;
+    use crate::experiment::PresetName;
+
+    /// Every answer is wrong; `fit` says `yes`, R-hat and k-hat are given.
+    fn found(yes: f64, r_hat: f64, k_hat: f64) -> Vec<crate::claims::Verdict> {
+        checks("scoreboard-planted", PresetName::Default, |task, _, _| {
+            let told = match task.method().kind() {
+                "fit" => ("yes", yes),
+                "nuts" => ("r_hat", r_hat),
+                _ => ("k_hat", k_hat),
+            };
+            vec![("answer_error", 9.0), ("spread_error", 0.0), ("failed", 0.0), told]
+        })
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        assert_eq!(found(0.0, 1.0, 0.1), [Agree; 2]);
+        assert_eq!(found(1.0, 1.5, 0.9), [Disagree; 2]);
+        assert_eq!(found(0.0, 1.5, 0.1), [TooLittle, Agree]);
+    }
+
+    /// A run that fails tells so, and a run without a verdict or a diagnostic tells nothing good.
+    #[test]
+    fn a_failure_is_no_false_yes() {
+        let verdicts = checks("scoreboard-planted", PresetName::Default, |task, _, _| {
+            let failed = if task.method().kind() == "fit" { 1.0 } else { 0.0 };
+            vec![("failed", failed), ("yes", 1.0), ("r_hat", 1.0), ("k_hat", 0.0)]
+        });
+        assert_eq!(verdicts, [Agree; 2]);
+    }
+}
