@@ -113,3 +113,53 @@ impl Benchmark {
         self.reached().iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::{Experiment, PresetName};
+    use crate::plan::plan;
+    use mcsa_data::Catalogue;
+
+    const TEXT: &str = "id = 'board'\ntitle = 'Board'\nseed = 1\n\
+        preset.quick = { replicates = 2, steps = 2, fewer = { 'nuts on Gaussian: d 3' = 1, 'Gaussian: d 4' = 0 } }\n\
+        [benchmarks]\nbudgets = [1000, 3000, 10000]\nreach = { student = 5.0 }\n\
+        [[benchmarks.case]]\nkind = 'wishart'\ndim = [2, 3, 4]\n\
+        [[benchmarks.case]]\nkind = 'student'\ndim = 2\nfreedom = 5.0\n\
+        [[benchmarks.method]]\nkind = 'nuts'\n\
+        [[benchmarks.method]]\nkind = 'moments'\nfamily = ['mean-field', 'student-t']\non = ['wishart']\n";
+
+    #[test]
+    fn every_method_meets_every_case_it_is_for() {
+        let experiment = Experiment::parse("board.toml", TEXT).unwrap();
+        let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+        let count = |kind: &str, title: &str| {
+            let is_it = |job: &&crate::plan::Job| {
+                job.task.method().kind() == kind && job.task.target().title() == title
+            };
+            jobs.iter().filter(is_it).count()
+        };
+        assert_eq!([count("nuts", "Gaussian: d 2"), count("nuts", "Gaussian: d 3")], [2, 1]);
+        assert_eq!([count("moments-student-t", "Gaussian: d 3"), count("nuts", "Gaussian: d 4")], [2, 0]);
+        assert_eq!(count("moments-mean-field", "Student t: d 2, freedom 5"), 0);
+        for job in &jobs {
+            assert_eq!(job.task.recorded(), [1_000, 3_000]);
+            assert_eq!(job.task.of_length(1).recorded(), [1_000]);
+            let super::Task::Benchmark(benchmark) = &job.task else { panic!("{}", job.title()) };
+            assert_eq!(benchmark.reach, if benchmark.target.label() == "student" { 5.0 } else { 2.0 });
+        }
+    }
+
+    #[test]
+    fn a_fault_is_named() {
+        let refused = |from: &str, to: &str| {
+            assert!(TEXT.contains(from), "{from}");
+            Experiment::parse("board.toml", &TEXT.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        assert!(refused("[1000, 3000", "[3000, 1000").contains("benchmarks.budgets: increasing"));
+        assert!(refused("student = 5.0", "studnet = 5.0").contains("benchmarks.reach: studnet"));
+        assert!(refused("student = 5.0", "student = 0.0").contains("student = 0"));
+        assert!(refused("on = ['wishart']", "on = ['wishrat']").contains("wishrat"));
+        assert!(refused("'student-t'", "'student'").contains("unknown variant `student`"));
+        assert!(refused("'Gaussian: d 4'", "'Gaussian: d 5'").contains("Gaussian: d 5"));
+    }
+}

@@ -71,7 +71,7 @@ impl Bounded<'_, '_> {
         let worst = |of: fn(&[Vec<f64>]) -> f64, sign: f64| {
             (0..dim)
                 .map(|i| sign * of(&coordinate(i)))
-                .fold(f64::NEG_INFINITY, |a, b| if b <= a { a } else { b })
+                .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || a >= b { a } else { b })
         };
         let count = chains * length;
         Ok(Answer {
