@@ -2,6 +2,7 @@
 //!
 //! A verb prints to a given stream and returns an [`Exit`].
 
+mod anchors;
 mod auto;
 mod auto_report;
 mod claims;
@@ -12,6 +13,7 @@ mod rates;
 mod references;
 mod selection;
 
+pub use anchors::Anchors;
 pub use claims::Claims;
 pub use figures::Figures;
 pub use fit::FitModel;
