@@ -11,6 +11,7 @@ mod fit_report;
 mod rates;
 mod references;
 mod selection;
+mod status;
 
 pub use claims::Claims;
 pub use figures::Figures;
