@@ -10,11 +10,10 @@ use super::ascents::{Ascents, Mode};
 use super::bend::mixture_start;
 use super::climb::Climb;
 use super::fitted::Fitted;
-use super::flow::flow_start;
 use super::gradient_check::gradient_objection;
 use super::landmarks::Landmarks;
 use super::low_rank::{DENSE, low_rank_start};
-use super::moments::{gaussian, white};
+use super::moments::white;
 use super::shape::{BENT, COMPONENTS};
 use super::summary;
 use super::tails::tail_objection;
@@ -56,7 +55,7 @@ pub struct Fitting {
     chains: Option<Chains>,
     distrusted: bool,
     again: usize,
-    mends: usize,
+    pub(super) mends: usize,
 }
 
 /// Most modes that a first mixture has.
@@ -64,7 +63,7 @@ const MODES: usize = 8;
 /// Share of the evidence below which a mode has no component of its own.
 const NEGLIGIBLE: f64 = 1e-4;
 /// Degrees of freedom at the start.
-const FREEDOM: f64 = 8.0;
+pub(super) const FREEDOM: f64 = 8.0;
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
 /// Decrease of k-hat from which on a larger family has helped.
@@ -111,7 +110,8 @@ impl Fitting {
     /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
+    /// If no start was found, a step of the climb cannot be made, the target has another dimension than the state, or its
+    /// [check](Target::checked) fails.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.check(target)?;
         let before = target.evaluations();
@@ -123,6 +123,7 @@ impl Fitting {
             Stage::Done => Ok(()),
         };
         self.spent = self.spent + (target.evaluations() - before);
+        target.check()?;
         done
     }
 
@@ -254,38 +255,6 @@ impl Fitting {
         Ok(())
     }
 
-    fn end_climb(&mut self) -> Result<(), Error> {
-        self.stage = Stage::Verdict;
-        Ok(())
-    }
-
-    /// A climb of a flow that begins at the moments of the weighted draws, if no other family gives good weights and the budget allows.
-    fn flow(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (dim, last) = (target.dim(), self.current()?);
-        let number = last.number + 1;
-        let is_apt = (2..=DENSE).contains(&dim) && !last.is_good() && self.mends == 0;
-        if !is_apt || !self.allows(Shape::Flow, dim) {
-            return self.end_climb();
-        }
-        let (_, draws) = self.draws(target)?;
-        let Ok(gaussian) = gaussian(&draws) else { return self.end_climb() };
-        let start = flow_start(&gaussian, &mut self.seed().named("flow").stream(0, number))?;
-        self.climbs.push(Climb::new(number, Shape::Flow, start));
-        Ok(())
-    }
-
-    /// A climb of a Student t that begins at the best mode.
-    fn densify(&mut self, dim: usize) -> Result<(), Error> {
-        let weights = self.ascents.weights();
-        let best = self.ascents.modes.iter().zip(weights).max_by(|a, b| a.1.total_cmp(&b.1));
-        let (mode, _) = best.ok_or_else(|| Error::invalid("no climb was begun"))?;
-        let start = Shape::student_t(dim)?.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)?;
-        let number = self.current()?.number + 1;
-        self.climbs.push(Climb::new(number, Shape::StudentT, start));
-        self.stage = Stage::Climb;
-        Ok(())
-    }
-
     /// A climb of a mixture that begins at points of p; false if too few of them differ for a covariance.
     fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<bool, Error> {
         let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
@@ -326,12 +295,12 @@ impl Fitting {
         self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
-    fn current(&self) -> Result<&Climb, Error> {
+    pub(super) fn current(&self) -> Result<&Climb, Error> {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
     /// Family and weighted draws at the parameters reached.
-    fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn Family>, Draws), Error> {
+    pub(super) fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn Family>, Draws), Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
         let draws =
