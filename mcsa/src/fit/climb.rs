@@ -65,6 +65,11 @@ impl Climb {
         self.fit.as_ref().map_or(&self.start, Fit::params)
     }
 
+    /// Steps so far.
+    pub(crate) fn steps(&self) -> u64 {
+        self.fit.as_ref().map_or(0, Fit::step)
+    }
+
     /// Effective share of the draws after the last round; 0 before the first.
     pub(crate) fn share(&self) -> f64 {
         self.rounds.last().map_or(0.0, |round| round.share)
@@ -154,7 +159,7 @@ impl Climb {
     /// Weighted draws of the [`proposal`](Self::proposal).
     pub(crate) fn draws(
         &self,
-        target: &Counted<&dyn LogDensity>,
+        target: &dyn LogDensity,
         family: &dyn MomentMatched,
         seed: Seed,
         count: usize,
