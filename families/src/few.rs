@@ -44,11 +44,10 @@ pub(crate) fn solve(triangle: &[f64], inverse: &[f64], points: &mut [f64]) {
         for c in 0..dim {
             let (row, below) = rows[c..].split_first_mut().expect("a row per coordinate");
             row.iter_mut().for_each(|x| *x *= inverse[c]);
+            let values = *row;
             let (column, rest) = columns.split_at(dim - c);
             for (x, entry) in below.iter_mut().zip(&column[1..]) {
-                for l in 0..TOGETHER {
-                    x[l] -= entry * row[l];
-                }
+                *x = std::array::from_fn(|l| x[l] - entry * values[l]);
             }
             columns = rest;
         }
@@ -66,16 +65,12 @@ pub(crate) fn multiply_add(triangle: &[f64], diagonal: &[f64], points: &[f64], o
         gather(points, rows);
         gather(out, sums);
         let mut columns = triangle;
-        for (c, row) in rows.iter().enumerate() {
+        for (c, &values) in rows.iter().enumerate() {
             let (sum, below) = sums[c..].split_first_mut().expect("a row per coordinate");
-            for l in 0..TOGETHER {
-                sum[l] += diagonal[c] * row[l];
-            }
+            *sum = std::array::from_fn(|l| sum[l] + diagonal[c] * values[l]);
             let (column, rest) = columns.split_at(dim - c);
             for (sum, entry) in below.iter_mut().zip(&column[1..]) {
-                for l in 0..TOGETHER {
-                    sum[l] += entry * row[l];
-                }
+                *sum = std::array::from_fn(|l| sum[l] + entry * values[l]);
             }
             columns = rest;
         }
