@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use faer::Mat;
 
-use super::ascents::Ascents;
+use super::ascents::{Ascents, Starts};
 use super::bend::mixture_start;
 use super::climb::Climb;
 use super::fitted::Fitted;
 use super::landmarks::Landmarks;
+use super::low_rank::DENSE;
 use super::moments::white;
-use super::starts::Starts;
+use super::shape::{BENT, COMPONENTS, FREEDOM};
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
@@ -65,7 +66,7 @@ pub struct Fitting {
     pub spent: Evaluations,
     pub(crate) landmarks: Landmarks,
     pub(super) objections: Vec<Objection>,
-    pub(super) starts: Starts,
+    pub(crate) starts: Starts,
     drawn: Drawn,
     chains: Option<Chains>,
     again: usize,
@@ -92,10 +93,6 @@ const SOFT_OFFSET: f64 = 0.15;
 const POINTS: usize = 400;
 /// Number of climbs that begin at the points of the witness chains.
 const MENDS: usize = 2;
-/// Components of the first mixture for a posterior that is no Student t.
-const BENT: usize = 4;
-/// Most components.
-const COMPONENTS: usize = 16;
 
 impl Fitting {
     /// A fit that has not begun.
@@ -127,7 +124,8 @@ impl Fitting {
     /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
+    /// If no start was found, a step of the climb cannot be made, the target has another dimension than the state, or its
+    /// [check](Target::checked) fails.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.check(target)?;
         let before = target.evaluations();
@@ -139,6 +137,7 @@ impl Fitting {
             Stage::Done => Ok(()),
         };
         self.spent = self.spent + (target.evaluations() - before);
+        target.check()?;
         done
     }
 
@@ -168,46 +167,63 @@ impl Fitting {
                 let lighter = shape(last) < shape(before) - LIGHTER && last.share() > 0.5 * before.share();
                 last.share() > HELPED * before.share() || lighter
             });
-        let components = match last.shape {
-            Shape::StudentT => BENT,
-            Shape::Mixture { components } => 2 * components,
-        };
-        if is_good || !helped || self.mends > 0 || components > COMPONENTS {
+        let larger = last.shape.larger(target.dim()).filter(|_| !is_good && helped && self.mends == 0);
+        let Some(larger) = larger else {
             if !helped {
-                // The larger mixture is no better: the smaller one stays.
+                // The larger family is no better: the smaller one stays.
                 self.climbs.pop();
             }
             self.stage = Stage::Verdict;
             return Ok(());
-        }
-        if !self.allows(components, target.dim()) {
+        };
+        if !self.allows(larger, target.dim()) {
             return self.cut(target, Objection::Budget);
         }
+        let Shape::Mixture { components } = larger else { return self.densify(target.dim()) };
         let draws = self.draws(target)?;
         let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
         // They serve again if the larger mixture is no better.
         self.drawn.draws = Some(draws);
-        self.enlarge(&points, components)
+        if !self.enlarge(&points, components)? {
+            self.stage = Stage::Verdict;
+        }
+        Ok(())
     }
 
-    /// A climb of a mixture that begins at points of p.
-    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<(), Error> {
-        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
-        let params = mixture_start(points, components, self.seed().child(number))?;
-        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+    /// A climb of a Student t that begins at the best mode.
+    fn densify(&mut self, dim: usize) -> Result<(), Error> {
+        let weights = self.ascents.weights();
+        let best = self.ascents.modes.iter().zip(weights).max_by(|a, b| a.1.total_cmp(&b.1));
+        let (mode, _) = best.ok_or_else(|| Error::invalid("no climb was begun"))?;
+        let start = Shape::student_t(dim)?.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)?;
+        let number = self.current()?.number + 1;
+        self.climbs.push(Climb::new(number, Shape::StudentT, start));
         self.stage = Stage::Climb;
         Ok(())
+    }
+
+    /// A climb of a mixture that begins at points of p; false if too few of them differ for a covariance.
+    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<bool, Error> {
+        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
+        let params = match mixture_start(points, components, self.seed().child(number)) {
+            Err(Error::NotPositiveDefinite { .. }) => return Ok(false),
+            params => params?,
+        };
+        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+        self.stage = Stage::Climb;
+        Ok(true)
     }
 
     /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
     /// budget left.
     fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
-        let components = match self.current()?.shape {
-            Shape::StudentT => BENT,
-            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
-        };
         let dim = target.dim();
-        if self.mends == MENDS || self.is_spent(dim) || !self.allows(components, dim) {
+        let components = match self.current()?.shape {
+            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
+            _ => BENT,
+        };
+        let is_over = self.mends == MENDS || dim > DENSE || self.is_spent(dim);
+        if is_over || !self.allows(Shape::Mixture { components }, dim) {
             return Ok(false);
         }
         self.mends += 1;
@@ -218,8 +234,7 @@ impl Fitting {
                 None => points[(i, j)],
                 Some(j) => drawn[(i, j)],
             });
-        self.enlarge(&both, components)?;
-        Ok(true)
+        self.enlarge(&both, components)
     }
 
     /// Forgets the climbs and their draws, so that a first climb may begin.
@@ -232,7 +247,7 @@ impl Fitting {
         self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
-    fn current(&self) -> Result<&Climb, Error> {
+    pub(super) fn current(&self) -> Result<&Climb, Error> {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
@@ -252,7 +267,8 @@ impl Fitting {
         Ok(draws)
     }
 
-    fn draw(&self, target: &dyn LogDensity) -> Result<Draws, Error> {
+    /// Weighted draws at the parameters reached, whether they are in memory or not.
+    pub(super) fn draw(&self, target: &dyn LogDensity) -> Result<Draws, Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
         climb.draws(target, &*family, self.seed().named("draws"), self.options.draws)
@@ -271,7 +287,7 @@ impl Fitting {
             self.current_mut()?.advance(target.density(), seed)?;
             return Ok(());
         }
-        let map = white(&draws)?;
+        let map = white(&draws, self.current()?)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
         let starts = witness::starts(target, &self.ascents.modes, seed, self.mends as u64)?;
         let (chains, points) = Chains::run(target, &*family, &params, &map, &starts, of_chains)?;

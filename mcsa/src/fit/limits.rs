@@ -44,9 +44,9 @@ impl Fitting {
         self.climbs.last().is_some_and(|climb| !is_first(climb) && (is_cut || climb.next_cost(dim) > left))
     }
 
-    /// True if the budget allows the first round of a larger mixture, with the draws at which it begins.
-    pub(super) fn allows(&self, components: usize, dim: usize) -> bool {
-        let first = Climb::new(0, Shape::Mixture { components }, Vec::new()).next_cost(dim);
+    /// True if the budget allows the first round of a larger family, with the draws at which it begins.
+    pub(super) fn allows(&self, shape: Shape, dim: usize) -> bool {
+        let first = Climb::new(0, shape, Vec::new()).next_cost(dim);
         self.options.draws as u64 + first <= self.left().saturating_sub(self.reserved())
     }
 }

@@ -1,25 +1,13 @@
 //! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
 
 use mcsa_core::Error;
-use serde::{Deserialize, Serialize};
 
 use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
+use super::low_rank::low_rank_start;
+use super::shape::FREEDOM;
 use super::tempering::tempered;
 use super::{Climb, Fitting, Objection, Shape, Stage, Target};
-
-/// Progress of the starts.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(super) struct Starts {
-    /// True if no ascents are to follow: all are made, a limit ended them, or tempering took their place.
-    are_over: bool,
-    /// True if the gradient was found to be wrong.
-    distrusted: bool,
-    /// Number of modes at which the first climb began.
-    known: usize,
-    /// Evaluations that the first climb leaves to the ascents that follow it.
-    reserved: u64,
-}
 
 /// Number of ascents before the first climb. The verdict makes the others.
 const FIRST: usize = 10;
@@ -27,8 +15,6 @@ const FIRST: usize = 10;
 const MODES: usize = 8;
 /// Share of the evidence below which a mode has no component of its own.
 const NEGLIGIBLE: f64 = 1e-4;
-/// Degrees of freedom at the start.
-const FREEDOM: f64 = 8.0;
 
 impl Fitting {
     /// The next ascent before the first climb, or tempering.
@@ -89,7 +75,10 @@ impl Fitting {
         };
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
-            1 => Climb::new(0, Shape::StudentT, parts.remove(0)),
+            1 => match low_rank_start(&self.ascents.modes[best[0]])? {
+                Some((rank, start)) => Climb::new(0, Shape::LowRank { rank }, start),
+                None => Climb::new(0, Shape::StudentT, parts.remove(0)),
+            },
             components => {
                 let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
                 let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
