@@ -48,6 +48,7 @@ mod defensive;
 mod dof;
 mod drawn;
 mod factor_analysis;
+mod few;
 mod flow;
 mod full_rank;
 mod gamma_ratio;

@@ -7,6 +7,8 @@
 
 use pulp::{Arch, NullaryFnOnce};
 
+use crate::few;
+
 const PANEL: usize = 4;
 const LANES: usize = 8;
 /// Rows of a gradient that are updated together, so that these rows of all points stay in the first cache: ten points take 20 kB.
@@ -50,7 +52,20 @@ impl NullaryFnOnce for AddSquare<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let width = self.rows.len() / self.dim.max(1);
+        // Constant widths make loops of known length: ten chains have 12 columns.
+        match self.rows.len() / self.dim.max(1) {
+            4 => self.reflect(4),
+            8 => self.reflect(8),
+            12 => self.reflect(12),
+            16 => self.reflect(16),
+            width => self.reflect(width),
+        }
+    }
+}
+
+impl AddSquare<'_> {
+    #[inline(always)]
+    fn reflect(self, width: usize) {
         let mut rows = self.rows;
         for k in 0..self.dim {
             let (pivot, tail) = rows.split_at_mut(width);
@@ -123,6 +138,9 @@ impl NullaryFnOnce for Solve<'_> {
     #[inline(always)]
     fn call(self) {
         let dim = self.inverse.len();
+        if few::are_few(dim, self.points.len()) {
+            return few::solve(self.triangle, self.inverse, self.points);
+        }
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
             for x in self.points.chunks_exact_mut(dim) {
@@ -238,6 +256,9 @@ impl NullaryFnOnce for MultiplyAdd<'_> {
     #[inline(always)]
     fn call(self) {
         let dim = self.diagonal.len();
+        if few::are_few(dim, self.points.len()) {
+            return few::multiply_add(self.triangle, self.diagonal, self.points, self.out);
+        }
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
             for (x, out) in self.points.chunks_exact(dim).zip(self.out.chunks_exact_mut(dim)) {

@@ -37,6 +37,19 @@ pub struct Ascents {
     pub outside: usize,
 }
 
+/// Progress of the starts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Starts {
+    /// True if no ascents are to follow: all are made, a limit ended them, or tempering took their place.
+    pub(crate) are_over: bool,
+    /// True if the gradient was found to be wrong.
+    pub(crate) distrusted: bool,
+    /// Number of modes at which the first climb began.
+    pub(crate) known: usize,
+    /// Evaluations that the first climb leaves to the ascents that follow it.
+    pub(crate) reserved: u64,
+}
+
 /// Spreads of starting points in standard deviations of the first approximation.
 const SPREADS: [f64; 3] = [2.0, 5.0, 15.0];
 /// Trials for a starting point with a finite density.

@@ -8,7 +8,7 @@ use mcsa_estimators::StateFile;
 use super::{Fitting, Options, Stage, Target};
 
 /// First words of the file; the number is the version of the format.
-const FORMAT: &str = "mcsa fitting 1";
+const FORMAT: &str = "mcsa fitting 2";
 
 impl Fitting {
     /// Saves the state to a file, which is replaced as a whole and carries a checksum.

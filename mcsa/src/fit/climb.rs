@@ -85,6 +85,12 @@ impl Climb {
         of_flow.or(self.fit.as_ref().map(Fit::params)).unwrap_or(&self.start)
     }
 
+    /// Steps so far.
+    pub(crate) fn steps(&self) -> u64 {
+        let of_flow = self.flow.as_ref().map(Fit::step);
+        of_flow.or(self.fit.as_ref().map(Fit::step)).unwrap_or(0)
+    }
+
     /// Effective share of the draws after the last round; 0 before the first.
     pub(crate) fn share(&self) -> f64 {
         self.rounds.last().map_or(0.0, |round| round.share)
@@ -233,7 +239,7 @@ impl Climb {
     /// Weighted draws of the [`proposal`](Self::proposal).
     pub(crate) fn draws(
         &self,
-        target: &Counted<&dyn LogDensity>,
+        target: &dyn LogDensity,
         family: &dyn Family,
         seed: Seed,
         count: usize,

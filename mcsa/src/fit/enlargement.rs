@@ -3,10 +3,10 @@
 use mcsa_core::Error;
 
 use super::climb::Climb;
-use super::fitting::FREEDOM;
 use super::flow::flow_start;
 use super::low_rank::DENSE;
 use super::moments::gaussian;
+use super::shape::FREEDOM;
 use super::{Fitting, Shape, Stage, Target};
 
 impl Fitting {
@@ -24,8 +24,11 @@ impl Fitting {
         if !is_apt || !self.allows(Shape::Flow, dim) {
             return self.end_climb();
         }
-        let (_, draws) = self.draws(target)?;
-        let Ok(gaussian) = gaussian(&draws) else { return self.end_climb() };
+        let draws = self.draws(target)?;
+        let gaussian = gaussian(&draws);
+        // They serve again if the flow is no better.
+        self.drawn.draws = Some(draws);
+        let Ok(gaussian) = gaussian else { return self.end_climb() };
         let start = flow_start(&gaussian, &mut self.seed().named("flow").stream(0, number))?;
         self.climbs.push(Climb::new(number, Shape::Flow, start));
         Ok(())

@@ -1,24 +1,22 @@
 //! State of a fit between its stages, which is its checkpoint.
 
-use mcsa_core::{Error, Family, Seed};
+use mcsa_core::{Error, LogDensity, Seed};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use faer::Mat;
 
-use super::ascents::{Ascents, Mode};
+use super::ascents::{Ascents, Starts};
 use super::bend::mixture_start;
 use super::climb::Climb;
 use super::fitted::Fitted;
-use super::gradient_check::gradient_objection;
 use super::landmarks::Landmarks;
-use super::low_rank::{DENSE, low_rank_start};
+use super::low_rank::DENSE;
 use super::moments::white;
 use super::shape::{BENT, COMPONENTS};
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
-use super::tempering::tempered;
 use super::verdict;
 use super::witness::{self, Chains};
 use super::{Objection, Options, Shape, Target, Verdict};
@@ -31,10 +29,26 @@ pub enum Stage {
     Start,
     /// Rounds of the climb.
     Climb,
-    /// Draws, witnesses, verdict.
+    /// Draws, witnesses, verdict. The first witnesses are the starts that are left.
     Verdict,
     /// Nothing is left to do.
     Done,
+}
+
+/// Weighted draws of the last proposal that was drawn from, and which it was: draws are not saved, but made again with the same bits.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Drawn {
+    /// Number of the climb, and its steps.
+    of: Option<(u64, u64)>,
+    #[serde(skip)]
+    pub(super) draws: Option<Draws>,
+}
+
+/// Equality of the proposals.
+impl PartialEq for Drawn {
+    fn eq(&self, other: &Self) -> bool {
+        self.of == other.of
+    }
 }
 
 /// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
@@ -52,18 +66,13 @@ pub struct Fitting {
     pub spent: Evaluations,
     pub(crate) landmarks: Landmarks,
     pub(super) objections: Vec<Objection>,
+    pub(crate) starts: Starts,
+    pub(super) drawn: Drawn,
     chains: Option<Chains>,
-    distrusted: bool,
     again: usize,
     pub(super) mends: usize,
 }
 
-/// Most modes that a first mixture has.
-const MODES: usize = 8;
-/// Share of the evidence below which a mode has no component of its own.
-const NEGLIGIBLE: f64 = 1e-4;
-/// Degrees of freedom at the start.
-pub(super) const FREEDOM: f64 = 8.0;
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
 /// Decrease of k-hat from which on a larger family has helped.
@@ -96,8 +105,9 @@ impl Fitting {
             spent: Evaluations::default(),
             landmarks: Landmarks::default(),
             objections: Vec::new(),
+            starts: Starts::default(),
+            drawn: Drawn::default(),
             chains: None,
-            distrusted: false,
             again: 0,
             mends: 0,
         })
@@ -125,81 +135,6 @@ impl Fitting {
         self.spent = self.spent + (target.evaluations() - before);
         target.check()?;
         done
-    }
-
-    fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let seed = self.seed();
-        if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
-            return self.cut(target, Objection::Budget);
-        }
-        match target.gradient().filter(|_| !self.distrusted) {
-            Some(gradient) => {
-                let is_first = self.ascents.modes.is_empty();
-                self.ascents.advance(gradient, seed)?;
-                if let Some(mode) = self.ascents.modes.first().filter(|_| is_first) {
-                    let scales: Vec<f64> =
-                        (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
-                    if let Some(objection) = gradient_objection(target, &mode.point, &scales, seed) {
-                        self.objections.push(objection);
-                        self.distrusted = true;
-                        self.ascents = Ascents::default();
-                        return Ok(());
-                    }
-                }
-                // Without any mode the ascents have nothing to say.
-                let hopeless = self.ascents.modes.is_empty() && self.ascents.made >= 10;
-                if hopeless {
-                    self.temper(target)?;
-                }
-                if hopeless || self.ascents.made >= self.options.starts {
-                    self.begin_climb(target)?;
-                }
-            }
-            None => {
-                self.temper(target)?;
-                self.begin_climb(target)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (gaussian, log_evidence, exponent) =
-            tempered(target.density(), self.left_for_starts(), self.seed())?;
-        if exponent < 1.0 {
-            self.objections.push(Objection::Tempering { exponent });
-        }
-        let (point, covariance) = (gaussian.mean, gaussian.covariance);
-        self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
-        Ok(())
-    }
-
-    pub(super) fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let dim = target.dim();
-        let weights = self.ascents.weights();
-        let mut order: Vec<usize> = (0..weights.len()).collect();
-        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
-        let best: Vec<usize> = order.into_iter().take(MODES).filter(|&k| weights[k] > NEGLIGIBLE).collect();
-        let family = Shape::student_t(dim)?;
-        let part = |&k: &usize| {
-            let mode = &self.ascents.modes[k];
-            family.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)
-        };
-        let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
-        let climb = match parts.len() {
-            1 => match low_rank_start(&self.ascents.modes[best[0]])? {
-                Some((rank, start)) => Climb::new(0, Shape::LowRank { rank }, start),
-                None => Climb::new(0, Shape::StudentT, parts.remove(0)),
-            },
-            components => {
-                let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
-                let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
-                Climb::new(0, Shape::Mixture { components }, params)
-            }
-        };
-        self.climbs.push(climb);
-        self.stage = Stage::Climb;
-        Ok(())
     }
 
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -247,8 +182,10 @@ impl Fitting {
             return self.cut(target, Objection::Budget);
         }
         let Shape::Mixture { components } = larger else { return self.densify(target.dim()) };
-        let (_, draws) = self.draws(target)?;
+        let draws = self.draws(target)?;
         let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
+        // They serve again if the larger mixture is no better.
+        self.drawn.draws = Some(draws);
         if !self.enlarge(&points, components)? {
             return self.end_climb();
         }
@@ -291,6 +228,12 @@ impl Fitting {
         self.enlarge(&both, components)
     }
 
+    /// Forgets the climbs and their draws, so that a first climb may begin.
+    pub(super) fn forget_climbs(&mut self) {
+        self.climbs.clear();
+        (self.drawn, self.again) = (Drawn::default(), 0);
+    }
+
     fn current_mut(&mut self) -> Result<&mut Climb, Error> {
         self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
@@ -299,18 +242,36 @@ impl Fitting {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
-    /// Family and weighted draws at the parameters reached.
-    pub(super) fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn Family>, Draws), Error> {
+    /// Weighted draws at the parameters reached, from memory if they are there. Each are counted once.
+    pub(super) fn draws(&mut self, target: &Target<'_>) -> Result<Draws, Error> {
+        let climb = self.current()?;
+        let of = (climb.number, climb.steps());
+        let is_counted = self.drawn.of == Some(of);
+        if let Some(draws) = self.drawn.draws.take().filter(|_| is_counted) {
+            return Ok(draws);
+        }
+        let draws = match is_counted {
+            true => self.draw(*target.density().inner())?,
+            false => self.draw(target.density())?,
+        };
+        self.drawn.of = Some(of);
+        Ok(draws)
+    }
+
+    /// Weighted draws at the parameters reached, whether they are in memory or not.
+    pub(super) fn draw(&self, target: &dyn LogDensity) -> Result<Draws, Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
-        let draws =
-            climb.draws(target.density(), &*family, self.seed().named("draws"), self.options.draws)?;
-        Ok((family, draws))
+        climb.draws(target, &*family, self.seed().named("draws"), self.options.draws)
     }
 
     fn judge(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
-        let (family, draws) = self.draws(target)?;
+        if self.is_another_start(target)? {
+            return Ok(());
+        }
+        let draws = self.draws(target)?;
+        let family = self.current()?.shape.build(target.dim())?;
         let params = self.current()?.proposal(target.dim())?;
         if draws.shape > HEAVY_DRAWS && self.again < AGAIN && !self.is_spent(target.dim()) {
             self.again += 1;
@@ -338,11 +299,13 @@ impl Fitting {
         self.objections.extend(tail_objection(target, &map, seed));
         self.objections.extend(found);
         self.chains = Some(chains);
+        self.drawn.draws = Some(draws);
         self.stage = Stage::Done;
         Ok(())
     }
 
-    /// The result, at the end of the last stage.
+    /// The result, at the end of the last stage. The draws are those of the verdict; a state that was read from a file makes them again,
+    /// uncounted.
     ///
     /// # Errors
     /// If a stage is left, or the target has another dimension than the state.
@@ -351,8 +314,10 @@ impl Fitting {
             return Err(Error::invalid("the fit has not come to its end").within("Fitting"));
         };
         self.check(target)?;
-        let before = target.evaluations();
-        let (_, draws) = self.draws(target)?;
+        let draws = match &self.drawn.draws {
+            Some(draws) => draws.clone(),
+            None => self.draw(*target.density().inner())?,
+        };
         let climb = self.current()?;
         Ok(Fitted {
             shape: climb.shape,
@@ -360,7 +325,7 @@ impl Fitting {
             parameters: summary::parameters(*target.density().inner(), &draws),
             evidence: summary::Evidence::of(&draws, &chains.log_weights),
             verdict: Verdict { objections: self.objections.clone() },
-            evaluations: self.spent + (target.evaluations() - before),
+            evaluations: self.spent,
             draws,
             chains,
         })

@@ -30,7 +30,7 @@ impl Fitting {
             return Ok(None);
         }
         let before = target.evaluations();
-        let (_, draws) = self.draws(target)?;
+        let draws = self.draw(target.density())?;
         target.check()?;
         let climb = self.current()?;
         let chains = Chains::none(target.dim());

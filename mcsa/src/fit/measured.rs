@@ -11,5 +11,5 @@ pub const MEASURED: Rates = Rates {
     hidden: 50,
     hidden_yes: 40,
     right: 304,
-    false_no: 25,
+    false_no: 26,
 };

@@ -32,6 +32,7 @@ mod progress;
 mod rates;
 mod run;
 mod shape;
+mod starts;
 mod summary;
 mod tails;
 mod target;

@@ -20,10 +20,10 @@ pub struct Options {
     pub seed: u64,
     /// Number of weighted draws in the result.
     pub draws: usize,
-    /// Number of ascents from spread points. A basin of attraction that an ascent reaches with probability `s` is missed by all of
+    /// Number of ascents from spread points, ten before the climb and the others for the verdict. A basin of attraction that an ascent reaches with probability `s` is missed by all of
     /// them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
-    /// Largest number of evaluations of the target by starts and climbs; the starts take at most half of it. A piece of work that has
+    /// Largest number of evaluations of the target by starts and climbs; starts before the climb take at most half of it. A piece of work that has
     /// begun is completed, and one start and one round of a climb are made in any case. The last verdict and the draws come on top:
     /// `2 draws` evaluations and some 10,000 of witness chains, 6,000 per dimension without a gradient. A limit that ends a stage is an
     /// objection.

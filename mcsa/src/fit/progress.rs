@@ -41,11 +41,12 @@ impl Progress {
 /// One line: the stage, and what was found.
 impl fmt::Display for Fitting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ascents = || {
+            let (made, modes) = (self.ascents.made, &self.ascents.modes);
+            format!("{made} of {} ascents, {} modes", self.options.starts, modes.len())
+        };
         match self.stage {
-            Stage::Start => {
-                let (made, modes) = (self.ascents.made, &self.ascents.modes);
-                write!(f, "start: {made} of {} ascents, {} modes", self.options.starts, modes.len())?;
-            }
+            Stage::Start => write!(f, "start: {}", ascents())?,
             Stage::Climb => {
                 write!(f, "climb {}", self.climbs.len())?;
                 if let Some(climb) = self.climbs.last() {
@@ -55,6 +56,7 @@ impl fmt::Display for Fitting {
                     }
                 }
             }
+            Stage::Verdict if self.has_more_starts() => write!(f, "verdict: {}", ascents())?,
             Stage::Verdict => f.write_str("verdict: chains of another kernel")?,
             Stage::Done => f.write_str("done")?,
         }

@@ -30,6 +30,8 @@ pub enum Shape {
 
 /// Lower bound of the degrees of freedom: with it the covariance is finite.
 const FLOOR: f64 = 2.0;
+/// Degrees of freedom of a Student t at the start.
+pub(crate) const FREEDOM: f64 = 8.0;
 /// Components of the first mixture for a posterior that is no Student t.
 pub(crate) const BENT: usize = 4;
 /// Most components.

@@ -75,18 +75,8 @@ impl Evidence<'_> {
         (!is_light).then_some(Objection::Weights { shape, threshold, sample_size, draws })
     }
 
-    /// The objection to the parameter whose squared deviations have the heaviest tail under the weights: the k-hat of the estimate of its
-    /// variance (Vehtari et al. 2024).
     fn spread(&self) -> Option<Objection> {
-        let ratios = self.draws.log_ratios();
-        let (mean, _) = self.draws.moments();
-        let shape_of = |i: usize| {
-            let square = |j: usize| 2.0 * (self.draws.points[(i, j)] - mean[i]).abs().ln();
-            let products: Vec<f64> = ratios.iter().enumerate().map(|(j, ratio)| ratio + square(j)).collect();
-            Pareto::of(&products).shape
-        };
-        let shapes = (0..self.target.dim()).map(|i| (i, shape_of(i)));
-        let (i, shape) = shapes.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (i, shape) = heaviest_spread(self.draws)?;
         (!(shape < SPREAD)).then(|| Objection::Spread { name: self.target.name(i), shape, threshold: SPREAD })
     }
 
@@ -171,6 +161,19 @@ impl Evidence<'_> {
     }
 }
 
+/// The parameter whose squared deviations have the heaviest tail under the weights, and the k-hat of the estimate of its variance
+/// (Vehtari et al. 2024).
+fn heaviest_spread(draws: &Draws) -> Option<(usize, f64)> {
+    let ratios = draws.log_ratios();
+    let (mean, _) = draws.moments();
+    let shape_of = |i: usize| {
+        let square = |j: usize| 2.0 * (draws.points[(i, j)] - mean[i]).abs().ln();
+        let products: Vec<f64> = ratios.iter().enumerate().map(|(j, ratio)| ratio + square(j)).collect();
+        Pareto::of(&products).shape
+    };
+    (0..mean.len()).map(|i| (i, shape_of(i))).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_yes() {
@@ -179,5 +182,35 @@ impl fmt::Display for Verdict {
         f.write_str("no")?;
         self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))?;
         write!(f, "\n{}", MEASURED.of_no())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_core::{Seed, from_fn};
+    use mcsa_families::MultivariateT;
+
+    /// Draws of a standard t with so many degrees of freedom, weighted for the product of a standard normal and a standard t.
+    fn draws(of_p: f64, of_q: f64) -> Draws {
+        let fall = |freedom: f64, z: f64| -0.5 * (freedom + 1.0) * (z * z / freedom).ln_1p();
+        let target = from_fn(2, move |z| -0.5 * z[0] * z[0] + fall(of_p, z[1]));
+        let family = MultivariateT::fixed(2, of_q).expect("degrees of freedom");
+        let params = family.at(&[0.0; 2], faer::mat![[1.0, 0.0], [0.0, 1.0]].as_ref()).expect("a factor");
+        Draws::of(&target, &family, &params, Seed::new(1).stream(0, 0), 20_000).expect("draws")
+    }
+
+    /// A margin `t(a)` weighted from `t(b)`: weights grow like `z^(b - a)` while draws fall like `z^-b`, so that weights have the shape
+    /// `(b - a) / b` and weights times squared deviations `(b - a + 2) / b`. That is 0.4 and 1.2 for 1.5 and 2.5 degrees of freedom: no
+    /// variance, which the k-hat of the weights does not show. It is 0 and 0.5 for 4 and 4.
+    #[test]
+    fn a_spread_without_a_variance_is_seen_where_the_weights_are_light() {
+        let heavy = draws(1.5, 2.5);
+        let (i, shape) = heaviest_spread(&heavy).expect("two parameters");
+        assert!(heavy.shape < 0.7, "{}", heavy.shape);
+        assert!(i == 1 && shape > SPREAD, "{i} {shape}");
+        // Counterexample: a variance that exists.
+        let (_, shape) = heaviest_spread(&draws(4.0, 4.0)).expect("two parameters");
+        assert!(shape < SPREAD, "{shape}");
     }
 }

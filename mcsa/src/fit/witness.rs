@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{
-    AffineMap, At, Cloud, Ensemble, Error, Family, Guide, Kernel, LogDensity, Seed, Whitened, bits,
+    AffineMap, At, Cloud, Ensemble, Error, Family, Guide, Kernel, LogDensity, Seed, Stream, Whitened, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
 use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sampling, Tunable};
@@ -143,13 +143,15 @@ impl Frozen<'_> {
         let cycle = Cycle { first, second: Imh { acceptance: Acceptance::Metropolis, sweeps: 1 } };
         let mut memory = vec![0.0; self.family.work_len(chains)];
         let mut at = At::new(self.family, self.params, chains, &mut memory)?;
-        let mut guide = WhiteGuide { guide: &mut at, map: self.map };
+        let mut images = vec![0.0; dim * chains];
+        let mut guide = WhiteGuide { guide: &mut at, map: self.map, memory: &mut images };
         let mut state = cycle.init(white, warm.positions)?;
         let mut work = vec![0.0; cycle.work_len(white, chains)];
         let mut points = Mat::zeros(dim, chains * LENGTH);
         let (mut log_weights, mut log_q) = (vec![0.0; chains], vec![0.0; chains]);
+        let mut lanes = seed.streams(chains, 0);
         for step in 0..LENGTH {
-            let mut lanes = seed.streams(chains, step as u64);
+            Stream::go_to_step(&mut lanes, step as u64);
             cycle.step(white, &mut guide, &mut state, &mut lanes, &mut work);
             let Ensemble { positions, log_p, .. } = state.chains();
             guide.log_probs(positions.as_ref(), &mut log_q);

@@ -45,7 +45,8 @@ fn in_pieces<'a>(path: &PathBuf, with: &dyn Fn() -> Target<'a>, options: &Option
 
 #[test]
 fn interruptions_after_every_piece_change_no_bit() {
-    let (model, options) = (Banana::new(2.0, 0.5).unwrap(), options());
+    // Ten starts before the climb, and four for the verdict.
+    let (model, options) = (Banana::new(2.0, 0.5).unwrap(), Options { starts: 14, ..options() });
     let stages = vec![Stage::Start, Stage::Climb, Stage::Verdict];
     let whole = without_a_break(&Target::with_gradient(&model), &options);
     let (parts, seen) = in_pieces(&file("with"), &|| Target::with_gradient(&model), &options);

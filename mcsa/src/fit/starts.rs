@@ -1,0 +1,137 @@
+//! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
+
+use mcsa_core::Error;
+
+use super::ascents::{Ascents, Mode};
+use super::gradient_check::gradient_objection;
+use super::low_rank::low_rank_start;
+use super::shape::FREEDOM;
+use super::tempering::tempered;
+use super::{Climb, Fitting, Objection, Shape, Stage, Target};
+
+/// Number of ascents before the first climb. The verdict makes the others.
+const FIRST: usize = 10;
+/// Most modes that a first mixture has.
+const MODES: usize = 8;
+/// Share of the evidence below which a mode has no component of its own.
+const NEGLIGIBLE: f64 = 1e-4;
+
+impl Fitting {
+    /// The next ascent before the first climb, or tempering.
+    pub(super) fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let seed = self.seed();
+        if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
+            return self.cut(target, Objection::Budget);
+        }
+        let Some(gradient) = target.gradient().filter(|_| !self.starts.distrusted) else {
+            self.temper(target)?;
+            return self.begin_climb(target);
+        };
+        let is_first = self.ascents.modes.is_empty();
+        self.ascents.advance(gradient, seed)?;
+        if let Some(mode) = self.ascents.modes.first().filter(|_| is_first) {
+            let scales: Vec<f64> = (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
+            if let Some(objection) = gradient_objection(target, &mode.point, &scales, seed) {
+                self.objections.push(objection);
+                self.starts.distrusted = true;
+                self.ascents = Ascents::default();
+                return Ok(());
+            }
+        }
+        // Without any mode the ascents have nothing to say.
+        let hopeless = self.ascents.modes.is_empty() && self.ascents.made >= FIRST;
+        if hopeless {
+            self.temper(target)?;
+        }
+        if hopeless || self.ascents.made >= FIRST.min(self.options.starts) {
+            self.begin_climb(target)?;
+        }
+        Ok(())
+    }
+
+    fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (gaussian, log_evidence, exponent) =
+            tempered(target.density(), self.left_for_starts(), self.seed())?;
+        if exponent < 1.0 {
+            self.objections.push(Objection::Tempering { exponent });
+        }
+        let (point, covariance) = (gaussian.mean, gaussian.covariance);
+        self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
+        self.starts.are_over = true;
+        Ok(())
+    }
+
+    /// A first climb from the modes known so far.
+    fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let dim = target.dim();
+        let weights = self.ascents.weights();
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+        let best: Vec<usize> = order.into_iter().take(MODES).filter(|&k| weights[k] > NEGLIGIBLE).collect();
+        let family = Shape::student_t(dim)?;
+        let part = |&k: &usize| {
+            let mode = &self.ascents.modes[k];
+            family.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)
+        };
+        let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        let climb = match parts.len() {
+            1 => match low_rank_start(&self.ascents.modes[best[0]])? {
+                Some((rank, start)) => Climb::new(0, Shape::LowRank { rank }, start),
+                None => Climb::new(0, Shape::StudentT, parts.remove(0)),
+            },
+            components => {
+                let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
+                let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
+                Climb::new(0, Shape::Mixture { components }, params)
+            }
+        };
+        self.climbs.push(climb);
+        self.stage = Stage::Climb;
+        let each = self.spent.total() / (self.ascents.made as u64).saturating_sub(1).max(1);
+        let following = self.options.starts.saturating_sub(self.ascents.made) as u64;
+        self.starts.known = self.ascents.modes.len();
+        self.starts.reserved = each.saturating_mul(following).min(self.left_for_starts());
+        Ok(())
+    }
+
+    /// Makes one more of the ascents that the verdict adds, or ends them. True if there is something to do before the verdict: more
+    /// ascents, or the climb again, because they found a mode.
+    pub(super) fn is_another_start(&mut self, target: &Target<'_>) -> Result<bool, Error> {
+        let Some(gradient) = target.gradient().filter(|_| !self.starts.are_over) else { return Ok(false) };
+        if self.has_more_starts() && self.left() > 0 {
+            self.ascents.advance(gradient, self.seed())?;
+            return Ok(true);
+        }
+        self.end_starts(target)?;
+        Ok(self.stage != Stage::Verdict)
+    }
+
+    /// Ends the ascents, with an objection if not all were made. If modes with a share of the evidence were found since the first climb
+    /// began, it begins anew at all modes.
+    pub(super) fn end_starts(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (made, of) = (self.ascents.made, self.options.starts);
+        if self.starts.are_over {
+            return Ok(());
+        }
+        if made < of {
+            self.objections.push(Objection::Starts { made, of });
+        }
+        self.starts.are_over = true;
+        let is_found = self.ascents.weights().iter().skip(self.starts.known).any(|share| *share > NEGLIGIBLE);
+        if self.stage == Stage::Start || is_found {
+            self.forget_climbs();
+            self.begin_climb(target)?;
+        }
+        Ok(())
+    }
+
+    /// True if ascents are left to make.
+    pub(super) fn has_more_starts(&self) -> bool {
+        !self.starts.are_over && self.ascents.made < self.options.starts
+    }
+
+    /// Evaluations that first climbs leave to ascents.
+    pub(super) fn reserved(&self) -> u64 {
+        if self.starts.are_over { 0 } else { self.starts.reserved }
+    }
+}
