@@ -18,7 +18,8 @@ fn expected(weights: &[f64], weighted: bool) -> [f64; 3] {
     let (draws, _) = draws();
     let mut found = [0.0_f64; 3];
     for (i, (mean, sd)) in [(0.5, 1.0), (0.0, 2.0)].into_iter().enumerate() {
-        let average = |f: &dyn Fn(f64) -> f64| draws.iter().zip(weights).map(|(z, w)| w * f(z[i])).sum::<f64>();
+        let average =
+            |f: &dyn Fn(f64) -> f64| draws.iter().zip(weights).map(|(z, w)| w * f(z[i])).sum::<f64>();
         let centre = average(&|z| z);
         let spread = average(&|z| (z - centre).powi(2)).sqrt();
         found[0] = found[0].max((centre - mean).abs() / sd);
@@ -64,7 +65,8 @@ fn errors_in_python_are_those_of_the_definitions() {
                       print(*measures.errors(draws, known, w).values())\n";
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("anchors");
     let mut command = Command::new(&python);
-    let output = command.current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1").args(["-c", script]).output();
+    let output =
+        command.current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1").args(["-c", script]).output();
     let output = output.expect("it ran before");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).expect("numbers");
