@@ -5,7 +5,11 @@ bounds along the path, all of which the package evaluates, and of the final draw
 searches take: they are counted in a second, untimed run of L-BFGS from the same starts.
 """
 
+import os
 import time
+
+# Calls back from compiled code wait for ever where there is one thread.
+os.environ["XLA_FLAGS"] = ""
 
 import blackjax
 import jax

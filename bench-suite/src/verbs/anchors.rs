@@ -9,7 +9,7 @@ use mcsa_data::Catalogue;
 use serde::Deserialize;
 
 use super::Exit;
-use crate::catalog::{Case, Exported};
+use crate::catalog::Case;
 use crate::grid::{Entry, expand};
 
 /// Write the cases that packages in other languages are run on, one file of JSON each: data, test points with their densities, moments and quantiles.
@@ -47,7 +47,7 @@ impl Anchors {
         std::fs::create_dir_all(&self.out).map_err(|error| place(&self.out, &error))?;
         for (number, placed) in expand::<Case>("case", &cases.case)?.into_iter().enumerate() {
             let case = placed.value;
-            let written: Exported = case.exported(&catalogue)?;
+            let written = case.exported(&catalogue)?;
             let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
             let text = serde_json::to_string(&written).map_err(|error| place(&file, &error))?;
             std::fs::write(&file, text).map_err(|error| place(&file, &error))?;

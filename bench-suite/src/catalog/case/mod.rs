@@ -20,7 +20,6 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
-pub(crate) use exported::Exported;
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
 use line::{FirstCoordinate, Line};
@@ -308,7 +307,11 @@ impl Case {
                 let (x, y) = synthetic_rows((*dim).max(1), &mut stream);
                 unknown(Arc::new(LogisticRegression::new(x.as_ref(), &y, 1.0)?))
             }
-            Self::Posteriordb { data } => posteriordb::built(catalogue, data)?,
+            Self::Posteriordb { data } => {
+                let (model, exact) = posteriordb::load(catalogue, data)?;
+                let truth = Truth::Moments { sds: exact.sds(), means: exact.means };
+                Built { truth, covariance: Some(exact.covariance), ..unknown(Arc::new(model)) }
+            }
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
                 unknown(Arc::new(Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?))

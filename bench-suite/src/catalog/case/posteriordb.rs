@@ -1,25 +1,21 @@
 //! Regressions of `posteriordb`, from a folder that the user has.
 
-use std::sync::Arc;
-
 use mcsa_core::Error;
 use mcsa_data::{Catalogue, ReferenceRegression};
-use mcsa_models::{NoisePrior, UnknownNoiseRegression, WeightPrior};
-
-use super::{Built, Truth};
+use mcsa_models::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
 
 /// Prefix of the name of a regression of `posteriordb`.
 const PREFIX: &str = "posteriordb/";
 
-/// Target with its exact moments: those of the reference draws have Monte Carlo errors.
-pub(super) fn built(catalogue: &Catalogue, data: &str) -> Result<Built, Error> {
+/// Target with its exact posterior: the moments of the reference draws have Monte Carlo errors.
+pub(super) fn load(catalogue: &Catalogue, data: &str) -> Result<(UnknownNoiseRegression, Marginals), Error> {
     let Some(name) = data.strip_prefix(PREFIX) else {
         return Err(Error::invalid(format!("data is {data:?}, expected {PREFIX}NAME")));
     };
-    let model = model(&catalogue.posteriordb()?.load(name)?).map_err(|error| error.within(data))?;
-    let exact = model.exact()?;
-    let truth = Truth::Moments { sds: exact.sds(), means: exact.means };
-    Ok(Built { posterior: Arc::new(model), truth, covariance: Some(exact.covariance), hidden: None })
+    let named = |error: Error| Error::invalid(format!("{data}: {error}"));
+    let model = model(&catalogue.posteriordb()?.load(name)?).map_err(named)?;
+    let exact = model.exact().map_err(named)?;
+    Ok((model, exact))
 }
 
 fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {
