@@ -19,7 +19,7 @@ pub(super) fn built(catalogue: &Catalogue, data: &str) -> Result<Built, Error> {
     let model = model(&catalogue.posteriordb()?.load(name)?).map_err(|error| error.within(data))?;
     let exact = model.exact()?;
     let truth = Truth::Moments { sds: exact.sds(), means: exact.means };
-    Ok(Built { posterior: Arc::new(model), truth, covariance: Some(exact.covariance), hidden: None })
+    Ok(Built { truth, covariance: Some(exact.covariance), ..Built::unknown(Arc::new(model)) })
 }
 
 fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {

@@ -18,6 +18,8 @@ use crate::store::Row;
 use crate::task::{Benchmark, Job};
 use answer::Answer;
 
+/// Metrics that are infinite if a run fails, on targets with moments.
+const ERRORS: [&str; 5] = ["answer_error", "answer_median", "spread_error", "spread_median", "wasserstein"];
 /// Most draws of an answer.
 const DRAWS: usize = 4_000;
 
@@ -102,7 +104,7 @@ fn row(
         Some(measures) => values.extend(measures.into_iter().chain([("failed", 0.0)])),
         None => {
             let errors: &[&'static str] = match built.truth {
-                Truth::Moments { .. } => &["answer_error", "answer_median", "spread_error", "spread_median"],
+                Truth::Moments { .. } => &ERRORS,
                 Truth::None => &[],
             };
             values.extend(errors.iter().map(|name| (*name, f64::INFINITY)));

@@ -77,7 +77,14 @@ fn a_failure_is_a_row() {
         }
     }
     let truth = Truth::Moments { means: vec![0.0; 2], sds: vec![1.0; 2] };
-    let built = Built { posterior: Arc::new(Nowhere), truth, covariance: None, hidden: None };
+    let built = Built {
+        posterior: Arc::new(Nowhere),
+        truth,
+        covariance: None,
+        hidden: None,
+        log_z: None,
+        margins: None,
+    };
     for entrant in entrants() {
         let found = row(&entrant, &built, (1_000, 2.0), Seed::new(5));
         assert_eq!(value(&found, "failed"), 1.0, "{}: {found:?}", entrant.title());
