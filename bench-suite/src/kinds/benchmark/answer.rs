@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::numeric;
 use mcsa_estimators::Draws;
 
-use crate::catalog::{Built, Truth};
+use crate::catalog::{Built, Margins, Truth};
 use crate::quantile::quantile;
 
 /// Draws with weights, and what the method says of them.
@@ -23,6 +23,18 @@ pub(super) struct Answer {
     pub(super) r_hat: Option<f64>,
     /// Verdict of `mcsa::fit`: 1 for yes.
     pub(super) yes: Option<f64>,
+}
+
+/// A target with what is known of it. Quantiles of its margins are computed once, because each is a search.
+pub(super) struct Known {
+    pub(super) built: Built,
+    quantiles: Option<Vec<[f64; 19]>>,
+}
+
+impl Known {
+    pub(super) fn of(built: Built) -> Self {
+        Self { quantiles: built.margins.as_ref().map(Margins::quantiles), built }
+    }
 }
 
 /// Number of draws of the estimate of the evidence.
@@ -54,7 +66,8 @@ impl Answer {
     /// answer_error = max_i |mean_i - m_i| / s_i,   spread_error = max_i |log(sd_i / s_i)|,   medians over i beside them
     /// wasserstein = mean over i and over levels 5, 10, .., 95 % of |difference of quantiles| / s_i
     /// ```
-    pub(super) fn measures(&self, built: &Built) -> Option<Vec<(&'static str, f64)>> {
+    pub(super) fn measures(&self, known: &Known) -> Option<Vec<(&'static str, f64)>> {
+        let Known { built, quantiles } = known;
         let mut values = vec![("sample_share", self.share)];
         let told = [("k_hat", self.k_hat), ("r_hat", self.r_hat), ("yes", self.yes)];
         values.extend(told.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -64,10 +77,10 @@ impl Answer {
             values.push(("log_z", log_z));
             values.extend(built.log_z.map(|known| ("evidence_error", (log_z - known).abs())));
         }
-        if let Some(margins) = &built.margins {
-            let distances = margins.quantiles().into_iter().enumerate().zip(self.sds(built));
-            let each = distances.map(|((i, quantiles), sd)| self.distance(i, &quantiles) / sd);
-            let distance = each.sum::<f64>() / margins.len() as f64;
+        if let Some(quantiles) = quantiles {
+            let distances = quantiles.iter().enumerate().zip(self.sds(built));
+            let each = distances.map(|((i, quantiles), sd)| self.distance(i, quantiles) / sd);
+            let distance = each.sum::<f64>() / quantiles.len() as f64;
             if !distance.is_finite() {
                 return None;
             }
