@@ -81,9 +81,9 @@ pub struct Published {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PresetName {
-    /// All figures within two minutes.
+    /// All figures in about a minute of two processors.
     Quick,
-    /// All figures within a quarter of an hour.
+    /// All figures in roughly half an hour of two processors.
     Default,
     /// As many replicates as were published: hours.
     Paper,

@@ -38,6 +38,7 @@
 
 mod anchors;
 pub mod as_published;
+mod calibration;
 pub mod catalog;
 pub mod claims;
 pub mod experiment;
@@ -62,6 +63,7 @@ pub mod replay;
 pub mod report;
 pub mod results;
 pub mod runner;
+pub mod shard;
 pub mod store;
 pub mod tables;
 pub mod task;

@@ -14,6 +14,8 @@ mod replay;
 mod resume;
 mod shaped;
 mod slice;
+mod slurm;
+mod sweep;
 mod theory;
 mod theory_instance;
 mod user_experiment;
