@@ -1,32 +1,33 @@
 //! Estimates of the running time of jobs from the times of other jobs.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use crate::interrupt::Interrupt;
-use crate::kinds::Running;
-use crate::notice::tell;
 use crate::store::{Outcome, Store};
 use crate::task::{Job, Task};
-use mcsa_data::Catalogue;
 
 /// Observed cost of jobs: seconds per unit of work, and seconds per recorded row.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Cost {
-    seconds: f64,
-    work: f64,
-    measuring: f64,
-    rows: f64,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cost {
+    pub(crate) seconds: f64,
+    pub(crate) work: f64,
+    pub(crate) measuring: f64,
+    pub(crate) rows: f64,
 }
 
 impl Cost {
-    fn add(&mut self, outcome: &Outcome) {
-        self.seconds += outcome.ended.seconds;
-        self.work += outcome.job.task.work() as f64;
-        self.measuring += outcome.ended.measuring;
-        self.rows += outcome.rows.len() as f64;
+    pub(crate) fn observed(outcome: &Outcome) -> Self {
+        let (seconds, measuring) = (outcome.ended.seconds, outcome.ended.measuring);
+        Self { seconds, work: outcome.job.task.work() as f64, measuring, rows: outcome.rows.len() as f64 }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.seconds += other.seconds;
+        self.work += other.work;
+        self.measuring += other.measuring;
+        self.rows += other.rows;
     }
 
     fn of(&self, task: &Task) -> f64 {
@@ -41,7 +42,7 @@ impl Cost {
 /// Tasks that differ in length alone share one estimate: running time is assumed proportional to [`Task::work`], time for
 /// measurements to the number of rows. A task that has not been timed is estimated by the mean of its target's tasks, or else
 /// of all tasks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Forecast {
     tasks: HashMap<String, Cost>,
     targets: HashMap<String, Cost>,
@@ -60,7 +61,7 @@ pub struct Estimate {
 }
 
 /// Key of all tasks with the same cost per unit of work.
-fn key(task: &Task) -> String {
+pub(crate) fn key(task: &Task) -> String {
     match task {
         Task::Fit(fit) if fit.auxiliary > 0 => format!("{}, {} sets beside", task.title(), fit.auxiliary),
         _ => task.title(),
@@ -80,11 +81,15 @@ impl Forecast {
     /// Adds a result to the estimates.
     pub fn learn(&mut self, outcome: &Outcome) {
         if outcome.ended.failure.is_none() {
-            let task = &outcome.job.task;
-            self.tasks.entry(key(task)).or_default().add(outcome);
-            self.targets.entry(task.target().title()).or_default().add(outcome);
-            self.all.add(outcome);
+            self.add(&outcome.job.task, &Cost::observed(outcome));
         }
+    }
+
+    /// Adds the observed cost of a task.
+    pub(crate) fn add(&mut self, task: &Task, cost: &Cost) {
+        self.tasks.entry(key(task)).or_default().add(cost);
+        self.targets.entry(task.target().title()).or_default().add(cost);
+        self.all.add(cost);
     }
 
     /// Returns true if the task has been timed.
@@ -111,57 +116,6 @@ impl Forecast {
         }
         Some(estimate)
     }
-
-    /// Runs a short version of every task that has not been timed, on all processors. Their results are kept in a folder, so
-    /// that the next run need not time them again. Returns the number of tasks that were timed; errors are ignored here,
-    /// because the job itself reports them later. Stops early if the program is asked to end.
-    pub fn calibrate(
-        &mut self,
-        jobs: &[&Job],
-        catalogue: &Catalogue,
-        folder: &Path,
-        interrupt: &Interrupt,
-    ) -> usize {
-        let mut firsts: HashMap<String, &Job> = HashMap::new();
-        for job in jobs.iter().filter(|job| !self.knows(&job.task)) {
-            firsts.entry(key(&job.task)).or_insert(job);
-        }
-        tell(&format!("timing a piece of each of {} tasks that have no result yet", firsts.len()));
-        let store = Store::new(folder);
-        let pieces: Vec<&Job> = firsts.into_values().collect();
-        let timed = pieces.par_iter().filter_map(|job| piece(job, &store, catalogue, interrupt));
-        let found: Vec<Outcome> = timed.collect();
-        found.iter().for_each(|outcome| self.learn(outcome));
-        found.len()
-    }
-}
-
-/// Minimal seconds of a timed short version, so that the time to start a job is a small part.
-const PIECE: f64 = 0.2;
-
-/// Runs a shortened job, eight times longer at each attempt until it takes [`PIECE`] seconds or has full length.
-fn piece(job: &Job, store: &Store, catalogue: &Catalogue, interrupt: &Interrupt) -> Option<Outcome> {
-    let goes_on = || interrupt.code().is_none();
-    let running = Running { progress: &|_| goes_on(), ..Running::new(store, catalogue) };
-    let mut length = 1;
-    while goes_on() {
-        let mut task = job.task.of_length(length.min(job.task.length()));
-        let is_whole = task == job.task;
-        if let Task::Fit(fit) = &mut task {
-            // Two rows are enough to measure the cost of a row.
-            fit.trace.points = 1;
-        }
-        let short = Job { task, ..job.clone() };
-        if !store.holds(&short) {
-            short.run(&running).ok()?;
-        }
-        let outcome = store.fresh(&short).ok()??;
-        if is_whole || outcome.ended.seconds >= PIECE || outcome.ended.failure.is_some() {
-            return Some(outcome);
-        }
-        length *= 8;
-    }
-    None
 }
 
 /// A duration in words.
@@ -265,29 +219,5 @@ mod tests {
             None,
             "a fit that ended early is no measure"
         );
-    }
-
-    #[test]
-    fn a_piece_of_each_task_times_it() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
-        let catalogue = Catalogue::new(None);
-        let experiment = entry.experiment().unwrap();
-        let jobs = crate::plan::plan(&experiment, PresetName::Paper, &catalogue).unwrap().jobs;
-        let jobs: Vec<&Job> = jobs.iter().collect();
-        let folder = std::env::temp_dir().join(format!("mcsa-forecast-{}", std::process::id()));
-        let mut forecast = Forecast::default();
-        let asked = Interrupt::default();
-        asked.ask();
-        assert_eq!(forecast.calibrate(&jobs, &catalogue, &folder, &asked), 0, "asked to end");
-        let timed = forecast.calibrate(&jobs, &catalogue, &folder, &Interrupt::default());
-        assert_eq!(timed, 11, "each method of the table once");
-        let estimate = forecast.of(&jobs).unwrap();
-        assert!(estimate.seconds > 0.0 && estimate.guessed == 0, "{estimate:?}");
-        // The next run finds these results: its estimate of the seconds is bit-identical.
-        let mut next = Forecast::default();
-        assert_eq!(next.calibrate(&jobs, &catalogue, &folder, &Interrupt::default()), timed);
-        let relative = next.of(&jobs).unwrap().seconds / estimate.seconds - 1.0;
-        assert!(relative.abs() < 1e-12, "{relative}");
-        let _ = std::fs::remove_dir_all(&folder);
     }
 }

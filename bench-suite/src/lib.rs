@@ -36,7 +36,9 @@
 //!
 //! This is the only crate that reads files, writes files, prints, or uses the clock.
 
+mod anchors;
 pub mod as_published;
+mod calibration;
 pub mod catalog;
 pub mod claims;
 pub mod experiment;
@@ -61,6 +63,7 @@ pub mod replay;
 pub mod report;
 pub mod results;
 pub mod runner;
+pub mod shard;
 pub mod store;
 pub mod tables;
 pub mod task;

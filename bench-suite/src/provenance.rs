@@ -1,10 +1,11 @@
 //! Provenance of results: the runs, code and machines that computed them.
 //!
 //! Each process that runs jobs of an experiment writes its own file in the folder `manifest` of the experiment: a line at the
-//! start, a line for each job that ended, and a line at the end. Lines are only appended.
+//! start, a line for each job that begins and for each that ended, and a line at the end. Lines are only appended.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +13,8 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};
-use crate::store::{CODE, Finished, Journal, Store, write_whole, writer};
+use crate::shard::Shard;
+use crate::store::{CODE, Finished, Journal, Store, is_gone, vector_unit, write_whole, writer};
 
 /// A run of an experiment by one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +25,9 @@ pub struct Provenance {
     pub preset: PresetName,
     /// Number of jobs to run.
     pub planned: usize,
+    /// Part of the jobs, if the process runs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Number of threads.
     pub threads: usize,
     /// The seed of the experiment.
@@ -39,6 +44,9 @@ pub struct Provenance {
     pub processor: String,
     /// Number of cores that the system reports.
     pub cores: usize,
+    /// Vector unit of the processor.
+    #[serde(default)]
+    pub unit: String,
     /// Host, process, and a number that is unique to the process.
     pub writer: String,
 }
@@ -48,6 +56,8 @@ pub struct Provenance {
 pub struct Run {
     /// First line of the manifest.
     pub start: Provenance,
+    /// Ids of jobs that began and have not ended.
+    pub begun: BTreeSet<String>,
     /// Jobs that ended, in order.
     pub finished: Vec<Finished>,
     /// Error messages of jobs that failed.
@@ -63,6 +73,7 @@ pub struct Run {
 #[serde(rename_all = "kebab-case")]
 enum Line {
     Start(Box<Provenance>),
+    Begun(String),
     Finished(Finished),
     Error { after: f64, reason: String },
     End { after: f64 },
@@ -77,6 +88,7 @@ impl Provenance {
             time,
             preset,
             planned,
+            shard: None,
             threads,
             seed: experiment.seed,
             code: CODE.to_owned(),
@@ -85,6 +97,7 @@ impl Provenance {
             rustc: env!("MCSA_RUSTC").to_owned(),
             processor: processor(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
+            unit: vector_unit().to_owned(),
             writer: writer(),
         }
     }
@@ -94,9 +107,12 @@ impl Provenance {
     /// # Errors
     /// If a file cannot be written.
     pub fn begin(&self, journal: &Journal, store: &Store, id: &str, text: &str) -> Result<(), Error> {
-        let path = store.folder(id).join("manifest").join(format!("{}-{}.jsonl", self.time, self.writer));
-        journal.begin(id, &path, &Line::Start(Box::new(self.clone())))?;
+        journal.begin(id, &self.path(store, id), &Line::Start(Box::new(self.clone())))?;
         write_whole(&store.folder(id).join("experiment.toml"), text.as_bytes())
+    }
+
+    fn path(&self, store: &Store, id: &str) -> PathBuf {
+        store.folder(id).join("manifest").join(format!("{}-{}.jsonl", self.time, self.writer))
     }
 }
 
@@ -150,14 +166,30 @@ impl Run {
         (runs, warnings)
     }
 
+    /// Returns true if the process of the run is alive. Of a process of another host nothing is known but its files: it counts as
+    /// alive if it has added to its manifest, or saved a checkpoint of a job that it began, within the last [`QUIET`] seconds.
+    pub fn is_alive(&self, store: &Store, id: &str) -> bool {
+        if self.is_ended {
+            return false;
+        }
+        if let Some(is_gone) = is_gone(&self.start.writer) {
+            return !is_gone;
+        }
+        let checkpoints = self.begun.iter().map(|job| store.checkpoint_of(id, job));
+        checkpoints.chain([self.start.path(store, id)]).any(|path| is_fresh(&path))
+    }
+
     fn started(start: Provenance) -> Self {
-        Self { start, finished: Vec::new(), errors: Vec::new(), seconds: 0.0, is_ended: false }
+        let (begun, finished) = (BTreeSet::new(), Vec::new());
+        Self { start, begun, finished, errors: Vec::new(), seconds: 0.0, is_ended: false }
     }
 
     fn add(&mut self, line: Line) {
         match line {
             Line::Start(_) => {}
+            Line::Begun(job) => drop(self.begun.insert(job)),
             Line::Finished(finished) => {
+                self.begun.remove(&finished.job);
                 self.seconds = self.seconds.max(finished.after);
                 self.finished.push(finished);
             }
@@ -168,6 +200,15 @@ impl Run {
             Line::End { after } => (self.seconds, self.is_ended) = (after, true),
         }
     }
+}
+
+/// Seconds after which a process that writes nothing counts as gone: six times the time between checkpoints.
+const QUIET: u64 = 120;
+
+fn is_fresh(path: &Path) -> bool {
+    let time = fs::metadata(path).and_then(|data| data.modified()).ok();
+    // A time in the future is that of a host whose clock is ahead.
+    time.is_some_and(|time| time.elapsed().map_or(true, |age| age.as_secs() < QUIET))
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -146,7 +146,7 @@ impl Results {
                 Row { vectors: vectors.into_iter().collect(), ..Row::new(step, values) }
             };
             let rows = job.task.recorded().into_iter().map(row).collect();
-            Outcome { job, rows, ended: Ended::default() }
+            Outcome { job, rows, ended: Ended::default(), unit: None }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
         Self {

@@ -132,6 +132,7 @@ impl Runner<'_> {
                 && let Some(job) = jobs.get(next.fetch_add(1, Relaxed))
             {
                 let since = now();
+                self.store.begin(job);
                 match job.run(&running) {
                     Ok(Ending::Stored) => {}
                     Ok(Ending::Interrupted) => break,

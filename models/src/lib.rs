@@ -8,7 +8,7 @@
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`HorseshoeLogistic`], [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
 //!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
 //! * Point patterns: [`CoxProcess`].
@@ -56,6 +56,7 @@ pub mod surrogate;
 mod tempered;
 mod transform;
 mod truth;
+mod unknown_noise;
 mod volatility;
 mod weighted_rows;
 
@@ -92,5 +93,6 @@ pub use student::Student;
 pub use tempered::Tempered;
 pub use transform::Transform;
 pub use truth::GroundTruth;
+pub use unknown_noise::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
 pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};
 pub use weighted_rows::WeightedRows;

@@ -1,6 +1,6 @@
 //! Command-line tool for maintenance of the workspace: `cargo xtask <verb>`.
 //!
-//! Every verb either spawns cargo or reads the text of the repository. The crate has no dependencies, neither of the
+//! Every verb either spawns cargo (`figures --slurm` also sbatch) or reads the text of the repository. The crate has no dependencies, neither of the
 //! workspace nor external, so that a fresh clone builds it in seconds and it still runs when a library is broken.
 //!
 //! Exit codes: 0 success, 1 a check failed, 2 the command line was not understood. `bench`, `figures` and `theory` return the
@@ -9,9 +9,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod anchors;
 mod command_line;
 mod counts;
 mod steps;
+mod sweep;
 mod terminal;
 mod tidy;
 mod verbs;

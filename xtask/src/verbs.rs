@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use crate::anchors;
 use crate::steps::{self, Step};
-use crate::workspace;
+use crate::terminal::say;
+use crate::{sweep, workspace};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -26,21 +28,25 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 9] = [
+pub(crate) const VERBS: [Verb; 10] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
         usage: " [ARGS]...",
         details: "Runs the house rules (`tidy`) and `cargo test --workspace`: unit, law, claim and doc tests.\n\
                   Needs Rust and nothing else. Both parts run even if the first fails.\n\n\
-                  ARGS go to `cargo test`: a filter on test names, or `-- --nocapture`.",
+                  --slurm            instead: start Slurm on this machine, run a sweep on four nodes, kill a task\n\
+                  \x20                  and a node, and compare all results with those of one process. Needs root\n\
+                  \x20                  and the Debian packages munge slurmctld slurmd slurm-client\n\
+                  \x20                  slurm-wlm-basic-plugins; without them nothing is tested\n\n\
+                  Other ARGS go to `cargo test`: a filter on test names, or `-- --nocapture`.",
         check: anything,
         run: test,
     },
     Verb {
         name: "figures",
         summary: "Run the experiments and draw the figures",
-        usage: " [ARGS]...",
+        usage: " [ARGS]... [-- SBATCH FLAGS]",
         details: "Builds bench-suite in release mode, runs the jobs that have no result of this code, draws every\n\
                   figure, judges every claim and writes report/index.html. An interrupted run goes on where it\n\
                   stopped.\n\n\
@@ -51,9 +57,15 @@ pub(crate) const VERBS: [Verb; 9] = [
                   --data DIR         where imported data sets are\n\
                   --force            run all jobs again\n\
                   --no-run           draw what is there\n\
-                  --list             list the experiments\n\n\
-                  Its own help: `cargo xtask figures -- --help`.",
-        check: anything,
+                  --list             list the experiments\n\
+                  --status           tell what is done, running, failed and missing\n\n\
+                  --slurm N          instead: submit N processes to Slurm and a job that draws after them;\n\
+                  \x20                  the same again goes on. FLAGS go to sbatch: `-- --time=4:00:00`\n\
+                  --script KIND      instead: write scripts for slurm, pbs, lsf, or plain shell lines,\n\
+                  --shards N         for N processes\n\
+                  --program FILE     for these: a program built before\n\n\
+                  docs/cluster.md tells more. Its own help: `cargo xtask figures -- --help`.",
+        check: |arguments| swept(arguments).map(drop),
         run: figures,
     },
     Verb {
@@ -145,6 +157,18 @@ pub(crate) const VERBS: [Verb; 9] = [
         check: anything,
         run: bench,
     },
+    Verb {
+        name: "anchors",
+        summary: "Run samplers and guides of Python packages on our targets",
+        usage: " [--seeds N] [SCRIPTS]...",
+        details: "Makes an environment with pinned packages below target/, writes the cases, checks the densities\n\
+                  in Python against ours, runs the scripts of bench-suite/anchors and writes its rows.csv.\n\
+                  Needs Python 3.11 and the network; without Python it says so and changes nothing.\n\n\
+                  --seeds N      seeds per method and case; 5 if not given\n\
+                  SCRIPTS        only these: nutpie_nuts, blackjax_nuts, blackjax_pathfinder, numpyro_guides",
+        check: anchors::check,
+        run: anchors::run,
+    },
 ];
 
 /// The text of `cargo xtask --help`.
@@ -176,7 +200,27 @@ fn only_keep_going(arguments: &[String]) -> Result<(), String> {
 }
 
 fn test(arguments: &[String]) -> io::Result<ExitCode> {
+    if arguments == ["--slurm"] {
+        return test_slurm();
+    }
     steps::run(&test_steps(arguments), true)
+}
+
+/// Runs the test of a sweep under Slurm, unless Slurm is not installed.
+fn test_slurm() -> io::Result<ExitCode> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &str| {
+        std::env::split_paths(&paths).chain(["/usr/sbin".into()]).any(|folder| folder.join(name).is_file())
+    };
+    if let Some(name) = ["munged", "slurmctld", "slurmd", "sbatch"].into_iter().find(|name| !is_there(name)) {
+        return say(&format!(
+            "skipped: {name} is not installed. On Debian, as root:\n\
+             apt-get install --no-install-recommends munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins\n"
+        ));
+    }
+    let test = ["test", "-p", "mcsa-bench-suite", "--test", "suite", "--"];
+    let only = ["slurm::", "--ignored", "--nocapture", "--test-threads=1"].map(String::from);
+    Step::cargo("slurm", &test).and(&only).hand_over()
 }
 
 fn ci(arguments: &[String]) -> io::Result<ExitCode> {
@@ -227,7 +271,18 @@ fn theory_step(arguments: &[String]) -> Step {
 }
 
 fn figures(arguments: &[String]) -> io::Result<ExitCode> {
-    suite("figures", arguments)
+    match swept(arguments).map_err(io::Error::other)? {
+        Some(request) => sweep::run(&request),
+        None => suite("figures", arguments),
+    }
+}
+
+/// The sweep that the arguments of `figures` ask for, if they do.
+fn swept(arguments: &[String]) -> Result<Option<sweep::Request>, String> {
+    let here = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
+    let named = std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty());
+    let data = named.map_or_else(|| workspace::root().join("data"), |name| here.join(name));
+    sweep::read(arguments, &here, Some(data))
 }
 
 fn claims(arguments: &[String]) -> io::Result<ExitCode> {

@@ -103,7 +103,7 @@ impl<'c> Scene<'c> {
                     let (experiment, seed) =
                         (self.experiment.id.clone(), self.experiment.seed().child(replicate));
                     let job = Job { experiment, task: task.clone(), data: None, replicate, seed };
-                    outcomes.push(Outcome { job, rows: Vec::new(), ended: Ended::default() });
+                    outcomes.push(Outcome { job, rows: Vec::new(), ended: Ended::default(), unit: None });
                 }
                 let rows = &mut outcomes.iter_mut().find(is_it).unwrap().rows;
                 if !rows.iter().any(|row| row.step == step) {

@@ -179,7 +179,7 @@ mod tests {
         let job = Job { experiment: "chains".into(), task, data: None, replicate: 0, seed: Seed::new(1) };
         let store = Store::new(std::env::temp_dir().join(format!("mcsa-chains-{}", std::process::id())));
         let (rows, ended) = job.rows(&Running::new(&store, &Catalogue::new(None))).unwrap().unwrap();
-        Outcome { job, rows, ended }
+        Outcome { job, rows, ended, unit: None }
     }
 
     /// Log predictive density of the held-out labels under the posterior, by the trapezoidal rule.

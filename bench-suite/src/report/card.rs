@@ -1,5 +1,6 @@
 //! Section of the report for one experiment.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::comparison::{Agreement, Comparison, Tally, compare};
@@ -96,20 +97,7 @@ impl Card {
             },
         );
         text.push_str(&self.state());
-        for (name, drawing) in &self.drawings {
-            let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
-            // The numbers of an exhibit are formulas: there is no CSV.
-            let numbers = match experiment.is_exhibit() {
-                true => String::new(),
-                false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
-            };
-            let _ = writeln!(
-                text,
-                "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
-                 <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>",
-                width = 1.4 * millimetres(svg),
-            );
-        }
+        self.drawings.iter().for_each(|drawing| text.push_str(&self.plate(drawing)));
         self.sheets.iter().for_each(|sheet| text.push_str(&self.sheet(sheet)));
         text.push_str(&self.claims());
         text.push_str(&self.table());
@@ -126,8 +114,24 @@ impl Card {
         text + "</section>\n"
     }
 
+    /// A figure with links to its files.
+    pub(super) fn plate(&self, (name, drawing): &(String, Drawing)) -> String {
+        let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
+        let experiment = &self.results.experiment;
+        // The numbers of an exhibit are formulas: there is no CSV.
+        let numbers = match experiment.is_exhibit() {
+            true => String::new(),
+            false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
+        };
+        format!(
+            "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
+             <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>\n",
+            width = 1.4 * millimetres(svg),
+        )
+    }
+
     /// Warnings about missing, stale and unusable results.
-    fn state(&self) -> String {
+    pub(super) fn state(&self) -> String {
         let Results { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.results;
         let mut text = String::new();
         let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
@@ -146,11 +150,26 @@ impl Card {
             let files = "files or lines cannot be used and are left out; jobs without a result are run by the next run";
             warn(format!("{} {files}:{shown}{more}", bad.len()));
         }
+        if let Some(units) = self.units() {
+            warn(escape(&units));
+        }
         absent.iter().for_each(|(_, reason)| warn(format!("Left out: {}", escape(reason))));
         text
     }
 
-    fn claims(&self) -> String {
+    /// Note on vector units, if results come from several: those of one are bit-identical, those of two differ by rounding.
+    fn units(&self) -> Option<String> {
+        let mut counts = BTreeMap::<&str, usize>::new();
+        for unit in self.results.outcomes.iter().filter_map(|outcome| outcome.unit.as_deref()) {
+            *counts.entry(unit).or_default() += 1;
+        }
+        let words =
+            counts.iter().map(|(unit, count)| format!("{count} of {unit}")).collect::<Vec<_>>().join(", ");
+        (counts.len() > 1)
+            .then(|| format!("Results of several vector units, which differ by rounding: {words}."))
+    }
+
+    pub(super) fn claims(&self) -> String {
         if self.findings.is_empty() {
             return String::new();
         }
@@ -166,7 +185,7 @@ impl Card {
     }
 
     /// A table with its title and note.
-    fn sheet(&self, sheet: &Sheet) -> String {
+    pub(super) fn sheet(&self, sheet: &Sheet) -> String {
         format!(
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
             escape(&sheet.title),
@@ -260,36 +279,57 @@ impl Card {
             + "<p class=\"note\">Evaluations per step, seconds per job; means over replicates. What is measured along the way is not counted.</p>\n"
     }
 
+    /// Runs, oldest first. Processes of one preset, code and kind of machine are one row: a sweep may have thousands.
     fn provenance(&self) -> String {
-        let row = |run: &Run| {
-            let (seconds, jobs) = (run.seconds, run.finished.len());
-            let jobs = match jobs == run.start.planned {
-                true => jobs.to_string(),
-                false => format!("{jobs} of {}", run.start.planned),
-            };
-            let run = &run.start;
-            let commit = run.commit.as_deref().map_or("–", |commit| &commit[..commit.len().min(10)]);
-            let dirty = if run.dirty == Some(true) { " with changes" } else { "" };
-            vec![
-                run.preset.name().to_owned(),
-                jobs,
-                span(seconds),
-                run.threads.to_string(),
-                run.seed.to_string(),
+        let mut groups: Vec<(Vec<String>, Vec<&Run>)> = Vec::new();
+        for run in &self.runs {
+            let start = &run.start;
+            let commit = start.commit.as_deref().map_or("–", |commit| &commit[..commit.len().min(10)]);
+            let dirty = if start.dirty == Some(true) { " with changes" } else { "" };
+            let kind = vec![
+                start.preset.name().to_owned(),
+                start.threads.to_string(),
+                start.seed.to_string(),
                 format!("<code>{}</code>{dirty}", escape(commit)),
-                format!("<code>{}</code>", escape(&run.code)),
-                escape(&run.rustc),
-                escape(&run.processor),
-            ]
+                format!("<code>{}</code>", escape(&start.code)),
+                escape(&start.rustc),
+                escape(&start.processor),
+                escape(&start.unit),
+            ];
+            match groups.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, runs)) => runs.push(run),
+                None => groups.push((kind, vec![run])),
+            }
+        }
+        let row = |(kind, runs): &(Vec<String>, Vec<&Run>)| {
+            let jobs: usize = runs.iter().map(|run| run.finished.len()).sum();
+            let planned: usize = runs.iter().map(|run| run.start.planned).sum();
+            let jobs = if jobs == planned { jobs.to_string() } else { format!("{jobs} of {planned}") };
+            let seconds = runs.iter().map(|run| run.seconds).sum();
+            let mut cells = kind.clone();
+            cells.splice(1..1, [runs.len().to_string(), jobs, span(seconds)]);
+            cells
         };
-        let rows: Vec<Vec<String>> = self.runs.iter().map(row).collect();
-        let head = ["Preset", "Jobs", "Time", "Threads", "Seed", "Commit", "Code", "Compiler", "Processor"];
+        let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
+        let head = [
+            "Preset",
+            "Processes",
+            "Jobs",
+            "Time",
+            "Threads",
+            "Seed",
+            "Commit",
+            "Code",
+            "Compiler",
+            "Processor",
+            "Unit",
+        ];
         table("plain", &head, &rows)
     }
 }
 
 /// Head and rows of a table.
-fn rows(sheet: &Sheet) -> String {
+pub(super) fn rows(sheet: &Sheet) -> String {
     let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let row = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();

@@ -7,7 +7,6 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
 use mcsa_core::Error;
 
@@ -47,6 +46,29 @@ fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // The temporary file may not exist; one that cannot be removed is swept later.
         let _ = fs::remove_file(&beside);
     })
+}
+
+/// Writes a file unless it exists, and returns its contents: of several writers one wins, and all get its bytes.
+///
+/// # Errors
+/// If the file can neither be written nor read; the message names it.
+pub(crate) fn write_once(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let write = || {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        make_folder(folder)?;
+        let beside = beside(path);
+        let mut file = fs::File::create_new(&beside)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        // Unlike a rename, a link does not replace a file.
+        let linked = written.and_then(|()| fs::hard_link(&beside, path));
+        let _ = fs::remove_file(&beside);
+        match linked {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            linked => linked?,
+        }
+        fs::read(path)
+    };
+    write().map_err(|error| failed(path, "write", &error))
 }
 
 /// Creates a folder and syncs its name to the disk.
@@ -92,7 +114,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Error> {
 /// Suffix of temporary files.
 const TEMPORARY: &str = "tmp";
 
-/// Host and process-id namespace, within which the process id is unique.
+/// Host, process-id namespace and boot of the system, within which the process id is unique.
 static PLACE: LazyLock<String> = LazyLock::new(|| {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let host = host.or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());
@@ -100,7 +122,10 @@ static PLACE: LazyLock<String> = LazyLock::new(|| {
     let digits: String = space.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
     let host = host.unwrap_or_default();
     let letters: String = host.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
-    format!("{letters}_{digits}")
+    // Hosts of a cluster may have equal names; the number of the boot tells them apart.
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot: String = boot.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    format!("{letters}_{digits}_{boot}")
 });
 
 /// Random number of this process: distinguishes containers with equal host name and process id.
@@ -119,10 +144,15 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{}.{TEMPORARY}", writer(), COUNT.fetch_add(1, Relaxed)))
 }
 
-/// Age from which a temporary file of another host counts as abandoned: writing takes seconds.
-const OLD: Duration = Duration::from_secs(3600);
+/// Returns true if the process of a [`writer`] has ended; `None` if it ran on another host, of whose processes nothing is known.
+pub(crate) fn is_gone(writer: &str) -> Option<bool> {
+    let [place, process, ..] = writer.split('-').collect::<Vec<_>>()[..] else { return None };
+    let processes = Path::new("/proc");
+    (place == *PLACE && processes.join("self").exists()).then(|| !processes.join(process).exists())
+}
 
-/// Removes temporary files of killed writers: those of ended processes of this host, and any that are older than an hour.
+/// Removes temporary files of killed writers: those of ended processes of this host. Those of other hosts stay, because their
+/// writers may be running.
 pub(crate) fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_left(&entry) {
@@ -135,16 +165,7 @@ fn is_left(entry: &fs::DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy().into_owned();
     let written = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMPORARY)?.strip_suffix('.'));
     let Some((_, writer)) = written.and_then(|written| written.rsplit_once('.')) else { return false };
-    let [place, process, ..] = writer.split('-').collect::<Vec<_>>()[..] else { return false };
-    let is_gone = || {
-        let processes = Path::new("/proc");
-        processes.join("self").exists() && !processes.join(process).exists()
-    };
-    if place == *PLACE && is_gone() {
-        return true;
-    }
-    let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
-    age.is_some_and(|age| age > OLD)
+    is_gone(writer) == Some(true)
 }
 
 /// Renames an unusable file and returns the new name: the file is kept, and does not block a new one.

@@ -2,7 +2,7 @@
 //!
 //! A result has a line with the code and the job, a line for each row, a line on its end, and a last line with the number of
 //! rows and the SHA-256 of all lines before it (equal to that of `head -n -1 FILE | sha256sum`). A checkpoint has a line with
-//! the code, the job's id and the SHA-256 of the rest, and then the rest.
+//! the code, the job's id, the SHA-256 of the rest and the vector unit, and then the rest.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ use crate::task::Job;
 struct Head {
     code: String,
     job: Job,
+    /// Vector unit; several, joined by `+`, if a checkpoint went from one machine to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unit: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -33,9 +36,15 @@ struct Seal {
 pub(super) type Reason = String;
 
 /// Text of a result.
-pub(super) fn result(code: &str, job: &Job, rows: &[Row], ended: &Ended) -> Result<String, Reason> {
+pub(super) fn result(
+    code: &str,
+    unit: &str,
+    job: &Job,
+    rows: &[Row],
+    ended: &Ended,
+) -> Result<String, Reason> {
     let mut text = String::new();
-    push(&mut text, &Head { code: code.to_owned(), job: job.clone() })?;
+    push(&mut text, &Head { code: code.to_owned(), job: job.clone(), unit: Some(unit.to_owned()) })?;
     rows.iter().try_for_each(|row| push(&mut text, row))?;
     push(&mut text, &Tail { ended: ended.clone() })?;
     let sha256 = checksum(text.as_bytes());
@@ -80,29 +89,38 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
         |(k, line): (usize, &&str)| serde_json::from_str(line).map_err(|error| malformed(k + 1, error));
     let rows = rows.iter().enumerate().map(read).collect::<Result<Vec<Row>, _>>()?;
     let Tail { ended } = serde_json::from_str(tail).map_err(|error| malformed(lines.len() - 1, error))?;
-    Ok(Outcome { job: head.job, rows, ended })
+    Ok(Outcome { job: head.job, rows, ended, unit: head.unit })
 }
 
 /// First words of a checkpoint.
 const CHECKPOINT: &str = "mcsa checkpoint";
 
 /// Text of a checkpoint.
-pub(super) fn checkpoint<T: Serialize>(code: &str, job: &Job, content: &T) -> Result<String, Reason> {
+pub(super) fn checkpoint<T: Serialize>(
+    code: &str,
+    unit: &str,
+    job: &Job,
+    content: &T,
+) -> Result<String, Reason> {
     let text = serde_json::to_string(content).map_err(|error| error.to_string())?;
-    Ok(format!("{CHECKPOINT} {code} {} {}\n{text}", job.id(), checksum(text.as_bytes())))
+    Ok(format!("{CHECKPOINT} {code} {} {} {unit}\n{text}", job.id(), checksum(text.as_bytes())))
 }
 
-/// Parses the content of a checkpoint of this job and code.
+/// Parses the content of a checkpoint of this job and code, and the vector unit of its machine.
 ///
 /// # Errors
 /// If it is incomplete, or of another job or code.
-pub(super) fn read_checkpoint<T: DeserializeOwned>(bytes: &[u8], code: &str, job: &Job) -> Result<T, Reason> {
+pub(super) fn read_checkpoint<T: DeserializeOwned>(
+    bytes: &[u8],
+    code: &str,
+    job: &Job,
+) -> Result<(T, String), Reason> {
     let text = text_of(bytes)?;
     let headed = text.strip_prefix(CHECKPOINT).and_then(|rest| rest.split_once('\n'));
     let (head, body) = headed.ok_or("it does not begin as a checkpoint, or is cut short")?;
     let words: Vec<&str> = head.split_whitespace().collect();
-    let [made_by, id, sha256] = words[..] else {
-        return Err("its first line does not name a code, a job and a checksum".into());
+    let [made_by, id, sha256, unit] = words[..] else {
+        return Err("its first line does not name a code, a job, a checksum and a vector unit".into());
     };
     if made_by != code || id != job.id() {
         return Err(format!("it belongs to the job {id} of the code {made_by}"));
@@ -110,7 +128,8 @@ pub(super) fn read_checkpoint<T: DeserializeOwned>(bytes: &[u8], code: &str, job
     if checksum(body.as_bytes()) != sha256 {
         return Err("its checksum is that of another content: it was cut short or changed".into());
     }
-    serde_json::from_str(body).map_err(|error| error.to_string())
+    let content = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    Ok((content, unit.to_owned()))
 }
 
 fn text_of(bytes: &[u8]) -> Result<&str, Reason> {
@@ -126,4 +145,54 @@ fn text_of(bytes: &[u8]) -> Result<&str, Reason> {
 /// SHA-256 of some bytes, as hexadecimal digits.
 fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::PresetName;
+    use crate::plan::plan;
+    use crate::registry::REGISTRY;
+    use crate::store::{Store, vector_unit};
+    use mcsa_data::Catalogue;
+
+    fn job() -> Job {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
+        plan(&entry.experiment().unwrap(), PresetName::Quick, &Catalogue::new(None)).unwrap().jobs.remove(0)
+    }
+
+    /// Results without a vector unit, of earlier versions, are read; a changed unit is not.
+    #[test]
+    fn the_unit_of_a_result_is_sealed_and_may_be_absent() {
+        let job = job();
+        let text = result("c", "avx2", &job, &[], &Ended::default()).unwrap();
+        assert_eq!(read_result(text.as_bytes(), "c", &job).unwrap().unit.as_deref(), Some("avx2"));
+        let (body, _) = text.trim_end().rsplit_once('\n').unwrap();
+        let mut before = body.replace(",\"unit\":\"avx2\"", "") + "\n";
+        let sha256 = checksum(before.as_bytes());
+        push(&mut before, &Seal { rows: 0, sha256 }).unwrap();
+        assert_eq!(read_result(before.as_bytes(), "c", &job).unwrap().unit, None);
+        let changed = text.replace("\"avx2\"", "\"avx512\"");
+        assert!(read_result(changed.as_bytes(), "c", &job).unwrap_err().contains("checksum"));
+    }
+
+    /// A job that was begun on another vector unit names both.
+    #[test]
+    fn a_job_that_moved_names_its_units() {
+        let (job, folder) = (job(), std::env::temp_dir().join(format!("mcsa-units-{}", std::process::id())));
+        let store = Store::new(&folder);
+        store.save_checkpoint(&job, &1).unwrap();
+        let path = store.checkpoint_path(&job);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replacen(&format!(" {}\n", vector_unit()), " zzz\n", 1)).unwrap();
+        assert_eq!(Store::new(&folder).checkpoint::<u64>(&job).unwrap(), Some(1));
+        assert_eq!(store.checkpoint::<u64>(&job).unwrap(), Some(1));
+        store.save(&job, &[], &Ended::default()).unwrap();
+        let expected = format!("{}+zzz", vector_unit());
+        assert_eq!(store.fresh(&job).unwrap().unwrap().unit, Some(expected));
+        // Counterexample: a job that did not move.
+        Store::new(&folder).save(&job, &[], &Ended::default()).unwrap();
+        assert_eq!(store.fresh(&job).unwrap().unwrap().unit.as_deref(), Some(vector_unit()));
+        let _ = std::fs::remove_dir_all(&folder);
+    }
 }

@@ -9,7 +9,7 @@ mod format;
 mod journal;
 mod row;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use mcsa_core::Error;
+use mcsa_core::numeric::Backend;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::notice::warn;
@@ -24,7 +25,7 @@ use crate::task::Job;
 
 use file::failed;
 pub use file::{check_folder, write_whole};
-pub(crate) use file::{sweep, writer};
+pub(crate) use file::{is_gone, sweep, write_once, writer};
 pub use journal::{Finished, Journal};
 pub use row::{Ended, Outcome, Row};
 
@@ -39,6 +40,8 @@ pub struct Store {
     journal: Option<Arc<Journal>>,
     /// Folders that have been swept, and files for which a write error has been reported.
     done: Arc<Mutex<HashSet<PathBuf>>>,
+    /// Vector units by which jobs were computed before, by job id: those of their checkpoints.
+    units: Arc<Mutex<HashMap<String, String>>>,
 }
 
 /// Results of code other than the store's.
@@ -56,7 +59,13 @@ impl Store {
 
     /// Store of results of code with another fingerprint.
     pub fn of_code(folder: impl Into<PathBuf>, code: &str) -> Self {
-        Self { folder: folder.into(), code: code.to_owned(), journal: None, done: Arc::default() }
+        Self {
+            folder: folder.into(),
+            code: code.to_owned(),
+            journal: None,
+            done: Arc::default(),
+            units: Arc::default(),
+        }
     }
 
     /// Adds a journal, to which every stored result appends a line.
@@ -76,7 +85,12 @@ impl Store {
 
     /// File of a job's checkpoint.
     pub fn checkpoint_path(&self, job: &Job) -> PathBuf {
-        self.path(job, &self.code, "checkpoint")
+        self.checkpoint_of(&job.experiment, &job.id())
+    }
+
+    /// File of the checkpoint of the job with an id.
+    pub(crate) fn checkpoint_of(&self, experiment: &str, id: &str) -> PathBuf {
+        self.folder(experiment).join(format!("{id}.{}.checkpoint", self.code))
     }
 
     fn path(&self, job: &Job, code: &str, ending: &str) -> PathBuf {
@@ -104,7 +118,7 @@ impl Store {
         let path = self.result_path(job);
         let place = |error: Error| error.within(format!("{}: the result is lost", job.title()));
         rows.iter().try_for_each(Row::check).map_err(place)?;
-        let text = format::result(&self.code, job, rows, ended);
+        let text = format::result(&self.code, &self.units_of(job), job, rows, ended);
         let text = text.map_err(|error| place(failed(&path, "write", &error)))?;
         write_whole(&path, text.as_bytes()).map_err(place)?;
         // A checkpoint that cannot be removed only costs space: the result is found first.
@@ -161,10 +175,19 @@ impl Store {
 
     /// Renames an unusable result of a job, so that the job can be run again; returns the new name.
     ///
+    /// If another process has replaced it by a good one in the meantime, that one gets its name back.
+    ///
     /// # Errors
     /// If it cannot be renamed.
     pub fn set_aside(&self, job: &Job) -> Result<PathBuf, Error> {
-        file::set_aside(&self.result_path(job))
+        let path = self.result_path(job);
+        let aside = file::set_aside(&path)?;
+        if let Ok(Some(bytes)) = read(&aside)
+            && format::read_result(&bytes, &self.code, job).is_ok()
+        {
+            fs::rename(&aside, &path).map_err(|error| failed(&aside, "rename", &error))?;
+        }
+        Ok(aside)
     }
 
     /// Stores a checkpoint in place of the last one. The caller should continue after an error: only an interruption would
@@ -174,7 +197,7 @@ impl Store {
     /// If the file cannot be written, or the checkpoint cannot be written as JSON.
     pub fn save_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
         let path = self.checkpoint_path(job);
-        let text = format::checkpoint(&self.code, job, checkpoint);
+        let text = format::checkpoint(&self.code, &self.units_of(job), job, checkpoint);
         let text = text.map_err(|error| failed(&path, "write", &error))?;
         write_whole(&path, text.as_bytes())
     }
@@ -191,7 +214,11 @@ impl Store {
             found.map_err(|reason| failed(&path, "use", &reason))
         });
         match checkpoint {
-            Ok(checkpoint) => Ok(checkpoint),
+            Ok(None) => Ok(None),
+            Ok(Some((checkpoint, unit))) => {
+                self.units.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id(), unit);
+                Ok(Some(checkpoint))
+            }
             Err(error) => {
                 let aside = file::set_aside(&path)?;
                 warn(&format!("{error}; renamed to {}, and the job begins anew", aside.display()));
@@ -200,9 +227,26 @@ impl Store {
         }
     }
 
+    /// Vector units by which a job was computed: this machine's, and those of its checkpoint.
+    fn units_of(&self, job: &Job) -> String {
+        let units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = units.get(&job.id()).map(String::as_str).unwrap_or_default();
+        let all: BTreeSet<&str> =
+            before.split('+').filter(|unit| !unit.is_empty()).chain([vector_unit()]).collect();
+        all.into_iter().collect::<Vec<_>>().join("+")
+    }
+
     fn tell_once(&self, path: &Path, message: &str) {
         if self.is_first(path) {
             warn(message);
+        }
+    }
+
+    /// Adds to the journal that a job begins.
+    pub(crate) fn begin(&self, job: &Job) {
+        if let Some(journal) = &self.journal {
+            // Only the status of a run needs this line.
+            let _ = journal.add(&job.experiment, &HashMap::from([("begun", job.id())]));
         }
     }
 
@@ -224,9 +268,26 @@ impl Others {
     }
 }
 
+/// Vector unit of this machine: results of one unit are bit-identical.
+pub(crate) fn vector_unit() -> &'static str {
+    match Backend::best() {
+        Backend::Avx512 => "avx512",
+        Backend::Avx2 => "avx2",
+        Backend::Portable => std::env::consts::ARCH,
+    }
+}
+
 /// Contents of a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match fs::read(path) {
+    let mut read = fs::read(path);
+    // A network file system says so of a file that another host has just replaced.
+    for _ in 0..3 {
+        if !read.as_ref().is_err_and(|error| error.kind() == ErrorKind::StaleNetworkFileHandle) {
+            break;
+        }
+        read = fs::read(path);
+    }
+    match read {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(path, "read", &error)),

@@ -99,4 +99,7 @@ pub struct Outcome {
     pub rows: Vec<Row>,
     /// End of the job.
     pub ended: Ended,
+    /// Vector unit by which it was computed: results of one unit are bit-identical. Joined by `+` if the job moved from machine
+    /// to machine; `None` in files of earlier versions.
+    pub unit: Option<String>,
 }

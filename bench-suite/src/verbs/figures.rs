@@ -1,14 +1,17 @@
 //! The verb `figures`: runs jobs, draws figures, checks claims, and writes the report.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use mcsa_core::Error;
 use rayon::prelude::*;
 
-use super::{Exit, Selection, threads};
-use crate::experiment::PresetName;
+use super::{Exit, Selection, status, threads};
+use crate::calibration::Calibration;
+use crate::experiment::{Experiment, PresetName};
 use crate::forecast::{Forecast, span};
 use crate::interrupt::{Interrupt, command_line};
 use crate::notice::{tell, warn};
@@ -17,6 +20,7 @@ use crate::provenance::{Provenance, Run};
 use crate::registry::Entry;
 use crate::report;
 use crate::runner::Runner;
+use crate::shard::{Shard, agreed, longest};
 use crate::store::{Journal, Store, sweep};
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.
@@ -39,6 +43,19 @@ pub struct Figures {
     /// Run nothing: draw existing results. Results of other code are then shown as stale.
     #[arg(long, conflicts_with = "force")]
     no_run: bool,
+    /// Run one of N parts of the jobs, `K/N` with K from 1 to N. Processes on one or many hosts that share `--out` then divide the
+    /// jobs of the same arguments; a job is in one part, whatever else has run.
+    #[arg(long, value_name = "K/N", requires = "no_draw", conflicts_with_all = ["force", "no_run"])]
+    shard: Option<Shard>,
+    /// Draw nothing: only run the jobs. `--no-run` draws later.
+    #[arg(long, conflicts_with = "no_run")]
+    no_draw: bool,
+    /// Only estimate the time of all jobs, within two minutes, and keep the estimate for `--shard`.
+    #[arg(long, conflicts_with_all = ["shard", "force", "no_run"])]
+    forecast: bool,
+    /// Only tell which jobs are done, running, failed and missing.
+    #[arg(long, conflicts_with_all = ["shard", "force", "no_run", "forecast"])]
+    status: bool,
     /// Only list the experiments, with the number of jobs in each preset.
     #[arg(long)]
     list: bool,
@@ -46,6 +63,9 @@ pub struct Figures {
 
 /// Number of failures that are shown individually.
 const SHOWN: usize = 20;
+
+/// Time within which short versions of tasks are timed.
+const TIMING: Duration = Duration::from_secs(90);
 
 impl Figures {
     /// Runs the verb.
@@ -59,7 +79,13 @@ impl Figures {
         if self.list {
             return self.list(&entries, out);
         }
+        if self.status {
+            return status::tell(&self.selection, &entries, &self.known(&entries)?, out);
+        }
         self.selection.check_out()?;
+        if self.forecast {
+            return self.foresee(&entries, interrupt, out);
+        }
         let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
         // Print failures before anything else can go wrong.
         for error in errors.iter().take(SHOWN) {
@@ -74,14 +100,17 @@ impl Figures {
             return Err(Exit::Interrupted { code, said: format!("interrupted; to go on: {command}") });
         }
         interrupt.release();
-        let cards = self.selection.cards(&entries)?;
-        let page = report::write(&self.selection.report(), &cards)?;
-        super::claims::summary(&cards, out)?;
-        writeln!(out, "written: {}", page.display())?;
+        if !self.no_draw {
+            let cards = self.selection.cards(&entries)?;
+            let page = report::write(&self.selection.report(), &cards)?;
+            super::claims::summary(&cards, out)?;
+            writeln!(out, "written: {}", page.display())?;
+        }
         match errors.len() {
             0 => Ok(()),
             count => {
-                Err(Error::invalid(format!("{count} jobs failed; the figures are of the others")).into())
+                let others = if self.no_draw { "" } else { "; the figures are of the others" };
+                Err(Error::invalid(format!("{count} jobs failed{others}")).into())
             }
         }
     }
@@ -94,10 +123,16 @@ impl Figures {
     ) -> Result<Vec<Error>, Exit> {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
-        let mut missing: Vec<(&Entry, Vec<Job>)> = Vec::new();
-        for entry in entries {
-            let experiment = entry.experiment()?;
-            let plan = plan(&experiment, preset, &catalogue)?;
+        let (mut plans, mut shared) = (self.selection.plans(entries)?, None);
+        if let Some(shard) = &self.shard {
+            let all: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
+            let agreed = agreed(&self.selection.forecasts(), &all, || self.known(entries))?;
+            let ours: HashSet<String> = shard.of(&all, &agreed).into_iter().map(Job::id).collect();
+            plans.iter_mut().for_each(|(_, _, plan)| plan.jobs.retain(|job| ours.contains(&job.id())));
+            shared = Some(agreed);
+        }
+        let mut missing: Vec<(&Entry, Experiment, Vec<Job>)> = Vec::new();
+        for (entry, experiment, plan) in plans {
             let all = plan.jobs.len();
             for (name, reason) in &plan.absent {
                 writeln!(out, "{}: without {name}: {reason}", experiment.id)?;
@@ -107,32 +142,42 @@ impl Figures {
                 plan.jobs.iter().for_each(|job| store.remove(job));
             }
             let jobs: Vec<Job> = plan.jobs.into_par_iter().filter(|job| !is_stored(&store, job)).collect();
-            writeln!(out, "{}: {all} jobs, {} to run", experiment.id, jobs.len())?;
-            missing.push((entry, jobs));
+            let part = self.shard.map_or_else(String::new, |shard| format!(" in shard {shard}"));
+            writeln!(out, "{}: {all} jobs{part}, {} to run", experiment.id, jobs.len())?;
+            missing.push((entry, experiment, jobs));
         }
-        let jobs: Vec<&Job> = missing.iter().flat_map(|(_, jobs)| jobs).collect();
+        missing.retain(|(_, _, jobs)| !jobs.is_empty());
+        let mut jobs: Vec<&Job> = missing.iter().flat_map(|(_, _, jobs)| jobs).collect();
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        let forecast = self.forecast(entries, &jobs, interrupt)?;
+        let forecast = match shared {
+            Some(agreed) => agreed,
+            None => self.forecast(entries, &jobs, preset == PresetName::Paper, interrupt)?,
+        };
+        if self.shard.is_some() {
+            // Longest first: the threads then end at about one time.
+            jobs = Shard::whole().of(&jobs, &forecast);
+        }
+        match forecast.of(&jobs) {
+            Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(self.threads()))),
+            None => tell(&format!(
+                "{} jobs, none of which has been timed: how long is told along the way",
+                jobs.len()
+            )),
+        }
         let journal = Arc::new(Journal::default());
         let store = store.with_journal(&journal);
-        for (entry, jobs) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
-            let experiment = entry.experiment()?;
-            let start = Provenance::of(&experiment, preset, jobs.len(), self.threads());
+        for (entry, experiment, jobs) in &missing {
+            let start = Provenance::of(experiment, preset, jobs.len(), self.threads());
+            let start = Provenance { shard: self.shard, ..start };
             start.begin(&journal, &store, &experiment.id, &entry.text)?;
         }
         let (store, catalogue, forecast) = (&store, &catalogue, &forecast);
         let runner = Runner { store, catalogue, threads: self.jobs, forecast, interrupt };
         let ran = runner.run(&jobs)?;
-        for (entry, _) in missing.iter().filter(|(_, jobs)| !jobs.is_empty()) {
-            Run::end(&journal, &entry.experiment()?.id, &ran.errors);
-        }
+        missing.iter().for_each(|(_, experiment, _)| Run::end(&journal, &experiment.id, &ran.errors));
         writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
-        if jobs.iter().all(|job| store.result_path(job).is_file()) {
-            // Every task has a result now, which predicts its time better than a short version does.
-            let _ = std::fs::remove_dir_all(self.selection.timing());
-        }
         Ok(ran.errors)
     }
 
@@ -143,9 +188,8 @@ impl Figures {
         }
     }
 
-    /// Estimates the time of the jobs and prints it: from results of any preset and, before runs of the preset `paper`, from
-    /// short versions of tasks that have no result.
-    fn forecast(&self, entries: &[Entry], jobs: &[&Job], interrupt: &Interrupt) -> Result<Forecast, Exit> {
+    /// Times that are known: from results of any preset, and from short versions that were timed before.
+    fn known(&self, entries: &[Entry]) -> Result<Forecast, Error> {
         let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
         let mut kept = Vec::new();
         for entry in entries {
@@ -157,17 +201,57 @@ impl Figures {
             }
         }
         let mut forecast = Forecast::of_stored(&store, &kept);
-        if self.selection.preset == PresetName::Paper && jobs.iter().any(|job| !forecast.knows(&job.task)) {
-            forecast.calibrate(jobs, &catalogue, &self.selection.timing(), interrupt);
-        }
-        match forecast.of(jobs) {
-            Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(self.threads()))),
-            None => tell(&format!(
-                "{} jobs, none of which has been timed: how long is told along the way",
-                jobs.len()
-            )),
+        let (folder, interrupt) = (&self.selection.timing(), &Interrupt::default());
+        let calibration = Calibration { catalogue: &catalogue, folder, interrupt, limit: Duration::ZERO };
+        calibration.add_to(&mut forecast, &kept.iter().collect::<Vec<_>>());
+        Ok(forecast)
+    }
+
+    /// Times that are known and, if asked for, those of short versions of other tasks.
+    fn forecast(
+        &self,
+        entries: &[Entry],
+        jobs: &[&Job],
+        is_timed: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Forecast, Error> {
+        let mut forecast = self.known(entries)?;
+        if is_timed && jobs.iter().any(|job| !forecast.knows(&job.task)) {
+            let (catalogue, folder) = (&self.selection.catalogue(), &self.selection.timing());
+            Calibration { catalogue, folder, interrupt, limit: TIMING }.add_to(&mut forecast, jobs);
         }
         Ok(forecast)
+    }
+
+    /// Estimates the time of all jobs, keeps the estimate for shards, and prints how long shards would take.
+    fn foresee(&self, entries: &[Entry], interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
+        let plans = self.selection.plans(entries)?;
+        let jobs: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
+        let ours = || {
+            let forecast = self.forecast(entries, &jobs, true, interrupt)?;
+            // What was timed until then is kept, but is not yet the forecast.
+            interrupt.code().map_or(Ok(forecast), |_| Err(Error::invalid("interrupted")))
+        };
+        let forecast = agreed(&self.selection.forecasts(), &jobs, ours);
+        if let Some(code) = interrupt.code() {
+            let said = format!("interrupted; to go on: {}", command_line(&[]));
+            return Err(Exit::Interrupted { code, said });
+        }
+        let forecast = forecast?;
+        let Some(estimate) = forecast.of(&jobs) else {
+            writeln!(out, "{} jobs, none of which has been timed", jobs.len())?;
+            return Ok(());
+        };
+        writeln!(out, "{} jobs: {}", jobs.len(), estimate.told(1))?;
+        writeln!(out, "simulated: these times divided among shards of one thread\n")?;
+        writeln!(out, "{:>7}  {:>13}  {:>8}  {:>10}", "shards", "longest shard", "speed-up", "efficiency")?;
+        for count in [1, 2, 4, 8, 16, 64, 256] {
+            let longest = longest(&jobs, &forecast, count);
+            let gain = estimate.seconds / longest;
+            let share = 100.0 * gain / count as f64;
+            writeln!(out, "{count:>7}  {:>13}  {gain:>8.2}  {share:>9.1}%", span(longest))?;
+        }
+        Ok(())
     }
 
     fn list(&self, entries: &[Entry], out: &mut impl Write) -> Result<(), Exit> {

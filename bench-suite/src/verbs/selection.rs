@@ -7,8 +7,9 @@ use clap::Args;
 use mcsa_core::Error;
 
 use super::Exit;
-use crate::experiment::PresetName;
+use crate::experiment::{Experiment, PresetName};
 use crate::notice::warn;
+use crate::plan::{Plan, plan};
 use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};
 use crate::report::Card;
@@ -72,9 +73,28 @@ impl Selection {
         self.out.join("report")
     }
 
-    /// Folder for short versions of jobs that are timed before a long run.
+    /// Folder for times of short versions of tasks.
     pub fn timing(&self) -> PathBuf {
         self.out.join("timing")
+    }
+
+    /// Folder for forecasts on which the processes of a sweep agree.
+    pub fn forecasts(&self) -> PathBuf {
+        self.out.join("forecast")
+    }
+
+    /// Experiments with their jobs at the preset.
+    ///
+    /// # Errors
+    /// If an experiment cannot be planned.
+    pub fn plans<'e>(&self, entries: &'e [Entry]) -> Result<Vec<(&'e Entry, Experiment, Plan)>, Error> {
+        let catalogue = self.catalogue();
+        let planned = |entry: &'e Entry| {
+            let experiment = entry.experiment()?;
+            let plan = plan(&experiment, self.preset, &catalogue)?;
+            Ok::<_, Error>((entry, experiment, plan))
+        };
+        entries.iter().map(planned).collect()
     }
 
     /// Checks that results and report can be written, before anything is run.

@@ -126,6 +126,38 @@ fn a_race_goes_on_from_its_checkpoints() {
     }
 }
 
+/// A judgement and a rung are rows of whole fits, of which an interruption costs one at most: stopped after each, they have the
+/// rows of an uninterrupted run; another seed has others.
+#[test]
+fn judgements_and_rungs_go_on_after_each_row() {
+    let catalogue = Catalogue::new(None);
+    let first = |id: &str| planned(&entry(id).experiment().unwrap()).remove(0);
+    for mut job in [first("fit-verdict"), first("fit-ladder")] {
+        match &mut job.task {
+            Task::Judgement(judgement) => (judgement.runs, judgement.evaluations) = (4, 400),
+            Task::Rung(rung) => (rung.runs, rung.evaluations) = (4, 400),
+            other => panic!("{}", other.title()),
+        }
+        let (parts, expected) = (folder("rows-of-fits"), whole(&job, "rows-of-fits"));
+        let (store, mut runs) = (Store::new(&parts), 0);
+        loop {
+            let calls = AtomicU64::new(0);
+            let progress = |_| calls.fetch_add(1, Relaxed) == 0;
+            let checkpoint = Due::Steps(1);
+            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+            runs += 1;
+            if job.run(&running).unwrap() == Ending::Stored {
+                break;
+            }
+        }
+        let name = job.task.title();
+        assert_eq!(runs, 4, "{name}");
+        assert!(same(&expected, &result(&parts, &job)), "{name}");
+        let other = Job { seed: job.seed.child(0), ..job.clone() };
+        assert!(!same(&expected, &whole(&other, "rows-of-fits")), "{name}");
+    }
+}
+
 /// A run that is asked to stop between two checkpoints writes one and stops, instead of waiting until one is due.
 #[test]
 fn a_wish_to_stop_is_obeyed_at_once() {

@@ -1,5 +1,6 @@
 //! Tests of the suite: results and their damage, experiments, the program, and its pages.
 
+mod anchors;
 mod auto;
 mod bounds;
 mod damage;
@@ -13,6 +14,8 @@ mod replay;
 mod resume;
 mod shaped;
 mod slice;
+mod slurm;
+mod sweep;
 mod theory;
 mod theory_instance;
 mod user_experiment;

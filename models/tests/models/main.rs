@@ -16,5 +16,6 @@ mod sparse_gp;
 mod state_space;
 mod surrogates;
 mod twins;
+mod unknown_noise;
 mod volatility;
 mod weighted_rows;

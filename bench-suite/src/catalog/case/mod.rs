@@ -1,12 +1,14 @@
 //! Cases: targets whose moments, margins or normalisers are known, and planted failures.
 
 mod built;
+mod exported;
 mod faulty;
 mod line;
 mod long_run;
 mod margin;
 mod name;
 mod points;
+mod posteriordb;
 mod rows;
 mod truth;
 
@@ -24,6 +26,7 @@ use mcsa_models::{
 use serde::{Deserialize, Serialize};
 
 pub use built::Built;
+pub(crate) use exported::Exported;
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
 use line::{FirstCoordinate, Line};
@@ -190,6 +193,11 @@ pub enum Case {
         /// The data set.
         data: String,
     },
+    /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
+    Posteriordb {
+        /// `posteriordb/NAME`.
+        data: String,
+    },
 }
 
 /// Seed of targets that are drawn once.
@@ -339,6 +347,7 @@ impl Case {
                 let (x, y) = synthetic_rows((*dim).max(1), &mut stream);
                 unknown(Arc::new(LogisticRegression::new(x.as_ref(), &y, 1.0)?))
             }
+            Self::Posteriordb { data } => posteriordb::built(catalogue, data)?,
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
                 unknown(Arc::new(Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?))

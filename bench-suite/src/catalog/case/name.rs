@@ -32,6 +32,7 @@ impl Case {
             Self::ManyWell { .. } => "many-well",
             Self::CoxProcess { .. } => "cox-process",
             Self::HorseshoeRows { .. } => "horseshoe-rows",
+            Self::Posteriordb { .. } => "posteriordb",
         }
     }
 
@@ -81,6 +82,7 @@ impl Case {
                 format!("Cox process{on}: {grid} x {grid}{centred}")
             }
             Self::HorseshoeRows { data } => format!("horseshoe logistic: {data}"),
+            Self::Posteriordb { data } => data.clone(),
         }
     }
 
@@ -98,7 +100,8 @@ impl Case {
             | Self::SyntheticRows { .. }
             | Self::RadonCounties
             | Self::CoxProcess { .. }
-            | Self::HorseshoeRows { .. } => false,
+            | Self::HorseshoeRows { .. }
+            | Self::Posteriordb { .. } => false,
             _ => true,
         }
     }
@@ -131,7 +134,8 @@ impl Case {
             | Self::ProbitRows { .. }
             | Self::LinearRows { .. }
             | Self::HorseshoeRows { .. }
-            | Self::RadonCounties => None,
+            | Self::RadonCounties
+            | Self::Posteriordb { .. } => None,
         }
     }
 
@@ -142,7 +146,8 @@ impl Case {
             | Self::LogisticRows { data }
             | Self::ProbitRows { data }
             | Self::HorseshoeRows { data }
-            | Self::LinearRows { data } => Some(data),
+            | Self::LinearRows { data }
+            | Self::Posteriordb { data } => Some(data),
             Self::RadonCounties => Some("radon_mn"),
             _ => None,
         }

@@ -1,0 +1,189 @@
+//! Times of short versions of tasks that have no result yet.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::forecast::{Cost, Forecast, key};
+use crate::interrupt::Interrupt;
+use crate::kinds::{Place, Running};
+use crate::notice::tell;
+use crate::store::{CODE, Outcome, Store, write_whole};
+use crate::task::{Job, Task};
+use mcsa_data::Catalogue;
+
+/// Short runs of tasks, whose times predict those of long ones.
+pub(crate) struct Calibration<'a> {
+    /// Source of data sets.
+    pub(crate) catalogue: &'a Catalogue,
+    /// Folder for the times, so that none is measured again.
+    pub(crate) folder: &'a Path,
+    /// Request to end the program.
+    pub(crate) interrupt: &'a Interrupt,
+    /// Time after which no task is timed any more. A task that cannot be interrupted ends later.
+    pub(crate) limit: Duration,
+}
+
+/// Minimal seconds of a timed short version, so that the time to start a job is a small part.
+const PIECE: f64 = 0.2;
+
+/// Time between two messages on the progress.
+const NEWS: Duration = Duration::from_secs(5);
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an estimate of time is measured in time; no result depends on it"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+impl Calibration<'_> {
+    /// Adds to a forecast the times of tasks that it does not know: those in the folder, and those of short versions, run on
+    /// all processors. Returns the number of tasks that were added. Errors are ignored here, because the job itself reports
+    /// them later. Stops early if the program is asked to end.
+    pub(crate) fn add_to(&self, forecast: &mut Forecast, jobs: &[&Job]) -> usize {
+        let mut firsts: HashMap<String, &Job> = HashMap::new();
+        for job in jobs.iter().filter(|job| !forecast.knows(&job.task)) {
+            firsts.entry(key(&job.task)).or_insert(job);
+        }
+        let (mut found, mut untimed) = (Vec::new(), Vec::new());
+        for (key, job) in firsts {
+            match self.kept(&key) {
+                Some(cost) => found.push((job, cost)),
+                None => untimed.push((key, job)),
+            }
+        }
+        // In one order, so that tasks of one target are not next to each other.
+        untimed.sort_by_key(|(key, _)| digest(key));
+        let (start, count, done) = (now(), untimed.len(), AtomicUsize::new(0));
+        if count > 0 && !self.limit.is_zero() {
+            tell(&format!(
+                "timing a piece of each of {count} tasks that have no result yet, at most {} s",
+                self.limit.as_secs()
+            ));
+        }
+        let told = AtomicU64::new(0);
+        let timed = untimed.par_iter().filter_map(|(key, job)| {
+            let left = self.limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?;
+            let others = count - done.load(Relaxed);
+            let share = left.as_secs_f64() * rayon::current_num_threads() as f64 / others.max(1) as f64;
+            let cost = self.piece(job, now() + Duration::from_secs_f64(share.max(PIECE)).min(left));
+            let done = done.fetch_add(1, Relaxed) + 1;
+            let news = start.elapsed().as_secs() / NEWS.as_secs();
+            if told.fetch_max(news, Relaxed) < news {
+                tell(&format!("{done} of {count} tasks timed after {:.0} s", start.elapsed().as_secs_f64()));
+            }
+            self.keep(key, &cost?);
+            Some((*job, cost?))
+        });
+        found.extend(timed.collect::<Vec<_>>());
+        // The sums of a forecast must not depend on the order in which tasks were timed.
+        found.sort_by_key(|(job, _)| key(&job.task));
+        found.iter().for_each(|(job, cost)| forecast.add(&job.task, cost));
+        found.len()
+    }
+
+    /// Runs a shortened job, eight times longer at each attempt until it takes [`PIECE`] seconds or has full length. At the end
+    /// of its time, what was done until then is the measure.
+    fn piece(&self, job: &Job, end: Instant) -> Option<Cost> {
+        let store = Store::new(self.folder);
+        let (mut length, mut best): (u64, Option<Cost>) = (1, None);
+        while self.interrupt.code().is_none() && (best.is_none() || now() < end) {
+            let mut task = job.task.of_length(length.min(job.task.length()));
+            let is_whole = task == job.task;
+            if let Task::Fit(fit) = &mut task {
+                // Two rows are enough to measure the cost of a row.
+                fit.trace.points = 1;
+            }
+            let short = Job { task, ..job.clone() };
+            let (start, work) = (now(), AtomicU64::new(0));
+            let progress = |made| {
+                work.fetch_add(made, Relaxed);
+                self.interrupt.code().is_none() && now() < end
+            };
+            let place = Place::Nowhere;
+            let running = Running { place, progress: &progress, ..Running::new(&store, self.catalogue) };
+            match short.rows(&running) {
+                Ok(Some((rows, ended))) => {
+                    let is_long = is_whole || ended.seconds >= PIECE || ended.failure.is_some();
+                    let failed = ended.failure.is_some();
+                    best = (!failed)
+                        .then(|| Cost::observed(&Outcome { job: short, rows, ended, unit: None }))
+                        .or(best);
+                    if is_long {
+                        break;
+                    }
+                }
+                Ok(None) => {
+                    let (seconds, work) = (start.elapsed().as_secs_f64(), work.load(Relaxed) as f64);
+                    return best.or_else(|| (work > 0.0).then(|| Cost { seconds, work, ..Cost::default() }));
+                }
+                Err(_) => return best,
+            }
+            length *= 8;
+        }
+        best
+    }
+
+    fn path(&self, key: &str) -> std::path::PathBuf {
+        self.folder.join(format!("{}.{CODE}.json", digest(key)))
+    }
+
+    fn kept(&self, key: &str) -> Option<Cost> {
+        let (name, cost): (String, Cost) =
+            serde_json::from_slice(&std::fs::read(self.path(key)).ok()?).ok()?;
+        (name == key).then_some(cost)
+    }
+
+    fn keep(&self, key: &str, cost: &Cost) {
+        // A time that cannot be kept is measured again.
+        if let Ok(text) = serde_json::to_string(&(key, cost)) {
+            let _ = write_whole(&self.path(key), text.as_bytes());
+        }
+    }
+}
+
+fn digest(key: &str) -> String {
+    Sha256::digest(key.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::PresetName;
+    use crate::registry::REGISTRY;
+
+    #[test]
+    fn a_piece_of_each_task_times_it() {
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
+        let catalogue = Catalogue::new(None);
+        let experiment = entry.experiment().unwrap();
+        let jobs = crate::plan::plan(&experiment, PresetName::Paper, &catalogue).unwrap().jobs;
+        let jobs: Vec<&Job> = jobs.iter().collect();
+        let folder = std::env::temp_dir().join(format!("mcsa-forecast-{}", std::process::id()));
+        let timed = |forecast: &mut Forecast, interrupt: &Interrupt, seconds| {
+            let (catalogue, folder, limit) = (&catalogue, &*folder, Duration::from_secs(seconds));
+            Calibration { catalogue, folder, interrupt, limit }.add_to(forecast, &jobs)
+        };
+        let mut forecast = Forecast::default();
+        let (asked, open) = (Interrupt::default(), Interrupt::default());
+        asked.ask();
+        assert_eq!(timed(&mut forecast, &asked, 100), 0, "asked to end");
+        assert_eq!(timed(&mut forecast, &open, 0), 0, "no time");
+        assert_eq!(forecast.of(&jobs), None);
+        let count = timed(&mut forecast, &open, 100);
+        assert_eq!(count, 11, "each method of the table once");
+        let estimate = forecast.of(&jobs).unwrap();
+        assert!(estimate.seconds > 0.0 && estimate.guessed == 0, "{estimate:?}");
+        // The next run finds these times, and needs none.
+        let mut next = Forecast::default();
+        assert_eq!(timed(&mut next, &open, 0), count);
+        assert_eq!(next.of(&jobs).unwrap().seconds.to_bits(), estimate.seconds.to_bits());
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+}

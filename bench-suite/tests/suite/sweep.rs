@@ -1,0 +1,161 @@
+//! Sweeps as many processes: killed at random, they end with the results of one process.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use mcsa_core::Seed;
+use serde_json::Value;
+
+use crate::process::{folder, run};
+
+/// An experiment of 32 jobs of unequal length.
+pub(crate) fn experiment(id: &str, steps: u64) -> String {
+    format!(
+        "id = '{id}'\ntitle = 'A sweep'\nseed = 7\npreset.quick = {{ replicates = 4, steps = {steps} }}\n\
+         [fits]\nstart = {{ kind = 'standard' }}\ntrace = {{ points = 4, spacing = 'even' }}\n\
+         [[fits.target]]\nkind = 'correlated-gaussian'\ndim = 10\ncorrelation = 0.2\n\
+         [[fits.target]]\nkind = 'diagonal-gaussian'\ndim = 40\n\
+         [[fits.family]]\nkind = 'mean-field'\n\
+         [[fits.method]]\nkind = 'pmcsa'\nchains = 10\n\
+         [[fits.method]]\nkind = 'jsa'\ntransitions = 10\n\
+         [[fits.method]]\nkind = 'snis'\nsamples = 10\n\
+         [[fits.method]]\nkind = 'elbo'\nsamples = 10\n\
+         [[fits.optimizer]]\nkind = 'adam'\nrate = 0.01\n"
+    )
+}
+
+/// Writes the experiment into a folder and returns its path.
+pub(crate) fn written(folder: &Path, id: &str, steps: u64) -> String {
+    fs::create_dir_all(folder).expect("a place");
+    let file = folder.join(format!("{id}.toml"));
+    fs::write(&file, experiment(id, steps)).expect("a file");
+    file.display().to_string()
+}
+
+/// Removes what may differ between machines and runs: seconds, vector units, and the checksum over them.
+fn without_seconds(value: &mut Value) {
+    if let Value::Object(map) = value {
+        ["seconds", "measuring", "unit", "sha256"].iter().for_each(|name| drop(map.remove(*name)));
+        map.values_mut().for_each(without_seconds);
+    }
+}
+
+/// All results of an experiment by file name, byte for byte but for seconds and machines.
+pub(crate) fn results(out: &Path, id: &str) -> BTreeMap<String, String> {
+    let files = fs::read_dir(out.join("results").join(id)).into_iter().flatten().flatten();
+    let files = files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    let read = |path: PathBuf| {
+        let line = |line: &str| {
+            let mut value: Value = serde_json::from_str(line).expect("JSON");
+            without_seconds(&mut value);
+            value.to_string() + "\n"
+        };
+        let text: String = fs::read_to_string(&path).expect("a text").lines().map(line).collect();
+        (path.file_name().expect("a name").to_string_lossy().into_owned(), text)
+    };
+    files.map(read).collect()
+}
+
+/// Starts a shard on one thread.
+fn start(file: &str, shard: &str, out: &Path) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
+    command.args([
+        "figures",
+        file,
+        "--preset",
+        "quick",
+        "--no-draw",
+        "--jobs",
+        "1",
+        "--shard",
+        shard,
+        "--out",
+    ]);
+    command.arg(out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+fn figures(file: &str, out: &Path, more: &[&str]) -> String {
+    let out = out.display().to_string();
+    let output = run(&[&["figures", file, "--preset", "quick", "--out", &out], more].concat());
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// Eight processes on one folder, one shard twice, each killed at random times and started again, leave the results of one
+/// process; nothing that another host wrote is touched.
+#[test]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a kill must fall anywhere, also inside a write")]
+fn killed_shards_lose_and_repeat_nothing() {
+    let (here, id) = (folder("sweep-killed"), "swept");
+    let file = written(&here, id, 1_200);
+    let [one, many] = ["one", "many"].map(|name| here.join(name));
+    figures(&file, &one, &["--no-draw", "--jobs", "2"]);
+    let expected = results(&one, id);
+    assert_eq!(expected.len(), 32);
+    let elsewhere = many.join("results").join(id).join(".a.jsonl.elsewhere_1_2-17-00-0.tmp");
+    fs::create_dir_all(elsewhere.parent().expect("a folder")).expect("a place");
+    fs::write(&elsewhere, "half a resu").expect("a file");
+    let mut chance = Seed::new(1).stream(0, 0);
+    let shards: Vec<String> = (1..=8).map(|k| format!("{k}/8")).chain(["3/8".to_owned()]).collect();
+    let mut children: Vec<(&str, Child)> =
+        shards.iter().map(|shard| (shard.as_str(), start(&file, shard, &many))).collect();
+    for _ in 0..24 {
+        std::thread::sleep(Duration::from_micros(chance.index(120_000).unwrap_or(0) as u64));
+        let (shard, child) = &mut children[chance.index(9).unwrap_or(0)];
+        // A process that has ended cannot be killed; it is started again nevertheless.
+        let _ = child.kill();
+        let _ = child.wait();
+        *child = start(&file, shard, &many);
+    }
+    let status = figures(&file, &many, &["--status"]);
+    assert!(status.contains("running") && status.contains(id), "{status}");
+    for (shard, mut child) in children {
+        assert!(child.wait().expect("it ends").success(), "{shard}");
+    }
+    assert_eq!(results(&many, id), expected);
+    assert!(elsewhere.is_file(), "it may be in use");
+    let status = figures(&file, &many, &["--status"]);
+    let line = status.lines().find(|line| line.starts_with(id)).expect("a line");
+    let counts: Vec<&str> = line.split_whitespace().skip(1).take(5).collect();
+    assert_eq!(counts, ["32", "32", "0", "0", "0"], "{status}");
+    assert!(figures(&file, &many, &["--no-draw"]).contains("32 jobs, 0 to run"));
+    // Counterexample: without one of the shards, its results are missing.
+    let some = here.join("some");
+    for shard in &shards[1..8] {
+        assert!(start(&file, shard, &some).wait().expect("it ends").success());
+    }
+    let found = results(&some, id);
+    assert!(found.len() < 32 && found.iter().all(|(name, text)| expected[name] == *text), "{}", found.len());
+}
+
+/// The forecast of a sweep is kept: shards before and after it agree.
+#[test]
+fn a_forecast_is_made_once() {
+    let (here, id) = (folder("sweep-forecast"), "foreseen");
+    let (file, out) = (written(&here, id, 50), here.join("out"));
+    let first = figures(&file, &out, &["--forecast"]);
+    assert!(first.contains("simulated") && first.contains("32 jobs: about"), "{first}");
+    assert!(first.contains("timing a piece of each of 8 tasks"), "{first}");
+    let kept = || {
+        let mut files = fs::read_dir(out.join("forecast")).expect("a folder").flatten();
+        let file = files.next().expect("a file").path();
+        (files.count(), fs::read(file).expect("bytes"))
+    };
+    let before = kept();
+    figures(&file, &out, &["--shard", "2/3", "--no-draw"]);
+    let second = figures(&file, &out, &["--forecast"]);
+    assert_eq!((before.0, kept()), (0, before), "it is not made again");
+    assert!(!second.contains("timing a piece"), "{second}");
+    for wrong in [["--shard", "0/3"], ["--shard", "4/3"]] {
+        let output = run(&[&["figures", &file, "--no-draw"][..], &wrong].concat());
+        assert_eq!(output.status.code(), Some(2));
+    }
+    let drawn = run(&["figures", &file, "--shard", "1/3"]);
+    assert_eq!(drawn.status.code(), Some(2), "a shard does not draw");
+}
