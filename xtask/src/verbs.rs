@@ -51,7 +51,7 @@ pub(crate) const VERBS: [Verb; 10] = [
                   figure, judges every claim and writes report/index.html. An interrupted run goes on where it\n\
                   stopped.\n\n\
                   IDS...             only these experiments, by name, or files of your own: my_experiment.toml\n\
-                  --preset P         quick (2 minutes), default (some minutes) or paper (hours)\n\
+                  --preset P         quick (about a minute), default (half an hour) or paper (many hours)\n\
                   --jobs N           jobs at once; results do not depend on it\n\
                   --out DIR          where results/ and report/ go\n\
                   --data DIR         where imported data sets are\n\
