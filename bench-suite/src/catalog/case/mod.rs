@@ -170,11 +170,6 @@ pub enum Case {
     },
     /// Radon levels in homes, by county.
     RadonCounties,
-    /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
-    Posteriordb {
-        /// `posteriordb/NAME`.
-        data: String,
-    },
     /// Forty Gaussians in the plane (Midgley et al. 2023), with means of our own seed.
     FortyGaussians,
     /// Many Well.
@@ -196,6 +191,11 @@ pub enum Case {
     /// Logistic regression with a horseshoe prior on all rows, standardised.
     HorseshoeRows {
         /// The data set.
+        data: String,
+    },
+    /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
+    Posteriordb {
+        /// `posteriordb/NAME`.
         data: String,
     },
 }

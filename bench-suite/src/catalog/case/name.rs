@@ -28,11 +28,11 @@ impl Case {
             Self::LinearRows { .. } => "linear-rows",
             Self::SyntheticRows { .. } => "synthetic-rows",
             Self::RadonCounties => "radon-counties",
-            Self::Posteriordb { .. } => "posteriordb",
             Self::FortyGaussians => "forty-gaussians",
             Self::ManyWell { .. } => "many-well",
             Self::CoxProcess { .. } => "cox-process",
             Self::HorseshoeRows { .. } => "horseshoe-rows",
+            Self::Posteriordb { .. } => "posteriordb",
         }
     }
 
@@ -74,7 +74,6 @@ impl Case {
             Self::LinearRows { data } => format!("linear: {data}"),
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
-            Self::Posteriordb { data } => data.clone(),
             Self::FortyGaussians => "40 Gaussians".to_owned(),
             Self::ManyWell { dim } => format!("many well: d {dim}"),
             Self::CoxProcess { grid, centred, points } => {
@@ -83,6 +82,7 @@ impl Case {
                 format!("Cox process{on}: {grid} x {grid}{centred}")
             }
             Self::HorseshoeRows { data } => format!("horseshoe logistic: {data}"),
+            Self::Posteriordb { data } => data.clone(),
         }
     }
 
@@ -99,9 +99,9 @@ impl Case {
             | Self::LinearRows { .. }
             | Self::SyntheticRows { .. }
             | Self::RadonCounties
-            | Self::Posteriordb { .. }
             | Self::CoxProcess { .. }
-            | Self::HorseshoeRows { .. } => false,
+            | Self::HorseshoeRows { .. }
+            | Self::Posteriordb { .. } => false,
             _ => true,
         }
     }

@@ -6,7 +6,8 @@ use mcsa_core::Error;
 use mcsa_data::{Catalogue, ReferenceRegression};
 use mcsa_models::{NoisePrior, UnknownNoiseRegression, WeightPrior};
 
-use super::{Built, Truth};
+use super::margin::{LEVELS, Margin, level};
+use super::{Built, Margins, Truth};
 
 /// Prefix of the name of a regression of `posteriordb`.
 const PREFIX: &str = "posteriordb/";
@@ -18,8 +19,12 @@ pub(super) fn built(catalogue: &Catalogue, data: &str) -> Result<Built, Error> {
     };
     let model = model(&catalogue.posteriordb()?.load(name)?).map_err(|error| error.within(data))?;
     let exact = model.exact()?;
+    let levels: [f64; LEVELS] = std::array::from_fn(level);
+    let stored = |i: usize| <[f64; LEVELS]>::try_from(exact.quantiles(i, &levels)).ok().map(Margin::Stored);
+    let margins = (0..exact.means.len()).map(stored).collect::<Option<Vec<_>>>().map(Margins::each);
     let truth = Truth::Moments { sds: exact.sds(), means: exact.means };
-    Ok(Built { truth, covariance: Some(exact.covariance), ..Built::unknown(Arc::new(model)) })
+    let covariance = Some(exact.covariance);
+    Ok(Built { truth, covariance, margins, ..Built::unknown(Arc::new(model)) })
 }
 
 fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {
