@@ -39,7 +39,7 @@ mod weights;
 
 pub use annealed::{AnnealedConfig, Ansatz, Momentum};
 pub(crate) use annealed::{Pushed, full_rank_at};
-pub use case::{Built, Case, Fault, Truth};
+pub use case::{Built, Case, Fault, Margins, Truth};
 pub(crate) use case::{HEAD, LongRun};
 pub use entrant::{Entrant, Moment};
 pub use evaluator::{Evaluator, Measures};

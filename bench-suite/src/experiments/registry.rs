@@ -29,7 +29,7 @@ macro_rules! entry {
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/experiments/` and an entry here; for
 /// figures, tables or checks of its own, a room beside this file.
-pub static REGISTRY: [Entry; 44] = [
+pub static REGISTRY: [Entry; 45] = [
     entry!("gaussian"),
     entry!("k000-tab2-logistic", classification::logistic, tables::none, classification::CHECKS),
     entry!("k003-fig2-logistic", classification::logistic_speed, tables::none, classification::CHECKS),
@@ -86,6 +86,7 @@ pub static REGISTRY: [Entry; 44] = [
     entry!("fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
     entry!("fit-ladder", ladder::figures, ladder::tables, ladder::CHECKS),
     entry!("scoreboard-zoo", scoreboard::figures, scoreboard::tables, scoreboard::REACHED),
+    entry!("scoreboard-fab", scoreboard::figures, scoreboard::evidence_tables, []),
     entry!("scoreboard-posteriordb", scoreboard::figures, scoreboard::tables, []),
     entry!("scoreboard-ladder", scoreboard::dimension_figures, scoreboard::dimension_tables, []),
     entry!("scoreboard-planted", scoreboard::figures, scoreboard::warning_tables, scoreboard::CHECKS),

@@ -5,6 +5,7 @@ use std::f64::consts::{PI, TAU};
 use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Gradient, LogDensity};
 
+use super::margin::{Margin, Margins};
 use super::truth::Truth;
 
 /// Target with independent coordinates: the first has the density of a [`Line`], the others are standard normal.
@@ -26,6 +27,9 @@ pub(super) enum Line {
     Student { freedom: f64 },
 }
 
+/// Mass of the standard normal law beyond 1.
+const BEYOND: f64 = 0.158_655_253_931_457_05;
+
 impl Line {
     /// Log density and its slope; at the step the slope is that of the normal density.
     fn at(self, z: f64) -> (f64, f64) {
@@ -45,8 +49,7 @@ impl Line {
         match self {
             Self::Step { height } => {
                 // Mass and density of the standard normal law beyond 1, and at 1.
-                let (beyond, at, lift) =
-                    (0.158_655_253_931_457_05, (-0.5_f64).exp() / TAU.sqrt(), height.exp());
+                let (beyond, at, lift) = (BEYOND, (-0.5_f64).exp() / TAU.sqrt(), height.exp());
                 let mass = 1.0 - beyond + lift * beyond;
                 let mean = at * (lift - 1.0) / mass;
                 let square = (1.0 - beyond - at + lift * (beyond + at)) / mass;
@@ -59,6 +62,22 @@ impl Line {
 }
 
 impl FirstCoordinate {
+    /// Log normaliser, unless the density is improper.
+    pub(super) fn log_normaliser(&self) -> Option<f64> {
+        let first = match self.line {
+            Line::Step { height } => (1.0 + height.exp_m1() * BEYOND).ln(),
+            Line::Student { .. } => 0.0,
+            Line::Flat | Line::LogTail => return None,
+        };
+        Some(first + 0.5 * (self.dim - 1) as f64 * TAU.ln())
+    }
+
+    /// Margins, if the line is a Student t.
+    pub(super) fn margins(&self) -> Option<Margins> {
+        let Line::Student { freedom } = self.line else { return None };
+        Some(Margins::first(Margin::student(freedom), Margin::standard(), self.dim))
+    }
+
     pub(super) fn truth(&self) -> Truth {
         let Some((mean, sd)) = self.line.moments() else { return Truth::None };
         let (mut means, mut sds) = (vec![0.0; self.dim], vec![1.0; self.dim]);
@@ -103,6 +122,8 @@ mod tests {
             let sd = (sums[2] / sums[0] - mean * mean).sqrt();
             let (expected, deviation) = line.moments().unwrap();
             assert!((mean - expected).abs() < 1e-6 && (sd - deviation).abs() < 1e-5, "{line:?} {mean} {sd}");
+            let log_z = FirstCoordinate { dim: 3, line }.log_normaliser().unwrap();
+            assert!(((sums[0] * 1e-4).ln() + TAU.ln() - log_z).abs() < 1e-6, "{line:?} {log_z}");
         }
     }
 

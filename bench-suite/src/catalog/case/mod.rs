@@ -1,30 +1,39 @@
-//! Cases of a verdict: posteriors whose moments are known, and planted failures.
+//! Cases: targets whose moments, margins or normalisers are known, and planted failures.
 
+mod built;
 mod exported;
 mod faulty;
 mod line;
 mod long_run;
+mod margin;
 mod name;
+mod points;
 mod posteriordb;
 mod rows;
 mod truth;
 
+use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use faer::Mat;
 use mcsa_core::{Error, Seed};
 use mcsa_data::Catalogue;
 use mcsa_models::{
-    Banana, EightSchools, Funnel, Gaussian, GroundTruth, HierarchicalLogistic, LinearRegression,
-    LogisticRegression, Mixture, ProbitRegression, Radon, ScalePrior, SkewNormal, Student,
+    Banana, Centring, CoxProcess, EightSchools, Funnel, Gaussian, GroundTruth, HierarchicalLogistic,
+    HorseshoeLogistic, LinearRegression, LogisticRegression, ManyWell, Mixture, ProbitRegression, Radon,
+    ScalePrior, SkewNormal, Student,
 };
 use serde::{Deserialize, Serialize};
 
+pub use built::Built;
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
 use line::{FirstCoordinate, Line};
 pub(crate) use long_run::{HEAD, LongRun};
-use rows::{standardised, synthetic_rows};
+use margin::Margin;
+pub use margin::Margins;
+use points::{read_points, synthetic_points};
+use rows::{scaled, standardised, synthetic_rows};
 pub use truth::Truth;
 
 use super::Posterior;
@@ -160,6 +169,29 @@ pub enum Case {
     },
     /// Radon levels in homes, by county.
     RadonCounties,
+    /// Forty Gaussians in the plane (Midgley et al. 2023), with means of our own seed.
+    FortyGaussians,
+    /// Many Well.
+    ManyWell {
+        /// The dimension, even.
+        dim: usize,
+    },
+    /// Log-Gaussian Cox process: 126 SYNTHETIC points, or those of a file.
+    CoxProcess {
+        /// Number of cells on a side.
+        grid: usize,
+        /// Coordinates are log intensities, not white numbers.
+        #[serde(default)]
+        centred: bool,
+        /// File of points of the unit square, two numbers in a line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        points: Option<String>,
+    },
+    /// Logistic regression with a horseshoe prior on all rows, standardised.
+    HorseshoeRows {
+        /// The data set.
+        data: String,
+    },
     /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
     Posteriordb {
         /// `posteriordb/NAME`.
@@ -167,32 +199,17 @@ pub enum Case {
     },
 }
 
-/// A case, built.
-pub struct Built {
-    /// The target.
-    pub posterior: Arc<dyn Posterior>,
-    /// Its moments.
-    pub truth: Truth,
-    /// The covariance, if it is known in closed form.
-    pub covariance: Option<Mat<f64>>,
-    /// A mode that starts may miss.
-    pub hidden: Option<Vec<f64>>,
-}
-
 /// Seed of targets that are drawn once.
 const FIXED: Seed = Seed::new(1703);
 /// Noise of the linear regression.
 const NOISE: f64 = 0.5;
+/// Prior standard deviation of the intercept beside a horseshoe.
+const INTERCEPT: f64 = 2.5;
 
-fn exact(target: impl GroundTruth + Posterior + 'static) -> Built {
-    let (truth, covariance) = (Truth::of(&target), target.covariance());
-    Built { truth, covariance, posterior: Arc::new(target), hidden: None }
-}
-
-fn hidden(target: Mixture, at: f64) -> Built {
-    let mut mode = vec![0.0; mcsa_core::LogDensity::dim(&target)];
-    mode[0] = at;
-    Built { hidden: Some(mode), ..exact(target) }
+fn gaussian(target: Gaussian) -> Built {
+    let sds: Vec<f64> = (0..target.mean().len()).map(|i| target.variance(i).sqrt()).collect();
+    let margins = Margins::normal(target.mean(), &sds);
+    Built::exact(target, margins)
 }
 
 impl Case {
@@ -202,9 +219,14 @@ impl Case {
     /// If a setting is invalid, the data cannot be loaded, or there is no stored run.
     pub fn build(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let built = self.posterior(catalogue)?;
-        match built.truth {
-            Truth::None if !self.is_planted() => Ok(Built { truth: LongRun::of(&self.title())?, ..built }),
-            _ => Ok(built),
+        if built.truth != Truth::None || self.is_planted() {
+            return Ok(built);
+        }
+        match LongRun::of(&self.title()) {
+            Ok((truth, margins)) => Ok(Built { truth, margins, ..built }),
+            // Long runs are affordable on small grids alone.
+            Err(_) if matches!(self, Self::CoxProcess { .. }) => Ok(built),
+            Err(error) => Err(error),
         }
     }
 
@@ -214,17 +236,15 @@ impl Case {
     /// If a setting is invalid, or the data cannot be loaded.
     pub(crate) fn posterior(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let mut stream = FIXED.named(self.kind()).stream(0, 0);
-        let line = |dim: usize, line: Line| {
-            let target = FirstCoordinate { dim: dim.max(1), line };
-            Built { truth: target.truth(), covariance: None, posterior: Arc::new(target), hidden: None }
+        let line = |dim: usize, line: Line| Built::line(FirstCoordinate { dim: dim.max(1), line });
+        // Failures planted in the standard normal density, without its constant.
+        let normal = |dim: usize, posterior: Arc<dyn Posterior>| Built {
+            truth: Truth::Moments { means: vec![0.0; dim], sds: vec![1.0; dim] },
+            log_z: Some(0.5 * dim as f64 * TAU.ln()),
+            margins: Some(Margins::repeated(vec![Margin::standard()], dim)),
+            ..Built::unknown(posterior)
         };
-        let normal = |dim: usize| Truth::Moments { means: vec![0.0; dim], sds: vec![1.0; dim] };
-        let unknown = |posterior: Arc<dyn Posterior>| Built {
-            posterior,
-            truth: Truth::None,
-            covariance: None,
-            hidden: None,
-        };
+        let unknown = Built::unknown;
         let at = |dim: usize, x: f64, sd: f64| {
             let mut mean = vec![0.0; dim.max(1)];
             mean[0] = x;
@@ -233,18 +253,23 @@ impl Case {
         Ok(match self {
             Self::TwoModes { dim, distance, share } => {
                 let parts = vec![at(*dim, 0.0, 1.0)?, at(*dim, *distance, 1.0)?];
-                hidden(Mixture::new(&[1.0 - share, *share], parts)?, *distance)
+                Built::hidden(Mixture::new(&[1.0 - share, *share], parts)?, *distance)
             }
             Self::SymmetricModes { dim, distance, share } => {
-                hidden(Mixture::modes(*dim, *distance, *share)?, 0.5 * distance)
+                Built::hidden(Mixture::modes(*dim, *distance, *share)?, 0.5 * distance)
             }
             Self::Needle { dim, share } => {
                 let parts = vec![at(*dim, 0.0, 1.0)?, at(*dim, 6.0, 0.01)?];
-                hidden(Mixture::new(&[1.0 - share, *share], parts)?, 6.0)
+                Built::hidden(Mixture::new(&[1.0 - share, *share], parts)?, 6.0)
             }
-            Self::NealFunnel { dim, scale } => exact(Funnel::new(*dim, *scale)?),
+            Self::NealFunnel { dim, scale } => {
+                let first = Margin::Normals(vec![[1.0, 0.0, *scale]]);
+                let margins = Margins::first(first, Margin::funnel(*scale), *dim);
+                Built::exact(Funnel::new(*dim, *scale)?, margins)
+            }
             Self::Student { dim, freedom } => {
-                exact(Student::new(vec![0.0; *dim], vec![1.0; *dim], *freedom)?)
+                let target = Student::new(vec![0.0; *dim], vec![1.0; *dim], *freedom)?;
+                Built::exact(target, Margins::repeated(vec![Margin::student(*freedom)], *dim))
             }
             Self::HeavyCoordinate { dim, freedom } => line(*dim, Line::Student { freedom: *freedom }),
             Self::Step { dim, height } => line(*dim, Line::Step { height: *height }),
@@ -253,12 +278,12 @@ impl Case {
             Self::Separated { dim } => unknown(Arc::new(Separated::drawn((*dim).max(2), &mut stream))),
             Self::WrongGradient { dim, fault } => {
                 let target = WrongGradient { dim: (*dim).max(1), fault: *fault };
-                Built { truth: normal(target.dim), ..unknown(Arc::new(target)) }
+                normal(target.dim, Arc::new(target))
             }
             Self::NanCorner { dim, coordinates, from } => {
                 let dim = (*dim).max(1);
                 let target = NanCorner { dim, coordinates: (*coordinates).clamp(1, dim), from: *from };
-                Built { truth: normal(dim), ..unknown(Arc::new(target)) }
+                normal(dim, Arc::new(target))
             }
             Self::Bananas { pairs, bend } => {
                 let banana = Banana::new(2.0, *bend)?;
@@ -274,11 +299,23 @@ impl Case {
                     _ => 0.0,
                 };
                 let covariance = one.is_some().then(|| Mat::from_fn(2 * pairs, 2 * pairs, entry));
-                Built { truth, covariance, ..unknown(Arc::new(Bananas { pairs: *pairs, banana })) }
+                let pair = vec![Margin::Normals(vec![[1.0, 0.0, 2.0]]), Margin::banana(2.0, *bend)];
+                let margins = Some(Margins::repeated(pair, *pairs));
+                let target = Arc::new(Bananas { pairs: *pairs, banana });
+                Built { truth, covariance, log_z: Some(0.0), margins, ..unknown(target) }
             }
-            Self::Wishart { dim } => exact(Gaussian::random_wishart(*dim, 6.0 * *dim as f64, &mut stream)?),
-            Self::Skewed => exact(SkewNormal::msc()),
-            Self::Schools => unknown(Arc::new(EightSchools::non_centred())),
+            Self::Wishart { dim } => {
+                gaussian(Gaussian::random_wishart(*dim, 6.0 * *dim as f64, &mut stream)?)
+            }
+            Self::Skewed => {
+                let target = SkewNormal::msc();
+                Built::exact(target, Margins::each(vec![Margin::skew_normal(0.5, 2.0, 5.0)]))
+            }
+            Self::Schools => {
+                let target = EightSchools::non_centred();
+                let log_z = Some(target.log_evidence(1e-10).0);
+                Built { log_z, ..unknown(Arc::new(target)) }
+            }
             Self::HierarchicalRows { data } => {
                 let rows = catalogue.load(data)?;
                 unknown(Arc::new(HierarchicalLogistic::new(
@@ -301,20 +338,41 @@ impl Case {
                 let scale = (rows.y.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / count).sqrt();
                 let y: Vec<f64> = rows.y.iter().map(|y| (y - mean) / scale).collect();
                 let model = LinearRegression::new(rows.x.as_ref(), &y, NOISE, 1.0)?;
-                Built { truth: Truth::of(&model.posterior()?), ..unknown(Arc::new(model)) }
+                let log_z = Some(model.log_evidence());
+                let known = gaussian(model.posterior()?);
+                Built { log_z, covariance: None, posterior: Arc::new(model), ..known }
             }
             Self::SyntheticRows { dim } => {
                 let (x, y) = synthetic_rows((*dim).max(1), &mut stream);
                 unknown(Arc::new(LogisticRegression::new(x.as_ref(), &y, 1.0)?))
             }
-            Self::Posteriordb { data } => {
-                let (model, exact) = posteriordb::load(catalogue, data)?;
-                let truth = Truth::Moments { sds: exact.sds(), means: exact.means };
-                Built { truth, covariance: Some(exact.covariance), ..unknown(Arc::new(model)) }
-            }
+            Self::Posteriordb { data } => posteriordb::built(catalogue, data)?,
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
                 unknown(Arc::new(Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?))
+            }
+            Self::FortyGaussians => {
+                let target = Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), &mut stream)?;
+                let margins = Margins::mixture(&target);
+                Built::exact(target, margins)
+            }
+            Self::ManyWell { dim } => {
+                let target = ManyWell::new(*dim)?;
+                let first = Margin::of_density(-4.0, 4.0, |x| target.well_density(x));
+                Built::exact(target, Margins::repeated(vec![first, Margin::standard()], dim / 2))
+            }
+            Self::CoxProcess { grid, centred, points } => {
+                let points = match points {
+                    Some(file) => read_points(file)?,
+                    None => synthetic_points(&mut stream)?,
+                };
+                let centring = if *centred { Centring::Centred } else { Centring::NonCentred };
+                let counts = CoxProcess::counts(*grid, &points)?;
+                unknown(Arc::new(CoxProcess::new(*grid, &counts, centring)?))
+            }
+            Self::HorseshoeRows { data } => {
+                let rows = scaled(catalogue.load(data)?);
+                unknown(Arc::new(HorseshoeLogistic::new(rows.x.as_ref(), &rows.y, INTERCEPT)?))
             }
         })
     }

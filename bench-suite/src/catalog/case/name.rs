@@ -28,6 +28,10 @@ impl Case {
             Self::LinearRows { .. } => "linear-rows",
             Self::SyntheticRows { .. } => "synthetic-rows",
             Self::RadonCounties => "radon-counties",
+            Self::FortyGaussians => "forty-gaussians",
+            Self::ManyWell { .. } => "many-well",
+            Self::CoxProcess { .. } => "cox-process",
+            Self::HorseshoeRows { .. } => "horseshoe-rows",
             Self::Posteriordb { .. } => "posteriordb",
         }
     }
@@ -70,6 +74,14 @@ impl Case {
             Self::LinearRows { data } => format!("linear: {data}"),
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
+            Self::FortyGaussians => "40 Gaussians".to_owned(),
+            Self::ManyWell { dim } => format!("many well: d {dim}"),
+            Self::CoxProcess { grid, centred, points } => {
+                let on = if points.is_some() { "" } else { " on SYNTHETIC points" };
+                let centred = if *centred { ", centred" } else { "" };
+                format!("Cox process{on}: {grid} x {grid}{centred}")
+            }
+            Self::HorseshoeRows { data } => format!("horseshoe logistic: {data}"),
             Self::Posteriordb { data } => data.clone(),
         }
     }
@@ -87,6 +99,8 @@ impl Case {
             | Self::LinearRows { .. }
             | Self::SyntheticRows { .. }
             | Self::RadonCounties
+            | Self::CoxProcess { .. }
+            | Self::HorseshoeRows { .. }
             | Self::Posteriordb { .. } => false,
             _ => true,
         }
@@ -108,14 +122,18 @@ impl Case {
             | Self::WrongGradient { dim, .. }
             | Self::NanCorner { dim, .. }
             | Self::Wishart { dim }
+            | Self::ManyWell { dim }
             | Self::SyntheticRows { dim } => Some(*dim),
             Self::Bananas { pairs, .. } => Some(2 * pairs),
+            Self::CoxProcess { grid, .. } => Some(grid * grid),
+            Self::FortyGaussians => Some(2),
             Self::Skewed
             | Self::Schools
             | Self::HierarchicalRows { .. }
             | Self::LogisticRows { .. }
             | Self::ProbitRows { .. }
             | Self::LinearRows { .. }
+            | Self::HorseshoeRows { .. }
             | Self::RadonCounties
             | Self::Posteriordb { .. } => None,
         }
@@ -127,6 +145,7 @@ impl Case {
             Self::HierarchicalRows { data }
             | Self::LogisticRows { data }
             | Self::ProbitRows { data }
+            | Self::HorseshoeRows { data }
             | Self::LinearRows { data }
             | Self::Posteriordb { data } => Some(data),
             Self::RadonCounties => Some("radon_mn"),

@@ -1,21 +1,32 @@
 //! Regressions of `posteriordb`, from a folder that the user has.
 
+use std::sync::Arc;
+
 use mcsa_core::Error;
 use mcsa_data::{Catalogue, ReferenceRegression};
-use mcsa_models::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
+use mcsa_models::{NoisePrior, UnknownNoiseRegression, WeightPrior};
+
+use super::margin::{LEVELS, Margin, Margins, level};
+use super::built::Built;
+use super::truth::Truth;
 
 /// Prefix of the name of a regression of `posteriordb`.
 const PREFIX: &str = "posteriordb/";
 
 /// Target with its exact posterior: the moments of the reference draws have Monte Carlo errors.
-pub(super) fn load(catalogue: &Catalogue, data: &str) -> Result<(UnknownNoiseRegression, Marginals), Error> {
+pub(super) fn built(catalogue: &Catalogue, data: &str) -> Result<Built, Error> {
     let Some(name) = data.strip_prefix(PREFIX) else {
         return Err(Error::invalid(format!("data is {data:?}, expected {PREFIX}NAME")));
     };
     let named = |error: Error| Error::invalid(format!("{data}: {error}"));
     let model = model(&catalogue.posteriordb()?.load(name)?).map_err(named)?;
     let exact = model.exact().map_err(named)?;
-    Ok((model, exact))
+    let levels: [f64; LEVELS] = std::array::from_fn(level);
+    let stored = |i: usize| <[f64; LEVELS]>::try_from(exact.quantiles(i, &levels)).ok().map(Margin::Stored);
+    let margins = (0..exact.means.len()).map(stored).collect::<Option<Vec<_>>>().map(Margins::each);
+    let truth = Truth::Moments { sds: exact.sds(), means: exact.means };
+    let covariance = Some(exact.covariance);
+    Ok(Built { truth, covariance, margins, ..Built::unknown(Arc::new(model)) })
 }
 
 fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {
@@ -35,7 +46,6 @@ fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {
 mod tests {
     use super::*;
     use crate::catalog::Case;
-    use mcsa_core::LogDensity;
     use mcsa_data::Posteriordb;
 
     const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];

@@ -13,5 +13,5 @@ pub(crate) use board::Board;
 pub(crate) use dimensions::{dimension_figures, dimension_tables};
 pub(crate) use figures::figures;
 pub(crate) use reached::REACHED;
-pub(crate) use tables::{methods, tables};
+pub(crate) use tables::{evidence_tables, methods, tables};
 pub(crate) use warnings::{CHECKS, warning_tables};

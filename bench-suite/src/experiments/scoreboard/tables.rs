@@ -17,7 +17,20 @@ const FAIR: f64 = 0.3;
 /// Errors by case and method at the largest budget; wins, failures and times by method.
 pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     let board = Board::of(results);
-    vec![errors(&board), methods(&[&board]), runs(&board)]
+    vec![table(&board, "answer_error"), methods(&[&board]), runs(&board)]
+}
+
+/// Errors of the log evidence, then the tables of every scoreboard.
+pub(crate) fn evidence_tables(results: &Results) -> Vec<Sheet> {
+    let board = Board::of(results);
+    let mut sheets = vec![Sheet {
+        name: "evidence",
+        title: "Error of log Z from 2000 weighted draws".to_owned(),
+        note: "Medians over replicates, in nats. ★: the least error within the budget.".to_owned(),
+        ..table(&board, "evidence_error")
+    }];
+    sheets.extend(tables(results));
+    sheets
 }
 
 /// A number with two digits; a word for failures.
@@ -33,16 +46,17 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-fn errors(board: &Board<'_>) -> Sheet {
+/// Medians of a metric by case and method at the largest budget.
+fn table(board: &Board<'_>, metric: &str) -> Sheet {
     let budget = board.budgets.last().copied().unwrap_or(0);
     let head: Vec<String> = std::iter::once("Target".to_owned())
         .chain(board.methods.iter().map(|kind| look::entrant(kind).1.to_owned()))
         .collect();
     let row = |case: &&Case| {
-        let winner = board.winner(case, budget, "answer_error");
+        let winner = board.winner(case, budget, metric);
         let cell = |method: &&'static str| {
             let Some(cell) = board.cell(case, method, budget) else { return "·".to_owned() };
-            let text = short(cell.median("answer_error"));
+            let text = short(cell.median(metric));
             match () {
                 () if winner == Some(method) => format!("{WINNER} {text}"),
                 () if !cell.is_within() => format!("({text})"),

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::numeric;
 use mcsa_estimators::Draws;
 
-use crate::catalog::{Built, Truth};
+use crate::catalog::{Built, Margins, Truth};
 use crate::quantile::quantile;
 
 /// Draws with weights, and what the method says of them.
@@ -23,6 +23,18 @@ pub(super) struct Answer {
     pub(super) r_hat: Option<f64>,
     /// Verdict of `mcsa::fit`: 1 for yes.
     pub(super) yes: Option<f64>,
+}
+
+/// A target with what is known of it. Quantiles of its margins are computed once, because each is a search.
+pub(super) struct Known {
+    pub(super) built: Built,
+    quantiles: Option<Vec<[f64; 19]>>,
+}
+
+impl Known {
+    pub(super) fn of(built: Built) -> Self {
+        Self { quantiles: built.margins.as_ref().map(Margins::quantiles), built }
+    }
 }
 
 /// Number of draws of the estimate of the evidence.
@@ -52,14 +64,27 @@ impl Answer {
     ///
     /// ```text
     /// answer_error = max_i |mean_i - m_i| / s_i,   spread_error = max_i |log(sd_i / s_i)|,   medians over i beside them
+    /// wasserstein = mean over i and over levels 5, 10, .., 95 % of |difference of quantiles| / s_i
     /// ```
-    pub(super) fn measures(&self, built: &Built) -> Option<Vec<(&'static str, f64)>> {
+    pub(super) fn measures(&self, known: &Known) -> Option<Vec<(&'static str, f64)>> {
+        let Known { built, quantiles } = known;
         let mut values = vec![("sample_share", self.share)];
         let told = [("k_hat", self.k_hat), ("r_hat", self.r_hat), ("yes", self.yes)];
         values.extend(told.into_iter().filter_map(|(name, value)| Some((name, value?))));
         if self.log_ratios.len() >= EVIDENCE_DRAWS {
             let first = &self.log_ratios[..EVIDENCE_DRAWS];
-            values.push(("log_z", numeric::log_sum_exp(first) - (EVIDENCE_DRAWS as f64).ln()));
+            let log_z = numeric::log_sum_exp(first) - (EVIDENCE_DRAWS as f64).ln();
+            values.push(("log_z", log_z));
+            values.extend(built.log_z.map(|known| ("evidence_error", (log_z - known).abs())));
+        }
+        if let Some(quantiles) = quantiles {
+            let distances = quantiles.iter().enumerate().zip(self.sds(built));
+            let each = distances.map(|((i, quantiles), sd)| self.distance(i, quantiles) / sd);
+            let distance = each.sum::<f64>() / quantiles.len() as f64;
+            if !distance.is_finite() {
+                return None;
+            }
+            values.push(("wasserstein", distance));
         }
         if let Truth::Moments { means, sds } = &built.truth {
             let of_means = |i: usize, mean: f64, _: f64| ((mean - means[i]) / sds[i]).abs();
@@ -80,6 +105,31 @@ impl Answer {
             }
         }
         Some(values)
+    }
+
+    /// Standard deviations of the target; 1 where it has none.
+    fn sds(&self, built: &Built) -> Vec<f64> {
+        match &built.truth {
+            Truth::Moments { sds, .. } => sds.clone(),
+            Truth::None => vec![1.0; self.points.nrows()],
+        }
+    }
+
+    /// Mean distance of the quantiles of coordinate `i` from those at the levels `1/(n+1), .., n/(n+1)`.
+    fn distance(&self, i: usize, quantiles: &[f64]) -> f64 {
+        let mut order: Vec<(f64, f64)> =
+            self.points.row(i).iter().copied().zip(self.weights.iter().copied()).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut cumulated, mut place, mut total) = (0.0, 0, 0.0);
+        for (k, quantile) in quantiles.iter().enumerate() {
+            let level = (k + 1) as f64 / (quantiles.len() + 1) as f64;
+            while place < order.len() && cumulated + order[place].1 < level {
+                cumulated += order[place].1;
+                place += 1;
+            }
+            total += (order[place.min(order.len() - 1)].0 - quantile).abs();
+        }
+        total / quantiles.len() as f64
     }
 
     /// Mean and standard deviation of coordinate `i`.

@@ -13,11 +13,13 @@ use mcsa_core::{Error, Seed};
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, now};
-use crate::catalog::{Built, CountedTarget, Entrant, Truth};
+use crate::catalog::{CountedTarget, Entrant, Truth};
 use crate::store::Row;
 use crate::task::{Benchmark, Job};
-use answer::Answer;
+use answer::{Answer, Known};
 
+/// Metrics that are infinite if a run fails, on targets with moments.
+const ERRORS: [&str; 5] = ["answer_error", "answer_median", "spread_error", "spread_median", "wasserstein"];
 /// Most draws of an answer.
 const DRAWS: usize = 4_000;
 
@@ -56,7 +58,7 @@ impl Benchmark {
         let (Some(case), Some(entrant)) = (self.case(), self.entrant()) else {
             return Err(Error::invalid("the target is no case, or the method no method of inference"));
         };
-        let built = case.build(running.catalogue)?;
+        let known = Known::of(case.build(running.catalogue)?);
         let start = || (Vec::new(), Spent::default());
         let (mut rows, before): (Vec<Row>, Spent) = checkpoints.last()?.unwrap_or_else(start);
         let (meter, ladder) = (Meter::after(before), self.reached());
@@ -67,7 +69,7 @@ impl Benchmark {
             let from = rows.len();
             let made = checkpoints.stretch((ladder.len() - from) as u64);
             for &budget in &ladder[from..from + made as usize] {
-                let values = row(entrant, &built, (budget, self.reach), job.seed);
+                let values = row(entrant, &known, (budget, self.reach), job.seed);
                 for (name, value) in values.iter().filter(|(name, _)| name.starts_with("p_")) {
                     *counts.entry((*name).to_owned()).or_default() += *value as u64;
                 }
@@ -86,11 +88,11 @@ impl Benchmark {
 /// errors are infinite.
 fn row(
     entrant: &Entrant,
-    built: &Built,
+    known: &Known,
     (budget, reach): (u64, f64),
     seed: Seed,
 ) -> Vec<(&'static str, f64)> {
-    let (begun, target) = (now(), CountedTarget::new(&*built.posterior));
+    let (begun, target) = (now(), CountedTarget::new(&*known.built.posterior));
     let found = answer(entrant, Bounded { target: &target, budget, reach, seed });
     let (seconds, spent) = (begun.elapsed().as_secs_f64(), target.counts());
     let mut values = vec![
@@ -98,11 +100,11 @@ fn row(
         ("p_gradients", spent.gradient as f64),
         ("seconds", seconds),
     ];
-    match found.ok().and_then(|answer| answer.measures(built)) {
+    match found.ok().and_then(|answer| answer.measures(known)) {
         Some(measures) => values.extend(measures.into_iter().chain([("failed", 0.0)])),
         None => {
-            let errors: &[&'static str] = match built.truth {
-                Truth::Moments { .. } => &["answer_error", "answer_median", "spread_error", "spread_median"],
+            let errors: &[&'static str] = match known.built.truth {
+                Truth::Moments { .. } => &ERRORS,
                 Truth::None => &[],
             };
             values.extend(errors.iter().map(|name| (*name, f64::INFINITY)));

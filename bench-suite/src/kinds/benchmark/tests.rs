@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcsa_core::{Gradient, LogDensity, Seed};
 use mcsa_data::Catalogue;
 
+use super::answer::Known;
 use super::row;
 use crate::catalog::{Built, Case, Entrant, FamilyConfig, Moment, Truth};
 
@@ -33,13 +34,16 @@ fn value(row: &[(&'static str, f64)], name: &str) -> f64 {
 /// over ten standard errors of the draws, log standard deviations within a third; the budget holds, but for the witnesses of `fit`.
 #[test]
 fn every_method_finds_a_gaussian_within_its_budget() {
-    let built = Case::Wishart { dim: 2 }.build(&Catalogue::new(None)).unwrap();
+    let known = Known::of(Case::Wishart { dim: 2 }.build(&Catalogue::new(None)).unwrap());
     for entrant in entrants() {
         let name = entrant.title();
-        let found = row(&entrant, &built, (20_000, 2.0), Seed::new(5));
+        let found = row(&entrant, &known, (20_000, 2.0), Seed::new(5));
         assert_eq!(value(&found, "failed"), 0.0, "{name}");
         assert!(value(&found, "answer_error") < 0.25, "{name}: {found:?}");
         assert!(value(&found, "spread_error") < 0.33, "{name}: {found:?}");
+        assert!(value(&found, "wasserstein") < 0.2, "{name}: {found:?}");
+        let log_z = value(&found, "evidence_error");
+        assert!(log_z < 0.1 || log_z.is_nan() && entrant == Entrant::Nuts, "{name}: {log_z}");
         assert!(value(&found, "answer_median") <= value(&found, "answer_error"), "{name}");
         let spent = value(&found, "p_evaluations") + value(&found, "p_gradients");
         let most = if entrant == Entrant::Fit { 60_000.0 } else { 21_000.0 };
@@ -52,9 +56,9 @@ fn every_method_finds_a_gaussian_within_its_budget() {
 /// Counterexample: the moments of another target are missed.
 #[test]
 fn other_moments_are_missed() {
-    let built = Case::Wishart { dim: 2 }.build(&Catalogue::new(None)).unwrap();
+    let known = Known::of(Case::Wishart { dim: 2 }.build(&Catalogue::new(None)).unwrap());
     let truth = Truth::Moments { means: vec![5.0; 2], sds: vec![0.1; 2] };
-    let found = row(&Entrant::Nuts, &Built { truth, ..built }, (20_000, 2.0), Seed::new(5));
+    let found = row(&Entrant::Nuts, &Known::of(Built { truth, ..known.built }), (20_000, 2.0), Seed::new(5));
     assert!(value(&found, "answer_error") > 10.0 && value(&found, "spread_error") > 1.0, "{found:?}");
 }
 
@@ -77,9 +81,17 @@ fn a_failure_is_a_row() {
         }
     }
     let truth = Truth::Moments { means: vec![0.0; 2], sds: vec![1.0; 2] };
-    let built = Built { posterior: Arc::new(Nowhere), truth, covariance: None, hidden: None };
+    let built = Built {
+        posterior: Arc::new(Nowhere),
+        truth,
+        covariance: None,
+        hidden: None,
+        log_z: None,
+        margins: None,
+    };
+    let known = Known::of(built);
     for entrant in entrants() {
-        let found = row(&entrant, &built, (1_000, 2.0), Seed::new(5));
+        let found = row(&entrant, &known, (1_000, 2.0), Seed::new(5));
         assert_eq!(value(&found, "failed"), 1.0, "{}: {found:?}", entrant.title());
         assert_eq!(value(&found, "answer_error"), f64::INFINITY);
     }
