@@ -7,10 +7,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 pub use crate::task::Preset;
-use crate::task::{Fits, Judgements, Rungs, Scatters, Section, Task, Variances};
+use crate::task::{Benchmarks, Fits, Judgements, Rungs, Scatters, Section, Task, Variances};
 
 /// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
-/// `[scatter]`, `[judgements]` or `[rungs]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
+/// `[scatter]`, `[judgements]`, `[rungs]` or `[benchmarks]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
 /// computed when they are drawn.
 ///
 /// A list as the setting of a target, method or optimiser expands to one entry for each of its values:
@@ -56,6 +56,8 @@ pub struct Experiment {
     pub judgements: Option<Judgements>,
     /// Climbs of families from starts that are off.
     pub rungs: Option<Rungs>,
+    /// Runs of methods of inference within budgets of evaluations.
+    pub benchmarks: Option<Benchmarks>,
     /// Formulas, or quantities that are measured when they are drawn.
     pub exhibit: Option<Exhibit>,
 }
@@ -79,9 +81,9 @@ pub struct Published {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PresetName {
-    /// All figures within two minutes.
+    /// All figures in about a minute of two processors.
     Quick,
-    /// All figures within a quarter of an hour.
+    /// All figures in roughly half an hour of two processors.
     Default,
     /// As many replicates as were published: hours.
     Paper,
@@ -135,6 +137,7 @@ impl Experiment {
             found(&self.scatter),
             found(&self.judgements),
             found(&self.rungs),
+            found(&self.benchmarks),
         ];
         all.into_iter().flatten().collect()
     }
@@ -175,7 +178,7 @@ impl Experiment {
         match sections[..] {
             [section] => section.check()?,
             _ => {
-                let reason = "exactly one of [fits], [variances], [scatter], [judgements], [rungs] and [exhibit] is needed";
+                let reason = "exactly one of [fits], [variances], [scatter], [judgements], [rungs], [benchmarks] and [exhibit] is needed";
                 return Err(Error::invalid(reason));
             }
         }

@@ -36,6 +36,7 @@
 //!
 //! This is the only crate that reads files, writes files, prints, or uses the clock.
 
+mod anchors;
 pub mod as_published;
 mod calibration;
 pub mod catalog;

@@ -41,6 +41,35 @@ const FAMILIES: [(&str, &str, Color, Dash, Marker); 10] = [
     ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
 ];
 
+/// Kind, name, colour, dash, marker of methods of inference: running moments in colours of their families, score ascent in greens, the
+/// exclusive divergence in greys.
+const ENTRANTS: [(&str, &str, Color, Dash, Marker); 15] = [
+    ("moments-mean-field", "moments, mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
+    ("moments-low-rank", "moments, low rank", Color(0x56, 0xB4, 0xE9), Dash::Short, Marker::Triangle),
+    ("moments-full-rank", "moments, Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
+    ("moments-student-t", "moments, Student t", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("moments-mixture", "moments, mixture of t", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Diamond),
+    ("fit", "mcsa::fit", Color(0xAA, 0x44, 0x99), Dash::Solid, Marker::Ring),
+    ("pmcsa-adam", "pMCSA, mean field", Color(0x00, 0x9E, 0x73), Dash::Dotdash, Marker::Plus),
+    ("pmcsa-flow", "pMCSA, flow", Color(0x11, 0x77, 0x33), Dash::Dotdash, Marker::Diamond),
+    ("elbo-mean-field", "ELBO, mean field", Color(0xBB, 0xBB, 0xBB), Dash::Dotted, Marker::Plus),
+    ("elbo-low-rank", "ELBO, low rank", Color(0xA0, 0xA0, 0xA0), Dash::Dotted, Marker::Triangle),
+    ("elbo-full-rank", "ELBO, Gaussian", Color(0x88, 0x88, 0x88), Dash::Dotted, Marker::Square),
+    ("elbo-flow", "ELBO, flow", Color(0x44, 0x44, 0x44), Dash::Dotted, Marker::Diamond),
+    ("batch-match", "batch and match", Color(0x88, 0x22, 0x55), Dash::Long, Marker::Wedge),
+    ("pathfinder", "Pathfinder", Color(0x99, 0x99, 0x33), Dash::Long, Marker::Triangle),
+    ("nuts", "NUTS", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
+];
+
+/// Place, name and style of a kind of method of inference.
+pub fn entrant(kind: &str) -> (usize, &str, Style) {
+    let plain = Style::series(0);
+    let place = ENTRANTS.iter().position(|look| look.0 == kind).unwrap_or(ENTRANTS.len());
+    ENTRANTS.get(place).map_or((place, kind, plain), |&(_, name, color, dash, marker)| {
+        (place, name, Style { color, dash, marker, ..plain })
+    })
+}
+
 /// Name and style of a kind of family.
 pub fn family(kind: &str) -> (&str, Style) {
     let plain = Style::series(0);
@@ -51,19 +80,24 @@ pub fn family(kind: &str) -> (&str, Style) {
 
 /// The name of a kind of method in legends and tables.
 pub fn name(kind: &str) -> &str {
-    LOOKS.iter().find(|look| look.0 == kind).map_or(kind, |look| look.1)
+    LOOKS.iter().find(|look| look.0 == kind).map_or_else(|| entrant(kind).1, |look| look.1)
 }
 
 /// Position of a kind of method in tables and legends.
 pub fn rank(kind: &str) -> usize {
-    LOOKS.iter().position(|look| look.0 == kind).unwrap_or(LOOKS.len())
+    LOOKS.iter().position(|look| look.0 == kind).unwrap_or(LOOKS.len() + entrant(kind).0)
 }
 
 /// The style of a method's series.
 pub fn style(method: &Method) -> Style {
     let look = LOOKS.iter().find(|look| look.0 == method.kind());
     let plain = Style::series(0);
-    look.map_or(plain, |&(_, _, color, dash, marker)| Style { color, dash, marker, ..plain })
+    look.map_or(entrant(method.kind()).2, |&(_, _, color, dash, marker)| Style {
+        color,
+        dash,
+        marker,
+        ..plain
+    })
 }
 
 /// The style of member number `member` of the `members` series of one method, from light to dark.
@@ -84,6 +118,9 @@ mod tests {
         }
         for (k, a) in LOOKS.iter().enumerate() {
             assert!(LOOKS[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
+        }
+        for (k, a) in ENTRANTS.iter().enumerate() {
+            assert!(ENTRANTS[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::theory;
-use mcsa_bench_suite::verbs::{Claims, Exit, Figures, FitModel, References, WriteRates};
+use mcsa_bench_suite::verbs::{Anchors, Claims, Exit, Figures, FitModel, References, WriteRates};
 
 /// Runs the experiments of Markov chain score ascent, draws their figures and checks their claims.
 ///
@@ -28,6 +28,7 @@ enum Verb {
     Theory(theory::Command),
     References(References),
     Rates(WriteRates),
+    Anchors(Anchors),
 }
 
 /// Standard output that records whether its reader has closed it.
@@ -78,6 +79,7 @@ fn run(verb: Verb, out: &mut Out) -> Result<ExitCode, Exit> {
         Verb::Data(verb) => verb.run(out)?,
         Verb::References(verb) => verb.run(out)?,
         Verb::Rates(verb) => verb.run(out)?,
+        Verb::Anchors(verb) => verb.run(out)?,
         Verb::Theory(verb) => {
             let is_terminal = out.inner.is_terminal();
             return Ok(verb.run(out, is_terminal)?);

@@ -36,6 +36,7 @@ pub const METRICS: &[Metric] = metrics! {
     "accuracy" Some(Larger), "share of held-out labels that are predicted";
     "age" None, "mean age of the blocks of a random scan, steps";
     "answer_error" Some(Smaller), "largest error of a weighted mean, in standard deviations of the posterior";
+    "answer_median" Some(Smaller), "median over coordinates of the error of a weighted mean, in standard deviations of the posterior";
     "answer_stretch" Some(Smaller), "largest factor by which a standard deviation is off, either way";
     "balanced_accuracy" Some(Larger), "mean over both labels of the share of held-out ones that are predicted";
     "bias" Some(Smaller), "norm of the bias of the direction";
@@ -50,6 +51,8 @@ pub const METRICS: &[Metric] = metrics! {
     "estimate_variance" Some(Smaller), "variance of the log likelihood estimated from some rows";
     "evaluations" None, "evaluations of the likelihood in a step";
     "evidence" Some(Larger), "estimate of the log evidence or of its lower bound in a step, nats";
+    "evidence_error" Some(Smaller), "error of the log evidence by 2000 weighted draws, nats";
+    "failed" Some(Smaller), "1 if a method ended with an error or with draws that are not finite, else 0";
     "finite" None, "finite evaluations of the target in a step";
     "fit_error" Some(Smaller), "largest error of a mean of q, in standard deviations of the posterior";
     "fit_steps" None, "steps of the optimiser so far";
@@ -112,6 +115,8 @@ pub const METRICS: &[Metric] = metrics! {
     "share" None, "share of the draws of q in the region that a fit may miss";
     "share_of_target" None, "share of the draws of the target in the region that a fit may miss";
     "sigma" None, "standard deviation of the steps of the log volatility";
+    "spread_error" Some(Smaller), "largest error of a log standard deviation of draws";
+    "spread_median" Some(Smaller), "median over coordinates of the error of a log standard deviation of draws";
     "start_share" None, "share of the starts that reach a mode that is easily missed";
     "still" Some(Smaller), "1 if no step of an annealed path moves, else 0";
     "surrogate_kl" Some(Smaller), "divergence of the surrogate posterior from the posterior, nats";
@@ -123,6 +128,7 @@ pub const METRICS: &[Metric] = metrics! {
     "upper_gap_error" Some(Smaller), "standard error of `upper_gap`, nats";
     "vanished" Some(Smaller), "chains or steps at which all weights were zero";
     "variance" Some(Smaller), "variance of the direction, summed over its coordinates";
+    "wasserstein" Some(Smaller), "mean over coordinates and over levels from 5 to 95 % of the errors of quantiles, in standard deviations";
     "weights_below_0.1" None, "share of network weights with a mean within 0.1 of zero";
     "weights_deviation" None, "standard deviation of the means of network weights";
     "yes" None, "1 if the verdict on the fit is yes, else 0";

@@ -57,9 +57,13 @@ impl AffineMap {
 
     /// Writes `y = factor^-1 (z - shift)`.
     pub fn inverse_into(&self, z: &[f64], y: &mut [f64]) {
-        for i in 0..z.len() {
-            let known: f64 = (0..i).map(|j| self.factor[(i, j)] * y[j]).sum();
-            y[i] = (z[i] - self.shift[i] - known) / self.factor[(i, i)];
+        // By columns of the factor: entry i holds its sum over the coordinates before it, until its turn comes.
+        y.fill(-0.0);
+        for j in 0..z.len() {
+            let column = &self.factor.col_as_slice(j)[j..];
+            let (found, rest) = y[j..].split_at_mut(1);
+            found[0] = (z[j] - self.shift[j] - found[0]) / column[0];
+            rest.iter_mut().zip(&column[1..]).for_each(|(known, factor)| *known += factor * found[0]);
         }
     }
 

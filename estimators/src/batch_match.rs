@@ -24,7 +24,8 @@ use crate::score_match::{ScoreMatch, columns, room_len, stride};
 /// target is a fixed point: there the step does not depend on which points were drawn.
 ///
 /// The direction is the whole step `lambda' - lambda`: use it with an optimiser that adds it unchanged, `Sgd` with rate 1. The Gaussian
-/// is handed to the family by its moments: a full-rank family takes it as it is, one with fewer moments takes those that it has.
+/// is handed to the family by its moments: a full-rank family takes it as it is, one with fewer moments takes those that it has. For a
+/// low-rank family there is [`PatchedBatchMatch`](crate::PatchedBatchMatch), whose cost is linear in the dimension.
 /// A sweep of the solution costs `(d + draws)^2` products of length draws.
 ///
 /// Draws at which the density or a gradient is not finite are left out and counted. A step whose result is not finite, or outside the
@@ -86,6 +87,24 @@ impl BatchMatch {
         Self { draws, rate: 1.0, decay: 1.0 }
     }
 
+    /// Weight of the scores in step `step`, from 1.
+    pub(crate) fn weight(&self, dim: usize, step: u64) -> f64 {
+        self.rate * (self.draws * dim) as f64 / (step as f64).powf(self.decay)
+    }
+
+    /// Checks the settings, and that target and family have one dimension.
+    pub(crate) fn check_for(&self, target: usize, family: usize) -> Result<(), Error> {
+        check_draws(self.draws, family, false)?;
+        same_dimension(target, family)?;
+        if !(self.rate > 0.0 && self.rate.is_finite()) {
+            return Err(Error::parameter("rate", self.rate, "positive and finite"));
+        }
+        if !(0.0..=1.0).contains(&self.decay) {
+            return Err(Error::parameter("decay", self.decay, "between 0 and 1"));
+        }
+        Ok(())
+    }
+
     /// Number of columns of a factor of the covariance that is matched, from draws of a family with `noise` dimensions of noise.
     const fn columns(&self, dim: usize, noise: usize) -> usize {
         columns(dim, noise, self.draws)
@@ -134,15 +153,7 @@ where
         params: &[f64],
         _: &mut [Stream],
     ) -> Result<BatchMatchState, Error> {
-        let refuse = |error: Error| error.within("BatchMatch");
-        check_draws(self.draws, family.dim(), false).map_err(refuse)?;
-        same_dimension(target.dim(), family.dim()).map_err(refuse)?;
-        if !(self.rate > 0.0 && self.rate.is_finite()) {
-            return Err(refuse(Error::parameter("rate", self.rate, "positive and finite")));
-        }
-        if !(0.0..=1.0).contains(&self.decay) {
-            return Err(refuse(Error::parameter("decay", self.decay, "between 0 and 1")));
-        }
+        self.check_for(target.dim(), family.dim()).map_err(|error| error.within("BatchMatch"))?;
         family.check(params)?;
         Ok(BatchMatchState { steps: 0 })
     }
@@ -197,7 +208,7 @@ where
         place(noise, points, draws, work);
         target.gradients_into(batch(points, dim, draws), log_p, batch_mut(scores, dim, draws), work);
         let finite = gather_finite(dim, log_p, points, scores);
-        let weight = self.rate * (draws * dim) as f64 / (state.steps as f64).powf(self.decay);
+        let weight = self.weight(dim, state.steps);
         let (non_finite, columns) =
             ((draws - finite) as u64, self.columns(dim, noise_dim) - (draws - finite));
         let mut info = BatchMatchInfo { weight, finite: finite as u64, non_finite, refused: 1 };
@@ -233,7 +244,7 @@ where
 }
 
 /// Moves the columns at which the density and its gradient are finite to the front, and returns their number.
-fn gather_finite(dim: usize, log_p: &[f64], points: &mut [f64], scores: &mut [f64]) -> usize {
+pub(crate) fn gather_finite(dim: usize, log_p: &[f64], points: &mut [f64], scores: &mut [f64]) -> usize {
     let mut finite = 0;
     for (j, log_p) in log_p.iter().enumerate() {
         let column = dim * j..dim * (j + 1);

@@ -119,7 +119,7 @@ pub(crate) const fn room_len(dim: usize, draws: usize) -> usize {
     dim * (draws + 3)
 }
 
-fn average(columns: &[f64], mean: &mut [f64]) {
+pub(crate) fn average(columns: &[f64], mean: &mut [f64]) {
     mean.fill(0.0);
     let count = columns.len() / mean.len();
     columns.chunks_exact(mean.len()).for_each(|column| numeric::axpy(1.0 / count as f64, column, mean));
@@ -127,7 +127,7 @@ fn average(columns: &[f64], mean: &mut [f64]) {
 
 /// One-sided Jacobi rotations of columns, until those parts of them that begin at `from` are orthogonal. Products of parts far below one
 /// do not change the result, whose entries depend on one plus four times the squares.
-fn orthogonalise(stacked: &mut [f64], stride: usize, from: usize) {
+pub(crate) fn orthogonalise(stacked: &mut [f64], stride: usize, from: usize) {
     let count = stacked.len() / stride;
     for _ in 0..MOST_SWEEPS {
         let mut is_done = true;

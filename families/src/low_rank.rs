@@ -131,9 +131,9 @@ impl Parametric for LowRank {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        // Scales, slopes, x and one spare vector; U and S^-1 B; C and two more squares; t of each point; the noise of one point.
+        // Scales, slopes, x and one spare vector; three times d x r; C and two more squares; t of each point; the noise of one point.
         let (dim, rank) = (self.dim, self.rank);
-        4 * dim + 2 * dim * rank + rank * (3 * rank + columns + 1) + dim + rank
+        4 * dim + 3 * dim * rank + rank * (3 * rank + columns + 1) + dim + rank
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {

@@ -17,12 +17,12 @@ const ERRORS: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
 /// Scale of both priors, from `posteriordb`.
 const SCALE: f64 = 5.0;
 
-/// Parametrisation of the school effects in [`EightSchools`].
+/// Parametrisation of the latent effects of a model: of schools in [`EightSchools`], of cells in [`CoxProcess`](crate::CoxProcess).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Centring {
-    /// Coordinates are the effects `theta_j`: a funnel where the data are weak.
+    /// Coordinates are the effects `theta_j`: for schools, a funnel where the data are weak.
     Centred,
-    /// Coordinates are the standardised `eta_j = (theta_j - mu) / tau`: correlated where the data are strong.
+    /// Coordinates are standardised, `eta_j = (theta_j - mu) / tau` or `L^-1 (x - m)`: correlated where the data are strong.
     NonCentred,
 }
 

@@ -4,13 +4,14 @@
 //! their log-Jacobians are part of the model ([`Transform`], [`Constrained`]).
 //!
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
-//!   [`Banana`], [`Funnel`], [`Mixture`], [`Atoms`].
+//!   [`Banana`], [`Funnel`], [`ManyWell`], [`Mixture`], [`Atoms`].
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
-//!   [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
+//!   [`HorseshoeLogistic`], [`GaussianProcessClassification`].
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
 //!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
+//! * Point patterns: [`CoxProcess`].
 //! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
@@ -31,6 +32,7 @@ mod banana;
 mod binary;
 pub mod conformance;
 mod constrained;
+mod cox_process;
 mod design;
 mod eight_schools;
 mod factor_analysis;
@@ -39,6 +41,7 @@ mod gaussian;
 mod gaussian_process;
 mod held_out;
 mod linear;
+mod many_well;
 mod mixture;
 mod network;
 mod prior;
@@ -53,16 +56,18 @@ pub mod surrogate;
 mod tempered;
 mod transform;
 mod truth;
+mod unknown_noise;
 mod volatility;
 mod weighted_rows;
 
 pub use atoms::Atoms;
 pub use banana::Banana;
 pub use binary::{
-    BinaryRegression, HierarchicalLogistic, Link, Logistic, LogisticRegression, Probit, ProbitRegression,
-    ScalePrior, log_odds_from_draws, log_odds_from_moments,
+    BinaryRegression, HierarchicalLogistic, HorseshoeLogistic, Link, Logistic, LogisticRegression, Probit,
+    ProbitRegression, ScalePrior, log_odds_from_draws, log_odds_from_moments,
 };
 pub use constrained::Constrained;
+pub use cox_process::CoxProcess;
 pub use eight_schools::{Centring, EightSchools};
 pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use funnel::Funnel;
@@ -72,6 +77,7 @@ pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
 pub use linear::LinearRegression;
+pub use many_well::ManyWell;
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;
@@ -87,5 +93,6 @@ pub use student::Student;
 pub use tempered::Tempered;
 pub use transform::Transform;
 pub use truth::GroundTruth;
+pub use unknown_noise::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
 pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};
 pub use weighted_rows::WeightedRows;

@@ -86,6 +86,30 @@ impl Mixture {
         Self::new(&vec![1.0; components.len()], components)
     }
 
+    /// `count` isotropic components of scale `scale` with equal weights in the plane, whose means are uniform on a square around
+    /// the origin with sides of length `2 extent`.
+    ///
+    /// The target of Midgley et al. (2023) has 40 components, an extent of 40 and the scale `log(1 + e) = 1.3133`; its means are
+    /// those of one seed of another package's generator. The law of the means is theirs, the means are drawn from `stream`.
+    ///
+    /// ```
+    /// let mut stream = mcsa_core::Seed::new(1).stream(0, 0);
+    /// let target = mcsa_models::Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), &mut stream)?;
+    /// assert!(target.components().iter().all(|component| component.mean().iter().all(|m| m.abs() < 40.0)));
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no component, or the extent or the scale is not positive and finite.
+    pub fn scattered(count: usize, extent: f64, scale: f64, stream: &mut Stream) -> Result<Self, Error> {
+        positive("extent", extent).map_err(|error| error.within("Mixture"))?;
+        positive("scale", scale).map_err(|error| error.within("Mixture"))?;
+        let mut place = || extent * (2.0 * stream.uniform() - 1.0);
+        let round = |_| Gaussian::diagonal(vec![place(), place()], vec![scale; 2]);
+        let components = (0..count).map(round).collect::<Result<Vec<_>, _>>()?;
+        Self::new(&vec![1.0; count], components)
+    }
+
     /// Index of the component with the largest posterior probability at `z`; `work` as for the log density.
     pub fn nearest(&self, z: &[f64], mut work: &mut [f64]) -> usize {
         let terms = borrow(&mut work, self.components.len());

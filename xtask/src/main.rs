@@ -9,6 +9,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod anchors;
 mod command_line;
 mod counts;
 mod steps;

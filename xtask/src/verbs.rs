@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use crate::anchors;
 use crate::steps::{self, Step};
 use crate::terminal::say;
 use crate::{sweep, workspace};
@@ -27,7 +28,7 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 9] = [
+pub(crate) const VERBS: [Verb; 10] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -50,7 +51,7 @@ pub(crate) const VERBS: [Verb; 9] = [
                   figure, judges every claim and writes report/index.html. An interrupted run goes on where it\n\
                   stopped.\n\n\
                   IDS...             only these experiments, by name, or files of your own: my_experiment.toml\n\
-                  --preset P         quick (2 minutes), default (some minutes) or paper (hours)\n\
+                  --preset P         quick (about a minute), default (half an hour) or paper (many hours)\n\
                   --jobs N           jobs at once; results do not depend on it\n\
                   --out DIR          where results/ and report/ go\n\
                   --data DIR         where imported data sets are\n\
@@ -155,6 +156,18 @@ pub(crate) const VERBS: [Verb; 9] = [
                   ARGS go to criterion: a filter on bench names, `--quick`, `--save-baseline NAME`.",
         check: anything,
         run: bench,
+    },
+    Verb {
+        name: "anchors",
+        summary: "Run samplers and guides of Python packages on our targets",
+        usage: " [--seeds N] [SCRIPTS]...",
+        details: "Makes an environment with pinned packages below target/, writes the cases, checks the densities\n\
+                  in Python against ours, runs the scripts of bench-suite/anchors and writes its rows.csv.\n\
+                  Needs Python 3.11 and the network; without Python it says so and changes nothing.\n\n\
+                  --seeds N      seeds per method and case; 5 if not given\n\
+                  SCRIPTS        only these: nutpie_nuts, blackjax_nuts, blackjax_pathfinder, numpyro_guides",
+        check: anchors::check,
+        run: anchors::run,
     },
 ];
 

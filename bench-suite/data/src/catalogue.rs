@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use mcsa_core::Seed;
 
 use super::{
-    Absent, DataError, Dataset, Entry, Kind, Origin, Radon, Schools, Series, Table, Task, carried, synthetic,
+    Absent, DataError, Dataset, Entry, Kind, Origin, Posteriordb, Radon, Schools, Series, Table, Task,
+    carried, synthetic,
 };
 
 /// All data sets by name: those that are part of the program, and those in one folder.
@@ -123,6 +124,15 @@ impl Catalogue {
         Ok(Schools::of(&table))
     }
 
+    /// Opens the folder of regressions of `posteriordb`: the one that `MCSA_POSTERIORDB` names, else `posteriordb` in the folder of
+    /// imported files.
+    ///
+    /// # Errors
+    /// If there is none, or its list is malformed.
+    pub fn posteriordb(&self) -> Result<Posteriordb, DataError> {
+        Posteriordb::found(self.folder())
+    }
+
     /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic in its origin. With `rows` it has
     /// only that many rows; except for `wasp_precipitation_2010`, these equal the first rows of the full stand-in.
     ///
@@ -152,11 +162,14 @@ impl Catalogue {
         }
     }
 
-    /// SHA-256 of the file of a data set.
+    /// SHA-256 of the file of a data set, or of a regression of `posteriordb` (`posteriordb/NAME`).
     ///
     /// # Errors
     /// As [`load`](Self::load).
     pub fn digest(&self, name: &str) -> Result<String, DataError> {
+        if let Some(posterior) = name.strip_prefix("posteriordb/") {
+            return self.posteriordb()?.digest(posterior);
+        }
         Ok(self.table(self.entry(name)?)?.0.sha256)
     }
 

@@ -135,6 +135,11 @@ impl fmt::Display for DataError {
 impl fmt::Display for Absent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, obtain, place, stand_in } = self;
+        if name == "posteriordb" {
+            f.write_str("the folder of posteriordb is absent")?;
+            place.as_ref().map_or(Ok(()), |place| write!(f, " (no {}/reference.json)", place.display()))?;
+            return write!(f, ". Get it: {obtain}.");
+        }
         write!(f, "the data set {name} is absent")?;
         match place {
             Some(place) => write!(f, " (no file {})", place.display())?,

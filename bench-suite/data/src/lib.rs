@@ -8,7 +8,8 @@
 //! wherever it is shown.
 //!
 //! [`Catalogue::load`] gives a [`Dataset`]: inputs and a target. Data sets of other shapes have their own methods:
-//! [`Catalogue::radon`], [`Catalogue::series`], [`Catalogue::schools`].
+//! [`Catalogue::radon`], [`Catalogue::series`], [`Catalogue::schools`]; regressions of `posteriordb` come from a folder of their own,
+//! [`Catalogue::posteriordb`].
 //!
 //! ```
 //! use mcsa_core::Seed;
@@ -32,6 +33,7 @@ mod lines;
 mod listing;
 mod manifest;
 mod origin;
+mod posteriordb;
 mod radon;
 mod reservoir;
 mod schools;
@@ -50,6 +52,7 @@ pub use dataset::{Dataset, Task};
 pub use error::{Absent, DataError};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
 pub use origin::Origin;
+pub use posteriordb::{Posteriordb, ReferenceRegression};
 pub use radon::Radon;
 pub use schools::Schools;
 pub use series::Series;

@@ -8,8 +8,8 @@ use mcsa_families::GaussianFamily;
 use mcsa_kernels::{Hmc, Repeat};
 use serde::{Deserialize, Serialize};
 
-use super::Posterior;
 use super::prior::FromPrior;
+use super::{Entrant, Posterior};
 
 /// A method by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,6 +135,11 @@ pub enum Method {
         /// Number of chains, each with its own warm-up.
         chains: usize,
     },
+    /// Method of inference from the start to draws, within a budget of evaluations. Only for the section `[benchmarks]`.
+    Inference {
+        /// The method.
+        entrant: Entrant,
+    },
 }
 
 /// Target of a method: any posterior, with evaluations counted.
@@ -211,6 +216,7 @@ impl Method {
             Self::Hmc { .. } => "hmc",
             Self::NutsCs { .. } => "nuts-cs",
             Self::Hmcecs { .. } => "hmcecs",
+            Self::Inference { entrant } => entrant.kind(),
         }
     }
 
@@ -231,6 +237,7 @@ impl Method {
             | Self::ChiviMax { samples } => samples,
             Self::Hmc { transitions, .. } => transitions,
             Self::NutsCs { points: rows, .. } | Self::Hmcecs { rows, .. } => rows,
+            Self::Inference { .. } => 0,
         }
     }
 
@@ -282,6 +289,9 @@ impl Method {
             }
             Self::PmcsaDelayed { .. } => {
                 Err(Error::invalid("a coreset needs rows of data: it is for metrics of a race"))
+            }
+            Self::Inference { .. } => {
+                Err(Error::invalid("the method is for runs within budgets, in the section [benchmarks]"))
             }
             Self::NutsCs { .. } | Self::Hmcecs { .. } => {
                 Err(Error::invalid("chains have no direction: their draws are measured, without a fit"))

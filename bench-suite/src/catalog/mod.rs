@@ -10,6 +10,7 @@
 
 mod annealed;
 mod case;
+mod entrant;
 mod evaluator;
 mod family_config;
 mod guided;
@@ -39,7 +40,8 @@ mod weights;
 pub use annealed::{AnnealedConfig, Ansatz, Momentum};
 pub(crate) use annealed::{Pushed, full_rank_at};
 pub use case::{Built, Case, Fault, Truth};
-pub(crate) use case::{HEAD, LongRun};
+pub(crate) use case::{Exported, HEAD, LongRun};
+pub use entrant::{Entrant, Moment};
 pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};
 pub(crate) use guided::{Guide, Guided, Known};

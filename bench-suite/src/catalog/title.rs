@@ -17,7 +17,10 @@ impl Target {
 impl Method {
     /// Kind and all settings: `pmcsa, chains 10`.
     pub fn title(&self) -> String {
-        titled(self.kind(), self)
+        match self {
+            Self::Inference { entrant } => entrant.title(),
+            _ => titled(self.kind(), self),
+        }
     }
 }
 

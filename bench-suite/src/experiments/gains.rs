@@ -78,7 +78,8 @@ impl<'r> Gains<'r> {
                 .filter_map(|series| Some(((self.name)(series), self.gain(series, of.metric)?)))
                 .filter(|(_, gain)| gain.value.is_finite())
                 .collect();
-            let names = rows.iter().map(|(name, _)| name.replace('_', "\\_"));
+            // Subscripts of the markup stay; other underscores are letters.
+            let names = rows.iter().map(|(name, _)| name.replace('_', "\\_").replace("\\_{", "_{"));
             let column = |of: fn(&Interval) -> f64| rows.iter().map(|(_, gain)| of(gain)).collect::<Vec<_>>();
             let at: Vec<f64> = (0..rows.len()).map(|row| row as f64).collect();
             let layer = Layer::intervals(
@@ -87,7 +88,12 @@ impl<'r> Gains<'r> {
                 column(|gain| gain.low),
                 column(|gain| gain.high),
             );
-            let axis = Axis::linear(format!("{} − that of {base}{}", of.label, of.unit));
+            let axis = Axis::linear(format!("{} − that of the {base}{}", of.label, of.unit));
+            let gains: Vec<Interval> = rows.iter().map(|(_, gain)| *gain).collect();
+            let axis = match span(&gains) {
+                Some((low, high)) => axis.spanning(low, high),
+                None => axis,
+            };
             Panel::new(axis, Axis::categories("", names))
                 .titled(title.clone())
                 .with(Layer::vertical_rule(0.0))
@@ -137,6 +143,20 @@ impl<'r> Gains<'r> {
     }
 }
 
+/// Range of an axis that leaves out gains farther from zero than a hundred medians, if there are any: fits that diverged without
+/// ending early would make one point of all the others.
+fn span(gains: &[Interval]) -> Option<(f64, f64)> {
+    let mut sizes: Vec<f64> = gains.iter().map(|gain| gain.value.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let largest = 100.0 * sizes.get(sizes.len() / 2)?;
+    let (near, far): (Vec<&Interval>, Vec<&Interval>) =
+        gains.iter().partition(|gain| gain.value.abs() <= largest);
+    let ends = near.iter().flat_map(|gain| [gain.low, gain.high]);
+    let (low, high) = ends.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
+    let margin = 0.05 * (high - low);
+    (!far.is_empty() && margin > 0.0).then_some((low - margin, high + margin))
+}
+
 /// Value of a metric in the last row of each replicate that did not end early.
 fn ends(series: &Series<'_>, metric: &str) -> BTreeMap<u64, f64> {
     let whole = series.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
@@ -162,5 +182,21 @@ fn cell(found: Option<Interval>, digits: usize) -> String {
         Some(Interval { value, low, high, .. }) => {
             format!("{value:.digits$} [{low:.digits$}, {high:.digits$}]")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The axis leaves out a gain of a fit that diverged, and is that of the data where there is none.
+    #[test]
+    fn diverged_fits_do_not_widen_an_axis() {
+        let gain = |value: f64| Interval { value, low: value - 1.0, high: value + 1.0, replicates: 5 };
+        let near = [gain(10.0), gain(23.0), gain(28.0)];
+        assert_eq!(span(&near), None);
+        let (low, high) = span(&[near[0], near[1], near[2], gain(-7e8)]).unwrap();
+        assert!(low > -2.0 && low < 0.0 && high > 29.0 && high < 31.0, "{low} to {high}");
+        assert_eq!(span(&[]), None);
     }
 }

@@ -23,6 +23,7 @@ mod ranks;
 mod registry;
 mod regression;
 mod robustness;
+mod scoreboard;
 mod shapes;
 mod skew_normal;
 mod sparse_processes;
@@ -36,4 +37,5 @@ mod verdict;
 
 pub(crate) use papers::examined;
 pub use registry::REGISTRY;
+pub(crate) use scoreboard::{Board, methods};
 pub(crate) use verdict::{Rates, rates};

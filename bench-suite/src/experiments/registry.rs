@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::{
     ancestor_weight, annealed_paths, bias_bound, classification, conditional_variance, convergence, cost,
     directions, exchange_rates, gradient_variance, imbalance, ladder, local_latents, marginal_likelihood,
-    papers, probit, ranks, regression, robustness, shapes, skew_normal, sparse_processes, step_cost,
-    step_size, subset_average, surrogates, taxonomy, variance_divergence, verdict,
+    papers, probit, ranks, regression, robustness, scoreboard, shapes, skew_normal, sparse_processes,
+    step_cost, step_size, subset_average, surrogates, taxonomy, variance_divergence, verdict,
 };
 use crate::figures;
 use crate::registry::Entry;
@@ -29,7 +29,7 @@ macro_rules! entry {
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/experiments/` and an entry here; for
 /// figures, tables or checks of its own, a room beside this file.
-pub static REGISTRY: [Entry; 40] = [
+pub static REGISTRY: [Entry; 44] = [
     entry!("gaussian"),
     entry!("k000-tab2-logistic", classification::logistic, tables::none, classification::CHECKS),
     entry!("k003-fig2-logistic", classification::logistic_speed, tables::none, classification::CHECKS),
@@ -85,4 +85,8 @@ pub static REGISTRY: [Entry; 40] = [
     entry!("flow-directions", directions::figures, shapes::tables, directions::CHECKS),
     entry!("fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
     entry!("fit-ladder", ladder::figures, ladder::tables, ladder::CHECKS),
+    entry!("scoreboard-zoo", scoreboard::figures, scoreboard::tables, scoreboard::REACHED),
+    entry!("scoreboard-posteriordb", scoreboard::figures, scoreboard::tables, []),
+    entry!("scoreboard-ladder", scoreboard::dimension_figures, scoreboard::dimension_tables, []),
+    entry!("scoreboard-planted", scoreboard::figures, scoreboard::warning_tables, scoreboard::CHECKS),
 ];

@@ -114,12 +114,12 @@ fn fewer(results: &Results) -> String {
             Some(FamilyConfig::Annealed(annealed)) => annealed.surrogate.name(),
             _ => look::name(series.method().kind()),
         };
-        let text = format!(" Of {name} there are {count}.");
+        let text = format!("{name} {count}");
         if count < preset.replicates && !told.contains(&text) {
             told.push(text);
         }
     }
-    told.concat()
+    if told.is_empty() { String::new() } else { format!(" Fewer replicates: {}.", told.join(", ")) }
 }
 
 /// Text on preset, missing jobs, and failures.

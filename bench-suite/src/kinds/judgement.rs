@@ -107,6 +107,8 @@ fn witness(objection: &Objection) -> &'static str {
         Objection::Missed { .. } => "objects_missed",
         Objection::Tail { .. } => "objects_tail",
         Objection::NonFinite { .. } => "objects_non_finite",
-        Objection::Budget | Objection::Time | Objection::Tempering { .. } => "objects_budget",
+        Objection::Budget | Objection::Time | Objection::Interrupted | Objection::Tempering { .. } => {
+            "objects_budget"
+        }
     }
 }

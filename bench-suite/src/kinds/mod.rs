@@ -3,6 +3,7 @@
 mod ascend;
 mod auxiliary;
 mod average;
+mod benchmark;
 mod bound;
 mod bounded;
 mod chains;
@@ -71,6 +72,7 @@ impl Job {
             Task::Scatter(scatter) => scatter.run(self, running),
             Task::Judgement(judgement) => judgement.run(self, running),
             Task::Rung(rung) => rung.run(self, running),
+            Task::Benchmark(benchmark) => benchmark.run(self, running),
             Task::Chains(chains) => chains.run(self, running),
         }
     }

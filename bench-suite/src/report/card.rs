@@ -97,20 +97,7 @@ impl Card {
             },
         );
         text.push_str(&self.state());
-        for (name, drawing) in &self.drawings {
-            let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
-            // The numbers of an exhibit are formulas: there is no CSV.
-            let numbers = match experiment.is_exhibit() {
-                true => String::new(),
-                false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
-            };
-            let _ = writeln!(
-                text,
-                "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
-                 <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>",
-                width = 1.4 * millimetres(svg),
-            );
-        }
+        self.drawings.iter().for_each(|drawing| text.push_str(&self.plate(drawing)));
         self.sheets.iter().for_each(|sheet| text.push_str(&self.sheet(sheet)));
         text.push_str(&self.claims());
         text.push_str(&self.table());
@@ -127,8 +114,24 @@ impl Card {
         text + "</section>\n"
     }
 
+    /// A figure with links to its files.
+    pub(super) fn plate(&self, (name, drawing): &(String, Drawing)) -> String {
+        let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
+        let experiment = &self.results.experiment;
+        // The numbers of an exhibit are formulas: there is no CSV.
+        let numbers = match experiment.is_exhibit() {
+            true => String::new(),
+            false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
+        };
+        format!(
+            "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
+             <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>\n",
+            width = 1.4 * millimetres(svg),
+        )
+    }
+
     /// Warnings about missing, stale and unusable results.
-    fn state(&self) -> String {
+    pub(super) fn state(&self) -> String {
         let Results { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.results;
         let mut text = String::new();
         let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
@@ -166,7 +169,7 @@ impl Card {
             .then(|| format!("Results of several vector units, which differ by rounding: {words}."))
     }
 
-    fn claims(&self) -> String {
+    pub(super) fn claims(&self) -> String {
         if self.findings.is_empty() {
             return String::new();
         }
@@ -182,7 +185,7 @@ impl Card {
     }
 
     /// A table with its title and note.
-    fn sheet(&self, sheet: &Sheet) -> String {
+    pub(super) fn sheet(&self, sheet: &Sheet) -> String {
         format!(
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
             escape(&sheet.title),
@@ -326,7 +329,7 @@ impl Card {
 }
 
 /// Head and rows of a table.
-fn rows(sheet: &Sheet) -> String {
+pub(super) fn rows(sheet: &Sheet) -> String {
     let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let row = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();

@@ -1,6 +1,7 @@
 //! Report: one self-contained page with every figure, table and verdict, which opens without a server.
 
 mod base64;
+mod board;
 mod card;
 mod comparison;
 mod html;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use mcsa_core::Error;
 
 use super::base64::encode;
+use super::board;
 use super::card::{Card, pill};
 use super::comparison::Tally;
 use super::html::{escape, table};
@@ -36,6 +37,9 @@ pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
             beside(&format!("{name}.png"), &png)?;
         }
     }
+    if let Some(body) = board::body(cards) {
+        write_whole(&folder.join("scoreboard.html"), shell("mcsa: scoreboard", &body).as_bytes())?;
+    }
     let page = folder.join("index.html");
     write_whole(&page, text(cards).as_bytes())?;
     Ok(page)
@@ -43,6 +47,11 @@ pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
 
 fn text(cards: &[Card]) -> String {
     let sections: String = cards.iter().map(Card::section).collect();
+    shell("mcsa: figures, tables and claims", &format!("{}{sections}", summary(cards)))
+}
+
+/// A whole page with its style and fonts.
+fn shell(title: &str, body: &str) -> String {
     let fonts: String = [("normal", dejavu::sans::regular()), ("italic", dejavu::sans::oblique())]
         .iter()
         .map(|(style, bytes)| {
@@ -56,9 +65,8 @@ fn text(cards: &[Card]) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>mcsa: figures, tables and claims</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {}{sections}</main>\n<style>\n{fonts}</style>\n</body>\n</html>\n",
-        summary(cards),
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         {body}</main>\n<style>\n{fonts}</style>\n</body>\n</html>\n"
     )
 }
 
@@ -89,8 +97,13 @@ fn summary(cards: &[Card]) -> String {
          <p class=\"lead\">Every figure and table here was computed by the code of fingerprint <code>{CODE}</code>, preset \
          <em>{presets}</em>. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
          <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Cells of tables: {cells}. A cell is measured \
-         if enough replicates give it an interval.</p>\n{table}</header>\n",
+         if enough replicates give it an interval.{board}</p>\n{table}</header>\n",
         table = table("summary", &head, &rows),
+        board = if board::has_runs(cards) {
+            " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference."
+        } else {
+            ""
+        },
     )
 }
 

@@ -1,5 +1,6 @@
 //! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
 
+mod benchmark;
 mod chains;
 mod evidence;
 mod fit;
@@ -12,6 +13,7 @@ mod schedule;
 mod trace;
 mod variance;
 
+pub use benchmark::{Benchmark, Benchmarks};
 pub use chains::Chains;
 pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
@@ -42,6 +44,8 @@ pub enum Task {
     Judgement(Judgement),
     /// Climbs of one family from a start that is off.
     Rung(Rung),
+    /// Runs of a method of inference within growing budgets.
+    Benchmark(Benchmark),
     /// Markov chains whose draws are measured.
     Chains(Chains),
 }
@@ -64,6 +68,7 @@ impl Task {
             Self::Scatter(scatter) => &scatter.target,
             Self::Judgement(judgement) => &judgement.target,
             Self::Rung(rung) => &rung.target,
+            Self::Benchmark(benchmark) => &benchmark.target,
             Self::Chains(chains) => &chains.target,
         }
     }
@@ -76,6 +81,7 @@ impl Task {
             Self::Scatter(scatter) => &scatter.method,
             Self::Judgement(judgement) => &judgement.method,
             Self::Rung(rung) => &rung.method,
+            Self::Benchmark(benchmark) => &benchmark.method,
             Self::Chains(chains) => &chains.method,
         }
     }
@@ -98,7 +104,7 @@ impl Task {
         match self {
             Self::Fit(fit) => fit.variant(),
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
-            Self::Scatter(_) | Self::Chains(_) => String::new(),
+            Self::Scatter(_) | Self::Benchmark(_) | Self::Chains(_) => String::new(),
             Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
             Self::Rung(rung) => format!(", {}, within {} evaluations", rung.family.name(), rung.evaluations),
         }
@@ -112,6 +118,7 @@ impl Task {
             Self::Scatter(scatter) => scatter.work(),
             Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
             Self::Rung(rung) => rung.runs * rung.evaluations,
+            Self::Benchmark(benchmark) => benchmark.work(),
             Self::Chains(chains) => chains.count() * chains.work_of_chain(),
         }
     }
@@ -123,6 +130,7 @@ impl Task {
             Self::Scatter(scatter) => (1..=scatter.lambdas).collect(),
             Self::Judgement(judgement) => (1..=judgement.runs).collect(),
             Self::Rung(rung) => (1..=rung.runs).collect(),
+            Self::Benchmark(benchmark) => benchmark.reached().to_vec(),
             Self::Variance(_) | Self::Chains(_) => vec![self.length()],
         }
     }
@@ -146,6 +154,7 @@ impl Task {
             Self::Scatter(scatter) => &mut scatter.lambdas,
             Self::Judgement(judgement) => &mut judgement.runs,
             Self::Rung(rung) => &mut rung.runs,
+            Self::Benchmark(benchmark) => &mut benchmark.budgets,
             Self::Chains(chains) => &mut chains.draws,
         }
     }
@@ -156,7 +165,7 @@ impl Task {
             Self::Fit(fit) => fit.start.warm_steps() + fit.steps,
             Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains * setting.length,
             Self::Chains(chains) => chains.count() * (chains.warm_up() + chains.draws),
-            Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) => self.length(),
+            Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) | Self::Benchmark(_) => self.length(),
         }
     }
 }

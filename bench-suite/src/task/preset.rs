@@ -43,6 +43,10 @@ impl Preset {
     pub(crate) fn keys_of(task: &Task) -> Vec<String> {
         let kind = task.method().kind();
         let mut keys = vec![format!("{kind} on {}", task.target().label()), kind.to_owned()];
+        if let Task::Benchmark(benchmark) = task {
+            let title = benchmark.target.title();
+            keys.splice(..0, [format!("{kind} on {title}"), title]);
+        }
         if let Some(FamilyConfig::Annealed(annealed)) = task.fit().map(|fit| &fit.family) {
             keys.push(annealed.surrogate.key());
         }

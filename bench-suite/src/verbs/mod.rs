@@ -2,6 +2,7 @@
 //!
 //! A verb prints to a given stream and returns an [`Exit`].
 
+mod anchors;
 mod auto;
 mod auto_report;
 mod claims;
@@ -13,6 +14,7 @@ mod references;
 mod selection;
 mod status;
 
+pub use anchors::Anchors;
 pub use claims::Claims;
 pub use figures::Figures;
 pub use fit::FitModel;

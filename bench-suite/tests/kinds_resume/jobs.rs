@@ -87,6 +87,20 @@ points = 12
 chains = 40
 ";
 
+/// Methods of inference on a Student t, each within forty budgets.
+fn benchmarks() -> String {
+    let budgets: Vec<u64> = (300..340).collect();
+    let preset = |name: &str| format!("preset.{name} = {{ replicates = 1, steps = 40 }}\n");
+    format!(
+        "id = 'benchmarks'\ntitle = 'Benchmarks'\nseed = 3\n{}[benchmarks]\nbudgets = {budgets:?}\n\
+         [[benchmarks.case]]\nkind = 'student'\ndim = 2\nfreedom = 5.0\n\
+         [[benchmarks.method]]\nkind = 'moments'\nfamily = ['full-rank', 'mixture']\n\
+         [[benchmarks.method]]\nkind = 'batch-match'\nsamples = 5\n\
+         [[benchmarks.method]]\nkind = 'nuts'\n",
+        ["quick", "default", "paper"].map(preset).concat()
+    )
+}
+
 pub(crate) fn planned(experiment: &Experiment) -> Vec<Job> {
     let mut jobs = plan(experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
     jobs.retain(|job| job.replicate == 0);
@@ -176,5 +190,6 @@ pub(crate) fn jobs() -> Vec<(&'static str, Vec<Job>)> {
         ("gaps", gaps),
         ("shapes", shapes),
         ("chains", chains),
+        ("benchmarks", planned(&Experiment::parse("benchmarks.toml", &benchmarks()).unwrap())),
     ]
 }

@@ -1,5 +1,6 @@
 //! Tests of the suite: results and their damage, experiments, the program, and its pages.
 
+mod anchors;
 mod auto;
 mod bounds;
 mod damage;

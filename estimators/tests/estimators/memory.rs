@@ -3,8 +3,8 @@
 use faer::Mat;
 use mcsa_core::{Estimator, Learnable, MomentMatched, Optimizer, Seed};
 use mcsa_estimators::{
-    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan,
-    msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
+    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, PatchedBatchMatch, ScoreWeights,
+    Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{
     Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, PerDatum,
@@ -60,6 +60,14 @@ fn steps_allocate_nothing() {
     on_a_gaussian("batch and match", BatchMatch::new(4));
     on_a_gaussian("moments", Moments::new(pmcsa(4), 6.0));
     on_a_gaussian("moments of candidates", Moments::new(msc_rb(4), 6.0));
+}
+
+#[test]
+fn patched_steps_allocate_nothing() {
+    let (target, family) = (Gaussian::standard(3), LowRank::new(3, 1));
+    let start = family.at(&[0.5; 3], &[1.5; 3], faer::mat![[0.1], [0.2], [0.3]].as_ref()).unwrap();
+    let few = |steps| allocations(&target, &family, PatchedBatchMatch::new(4), start.clone(), steps);
+    assert_eq!(few(5), few(100));
 }
 
 #[test]

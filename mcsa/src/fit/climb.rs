@@ -6,6 +6,7 @@ use mcsa_kernels::ImhState;
 use mcsa_optim::{Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
+use super::low_rank::DENSE;
 use super::{Options, Shape};
 
 /// Climb of one family towards the inclusive optimum by [`Moments`].
@@ -50,10 +51,19 @@ const MOST_CHAINS: usize = 256;
 const START_DRAWS: f64 = 10.0;
 /// Relative gain of the effective share in a round below which climbing ends.
 const SLOW: f64 = 0.15;
+/// Degrees of freedom of a Student t that is nearly Gaussian.
+const LIGHT: f64 = 200.0;
 /// Share of the proposal's weights that is equal for all components.
 const EVEN: f64 = 0.2;
 /// Least weight of a component for which the start is worth ten draws per dimension.
 const LEAST: f64 = 0.02;
+
+impl Round {
+    fn of(steps: u64, draws: &Draws) -> Self {
+        let share = draws.sample_size / draws.len() as f64;
+        Self { steps, shape: draws.shape, share, tail: draws.tail_weight() }
+    }
+}
 
 impl Climb {
     pub(crate) fn new(number: u64, shape: Shape, start: Vec<f64>) -> Self {
@@ -81,22 +91,30 @@ impl Climb {
         Ok(logits.chain(params[components..].iter().copied()).collect())
     }
 
-    /// Number of independent draws that the start is worth: ten per dimension for the component with the least weight.
+    /// Number of independent draws that the start is worth: ten per dimension for the component with the least weight, and `d^2 / 10` for a
+    /// dense scale matrix in more than 100 dimensions.
     fn start_draws(&self, dim: usize) -> Result<f64, Error> {
-        let least = match self.shape {
-            Shape::StudentT => 1.0,
+        let draws = START_DRAWS * dim as f64;
+        Ok(match self.shape {
+            Shape::LowRank { .. } => draws,
+            // A covariance with d (d + 1) / 2 entries needs draws in proportion.
+            Shape::StudentT => draws * (dim as f64 / DENSE as f64).max(1.0),
             Shape::Mixture { components } => {
                 let weights = Shape::mixture(dim, components)?.weights(&self.start);
-                weights.into_iter().fold(1.0, f64::min).max(LEAST)
+                draws / weights.into_iter().fold(1.0, f64::min).max(LEAST)
             }
-        };
-        Ok(START_DRAWS * dim as f64 / least)
+        })
+    }
+
+    /// Rounds without the look at the start.
+    fn made(&self) -> &[Round] {
+        &self.rounds[usize::from(self.rounds.first().is_some_and(|round| round.steps == 0))..]
     }
 
     /// Number of chains in `dim` dimensions: as many for each component as there are dimensions, or ten.
     fn chains(&self, dim: usize) -> usize {
         let components = match self.shape {
-            Shape::StudentT => 1,
+            Shape::LowRank { .. } | Shape::StudentT => 1,
             Shape::Mixture { components } => components,
         };
         (components * dim.max(CHAINS)).min(MOST_CHAINS)
@@ -105,7 +123,7 @@ impl Climb {
     /// Evaluations of the next round, without those of its look.
     fn next_steps(&self, dim: usize) -> u64 {
         let first = (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim));
-        (first as u64) << self.rounds.len()
+        (first as u64) << self.made().len()
     }
 
     /// Number of evaluations of the next round.
@@ -117,6 +135,9 @@ impl Climb {
     pub(crate) fn advance(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
         let seed = seed.named("climb").child(self.number);
         let dim = target.dim();
+        if dim > DENSE && self.rounds.is_empty() {
+            return self.look(target, seed);
+        }
         let family = self.shape.build(dim)?;
         let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
         let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
@@ -130,8 +151,26 @@ impl Climb {
         self.fit = Some(fit);
         ran?;
         let draws = self.draws(target, &*family, seed.named("look").child(step), LOOK)?;
-        let share = draws.sample_size / LOOK as f64;
-        self.rounds.push(Round { steps: step, shape: draws.shape, share, tail: draws.tail_weight() });
+        self.rounds.push(Round::of(step, &draws));
+        Ok(())
+    }
+
+    /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
+    /// start and of a t that is nearly Gaussian.
+    fn look(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+        let (dim, seed) = (target.dim(), seed.named("look").child(0));
+        let family = self.shape.build(dim)?;
+        let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK)?);
+        if self.shape == Shape::StudentT {
+            let mut start = self.start.clone();
+            start[family.num_params() - 1] = Shape::student_t(dim)?.dof.param(LIGHT)?;
+            let other = Self::new(self.number, self.shape, start);
+            let found = Round::of(0, &other.draws(target, &*family, seed, LOOK)?);
+            if found.share > round.share {
+                (self.start, round) = (other.start, found);
+            }
+        }
+        self.rounds.push(round);
         Ok(())
     }
 
@@ -164,10 +203,8 @@ impl Climb {
 
     /// True if the weights are as even as asked for, or a doubling of the steps gained little.
     pub(crate) fn is_settled(&self, options: &Options) -> bool {
-        match self.rounds[..] {
-            [.., last] if last.share >= options.share => true,
-            [.., first, second, last] => last.share < (1.0 + SLOW) * first.share.max(second.share),
-            _ => false,
-        }
+        let settled = matches!(self.rounds[..], [.., last] if last.share >= options.share);
+        settled
+            || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + SLOW) * first.share.max(second.share))
     }
 }

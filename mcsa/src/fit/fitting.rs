@@ -12,7 +12,9 @@ use super::climb::Climb;
 use super::fitted::Fitted;
 use super::gradient_check::gradient_objection;
 use super::landmarks::Landmarks;
+use super::low_rank::{DENSE, low_rank_start};
 use super::moments::white;
+use super::shape::{BENT, COMPONENTS};
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
@@ -82,10 +84,6 @@ const SOFT_OFFSET: f64 = 0.15;
 const POINTS: usize = 400;
 /// Number of climbs that begin at the points of the witness chains.
 const MENDS: usize = 2;
-/// Components of the first mixture for a posterior that is no Student t.
-const BENT: usize = 4;
-/// Most components.
-const COMPONENTS: usize = 16;
 
 impl Fitting {
     /// A fit that has not begun.
@@ -116,7 +114,8 @@ impl Fitting {
     /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, a step of the climb cannot be made, or the target has another dimension than the state.
+    /// If no start was found, a step of the climb cannot be made, the target has another dimension than the state, or its
+    /// [check](Target::checked) fails.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.check(target)?;
         let before = target.evaluations();
@@ -128,6 +127,7 @@ impl Fitting {
             Stage::Done => Ok(()),
         };
         self.spent = self.spent + (target.evaluations() - before);
+        target.check()?;
         done
     }
 
@@ -191,7 +191,10 @@ impl Fitting {
         };
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
-            1 => Climb::new(0, Shape::StudentT, parts.remove(0)),
+            1 => match low_rank_start(&self.ascents.modes[best[0]])? {
+                Some((rank, start)) => Climb::new(0, Shape::LowRank { rank }, start),
+                None => Climb::new(0, Shape::StudentT, parts.remove(0)),
+            },
             components => {
                 let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
                 let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
@@ -229,44 +232,61 @@ impl Fitting {
                 let lighter = shape(last) < shape(before) - LIGHTER && last.share() > 0.5 * before.share();
                 last.share() > HELPED * before.share() || lighter
             });
-        let components = match last.shape {
-            Shape::StudentT => BENT,
-            Shape::Mixture { components } => 2 * components,
-        };
-        if is_good || !helped || self.mends > 0 || components > COMPONENTS {
+        let larger = last.shape.larger(target.dim()).filter(|_| !is_good && helped && self.mends == 0);
+        let Some(larger) = larger else {
             if !helped {
-                // The larger mixture is no better: the smaller one stays.
+                // The larger family is no better: the smaller one stays.
                 self.climbs.pop();
             }
             self.stage = Stage::Verdict;
             return Ok(());
-        }
-        if !self.allows(components, target.dim()) {
+        };
+        if !self.allows(larger, target.dim()) {
             return self.cut(target, Objection::Budget);
         }
+        let Shape::Mixture { components } = larger else { return self.densify(target.dim()) };
         let (_, draws) = self.draws(target)?;
         let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
-        self.enlarge(&points, components)
+        if !self.enlarge(&points, components)? {
+            self.stage = Stage::Verdict;
+        }
+        Ok(())
     }
 
-    /// A climb of a mixture that begins at points of p.
-    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<(), Error> {
-        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
-        let params = mixture_start(points, components, self.seed().child(number))?;
-        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+    /// A climb of a Student t that begins at the best mode.
+    fn densify(&mut self, dim: usize) -> Result<(), Error> {
+        let weights = self.ascents.weights();
+        let best = self.ascents.modes.iter().zip(weights).max_by(|a, b| a.1.total_cmp(&b.1));
+        let (mode, _) = best.ok_or_else(|| Error::invalid("no climb was begun"))?;
+        let start = Shape::student_t(dim)?.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)?;
+        let number = self.current()?.number + 1;
+        self.climbs.push(Climb::new(number, Shape::StudentT, start));
         self.stage = Stage::Climb;
         Ok(())
+    }
+
+    /// A climb of a mixture that begins at points of p; false if too few of them differ for a covariance.
+    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<bool, Error> {
+        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
+        let params = match mixture_start(points, components, self.seed().child(number)) {
+            Err(Error::NotPositiveDefinite { .. }) => return Ok(false),
+            params => params?,
+        };
+        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+        self.stage = Stage::Climb;
+        Ok(true)
     }
 
     /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
     /// budget left.
     fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
-        let components = match self.current()?.shape {
-            Shape::StudentT => BENT,
-            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
-        };
         let dim = target.dim();
-        if self.mends == MENDS || self.is_spent(dim) || !self.allows(components, dim) {
+        let components = match self.current()?.shape {
+            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
+            _ => BENT,
+        };
+        let is_over = self.mends == MENDS || dim > DENSE || self.is_spent(dim);
+        if is_over || !self.allows(Shape::Mixture { components }, dim) {
             return Ok(false);
         }
         self.mends += 1;
@@ -277,20 +297,19 @@ impl Fitting {
                 None => points[(i, j)],
                 Some(j) => drawn[(i, j)],
             });
-        self.enlarge(&both, components)?;
-        Ok(true)
+        self.enlarge(&both, components)
     }
 
     fn current_mut(&mut self) -> Result<&mut Climb, Error> {
         self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
-    fn current(&self) -> Result<&Climb, Error> {
+    pub(super) fn current(&self) -> Result<&Climb, Error> {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
     /// Family and weighted draws at the parameters reached.
-    fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn MomentMatched>, Draws), Error> {
+    pub(super) fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn MomentMatched>, Draws), Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
         let draws =
@@ -307,7 +326,7 @@ impl Fitting {
             self.current_mut()?.advance(target.density(), seed)?;
             return Ok(());
         }
-        let map = white(&draws)?;
+        let map = white(&draws, self.current()?)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
         let starts = witness::starts(target, &self.ascents.modes, seed, self.mends as u64)?;
         let (chains, points) = Chains::run(target, &*family, &params, &map, &starts, of_chains)?;

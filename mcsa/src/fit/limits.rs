@@ -38,9 +38,9 @@ impl Fitting {
         is_cut || self.climbs.last().is_some_and(|climb| climb.next_cost(dim) > left && !is_first(climb))
     }
 
-    /// True if the budget allows the first round of a larger mixture, with the draws at which it begins.
-    pub(super) fn allows(&self, components: usize, dim: usize) -> bool {
-        let first = Climb::new(0, Shape::Mixture { components }, Vec::new()).next_cost(dim);
+    /// True if the budget allows the first round of a larger family, with the draws at which it begins.
+    pub(super) fn allows(&self, shape: Shape, dim: usize) -> bool {
+        let first = Climb::new(0, shape, Vec::new()).next_cost(dim);
         self.spent.total() + self.options.draws as u64 + first <= self.options.evaluations
     }
 }

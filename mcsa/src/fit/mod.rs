@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! start     ascents from spread points to modes, with their curvature; tempering where there is no gradient
-//! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes
+//! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
+//!           low-rank Gaussian, if one is near
 //! draws     from the frozen q, weighted for p
 //! verdict   witnesses that q did not make: other starts, chains of another kernel, the tails of the density
 //! ```
@@ -16,8 +17,10 @@ mod fitted;
 mod fitting;
 mod gradient_check;
 mod handover;
+mod interim;
 mod landmarks;
 mod limits;
+mod low_rank;
 mod measured;
 mod moments;
 mod objection;

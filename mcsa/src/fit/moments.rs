@@ -5,6 +5,9 @@ use mcsa_core::{AffineMap, Columns, Error};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
+use super::Climb;
+use super::low_rank::DENSE;
+
 /// Mean and covariance of weighted points, whose weights sum to one.
 pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>, Mat<f64>) {
     let dim = points.nrows();
@@ -46,12 +49,15 @@ pub(crate) fn gaussian(draws: &Draws) -> Result<Gaussian, Error> {
     gaussian.factor().map(|_| gaussian)
 }
 
-/// Map from coordinates in which [`gaussian`] is standard normal.
+/// Map from coordinates in which [`gaussian`] is standard normal; beyond 100 dimensions, where the draws are too few for a covariance, from
+/// those in which the climb's family has mean 0 and covariance I.
 ///
 /// # Errors
 /// As [`gaussian`].
-pub(crate) fn white(draws: &Draws) -> Result<AffineMap, Error> {
-    let gaussian = gaussian(draws)?;
+pub(crate) fn white(draws: &Draws, climb: &Climb) -> Result<AffineMap, Error> {
+    let dim = draws.points.nrows();
+    let of_family = if dim > DENSE { climb.shape.moments(dim, climb.params())? } else { None };
+    let gaussian = of_family.map_or_else(|| gaussian(draws), Ok)?;
     let factor = gaussian.factor()?;
     AffineMap::new(gaussian.mean, factor)
 }

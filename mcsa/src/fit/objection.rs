@@ -118,6 +118,8 @@ pub enum Objection {
     Budget,
     /// The time ended before the climb settled.
     Time,
+    /// The fit was interrupted before its verdict.
+    Interrupted,
 }
 
 impl Objection {
@@ -191,6 +193,7 @@ impl fmt::Display for Objection {
             }
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),
+            Self::Interrupted => f.write_str("the fit was interrupted before its verdict: no witness was heard"),
         }
     }
 }

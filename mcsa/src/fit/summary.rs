@@ -29,7 +29,7 @@ pub struct Evidence {
     pub error: f64,
     /// Lower bound: the mean of `log w` over draws of q.
     pub lower: f64,
-    /// Upper bound: the mean of `log w` over chains that leave p invariant.
+    /// Upper bound: the mean of `log w` over chains that leave p invariant; NaN if none were run.
     pub upper: f64,
 }
 

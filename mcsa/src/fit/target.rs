@@ -1,6 +1,6 @@
 //! Target of a fit, with or without a gradient, whose evaluations are counted.
 
-use mcsa_core::{Counted, Gradient, LogDensity};
+use mcsa_core::{Counted, Error, Gradient, LogDensity};
 use serde::{Deserialize, Serialize};
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
@@ -14,7 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct Target<'a> {
     density: Counted<&'a dyn LogDensity>,
     gradient: Option<Counted<&'a dyn Gradient>>,
+    check: Option<&'a Check<'a>>,
 }
+
+/// Check of a target after a piece of work.
+type Check<'a> = dyn Fn() -> Result<(), Error> + Sync + 'a;
 
 /// Numbers of evaluations of a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,12 +32,34 @@ pub struct Evaluations {
 impl<'a> Target<'a> {
     /// A target whose gradient is used.
     pub fn with_gradient<P: Gradient>(target: &'a P) -> Self {
-        Self { density: Counted::new(target), gradient: Some(Counted::new(target)) }
+        Self { density: Counted::new(target), gradient: Some(Counted::new(target)), check: None }
     }
 
     /// A target whose gradient, if it has one, is not used.
     pub fn density_only<P: LogDensity>(target: &'a P) -> Self {
-        Self { density: Counted::new(target), gradient: None }
+        Self { density: Counted::new(target), gradient: None, check: None }
+    }
+
+    /// The target with a check after each piece of work: an error of it ends the fit, and the checkpoint file keeps the state before.
+    ///
+    /// It is for log densities that can fail, by a lost connection or an exception of another language: they return NaN and remember why.
+    ///
+    /// ```
+    /// use mcsa::fit::{Fitting, Options, Target};
+    /// use mcsa::prelude::*;
+    /// let lost = || Err(Error::invalid("the connection was lost"));
+    /// let broken = from_fn(1, |_| f64::NAN);
+    /// let target = Target::density_only(&broken).checked(&lost);
+    /// let error = Fitting::new(&Options::seeded(1))?.advance(&target).unwrap_err();
+    /// assert!(error.to_string().contains("connection was lost"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn checked(self, check: &'a (dyn Fn() -> Result<(), Error> + Sync + 'a)) -> Self {
+        Self { check: Some(check), ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.check.map_or(Ok(()), |check| check())
     }
 
     /// The log density, with counted evaluations.

@@ -78,6 +78,19 @@ pub(crate) fn starts(target: &Target<'_>, modes: &[Mode], seed: Seed, round: u64
 }
 
 impl Chains {
+    /// No chains: what is known before any were run.
+    pub(crate) fn none(dim: usize) -> Self {
+        Self {
+            positions: Mat::zeros(dim, 0),
+            means: Vec::new(),
+            errors: Vec::new(),
+            r_hat: f64::NAN,
+            worst: 0,
+            astray: 0,
+            log_weights: Vec::new(),
+        }
+    }
+
     /// Runs the chains from `starts`, one per column, in the coordinates of `map`. Also returns all their points.
     pub(crate) fn run(
         target: &Target<'_>,

@@ -2,5 +2,6 @@
 
 mod hostile;
 mod limits;
+mod many_dimensions;
 mod resume;
 mod targets;

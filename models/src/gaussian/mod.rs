@@ -15,7 +15,7 @@ use mcsa_core::{
 
 use crate::GroundTruth;
 use crate::support::decided;
-use triangle::Triangle;
+pub(crate) use triangle::Triangle;
 
 /// Normalised Gaussian with a given mean and covariance.
 ///

@@ -1,5 +1,6 @@
 //! Tests of the models: conformance, formulas and oracles, and twins that must fail.
 
+mod cox_process;
 mod dual;
 mod dual_regressions;
 mod factor_analysis;
@@ -15,5 +16,6 @@ mod sparse_gp;
 mod state_space;
 mod surrogates;
 mod twins;
+mod unknown_noise;
 mod volatility;
 mod weighted_rows;

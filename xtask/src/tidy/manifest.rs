@@ -25,7 +25,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     entries
 }
 
-/// Requires that a crate inherits the settings of the root manifest.
+/// Requires that a crate inherits the settings of the root manifest, unless it is a workspace of its own.
 pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
     const DECIDED: [(&str, &str); 6] = [
         ("lints", "`[lints]` with `workspace = true`"),
@@ -42,6 +42,9 @@ pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
             dotted || (entry.key == decided && entry.value.replace(' ', "") == "{workspace=true}")
         })
     };
+    if text.lines().any(|line| line.trim() == "[workspace]") {
+        return Vec::new();
+    }
     let missing = DECIDED.iter().filter(|(decided, _)| !is_inherited(decided));
     missing.map(|(_, write)| Finding::new(path, 1, "inherit", format!("say {write}"))).collect()
 }
@@ -81,6 +84,9 @@ mod tests {
             let findings = inherits(PATH, &GOOD.replace(from, to));
             assert_eq!(findings.len(), 1, "{to}");
         }
+        let alone = GOOD.replace("license.workspace = true", "license = \"MIT\"");
+        assert_eq!(inherits(PATH, &alone).len(), 1);
+        assert!(inherits(PATH, &format!("{alone}[workspace]\n")).is_empty());
     }
 
     #[test]

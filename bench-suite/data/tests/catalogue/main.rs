@@ -3,5 +3,6 @@
 mod bytes;
 mod folder;
 mod importing;
+mod posteriordb;
 mod reader;
 mod sets;

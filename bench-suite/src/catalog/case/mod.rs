@@ -1,9 +1,11 @@
 //! Cases of a verdict: posteriors whose moments are known, and planted failures.
 
+mod exported;
 mod faulty;
 mod line;
 mod long_run;
 mod name;
+mod posteriordb;
 mod rows;
 mod truth;
 
@@ -18,6 +20,7 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
+pub(crate) use exported::Exported;
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
 use line::{FirstCoordinate, Line};
@@ -158,6 +161,11 @@ pub enum Case {
     },
     /// Radon levels in homes, by county.
     RadonCounties,
+    /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
+    Posteriordb {
+        /// `posteriordb/NAME`.
+        data: String,
+    },
 }
 
 /// A case, built.
@@ -300,6 +308,7 @@ impl Case {
                 let (x, y) = synthetic_rows((*dim).max(1), &mut stream);
                 unknown(Arc::new(LogisticRegression::new(x.as_ref(), &y, 1.0)?))
             }
+            Self::Posteriordb { data } => posteriordb::built(catalogue, data)?,
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
                 unknown(Arc::new(Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?))

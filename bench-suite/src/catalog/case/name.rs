@@ -28,6 +28,7 @@ impl Case {
             Self::LinearRows { .. } => "linear-rows",
             Self::SyntheticRows { .. } => "synthetic-rows",
             Self::RadonCounties => "radon-counties",
+            Self::Posteriordb { .. } => "posteriordb",
         }
     }
 
@@ -69,6 +70,7 @@ impl Case {
             Self::LinearRows { data } => format!("linear: {data}"),
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
+            Self::Posteriordb { data } => data.clone(),
         }
     }
 
@@ -84,7 +86,8 @@ impl Case {
             | Self::ProbitRows { .. }
             | Self::LinearRows { .. }
             | Self::SyntheticRows { .. }
-            | Self::RadonCounties => false,
+            | Self::RadonCounties
+            | Self::Posteriordb { .. } => false,
             _ => true,
         }
     }
@@ -113,7 +116,8 @@ impl Case {
             | Self::LogisticRows { .. }
             | Self::ProbitRows { .. }
             | Self::LinearRows { .. }
-            | Self::RadonCounties => None,
+            | Self::RadonCounties
+            | Self::Posteriordb { .. } => None,
         }
     }
 
@@ -123,7 +127,8 @@ impl Case {
             Self::HierarchicalRows { data }
             | Self::LogisticRows { data }
             | Self::ProbitRows { data }
-            | Self::LinearRows { data } => Some(data),
+            | Self::LinearRows { data }
+            | Self::Posteriordb { data } => Some(data),
             Self::RadonCounties => Some("radon_mn"),
             _ => None,
         }

@@ -18,7 +18,8 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     if labels.is_empty() {
         labels.push("synthetic-line".to_owned());
     }
-    let steps = || Axis::log("Steps *K* of a path");
+    let sizes = sizes(results);
+    let steps = || Axis::categories("Steps *K* of a path", sizes.iter().map(usize::to_string));
     let mut panels = Vec::new();
     for is_log in [false, true] {
         for label in &labels {
@@ -30,7 +31,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
             let panel = Panel::new(steps(), y);
             let panel =
                 if is_log { panel } else { panel.titled(titled(label)).with(Layer::horizontal_rule(0.0)) };
-            panels.push(with_bounds(panel, results, label, is_log));
+            panels.push(with_bounds(panel, results, label, is_log, &sizes));
         }
     }
     let columns = labels.len();
@@ -44,7 +45,16 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     vec![Plate::new("sides", figure.captioned(format!("{text}{}", status(results))))]
 }
 
-fn with_bounds(mut panel: Panel, results: &Results, label: &str, is_log: bool) -> Panel {
+/// Numbers of steps of the paths, in increasing order.
+fn sizes(results: &Results) -> Vec<usize> {
+    let mut sizes: Vec<usize> =
+        results.series().iter().filter_map(paths).map(|settings| settings.steps).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn with_bounds(mut panel: Panel, results: &Results, label: &str, is_log: bool, sizes: &[usize]) -> Panel {
     let looks = [
         (Ansatz::Posterior, Color(0x00, 0x72, 0xB2), Marker::Circle),
         (Ansatz::Rand, Color(0xD5, 0x5E, 0x00), Marker::Square),
@@ -61,7 +71,8 @@ fn with_bounds(mut panel: Panel, results: &Results, label: &str, is_log: bool) -
                 let Some(all) = bootstrap(&series.last(metric), LEVEL) else { continue };
                 let mut ends = [sign * all.low, sign * all.value, sign * all.high];
                 ends.sort_by(f64::total_cmp);
-                found.push((settings.steps as f64, ends));
+                let at = sizes.iter().position(|steps| *steps == settings.steps).unwrap_or(0);
+                found.push((at as f64, ends));
             }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
             let steps: Vec<f64> = found.iter().map(|(steps, _)| *steps).collect();

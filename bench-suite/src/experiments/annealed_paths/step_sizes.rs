@@ -53,8 +53,8 @@ fn gain(results: &Results, series: &Series<'_>) -> Option<Interval> {
 }
 
 fn name(settings: &AnnealedConfig) -> String {
-    let law = if settings.mass == Some(Momentum::Numpyro) { "numpyro" } else { "paper" };
-    let kappa = if settings.scaled { "share" } else { "plain" };
+    let law = if settings.mass == Some(Momentum::Numpyro) { "M²" } else { "M" };
+    let kappa = if settings.scaled { "share" } else { "κ" };
     format!("{}, {kappa}, {law}", settings.step_size)
 }
 
@@ -84,8 +84,8 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let mut figure = Figure::new(panels).shaped(0.8);
     (figure.columns, figure.shares_y) = (3, true);
     let text = format!(
-        "Fits of SL-DAIS with 4 steps, {} replicates. Names: first step size; kappa plain or a share of the largest step size; momentum of \
-         the paper or of numpyro. Rates have Wilson's 90 % intervals, differences paired 90 % bootstrap intervals of the mean.",
+        "Fits of SL-DAIS with 4 steps, {} replicates. Names: first step size; kappa itself, κ, or as a share of the largest step size; \
+         variance of the momentum, M as in the paper or M² as in numpyro. Rates have Wilson's 90 % intervals, differences paired 90 % bootstrap intervals of the mean.",
         results.replicates()
     );
     vec![Plate::new("rates", figure.captioned(format!("{text}{}", status(results))))]

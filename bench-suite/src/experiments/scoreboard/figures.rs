@@ -1,0 +1,133 @@
+//! Errors against cost, and performance profiles.
+
+use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
+
+use super::board::{Board, Cell, Run};
+use crate::figures::Plate;
+use crate::figures::curves::status;
+use crate::look;
+use crate::results::Results;
+
+/// Range of errors that is drawn; larger ones and failures lie on its upper end.
+const ERRORS: (f64, f64) = (0.005, 10.0);
+/// Largest ratio to the least error of a performance profile.
+const RATIO: f64 = 100.0;
+
+/// Performance profiles, errors against evaluations, errors against seconds.
+pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+    let board = Board::of(results);
+    let words = "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.";
+    let evaluations = |cell: &Cell<'_>| cell.evaluations();
+    let seconds = |cell: &Cell<'_>| cell.median("seconds");
+    vec![
+        profiles(&board, results),
+        costs(
+            &board,
+            "evaluations",
+            "Evaluations",
+            &evaluations,
+            format!("{words} A gradient with its density is one evaluation.{}", status(results)),
+        ),
+        costs(&board, "seconds", "Seconds", &seconds, format!("{words}{}", status(results))),
+    ]
+}
+
+/// Style of a method of another package: black, with a marker of its own.
+fn anchor(place: usize) -> Style {
+    const MARKERS: [Marker; 5] =
+        [Marker::Ring, Marker::Triangle, Marker::Plus, Marker::Wedge, Marker::Diamond];
+    Style { color: Color(0, 0, 0), marker: MARKERS[place % MARKERS.len()], ..Style::series(0) }.sized(3.6)
+}
+
+fn clamped(error: f64) -> f64 {
+    if error.is_nan() { f64::NAN } else { error.clamp(ERRORS.0, ERRORS.1) }
+}
+
+/// A panel for each case, a line for each method, a point for each budget.
+fn costs(
+    board: &Board<'_>,
+    name: &str,
+    label: &str,
+    cost: &dyn Fn(&Cell<'_>) -> f64,
+    caption: String,
+) -> Plate {
+    let panel = |case: &&crate::catalog::Case| {
+        let y = Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
+        let mut panel = Panel::new(Axis::log(label), y).titled(case.title());
+        for method in &board.methods {
+            let cells = board.curve(case, method);
+            let (_, name, style) = look::entrant(method);
+            let x: Vec<f64> = cells.iter().map(|cell| cost(cell)).collect();
+            let y: Vec<f64> = cells.iter().map(|cell| clamped(cell.median("answer_error"))).collect();
+            panel = panel
+                .with(Layer::line(x.clone(), y.clone()).styled(style))
+                .with(Layer::points(x, y).styled(style).named(name));
+        }
+        for stored in board.stored(&case.title()) {
+            let x = match label {
+                "Seconds" => stored.median("seconds"),
+                _ => stored.evaluations(),
+            };
+            let mark = Layer::points([x], [clamped(stored.median("answer_error"))]);
+            panel = panel.with(
+                mark.styled(anchor(board.package(&stored.name))).named(format!("{} (stored)", stored.name)),
+            );
+        }
+        panel
+    };
+    let mut panels: Vec<Panel> = board.cases.iter().map(panel).collect();
+    if panels.is_empty() {
+        panels.push(Panel::new(Axis::log(label), Axis::log("Error of the means, sd")));
+    }
+    let figure = Figure::new(panels).as_multiples(3).shaped(0.75);
+    Plate::new(name, figure.captioned(caption))
+}
+
+/// Share of runs whose error is at most a multiple of the least median error on their target, a panel for each budget.
+fn profiles(board: &Board<'_>, results: &Results) -> Plate {
+    let panel = |budget: &u64| {
+        let x = Axis::log("Error, as a multiple of the least").spanning(1.0, RATIO);
+        let y = Axis::linear("Share of runs").spanning(0.0, 1.0);
+        let mut panel = Panel::new(x, y).titled(format!("{budget} evaluations"));
+        for method in &board.methods {
+            let ratio = |case: &&crate::catalog::Case| {
+                let least = board.winner(case, *budget, "answer_error")?;
+                let least = board.cell(case, least, *budget)?.median("answer_error");
+                let cell = board.cell(case, method, *budget)?;
+                let of = |run: &Run<'_>| match cell.is_within() {
+                    true => run.value("answer_error") / least,
+                    false => f64::INFINITY,
+                };
+                Some(cell.runs.iter().map(of).collect::<Vec<f64>>())
+            };
+            let mut ratios: Vec<f64> = board.cases.iter().filter_map(ratio).flatten().collect();
+            ratios.sort_by(f64::total_cmp);
+            let (mut x, mut y) = (Vec::new(), Vec::new());
+            let at = |ratio: f64| {
+                ratios.iter().filter(|known| **known <= ratio).count() as f64 / ratios.len() as f64
+            };
+            if !ratios.is_empty() {
+                for k in 0..=120 {
+                    let ratio = RATIO.powf(f64::from(k) / 120.0);
+                    x.push(ratio);
+                    y.push(at(ratio));
+                }
+            }
+            let (_, name, style) = look::entrant(method);
+            panel = panel.with(Layer::line(x, y).styled(style).named(name));
+        }
+        panel
+    };
+    let mut panels: Vec<Panel> = board.budgets.iter().map(panel).collect();
+    if panels.is_empty() {
+        panels
+            .push(Panel::new(Axis::log("Error, as a multiple of the least"), Axis::linear("Share of runs")));
+    }
+    let caption = format!(
+        "Performance profiles: share of the runs on all targets whose error is at most a multiple of the least median error on that target at \
+         equal evaluations. Runs that fail or exceed their budget by more than a quarter never count.{}",
+        status(results)
+    );
+    let figure = Figure::new(panels).as_multiples(3).shaped(0.8);
+    Plate::new("profiles", figure.captioned(caption))
+}

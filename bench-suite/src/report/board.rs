@@ -1,0 +1,51 @@
+//! HTML page of the scoreboard: methods over all targets, then target by target.
+
+use super::card::{Card, rows};
+use super::html::{details, escape};
+use crate::experiments::{Board, methods};
+
+/// True if an experiment has runs within budgets.
+pub(super) fn has_runs(cards: &[Card]) -> bool {
+    cards.iter().any(|card| card.results.experiment.benchmarks.is_some())
+}
+
+/// Body of the page; `None` if no experiment has runs within budgets.
+pub(super) fn body(cards: &[Card]) -> Option<String> {
+    let cards: Vec<&Card> =
+        cards.iter().filter(|card| card.results.experiment.benchmarks.is_some()).collect();
+    if cards.is_empty() {
+        return None;
+    }
+    let boards: Vec<Board<'_>> = cards.iter().map(|card| Board::of(&card.results)).collect();
+    let all = methods(&boards.iter().collect::<Vec<_>>());
+    let mut text = format!(
+        "<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>Scoreboard</h1>\n<p class=\"lead\">Methods of approximate inference on \
+         targets whose moments are known, within equal numbers of evaluations of the target. Starts, warm-up and weighted draws count; \
+         failures count as infinite errors.</p>\n<h3>{}</h3>\n{}<p class=\"note\">{}</p>\n</header>\n",
+        escape(&all.title),
+        rows(&all),
+        escape(&all.note)
+    );
+    cards.iter().for_each(|card| text.push_str(&section(card)));
+    Some(text)
+}
+
+/// Tables of errors and claims, performance profiles; the figures and the table of single targets can be opened.
+fn section(card: &Card) -> String {
+    let experiment = &card.results.experiment;
+    let mut text = format!(
+        "<section id=\"{}\">\n<h2>{}</h2>\n{}",
+        escape(&experiment.id),
+        escape(&experiment.title),
+        card.state()
+    );
+    let is_first = |name: &str| name.ends_with("-profiles") || name.ends_with("-ladder");
+    let (first, later): (Vec<_>, Vec<_>) = card.drawings.iter().partition(|(name, _)| is_first(name));
+    let (runs, sheets): (Vec<_>, Vec<_>) = card.sheets.iter().partition(|sheet| sheet.name == "runs");
+    sheets.iter().filter(|sheet| sheet.name != "methods").for_each(|sheet| text.push_str(&card.sheet(sheet)));
+    first.iter().for_each(|drawing| text.push_str(&card.plate(drawing)));
+    text.push_str(&card.claims());
+    later.iter().for_each(|drawing| text.push_str(&card.plate(drawing)));
+    runs.iter().for_each(|sheet| text.push_str(&details(&escape(&sheet.title), &card.sheet(sheet))));
+    text + "</section>\n"
+}

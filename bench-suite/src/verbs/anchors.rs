@@ -1,0 +1,58 @@
+//! The verb `anchors`: writes cases for packages in other languages.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mcsa_core::Error;
+use mcsa_data::Catalogue;
+use serde::Deserialize;
+
+use super::Exit;
+use crate::catalog::{Case, Exported};
+use crate::grid::{Entry, expand};
+
+/// Write the cases that packages in other languages are run on, one file of JSON each: data, test points with their densities, moments and quantiles.
+#[derive(Debug, Clone, Args)]
+pub struct Anchors {
+    /// The list of cases.
+    #[arg(long, value_name = "FILE", default_value = "bench-suite/anchors/cases.toml")]
+    cases: PathBuf,
+    /// Folder for the files.
+    #[arg(long, value_name = "DIR", default_value = "target/anchors/cases")]
+    out: PathBuf,
+    /// Folder of imported data sets; default: the one that MCSA_DATA names, else `data`.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cases {
+    case: Vec<Entry>,
+}
+
+impl Anchors {
+    /// Runs the verb.
+    ///
+    /// # Errors
+    /// If the list cannot be read, a case cannot be built, or a file cannot be written.
+    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+        let place = |path: &Path, error: &dyn std::fmt::Display| {
+            Error::invalid(format!("{}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(&self.cases).map_err(|error| place(&self.cases, &error))?;
+        let cases: Cases = toml::from_str(&text).map_err(|error| place(&self.cases, &error))?;
+        let catalogue = Catalogue::found(self.data.clone());
+        std::fs::create_dir_all(&self.out).map_err(|error| place(&self.out, &error))?;
+        for (number, placed) in expand::<Case>("case", &cases.case)?.into_iter().enumerate() {
+            let case = placed.value;
+            let written: Exported = case.exported(&catalogue)?;
+            let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
+            let text = serde_json::to_string(&written).map_err(|error| place(&file, &error))?;
+            std::fs::write(&file, text).map_err(|error| place(&file, &error))?;
+            writeln!(out, "{}: {}", file.display(), case.title())?;
+        }
+        Ok(())
+    }
+}

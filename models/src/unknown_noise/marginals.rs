@@ -1,0 +1,236 @@
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Mat, Par, Side};
+use mcsa_core::Error;
+use mcsa_core::numeric::scalar::erfc;
+
+use super::UnknownNoiseRegression;
+use crate::GroundTruth;
+use crate::support::HALF_LOG_TAU;
+
+/// Exact posterior of a linear regression with noise of unknown scale: evidence, moments and quantiles.
+///
+/// ```text
+/// p(b, u | y) = p(u | y) N(b; mean(u), covariance(u)),   u = log sigma
+/// ```
+///
+/// The weights are normal given the noise, so that one quadrature over `u`, by the trapezoidal rule, gives everything. With flat
+/// priors the weights are Student t, and `sigma^2` is inverse gamma.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marginals {
+    /// `log p(y)`: the log of the integral of the density.
+    pub log_evidence: f64,
+    /// Means of `(b, log sigma)`.
+    pub means: Vec<f64>,
+    /// Covariance of `(b, log sigma)`.
+    pub covariance: Mat<f64>,
+    nodes: Vec<Node>,
+}
+
+/// Node of the quadrature: `u`, its weight, and means and standard deviations of the weights given `u`.
+#[derive(Debug, Clone, PartialEq)]
+struct Node {
+    u: f64,
+    share: f64,
+    means: Vec<f64>,
+    sds: Vec<f64>,
+}
+
+/// Weights of a regression given the noise, in coordinates in which they are independent.
+struct Conditional {
+    /// `b = b0 + turn v`.
+    turn: Mat<f64>,
+    /// Precisions of `v` from the prior, and its linear terms.
+    precisions: Vec<f64>,
+    pulls: Vec<f64>,
+    /// Terms of the log density without `u` and `v`.
+    constant: f64,
+}
+
+/// Steps of the quadrature per standard deviation of `u`.
+const STEPS: f64 = 25.0;
+/// Log density relative to the largest at which the quadrature ends.
+const END: f64 = -45.0;
+
+impl Conditional {
+    fn new(model: &UnknownNoiseRegression) -> Result<Self, Error> {
+        let d = model.centre.len();
+        // R^-T by a solve with R' = L; then R^-1 is its transpose.
+        let mut inverse = Mat::identity(d, d);
+        solve_lower_triangular_in_place(model.factor.as_ref(), inverse.as_mut(), Par::Seq);
+        let inverse = inverse.transpose().to_owned();
+        let moments: Vec<(f64, f64)> = model.weights.iter().map(|prior| prior.moments()).collect();
+        let scaled = Mat::from_fn(d, d, |k, j| moments[k].1 * inverse[(k, j)]);
+        let precision = inverse.transpose() * scaled;
+        let eigen = precision.self_adjoint_eigen(Side::Lower).map_err(|_| {
+            Error::invalid("UnknownNoiseRegression: the prior has no eigenvalues in double precision")
+        })?;
+        let turn = &inverse * eigen.U();
+        let off = |k: usize| model.centre[k] - moments[k].0;
+        let pull = |j: usize| -(0..d).map(|k| turn[(k, j)] * moments[k].1 * off(k)).sum::<f64>();
+        let log_det: f64 = (0..d).map(|k| model.factor[(k, k)].abs().ln()).sum();
+        let prior: f64 = model.weights.iter().zip(&model.centre).map(|(prior, b)| prior.at(*b).0).sum();
+        let count = model.rows as f64 - d as f64;
+        Ok(Self {
+            precisions: eigen.S().column_vector().iter().map(|value| value.max(0.0)).collect(),
+            pulls: (0..d).map(pull).collect(),
+            constant: prior - log_det - count * HALF_LOG_TAU,
+            turn,
+        })
+    }
+
+    /// Variance of coordinate `j` of `v` given `u`.
+    fn variance(&self, j: usize, u: f64) -> f64 {
+        1.0 / ((-2.0 * u).exp() + self.precisions[j])
+    }
+
+    /// `log p(u, y)`.
+    fn log_density(&self, model: &UnknownNoiseRegression, u: f64) -> f64 {
+        let of = |j: usize| {
+            let variance = self.variance(j, u);
+            0.5 * (variance.ln() + self.pulls[j] * self.pulls[j] * variance)
+        };
+        let residual = -0.5 * model.residual * (-2.0 * u).exp() - model.rows as f64 * u;
+        self.constant + residual + model.noise.at(u).0 + (0..self.pulls.len()).map(of).sum::<f64>()
+    }
+
+    fn node(&self, model: &UnknownNoiseRegression, u: f64, share: f64) -> Node {
+        let d = self.pulls.len();
+        let variances: Vec<f64> = (0..d).map(|j| self.variance(j, u)).collect();
+        let mean = |k: usize| {
+            let moved: f64 = (0..d).map(|j| self.turn[(k, j)] * self.pulls[j] * variances[j]).sum();
+            model.centre[k] + moved
+        };
+        let sd = |k: usize| (0..d).map(|j| self.turn[(k, j)].powi(2) * variances[j]).sum::<f64>().sqrt();
+        Node { u, share, means: (0..d).map(mean).collect(), sds: (0..d).map(sd).collect() }
+    }
+}
+
+impl UnknownNoiseRegression {
+    /// The exact posterior.
+    ///
+    /// # Errors
+    /// If a matrix has no eigenvalues in double precision.
+    pub fn exact(&self) -> Result<Marginals, Error> {
+        let conditional = Conditional::new(self)?;
+        let d = self.centre.len();
+        let spare = (self.rows - d) as f64;
+        let (start, step) = (0.5 * (self.residual / spare).ln(), (2.0 * spare).sqrt().recip() / STEPS);
+        let mut found = vec![(start, conditional.log_density(self, start))];
+        for direction in [-step, step] {
+            let mut largest = found[0].1;
+            for k in 1.. {
+                let u = start + f64::from(k) * direction;
+                let value = conditional.log_density(self, u);
+                found.push((u, value));
+                largest = largest.max(value);
+                // Written so that NaN ends it.
+                if !(value > largest + END) {
+                    break;
+                }
+            }
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let largest = found.iter().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = found.iter().map(|(_, value)| (value - largest).exp()).sum();
+        let nodes: Vec<Node> = found
+            .iter()
+            .map(|(u, value)| conditional.node(self, *u, (value - largest).exp() / total))
+            .collect();
+        let coordinate = |node: &Node, i: usize| if i < d { node.means[i] } else { node.u };
+        let mean = |i: usize| nodes.iter().map(|node| node.share * coordinate(node, i)).sum::<f64>();
+        let means: Vec<f64> = (0..=d).map(mean).collect();
+        let within = |i: usize, k: usize, u: f64| -> f64 {
+            (0..d)
+                .map(|j| conditional.turn[(i, j)] * conditional.turn[(k, j)] * conditional.variance(j, u))
+                .sum()
+        };
+        let covariance = Mat::from_fn(d + 1, d + 1, |i, k| {
+            let of = |node: &Node| {
+                let between = (coordinate(node, i) - means[i]) * (coordinate(node, k) - means[k]);
+                node.share * (between + if i < d && k < d { within(i, k, node.u) } else { 0.0 })
+            };
+            nodes.iter().map(of).sum()
+        });
+        Ok(Marginals { log_evidence: largest + (total * step).ln(), means, covariance, nodes })
+    }
+}
+
+impl Marginals {
+    /// Standard deviations of `(b, log sigma)`.
+    pub fn sds(&self) -> Vec<f64> {
+        (0..self.means.len()).map(|i| self.covariance[(i, i)].sqrt()).collect()
+    }
+
+    /// Quantiles of coordinate `i` of `(b, log sigma)` at these levels, each in `(0, 1)`, to within 1e-4 standard deviations.
+    ///
+    /// # Panics
+    /// If `i` is not less than the dimension.
+    pub fn quantiles(&self, i: usize, levels: &[f64]) -> Vec<f64> {
+        let sd = self.covariance[(i, i)].sqrt();
+        levels
+            .iter()
+            .map(
+                |&level| {
+                    if i + 1 < self.means.len() { self.weight(i, level, sd) } else { self.log_scale(level) }
+                },
+            )
+            .collect()
+    }
+
+    /// Mean and standard deviation of `sigma`.
+    pub fn scale(&self) -> (f64, f64) {
+        let mean: f64 = self.nodes.iter().map(|node| node.share * node.u.exp()).sum();
+        let variance: f64 = self.nodes.iter().map(|node| node.share * (node.u.exp() - mean).powi(2)).sum();
+        (mean, variance.sqrt())
+    }
+
+    /// Quantile of a weight, by bisection of its distribution function, a mixture of normal ones.
+    fn weight(&self, k: usize, level: f64, sd: f64) -> f64 {
+        let below = |x: f64| -> f64 {
+            let of = |node: &Node| {
+                let white = (x - node.means[k]) / node.sds[k];
+                node.share * 0.5 * erfc(-white * std::f64::consts::FRAC_1_SQRT_2)
+            };
+            self.nodes.iter().map(of).sum()
+        };
+        let mut reach = sd;
+        while (below(self.means[k] - reach) > level || below(self.means[k] + reach) < level)
+            && reach < 1e6 * sd
+        {
+            reach *= 2.0;
+        }
+        let (mut low, mut high) = (self.means[k] - reach, self.means[k] + reach);
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            if below(middle) < level { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    }
+
+    /// Quantile of `log sigma`, by linear interpolation of the cumulated trapezoidal sums.
+    fn log_scale(&self, level: f64) -> f64 {
+        let (mut sum, mut last) = (0.0, &self.nodes[0]);
+        for node in &self.nodes[1..] {
+            let cell = 0.5 * (last.share + node.share);
+            if sum + cell >= level {
+                return last.u + (node.u - last.u) * (level - sum) / cell;
+            }
+            (sum, last) = (sum + cell, node);
+        }
+        last.u
+    }
+}
+
+impl GroundTruth for UnknownNoiseRegression {
+    fn log_normaliser(&self) -> f64 {
+        self.exact().map_or(f64::NAN, |exact| exact.log_evidence)
+    }
+
+    fn mean(&self) -> Option<Vec<f64>> {
+        self.exact().ok().map(|exact| exact.means)
+    }
+
+    fn covariance(&self) -> Option<Mat<f64>> {
+        self.exact().ok().map(|exact| exact.covariance)
+    }
+}

@@ -1,0 +1,20 @@
+"""Posterior fits by Markov chain score ascent.
+
+>>> import mcsa
+>>> result = mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), dim=2, seed=1)
+>>> result.ok
+True
+>>> bool(abs(result.mean).max() < 0.1)
+True
+
+``fit`` takes a log density on batches of points, or a model of ``mcsa.models``, to weighted draws, the evidence, and a verdict whose
+error rates were measured.
+"""
+
+from ._mcsa import __version__
+from . import models
+from .bridges import from_jax, from_pymc
+from .fit import Fit, fit
+from .result import Result, Summary
+
+__all__ = ["Fit", "Result", "Summary", "__version__", "fit", "from_jax", "from_pymc", "models"]

@@ -1,0 +1,270 @@
+//! Log density and gradient from Python callables on batches.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcsa::core::{Columns, Error, Gradient, LogDensity};
+use mcsa::faer::{MatMut, MatRef};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+
+use crate::errors::value_error;
+
+/// Target density from a callable on batches: an array of shape `(N, d)`, one point per row, gives `N` log densities.
+///
+/// An exception of a callable, or a result that is no array of the right shape, is kept; from then on every density is NaN and the
+/// callable is not called again, until [`failure`](Self::failure) hands the exception on.
+#[pyclass(frozen, module = "mcsa._mcsa")]
+pub(crate) struct Density {
+    dim: usize,
+    log_density: Py<PyAny>,
+    gradient: Option<Py<PyAny>>,
+    names: Vec<String>,
+    failure: Mutex<Option<PyErr>>,
+    interrupted: AtomicBool,
+}
+
+#[pymethods]
+impl Density {
+    #[new]
+    #[pyo3(signature = (log_density, dim, gradient=None, names=None))]
+    fn new(
+        log_density: Py<PyAny>,
+        dim: usize,
+        gradient: Option<Py<PyAny>>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Self> {
+        let is_callable = |callable: &Py<PyAny>| Python::attach(|py| callable.bind(py).is_callable());
+        if !is_callable(&log_density) {
+            return Err(PyTypeError::new_err(
+                "log_density must be callable: an array (N, d) gives N numbers",
+            ));
+        }
+        if gradient.as_ref().is_some_and(|gradient| !is_callable(gradient)) {
+            return Err(PyTypeError::new_err(
+                "gradient must be callable: an array (N, d) gives gradients (N, d), or a pair of N log densities and these",
+            ));
+        }
+        if dim == 0 {
+            return Err(PyValueError::new_err("dim must be at least 1"));
+        }
+        let names = names.unwrap_or_default();
+        if !names.is_empty() && names.len() != dim {
+            return Err(PyValueError::new_err(format!("{} names for {dim} coordinates", names.len())));
+        }
+        mcsa::core::fits_in_memory("dimension", dim, dim).map_err(value_error)?;
+        Ok(Self {
+            dim,
+            log_density,
+            gradient,
+            names,
+            failure: Mutex::new(None),
+            interrupted: AtomicBool::new(false),
+        })
+    }
+}
+
+/// A result that is no float64 array as one: lists, other kinds of numbers, arrays of JAX or PyTorch.
+fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let asarray = ASARRAY.import(value.py(), "numpy", "asarray")?;
+    let array = asarray.call1((value,))?;
+    let dtype = array.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    if !["b", "i", "u", "f"].contains(&&*kind) {
+        return Err(PyTypeError::new_err(format!(
+            "{what} returned an array of dtype {dtype}; expected real numbers"
+        )));
+    }
+    asarray.call1((array, "float64"))
+}
+
+/// The numbers of a one-dimensional array of length `out`.
+fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
+    let value = if value.cast::<PyArray1<f64>>().is_ok() { value } else { as_floats(what, value)? };
+    let shape: Vec<usize> = value.getattr("shape")?.extract()?;
+    if shape != [out.len()] {
+        return Err(PyValueError::new_err(format!(
+            "{what} returned an array of shape {}; expected ({},), one log density for each row",
+            told(&shape),
+            out.len()
+        )));
+    }
+    let array: PyReadonlyArray1<'_, f64> = value.extract()?;
+    out.iter_mut().zip(array.as_array()).for_each(|(out, value)| *out = *value);
+    Ok(())
+}
+
+/// The numbers of an array `(N, d)`, to the columns of `out`.
+fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()> {
+    let value = if value.cast::<PyArray2<f64>>().is_ok() { value } else { as_floats("gradient", value)? };
+    let shape: Vec<usize> = value.getattr("shape")?.extract()?;
+    if shape != [out.ncols(), out.nrows()] {
+        return Err(PyValueError::new_err(format!(
+            "gradient returned an array of shape {}; expected ({}, {}), one gradient for each row",
+            told(&shape),
+            out.ncols(),
+            out.nrows()
+        )));
+    }
+    let array: PyReadonlyArray2<'_, f64> = value.extract()?;
+    let array = array.as_array();
+    for j in 0..out.ncols() {
+        for i in 0..out.nrows() {
+            out[(i, j)] = array[[j, i]];
+        }
+    }
+    Ok(())
+}
+
+fn told(shape: &[usize]) -> String {
+    let sides: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    match &sides[..] {
+        [one] => format!("({one},)"),
+        sides => format!("({})", sides.join(", ")),
+    }
+}
+
+impl Density {
+    pub(crate) fn has_gradient(&self) -> bool {
+        self.gradient.is_some()
+    }
+
+    /// The first exception of a callable since the last call.
+    pub(crate) fn failure(&self) -> Option<PyErr> {
+        self.failure.lock().map_or(None, |mut failure| failure.take())
+    }
+
+    /// True if Ctrl-C came during a call since the last time that this was asked. The call was made again, so that no number depends on
+    /// it; a second Ctrl-C during that call is an exception like any other.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.interrupted.swap(false, Ordering::Relaxed)
+    }
+
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        callable: &Py<PyAny>,
+        z: MatRef<'_, f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match callable.bind(py).call1((self.array(py, z)?,)) {
+            Err(error)
+                if error.is_instance_of::<PyKeyboardInterrupt>(py)
+                    && !self.interrupted.swap(true, Ordering::Relaxed) =>
+            {
+                callable.bind(py).call1((self.array(py, z)?,))
+            }
+            found => found,
+        }
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.lock().map_or(true, |failure| failure.is_some())
+    }
+
+    fn keep(&self, error: PyErr) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(error);
+        }
+    }
+
+    /// The batch as an array of shape `(N, d)`, which the callable may keep or change.
+    fn array<'py>(&self, py: Python<'py>, z: MatRef<'_, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let mut rows = Vec::with_capacity(self.dim * z.ncols());
+        (0..z.ncols()).for_each(|j| rows.extend_from_slice(z.column(j)));
+        PyArray1::from_vec(py, rows).reshape([z.ncols(), self.dim])
+    }
+
+    fn densities(&self, z: MatRef<'_, f64>, out: &mut [f64]) -> PyResult<()> {
+        Python::attach(|py| read_vector("log_density", self.call(py, &self.log_density, z)?, out))
+    }
+
+    fn gradients(
+        &self,
+        callable: &Py<PyAny>,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        gradients: MatMut<'_, f64>,
+    ) -> PyResult<()> {
+        let is_pair = Python::attach(|py| {
+            let found = self.call(py, callable, z)?;
+            match found.cast::<PyTuple>() {
+                Ok(pair) if pair.len() == 2 => {
+                    read_vector("gradient", pair.get_item(0)?, out)?;
+                    read_matrix(pair.get_item(1)?, gradients)?;
+                    Ok::<bool, PyErr>(true)
+                }
+                _ => read_matrix(found, gradients).map(|()| false),
+            }
+        })?;
+        if is_pair { Ok(()) } else { self.densities(z, out) }
+    }
+}
+
+impl LogDensity for Density {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        let mut out = [f64::NAN];
+        self.log_densities(MatRef::from_column_major_slice(z, z.len(), 1), &mut out, work);
+        out[0]
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
+        if self.has_failed() {
+            out.fill(f64::NAN);
+        } else if let Err(error) = self.densities(z, out) {
+            out.fill(f64::NAN);
+            self.keep(error);
+        }
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+        let name = |i: usize| match self.names.get(i) {
+            Some(name) => name.clone(),
+            None => format!("z[{i}]"),
+        };
+        out.extend(z.iter().enumerate().map(|(i, z)| (name(i).into(), *z)));
+    }
+}
+
+impl Gradient for Density {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let mut out = [f64::NAN];
+        let dim = z.len();
+        self.gradients_into(
+            MatRef::from_column_major_slice(z, dim, 1),
+            &mut out,
+            MatMut::from_column_major_slice_mut(gradient, dim, 1),
+            work,
+        );
+        out[0]
+    }
+
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        _: &mut [f64],
+    ) {
+        let found = match &self.gradient {
+            Some(_) if self.has_failed() => None,
+            Some(callable) => Some(self.gradients(callable, z, out, gradients.as_mut())),
+            None => Some(Err(value_error(Error::invalid("the target has no gradient")))),
+        };
+        if !matches!(found, Some(Ok(()))) {
+            out.fill(f64::NAN);
+            gradients.fill(f64::NAN);
+        }
+        if let Some(Err(error)) = found {
+            self.keep(error);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! State of a fit, driven from Python.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
+
+use mcsa::core::Error;
+use mcsa::fit::{Fitting as State, Options, Stage, Target};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+
+use crate::callback::Density;
+use crate::errors::value_error;
+use crate::fitted::Fitted;
+use crate::model::Model;
+
+/// Target of a fit: a model of the library, or callables.
+enum Source {
+    Density(Py<Density>),
+    Model(Py<Model>),
+}
+
+/// State of a fit between its stages; it can be saved, resumed and interrupted.
+#[pyclass(frozen, module = "mcsa._mcsa")]
+pub(crate) struct Fitting {
+    source: Source,
+    /// `None` after an exception of a callable: the state is not that of any uninterrupted fit.
+    state: Mutex<Option<State>>,
+}
+
+/// End of a run.
+enum End {
+    Done,
+    Interrupted,
+    Raised(PyErr),
+}
+
+#[pymethods]
+impl Fitting {
+    #[new]
+    #[pyo3(signature = (target, *, seed, draws, starts, evaluations, seconds, share, checkpoint))]
+    #[expect(clippy::too_many_arguments, reason = "named arguments of Python")]
+    fn new(
+        target: &Bound<'_, PyAny>,
+        seed: u64,
+        draws: usize,
+        starts: usize,
+        evaluations: u64,
+        seconds: Option<f64>,
+        share: f64,
+        checkpoint: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let source = if let Ok(density) = target.cast::<Density>() {
+            Source::Density(density.clone().unbind())
+        } else if let Ok(model) = target.cast::<Model>() {
+            Source::Model(model.clone().unbind())
+        } else {
+            return Err(PyTypeError::new_err("the target must be a callable or a model of mcsa.models"));
+        };
+        let options =
+            Options { seed, draws, starts, evaluations, seconds, share, progress: false, checkpoint };
+        let fitting = Self { source, state: Mutex::new(None) };
+        let begun = target.py().detach(|| {
+            fitting.with_target(|target| match &options.checkpoint {
+                Some(path) => State::resume_or(path, target, &options),
+                None => State::new(&options),
+            })
+        });
+        fitting.raised()?;
+        *fitting.lock()? = Some(begun.map_err(value_error)?);
+        Ok(fitting)
+    }
+
+    /// Does all that is left. `after`, if given, is called with a line of text after each piece of work. False if Ctrl-C ended it: the
+    /// state is that after the last piece and can be continued.
+    #[pyo3(signature = (after=None))]
+    fn run(&self, py: Python<'_>, after: Option<Py<PyAny>>) -> PyResult<bool> {
+        let mut guard = self.lock()?;
+        let mut state = guard.take().ok_or_else(ended)?;
+        let mut end = End::Done;
+        let ran = py.detach(|| {
+            self.with_target(|target| {
+                state.run(target, &mut |state| {
+                    end = self.seen(state, after.as_ref());
+                    match end {
+                        End::Done => ControlFlow::Continue(()),
+                        End::Interrupted | End::Raised(_) => ControlFlow::Break(()),
+                    }
+                })
+            })
+        });
+        self.raised()?;
+        ran.map_err(value_error)?;
+        *guard = Some(state);
+        match end {
+            End::Raised(error) => Err(error),
+            End::Done => Ok(true),
+            End::Interrupted => Ok(false),
+        }
+    }
+
+    /// The result; before the end of the fit one without witnesses, whose verdict is no, or `None` if there is no q yet.
+    fn result(&self, py: Python<'_>) -> PyResult<Option<Fitted>> {
+        let guard = self.lock()?;
+        let state = guard.as_ref().ok_or_else(ended)?;
+        let fitted = py.detach(|| {
+            self.with_target(|target| match state.stage {
+                Stage::Done => state.finish(target).map(Some),
+                _ => state.interim(target),
+            })
+        });
+        self.raised()?;
+        match fitted.map_err(value_error)? {
+            Some(fitted) => match &self.source {
+                Source::Density(density) => Fitted::new(py, fitted, density.get()).map(Some),
+                Source::Model(model) => Fitted::new(py, fitted, &*model.get().target).map(Some),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// Saves the state to a file.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.lock()?.as_ref().ok_or_else(ended)?.save(path).map_err(value_error)
+    }
+
+    /// The next stage: "start", "climb", "verdict", or "done".
+    #[getter]
+    fn stage(&self) -> PyResult<&'static str> {
+        Ok(match self.lock()?.as_ref().ok_or_else(ended)?.stage {
+            Stage::Start => "start",
+            Stage::Climb => "climb",
+            Stage::Verdict => "verdict",
+            Stage::Done => "done",
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        match self.lock() {
+            Ok(guard) => guard.as_ref().map_or_else(
+                || "<mcsa fit, ended by an exception>".to_owned(),
+                |state| format!("<mcsa fit, {state}>"),
+            ),
+            Err(_) => "<mcsa fit, running>".to_owned(),
+        }
+    }
+}
+
+fn ended() -> PyErr {
+    PyRuntimeError::new_err(
+        "this fit was ended by an exception; begin a new one, or continue from its checkpoint file",
+    )
+}
+
+impl Fitting {
+    /// The state. Waiting for it would lock up Python, because a running fit needs the interpreter.
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
+        self.state.try_lock().map_err(|_| PyRuntimeError::new_err("this fit is running in another thread"))
+    }
+
+    /// Looks for exceptions of callables, signals, and exceptions of `after`.
+    fn seen(&self, state: &State, after: Option<&Py<PyAny>>) -> End {
+        let interrupted = match &self.source {
+            Source::Density(density) => density.get().interrupted(),
+            Source::Model(_) => false,
+        };
+        Python::attach(|py| {
+            if interrupted || py.check_signals().is_err() {
+                return End::Interrupted;
+            }
+            match after.map(|after| after.call1(py, (state.to_string(),))) {
+                Some(Err(error)) => End::Raised(error),
+                _ => End::Done,
+            }
+        })
+    }
+
+    /// The exception of a callable, if there was one.
+    fn raised(&self) -> PyResult<()> {
+        match &self.source {
+            Source::Density(density) => density.get().failure().map_or(Ok(()), Err),
+            Source::Model(_) => Ok(()),
+        }
+    }
+
+    fn with_target<R>(&self, f: impl FnOnce(&Target<'_>) -> R) -> R {
+        match &self.source {
+            Source::Density(density) => {
+                let density = density.get();
+                let check = || match density.has_failed() {
+                    true => Err(Error::invalid("a callable raised an exception")),
+                    false => Ok(()),
+                };
+                let target = match density.has_gradient() {
+                    true => Target::with_gradient(density),
+                    false => Target::density_only(density),
+                };
+                f(&target.checked(&check))
+            }
+            Source::Model(model) => {
+                let model = &*model.get().target;
+                f(&Target::with_gradient(&model))
+            }
+        }
+    }
+}

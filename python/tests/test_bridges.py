@@ -1,0 +1,44 @@
+"""Log densities of other packages."""
+
+import mcsa
+import numpy as np
+import pytest
+
+EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+
+
+def test_jax():
+    pytest.importorskip("jax", reason="JAX is not installed")
+    import jax.numpy as jnp
+
+    def log_density(z):
+        return -0.5 * jnp.sum((z - 1.0) ** 2)
+
+    result = mcsa.fit(**mcsa.from_jax(log_density), dim=3, seed=1)
+    assert result.ok and np.allclose(result.mean, 1.0, atol=0.1)
+    by_numpy = mcsa.fit(lambda z: -0.5 * ((z - 1.0) ** 2).sum(axis=1), 3, lambda z: 1.0 - z, seed=1)
+    assert np.allclose(result.draws, by_numpy.draws, atol=1e-6)
+
+
+def test_pymc():
+    pm = pytest.importorskip("pymc", reason="PyMC is not installed")
+    pytest.importorskip("nutpie", reason="nutpie is not installed")
+    with pm.Model(coords={"school": list("ABCDEFGH")}) as model:
+        errors = pm.Data("errors", ERRORS, dims="school")
+        mu = pm.Normal("mu", 0.0, 5.0)
+        tau = pm.HalfCauchy("tau", 5.0)
+        raw = pm.Normal("raw", 0.0, 1.0, dims="school")
+        theta = pm.Deterministic("theta", mu + tau * raw, dims="school")
+        pm.Normal("y", theta, errors, observed=EFFECTS, dims="school")
+    result = mcsa.fit(**mcsa.from_pymc(model), seed=1)
+    summary, native = result.summary(), mcsa.fit(mcsa.models.eight_schools(), seed=1).summary()
+    assert result.ok
+    for name in ("mu", "tau"):
+        assert abs(summary[name]["mean"] - native[name]["mean"]) < 0.1 * native[name]["sd"]
+    assert "theta[7]" in summary.names and "tau_log__" not in summary.names
+    arviz = pytest.importorskip("arviz", reason="ArviZ is not installed")
+    data = result.to_arviz()
+    theta = (data["posterior"] if "posterior" in data else data.posterior)["theta"]
+    assert theta.dims == ("chain", "draw", "school")
+    del arviz

@@ -1,0 +1,17 @@
+"""Examples of docstrings."""
+
+import doctest
+
+import mcsa
+import mcsa.fit
+import mcsa.models
+import mcsa.result
+import pytest
+
+
+@pytest.mark.parametrize("name", ["mcsa", "mcsa.models", "mcsa.fit", "mcsa.result"])
+def test_examples_run(name):
+    import sys
+
+    failed, tried = doctest.testmod(sys.modules[name])
+    assert failed == 0 and (tried > 0 or name == "mcsa.result")
