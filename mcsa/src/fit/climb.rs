@@ -1,11 +1,12 @@
 //! Climb of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
 
-use mcsa_core::{Counted, Error, LogDensity, MomentMatched, Seed, bits};
+use mcsa_core::{Counted, Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
 use mcsa_estimators::{Ascent, Draws, Fit, Moments, MomentsState, Run, TailWeight, pmcsa};
 use mcsa_kernels::ImhState;
-use mcsa_optim::{Sgd, SgdState};
+use mcsa_optim::{AdamState, Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
+use super::flow::White;
 use super::low_rank::DENSE;
 use super::{Options, Shape};
 
@@ -22,6 +23,8 @@ pub struct Climb {
     /// Rounds so far, each twice as long as the one before.
     pub rounds: Vec<Round>,
     fit: Option<Fit<MomentsState<ImhState>, SgdState>>,
+    #[serde(default)]
+    flow: Option<Fit<ImhState, AdamState>>,
 }
 
 /// Weights of draws of q at the end of a round.
@@ -41,6 +44,8 @@ pub struct Round {
 
 /// Evaluations of a first round per dimension, and at least.
 const FIRST: (usize, usize) = (40, 600);
+/// Chains of a flow, and steps of its first round.
+const FLOW: (usize, usize) = (50, 1_000);
 /// Draws at the end of a round.
 const LOOK: usize = 1_000;
 /// Smallest number of chains of a component; the largest of all is [`MOST_CHAINS`].
@@ -51,6 +56,10 @@ const MOST_CHAINS: usize = 256;
 const START_DRAWS: f64 = 10.0;
 /// Relative gain of the effective share in a round below which climbing ends.
 const SLOW: f64 = 0.15;
+/// Effective share of the draws below which a larger family is tried.
+const POOR: f64 = 0.3;
+/// k-hat above which a larger family is tried.
+const HEAVY: f64 = 0.7;
 /// Degrees of freedom of a Student t that is nearly Gaussian.
 const LIGHT: f64 = 200.0;
 /// Share of the proposal's weights that is equal for all components.
@@ -67,17 +76,28 @@ impl Round {
 
 impl Climb {
     pub(crate) fn new(number: u64, shape: Shape, start: Vec<f64>) -> Self {
-        Self { number, shape, start, rounds: Vec::new(), fit: None }
+        Self { number, shape, start, rounds: Vec::new(), fit: None, flow: None }
     }
 
     /// Parameters reached.
     pub fn params(&self) -> &[f64] {
-        self.fit.as_ref().map_or(&self.start, Fit::params)
+        let of_flow = self.flow.as_ref().map(Fit::params);
+        of_flow.or(self.fit.as_ref().map(Fit::params)).unwrap_or(&self.start)
     }
 
     /// Effective share of the draws after the last round; 0 before the first.
     pub(crate) fn share(&self) -> f64 {
         self.rounds.last().map_or(0.0, |round| round.share)
+    }
+
+    /// k-hat of the draws after the last round; NaN before the first.
+    pub(crate) fn tail(&self) -> f64 {
+        self.rounds.last().map_or(f64::NAN, |round| round.shape)
+    }
+
+    /// True if the weights are so even that no larger family is tried.
+    pub(crate) fn is_good(&self) -> bool {
+        self.share() >= POOR && self.tail() < HEAVY
     }
 
     /// Parameters of the proposal of the final draws: those reached, with weights of a mixture moved a fifth of the way to equal ones, so
@@ -97,6 +117,8 @@ impl Climb {
         let draws = START_DRAWS * dim as f64;
         Ok(match self.shape {
             Shape::LowRank { .. } => draws,
+            // Moments are not what a flow is fitted by.
+            Shape::Flow => draws,
             // A covariance with d (d + 1) / 2 entries needs draws in proportion.
             Shape::StudentT => draws * (dim as f64 / DENSE as f64).max(1.0),
             Shape::Mixture { components } => {
@@ -116,13 +138,17 @@ impl Climb {
         let components = match self.shape {
             Shape::LowRank { .. } | Shape::StudentT => 1,
             Shape::Mixture { components } => components,
+            Shape::Flow => return FLOW.0,
         };
         (components * dim.max(CHAINS)).min(MOST_CHAINS)
     }
 
     /// Evaluations of the next round, without those of its look.
     fn next_steps(&self, dim: usize) -> u64 {
-        let first = (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim));
+        let first = match self.shape {
+            Shape::Flow => FLOW.1,
+            _ => (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim)),
+        };
         (first as u64) << self.made().len()
     }
 
@@ -138,17 +164,20 @@ impl Climb {
         if dim > DENSE && self.rounds.is_empty() {
             return self.look(target, seed);
         }
+        let (steps, chains) = (self.next_steps(dim), pmcsa(self.chains(dim)));
         let family = self.shape.build(dim)?;
-        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
-        let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-        let steps = self.next_steps(dim);
-        let mut fit = match self.fit.take() {
-            Some(fit) => fit,
-            None => ascent.start(self.start.clone())?,
+        let (ran, step) = match self.shape.matched(dim)? {
+            Some(family) => {
+                let estimator = Moments::new(chains, self.start_draws(dim)?);
+                let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+                go_on(&ascent, &mut self.fit, &self.start, steps)?
+            }
+            None => {
+                let optimizer = White::new(dim)?;
+                let ascent = Ascent { target, family: &*family, estimator: chains, optimizer, seed };
+                go_on(&ascent, &mut self.flow, &self.start, steps)?
+            }
         };
-        let ran = ascent.run(&mut fit, Run::of(steps));
-        let step = fit.step();
-        self.fit = Some(fit);
         ran?;
         let draws = self.draws(target, &*family, seed.named("look").child(step), LOOK)?;
         self.rounds.push(Round::of(step, &draws));
@@ -179,14 +208,25 @@ impl Climb {
     /// # Errors
     /// If the chains remember other densities than `target` has, or another seed.
     pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
-        let Some(mut fit) = self.fit.take() else { return Ok(()) };
+        if self.fit.is_none() && self.flow.is_none() {
+            return Ok(());
+        }
         let seed = seed.named("climb").child(self.number);
         let (dim, target) = (target.dim(), Counted::new(target));
-        let family = self.shape.build(dim)?;
-        let estimator = Moments::new(pmcsa(self.chains(dim)), self.start_draws(dim)?);
-        let ascent = Ascent { target: &target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-        let verified = ascent.run(&mut fit, Run::of(0)).map(drop);
-        self.fit = Some(fit);
+        let (family, chains) = (self.shape.build(dim)?, pmcsa(self.chains(dim)));
+        let (target, start) = (&target, &self.start);
+        let (verified, _) = match self.shape.matched(dim)? {
+            Some(family) => {
+                let estimator = Moments::new(chains, self.start_draws(dim)?);
+                let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+                go_on(&ascent, &mut self.fit, start, 0)?
+            }
+            None => {
+                let optimizer = White::new(dim)?;
+                let ascent = Ascent { target, family: &*family, estimator: chains, optimizer, seed };
+                go_on(&ascent, &mut self.flow, start, 0)?
+            }
+        };
         verified
     }
 
@@ -194,7 +234,7 @@ impl Climb {
     pub(crate) fn draws(
         &self,
         target: &Counted<&dyn LogDensity>,
-        family: &dyn MomentMatched,
+        family: &dyn Family,
         seed: Seed,
         count: usize,
     ) -> Result<Draws, Error> {
@@ -207,4 +247,27 @@ impl Climb {
         settled
             || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + SLOW) * first.share.max(second.share))
     }
+}
+
+/// Makes `steps` more steps of a fit, which begins at `start` if there is none; returns the end of the run, and all steps so far.
+fn go_on<P, F, E, O>(
+    ascent: &Ascent<'_, P, F, E, O>,
+    fit: &mut Option<Fit<E::State, O::State>>,
+    start: &[f64],
+    steps: u64,
+) -> Result<(Result<(), Error>, u64), Error>
+where
+    P: LogDensity + ?Sized,
+    F: Family + ?Sized,
+    E: Estimator<P, F>,
+    O: Optimizer,
+{
+    let mut begun = match fit.take() {
+        Some(fit) => fit,
+        None => ascent.start(start.to_vec())?,
+    };
+    let ran = ascent.run(&mut begun, Run::of(steps)).map(drop);
+    let step = begun.step();
+    *fit = Some(begun);
+    Ok((ran, step))
 }

@@ -1,6 +1,6 @@
 //! State of a fit between its stages, which is its checkpoint.
 
-use mcsa_core::{Error, MomentMatched, Seed};
+use mcsa_core::{Error, Family, Seed};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub struct Fitting {
     chains: Option<Chains>,
     distrusted: bool,
     again: usize,
-    mends: usize,
+    pub(super) mends: usize,
 }
 
 /// Most modes that a first mixture has.
@@ -63,11 +63,7 @@ const MODES: usize = 8;
 /// Share of the evidence below which a mode has no component of its own.
 const NEGLIGIBLE: f64 = 1e-4;
 /// Degrees of freedom at the start.
-const FREEDOM: f64 = 8.0;
-/// Effective share of the draws below which a larger family is tried.
-const POOR: f64 = 0.3;
-/// k-hat above which a larger family is tried.
-const HEAVY: f64 = 0.7;
+pub(super) const FREEDOM: f64 = 8.0;
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
 /// Decrease of k-hat from which on a larger family has helped.
@@ -212,24 +208,31 @@ impl Fitting {
         if climb.is_settled(&self.options) {
             return self.bend(target);
         }
+        let is_flow = climb.shape == Shape::Flow;
         if self.is_spent(target.dim()) {
-            return self.cut(target, Objection::Budget);
+            return if is_flow { self.bend(target) } else { self.cut(target, Objection::Budget) };
         }
-        self.current_mut()?.advance(target.density(), seed)
+        match self.current_mut()?.advance(target.density(), seed) {
+            // A flow is an attempt, without which the fit goes on.
+            Err(_) if is_flow => {
+                self.climbs.pop();
+                self.end_climb()
+            }
+            done => done,
+        }
     }
 
-    /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else the verdict.
+    /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else of a flow, else the verdict.
     fn bend(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (last, before) = match &self.climbs[..] {
             [] => return Err(Error::invalid("no climb was begun")),
             [last] => (last, None),
             [.., before, last] => (last, Some(before)),
         };
-        let shape = |climb: &Climb| climb.rounds.last().map_or(f64::NAN, |round| round.shape);
-        let is_good = last.share() >= POOR && shape(last) < HEAVY;
+        let (is_good, is_flow) = (last.is_good(), last.shape == Shape::Flow);
         let helped = self.mends > 0
             || before.is_none_or(|before| {
-                let lighter = shape(last) < shape(before) - LIGHTER && last.share() > 0.5 * before.share();
+                let lighter = last.tail() < before.tail() - LIGHTER && last.share() > 0.5 * before.share();
                 last.share() > HELPED * before.share() || lighter
             });
         let larger = last.shape.larger(target.dim()).filter(|_| !is_good && helped && self.mends == 0);
@@ -238,8 +241,7 @@ impl Fitting {
                 // The larger family is no better: the smaller one stays.
                 self.climbs.pop();
             }
-            self.stage = Stage::Verdict;
-            return Ok(());
+            return if is_flow { self.end_climb() } else { self.flow(target) };
         };
         if !self.allows(larger, target.dim()) {
             return self.cut(target, Objection::Budget);
@@ -248,20 +250,8 @@ impl Fitting {
         let (_, draws) = self.draws(target)?;
         let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
         if !self.enlarge(&points, components)? {
-            self.stage = Stage::Verdict;
+            return self.end_climb();
         }
-        Ok(())
-    }
-
-    /// A climb of a Student t that begins at the best mode.
-    fn densify(&mut self, dim: usize) -> Result<(), Error> {
-        let weights = self.ascents.weights();
-        let best = self.ascents.modes.iter().zip(weights).max_by(|a, b| a.1.total_cmp(&b.1));
-        let (mode, _) = best.ok_or_else(|| Error::invalid("no climb was begun"))?;
-        let start = Shape::student_t(dim)?.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)?;
-        let number = self.current()?.number + 1;
-        self.climbs.push(Climb::new(number, Shape::StudentT, start));
-        self.stage = Stage::Climb;
         Ok(())
     }
 
@@ -285,7 +275,8 @@ impl Fitting {
             Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
             _ => BENT,
         };
-        let is_over = self.mends == MENDS || dim > DENSE || self.is_spent(dim);
+        let is_over = self.mends == MENDS || dim > DENSE || self.current()?.shape == Shape::Flow;
+        let is_over = is_over || self.is_spent(dim);
         if is_over || !self.allows(Shape::Mixture { components }, dim) {
             return Ok(false);
         }
@@ -309,7 +300,7 @@ impl Fitting {
     }
 
     /// Family and weighted draws at the parameters reached.
-    pub(super) fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn MomentMatched>, Draws), Error> {
+    pub(super) fn draws(&self, target: &Target<'_>) -> Result<(Box<dyn Family>, Draws), Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
         let draws =

@@ -3,7 +3,7 @@
 //! ```text
 //! start     ascents from spread points to modes, with their curvature; tempering where there is no gradient
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
-//!           low-rank Gaussian, if one is near
+//!           low-rank Gaussian, if one is near; a flow where mixtures do not follow
 //! draws     from the frozen q, weighted for p
 //! verdict   witnesses that q did not make: other starts, chains of another kernel, the tails of the density
 //! ```
@@ -13,8 +13,10 @@ mod bend;
 mod call;
 mod checkpoint;
 mod climb;
+mod enlargement;
 mod fitted;
 mod fitting;
+mod flow;
 mod gradient_check;
 mod handover;
 mod interim;

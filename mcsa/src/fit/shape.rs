@@ -1,10 +1,11 @@
 //! Families among which a fit chooses.
 
-use mcsa_core::{Error, MomentMatched};
+use mcsa_core::{Error, Family, MomentMatched};
 use mcsa_families::{GaussianFamily, Learned, LowRank, Mixture, MultivariateT};
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
 
+use super::flow::flow;
 use super::low_rank::DENSE;
 
 /// Family of a fit.
@@ -23,6 +24,8 @@ pub enum Shape {
         /// Number of components.
         components: usize,
     },
+    /// RealNVP flow: affine couplings of a Gaussian.
+    Flow,
 }
 
 /// Lower bound of the degrees of freedom: with it the covariance is finite.
@@ -52,7 +55,7 @@ impl Shape {
             Self::Mixture { components } if 2 * components <= COMPONENTS => {
                 Some(Self::Mixture { components: 2 * components })
             }
-            Self::Mixture { .. } => None,
+            Self::Mixture { .. } | Self::Flow => None,
         }
     }
 
@@ -61,18 +64,27 @@ impl Shape {
         let covariance = match self {
             Self::LowRank { rank } => Some(LowRank::new(dim, rank).moments(params)?.covariance()),
             Self::StudentT => Self::student_t(dim)?.covariance(params)?,
-            Self::Mixture { .. } => None,
+            Self::Mixture { .. } | Self::Flow => None,
         };
         Ok(covariance.map(|covariance| Gaussian { mean: params[..dim].to_vec(), covariance }))
     }
 
     /// The family in `dim` dimensions.
-    pub(crate) fn build(self, dim: usize) -> Result<Box<dyn MomentMatched>, Error> {
-        Ok(match self {
+    pub(crate) fn build(self, dim: usize) -> Result<Box<dyn Family>, Error> {
+        Ok(match self.matched(dim)? {
+            Some(family) => family,
+            None => Box::new(flow(dim)?),
+        })
+    }
+
+    /// The family in `dim` dimensions, if it is fitted by running moments.
+    pub(crate) fn matched(self, dim: usize) -> Result<Option<Box<dyn MomentMatched>>, Error> {
+        Ok(Some(match self {
             Self::LowRank { rank } => Box::new(LowRank::new(dim, rank)),
             Self::StudentT => Box::new(Self::student_t(dim)?),
             Self::Mixture { components } => Box::new(Self::mixture(dim, components)?),
-        })
+            Self::Flow => return Ok(None),
+        }))
     }
 }
 
@@ -81,6 +93,7 @@ impl std::fmt::Display for Shape {
         match self {
             Self::LowRank { rank } => write!(f, "a Gaussian of rank {rank}"),
             Self::StudentT => f.write_str("a Student t"),
+            Self::Flow => f.write_str("a flow"),
             Self::Mixture { components } => write!(f, "a mixture of {components} Student t"),
         }
     }

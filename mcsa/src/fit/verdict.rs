@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa_core::{AffineMap, LogDensity, MomentMatched};
+use mcsa_core::{AffineMap, Family, LogDensity};
 use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Verdict {
 /// A fit as the witnesses see it.
 pub(crate) struct Evidence<'a> {
     pub(crate) target: &'a Target<'a>,
-    pub(crate) family: &'a dyn MomentMatched,
+    pub(crate) family: &'a dyn Family,
     pub(crate) params: &'a [f64],
     pub(crate) draws: &'a Draws,
     pub(crate) map: &'a AffineMap,

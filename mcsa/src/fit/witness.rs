@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{
-    AffineMap, At, Cloud, Ensemble, Error, Guide, Kernel, LogDensity, MomentMatched, Seed, Whitened, bits,
+    AffineMap, At, Cloud, Ensemble, Error, Family, Guide, Kernel, LogDensity, Seed, Whitened, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
 use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sampling, Tunable};
@@ -94,7 +94,7 @@ impl Chains {
     /// Runs the chains from `starts`, one per column, in the coordinates of `map`. Also returns all their points.
     pub(crate) fn run(
         target: &Target<'_>,
-        family: &dyn MomentMatched,
+        family: &dyn Family,
         params: &[f64],
         map: &AffineMap,
         starts: &Mat<f64>,
@@ -117,7 +117,7 @@ impl Chains {
 
 /// The fitted q, and coordinates in which it is white.
 struct Frozen<'a> {
-    family: &'a dyn MomentMatched,
+    family: &'a dyn Family,
     params: &'a [f64],
     map: &'a AffineMap,
 }

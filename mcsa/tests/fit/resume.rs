@@ -4,8 +4,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mcsa::fit::{Fitted, Fitting, Options, Stage, Target};
-use mcsa::models::{Banana, EightSchools};
+use mcsa::fit::{Fitted, Fitting, Options, Shape, Stage, Target};
+use mcsa::models::{Banana, EightSchools, Funnel};
 
 /// The path of a file that is not there, in a folder of its own.
 fn file(name: &str) -> PathBuf {
@@ -57,6 +57,16 @@ fn interruptions_after_every_piece_change_no_bit() {
     assert_ne!(alone.draws.points, whole.draws.points);
     let other = without_a_break(&Target::with_gradient(&model), &Options { seed: 4, ..options });
     assert_ne!(other.draws.points, whole.draws.points);
+}
+
+/// A climb of a flow has a state of another kind.
+#[test]
+fn a_flow_is_resumed() {
+    let (model, options) = (Funnel::new(5, 3.0).unwrap(), Options { evaluations: 250_000, ..options() });
+    let whole = without_a_break(&Target::with_gradient(&model), &options);
+    assert_eq!(whole.shape, Shape::Flow);
+    let (parts, _) = in_pieces(&file("flow"), &|| Target::with_gradient(&model), &options);
+    assert_eq!(parts, whole);
 }
 
 /// A call with a file that is interrupted by its observer goes on where it was, and a complete file is only read.

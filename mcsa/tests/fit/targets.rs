@@ -1,8 +1,8 @@
 //! Targets of all kinds: what has an answer gets a yes, and what has none gets a no with its witness, or a clear error.
 
 use mcsa::core::LogDensity;
-use mcsa::fit::{Fitted, Objection, Options};
-use mcsa::models::Gaussian;
+use mcsa::fit::{Fitted, Objection, Options, Shape};
+use mcsa::models::{Funnel, Gaussian};
 use mcsa::prelude::*;
 
 fn options() -> Options {
@@ -142,4 +142,16 @@ fn a_missing_variance_is_seen_over_cones() {
     let sees =
         |fitted: &Fitted| fitted.verdict.objections.iter().any(|o| matches!(o, Objection::Tail { .. }));
     assert!(sees(&fitted(2.0)) && !sees(&fitted(8.0)));
+}
+
+/// A funnel is followed by a flow where the budget allows one, and by no mixture; a target that is followed needs none.
+#[test]
+fn a_flow_follows_what_mixtures_do_not() {
+    let funnel = Funnel::new(5, 3.0).unwrap();
+    let fit = |evaluations| mcsa::fit(&funnel, &Options { evaluations, ..options() }).unwrap();
+    let (poor, rich) = (fit(60_000), fit(400_000));
+    assert!(poor.shape != Shape::Flow && rich.shape == Shape::Flow, "{poor} {rich}");
+    assert!(rich.draws.sample_size > 2.0 * poor.draws.sample_size, "{poor} {rich}");
+    let round = mcsa::fit(&Gaussian::standard(3), &Options { evaluations: 400_000, ..options() }).unwrap();
+    assert_eq!(round.shape, Shape::StudentT);
 }
