@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -35,6 +35,10 @@ const PIECE: f64 = 0.2;
 
 /// Time between two messages on the progress.
 const NEWS: Duration = Duration::from_secs(5);
+
+/// Time without a result after which another thread begins, and the most such threads.
+const PATIENCE: Duration = Duration::from_secs(2);
+const OTHERS: usize = 16;
 
 /// Time after the limit in which interrupted pieces are still awaited: they are measures too.
 const GRACE: Duration = Duration::from_secs(5);
@@ -85,7 +89,7 @@ impl Calibration {
         let owned = |(key, job): &(String, &Job)| (key.clone(), (*job).clone());
         let work: Arc<Vec<(String, Job)>> = Arc::new(untimed.iter().map(owned).collect());
         let (next, (sender, timed)) = (Arc::new(AtomicUsize::new(0)), channel());
-        for _ in 0..threads {
+        let begin = || {
             let (own, work, next, sender) =
                 (self.clone(), Arc::clone(&work), Arc::clone(&next), sender.clone());
             std::thread::spawn(move || {
@@ -102,17 +106,18 @@ impl Calibration {
                     let _ = sender.send((k, cost));
                 }
             });
-        }
-        drop(sender);
+        };
+        (0..threads).for_each(|_| begin());
         let (mut found, mut done, mut news) = (Vec::new(), 0, NEWS);
-        while self.interrupt.code().is_none() && start.elapsed() < self.limit + GRACE {
-            match timed.recv_timeout(Duration::from_millis(200)) {
-                Ok((k, cost)) => {
-                    done += 1;
-                    found.extend(cost.map(|cost| (untimed[k].1, cost)));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+        let (mut last, mut others) = (now(), 0);
+        while done < count && self.interrupt.code().is_none() && start.elapsed() < self.limit + GRACE {
+            if let Ok((k, cost)) = timed.recv_timeout(Duration::from_millis(200)) {
+                (done, last) = (done + 1, now());
+                found.extend(cost.map(|cost| (untimed[k].1, cost)));
+            } else if last.elapsed() > PATIENCE && others < OTHERS {
+                // All threads are in long steps, which cannot be interrupted.
+                (others, last) = (others + 1, now());
+                begin();
             }
             if start.elapsed() > news {
                 news = start.elapsed() + NEWS;
