@@ -1,11 +1,12 @@
 //! Times of short versions of tasks that have no result yet.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::forecast::{Cost, Forecast, key};
@@ -17,14 +18,15 @@ use crate::task::{Job, Task};
 use mcsa_data::Catalogue;
 
 /// Short runs of tasks, whose times predict those of long ones.
-pub(crate) struct Calibration<'a> {
+#[derive(Clone)]
+pub(crate) struct Calibration {
     /// Source of data sets.
-    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) catalogue: Catalogue,
     /// Folder for the times, so that none is measured again.
-    pub(crate) folder: &'a Path,
+    pub(crate) folder: PathBuf,
     /// Request to end the program.
-    pub(crate) interrupt: &'a Interrupt,
-    /// Time after which no task is timed any more. A task that cannot be interrupted ends later.
+    pub(crate) interrupt: Interrupt,
+    /// Time after which no task is timed any more.
     pub(crate) limit: Duration,
 }
 
@@ -34,6 +36,13 @@ const PIECE: f64 = 0.2;
 /// Time between two messages on the progress.
 const NEWS: Duration = Duration::from_secs(5);
 
+/// Time without a result after which another thread begins, and the most such threads.
+const PATIENCE: Duration = Duration::from_secs(2);
+const OTHERS: usize = 16;
+
+/// Time after the limit in which interrupted pieces are still awaited: they are measures too.
+const GRACE: Duration = Duration::from_secs(5);
+
 #[expect(
     clippy::disallowed_methods,
     reason = "an estimate of time is measured in time; no result depends on it"
@@ -42,7 +51,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-impl Calibration<'_> {
+impl Calibration {
     /// Adds to a forecast the times of tasks that it does not know: those in the folder, and those of short versions, run on
     /// all processors. Returns the number of tasks that were added. Errors are ignored here, because the job itself reports
     /// them later. Stops early if the program is asked to end.
@@ -58,40 +67,73 @@ impl Calibration<'_> {
                 None => untimed.push((key, job)),
             }
         }
-        // In one order, so that tasks of one target are not next to each other.
+        // In one order, in which tasks of one target are not next to each other.
         untimed.sort_by_key(|(key, _)| digest(key));
-        let (start, count, done) = (now(), untimed.len(), AtomicUsize::new(0));
-        if count > 0 && !self.limit.is_zero() {
-            tell(&format!(
-                "timing a piece of each of {count} tasks that have no result yet, at most {} s",
-                self.limit.as_secs()
-            ));
+        if !untimed.is_empty() && !self.limit.is_zero() {
+            found.extend(self.time(&untimed));
         }
-        let told = AtomicU64::new(0);
-        let timed = untimed.par_iter().filter_map(|(key, job)| {
-            let left = self.limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?;
-            let others = count - done.load(Relaxed);
-            let share = left.as_secs_f64() * rayon::current_num_threads() as f64 / others.max(1) as f64;
-            let cost = self.piece(job, now() + Duration::from_secs_f64(share.max(PIECE)).min(left));
-            let done = done.fetch_add(1, Relaxed) + 1;
-            let news = start.elapsed().as_secs() / NEWS.as_secs();
-            if told.fetch_max(news, Relaxed) < news {
-                tell(&format!("{done} of {count} tasks timed after {:.0} s", start.elapsed().as_secs_f64()));
-            }
-            self.keep(key, &cost?);
-            Some((*job, cost?))
-        });
-        found.extend(timed.collect::<Vec<_>>());
         // The sums of a forecast must not depend on the order in which tasks were timed.
         found.sort_by_key(|(job, _)| key(&job.task));
         found.iter().for_each(|(job, cost)| forecast.add(&job.task, cost));
         found.len()
     }
 
+    /// Times tasks on all processors. A thread that is in the middle of a step when the time is over is left to end by itself.
+    fn time<'j>(&self, untimed: &[(String, &'j Job)]) -> Vec<(&'j Job, Cost)> {
+        let (start, count) = (now(), untimed.len());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count);
+        tell(&format!(
+            "timing a piece of each of {count} tasks that have no result yet, at most {} s",
+            self.limit.as_secs()
+        ));
+        let owned = |(key, job): &(String, &Job)| (key.clone(), (*job).clone());
+        let work: Arc<Vec<(String, Job)>> = Arc::new(untimed.iter().map(owned).collect());
+        let (next, (sender, timed)) = (Arc::new(AtomicUsize::new(0)), channel());
+        let begin = || {
+            let (own, work, next, sender) =
+                (self.clone(), Arc::clone(&work), Arc::clone(&next), sender.clone());
+            std::thread::spawn(move || {
+                loop {
+                    let k = next.fetch_add(1, Relaxed);
+                    let Some((key, job)) = work.get(k) else { break };
+                    let Some(left) = own.limit.checked_sub(start.elapsed()) else { break };
+                    let share = left.as_secs_f64() * threads as f64 / (work.len() - k) as f64;
+                    let cost = own.piece(job, now() + Duration::from_secs_f64(share.max(PIECE)).min(left));
+                    if let Some(cost) = &cost {
+                        own.keep(key, cost);
+                    }
+                    // Nobody listens any more when the time is over.
+                    let _ = sender.send((k, cost));
+                }
+            });
+        };
+        (0..threads).for_each(|_| begin());
+        let (mut found, mut done, mut news) = (Vec::new(), 0, NEWS);
+        let (mut last, mut others) = (now(), 0);
+        while done < count && self.interrupt.code().is_none() && start.elapsed() < self.limit + GRACE {
+            if let Ok((k, cost)) = timed.recv_timeout(Duration::from_millis(200)) {
+                (done, last) = (done + 1, now());
+                found.extend(cost.map(|cost| (untimed[k].1, cost)));
+            } else if last.elapsed() > PATIENCE && others < OTHERS {
+                // All threads are in long steps, which cannot be interrupted.
+                (others, last) = (others + 1, now());
+                begin();
+            }
+            if start.elapsed() > news {
+                news = start.elapsed() + NEWS;
+                tell(&format!("{done} of {count} tasks timed after {:.0} s", start.elapsed().as_secs_f64()));
+            }
+        }
+        if found.len() < count {
+            tell(&format!("{} tasks were not timed: they are estimated from others", count - found.len()));
+        }
+        found
+    }
+
     /// Runs a shortened job, eight times longer at each attempt until it takes [`PIECE`] seconds or has full length. At the end
     /// of its time, what was done until then is the measure.
     fn piece(&self, job: &Job, end: Instant) -> Option<Cost> {
-        let store = Store::new(self.folder);
+        let store = Store::new(&self.folder);
         let (mut length, mut best): (u64, Option<Cost>) = (1, None);
         while self.interrupt.code().is_none() && (best.is_none() || now() < end) {
             let mut task = job.task.of_length(length.min(job.task.length()));
@@ -107,7 +149,7 @@ impl Calibration<'_> {
                 self.interrupt.code().is_none() && now() < end
             };
             let place = Place::Nowhere;
-            let running = Running { place, progress: &progress, ..Running::new(&store, self.catalogue) };
+            let running = Running { place, progress: &progress, ..Running::new(&store, &self.catalogue) };
             match short.rows(&running) {
                 Ok(Some((rows, ended))) => {
                     let is_long = is_whole || ended.seconds >= PIECE || ended.failure.is_some();
@@ -167,7 +209,8 @@ mod tests {
         let jobs: Vec<&Job> = jobs.iter().collect();
         let folder = std::env::temp_dir().join(format!("mcsa-forecast-{}", std::process::id()));
         let timed = |forecast: &mut Forecast, interrupt: &Interrupt, seconds| {
-            let (catalogue, folder, limit) = (&catalogue, &*folder, Duration::from_secs(seconds));
+            let (catalogue, folder, interrupt) = (catalogue.clone(), folder.clone(), interrupt.clone());
+            let limit = Duration::from_secs(seconds);
             Calibration { catalogue, folder, interrupt, limit }.add_to(forecast, &jobs)
         };
         let mut forecast = Forecast::default();

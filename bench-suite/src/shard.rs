@@ -204,7 +204,7 @@ mod tests {
         assert!((0..8).all(|shard| shares.iter().filter(|(_, of)| *of == shard).count() == 10));
     }
 
-    /// Of two processes with different forecasts, both use that of the first.
+    /// Two processes with different forecasts both use that of the first.
     #[test]
     fn processes_agree_on_a_forecast() {
         let jobs = jobs();

@@ -201,8 +201,8 @@ impl Figures {
             }
         }
         let mut forecast = Forecast::of_stored(&store, &kept);
-        let (folder, interrupt) = (&self.selection.timing(), &Interrupt::default());
-        let calibration = Calibration { catalogue: &catalogue, folder, interrupt, limit: Duration::ZERO };
+        let (folder, interrupt) = (self.selection.timing(), Interrupt::default());
+        let calibration = Calibration { catalogue, folder, interrupt, limit: Duration::ZERO };
         calibration.add_to(&mut forecast, &kept.iter().collect::<Vec<_>>());
         Ok(forecast)
     }
@@ -217,7 +217,8 @@ impl Figures {
     ) -> Result<Forecast, Error> {
         let mut forecast = self.known(entries)?;
         if is_timed && jobs.iter().any(|job| !forecast.knows(&job.task)) {
-            let (catalogue, folder) = (&self.selection.catalogue(), &self.selection.timing());
+            let (catalogue, folder) = (self.selection.catalogue(), self.selection.timing());
+            let interrupt = interrupt.clone();
             Calibration { catalogue, folder, interrupt, limit: TIMING }.add_to(&mut forecast, jobs);
         }
         Ok(forecast)

@@ -93,7 +93,7 @@ fn figures(file: &str, out: &Path, more: &[&str]) -> String {
 #[expect(clippy::disallowed_methods, reason = "a kill must fall anywhere, also inside a write")]
 fn killed_shards_lose_and_repeat_nothing() {
     let (here, id) = (folder("sweep-killed"), "swept");
-    let file = written(&here, id, 1_200);
+    let file = written(&here, id, 4_000);
     let [one, many] = ["one", "many"].map(|name| here.join(name));
     figures(&file, &one, &["--no-draw", "--jobs", "2"]);
     let expected = results(&one, id);

@@ -123,7 +123,7 @@ impl Script<'_> {
             }
         };
         format!(
-            "written: {work}\n         {draw}\nto run: \n{how}to watch: {status}\nto go on, whatever has run: the same again\n"
+            "written: {work}\n         {draw}\nto run:\n{how}to watch: {status}\nto go on, whatever has run: the same again\n"
         )
     }
 
