@@ -44,7 +44,6 @@ fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {
 mod tests {
     use super::*;
     use crate::catalog::Case;
-    use mcsa_core::LogDensity;
     use mcsa_data::Posteriordb;
 
     const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];
