@@ -115,6 +115,7 @@ mod tests {
             "kind = \"linear-rows\"\ndata = \"yacht\"",
             "kind = \"logistic-rows\"\ndata = \"pima\"",
             "kind = \"forty-gaussians\"",
+            "kind = \"cox-process\"\ngrid = 16",
             "kind = \"many-well\"\ndim = 32",
         ] {
             let built = built(text);
@@ -133,12 +134,19 @@ mod tests {
         }
     }
 
-    /// A Cox process on a grid without stored runs is built without moments, and its normaliser is unknown.
+    /// Cases without stored runs that are hard for chains are built without moments, and their normalisers are unknown; others are
+    /// refused.
     #[test]
-    fn a_large_cox_process_is_built() {
-        let text = "kind = \"cox-process\"\ngrid = 5\ncentred = true";
-        let built = built(text);
-        assert!(built.truth == Truth::None && built.margins.is_none() && built.log_z.is_none());
+    fn hard_cases_are_built_without_moments() {
+        for text in [
+            "kind = \"cox-process\"\ngrid = 5\ncentred = true",
+            "kind = \"horseshoe-rows\"\ndata = \"sonar\"",
+        ] {
+            let built = built(text);
+            assert!(built.truth == Truth::None && built.margins.is_none() && built.log_z.is_none());
+        }
+        let refused: Case = toml::from_str("kind = \"probit-rows\"\ndata = \"sonar\"").unwrap();
+        assert!(refused.build(&Catalogue::new(None)).is_err());
         let refused =
             toml::from_str::<Case>("kind = \"cox-process\"\ngrid = 5\npoints = \"none.csv\"").unwrap();
         assert!(refused.build(&Catalogue::new(None)).err().unwrap().to_string().contains("none.csv"));

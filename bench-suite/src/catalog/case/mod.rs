@@ -216,7 +216,7 @@ impl Case {
     /// Builds the case. Moments without a closed form come from stored long runs.
     ///
     /// # Errors
-    /// If a setting is invalid, the data cannot be loaded, or there is no stored run.
+    /// If a setting is invalid, the data cannot be loaded, or there is no stored run of a case whose chains move well.
     pub fn build(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let built = self.posterior(catalogue)?;
         if built.truth != Truth::None || self.is_planted() {
@@ -224,10 +224,15 @@ impl Case {
         }
         match LongRun::of(&self.title()) {
             Ok((truth, margins)) => Ok(Built { truth, margins, ..built }),
-            // Long runs are affordable on small grids alone.
-            Err(_) if matches!(self, Self::CoxProcess { .. }) => Ok(built),
+            Err(_) if self.is_hard() => Ok(built),
             Err(error) => Err(error),
         }
+    }
+
+    /// True for cases that are built without moments if no long run is stored: large grids, and posteriors in which chains move so
+    /// slowly that 320,000 draws are too few.
+    fn is_hard(&self) -> bool {
+        matches!(self, Self::CoxProcess { .. } | Self::HorseshoeRows { .. } | Self::RadonCounties)
     }
 
     /// Builds the case with those moments alone that have a closed form.
