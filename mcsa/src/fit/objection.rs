@@ -193,7 +193,9 @@ impl fmt::Display for Objection {
             }
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),
-            Self::Interrupted => f.write_str("the fit was interrupted before its verdict: no witness was heard"),
+            Self::Interrupted => {
+                f.write_str("the fit was interrupted before its verdict: no witness was heard")
+            }
         }
     }
 }
