@@ -211,31 +211,42 @@ impl Draws {
         Ok(quantiles)
     }
 
-    /// Points with equal weights, one per column, by systematic resampling: a draw of weight W has `count W` copies on average, never
-    /// more than one fewer or one more. Copies of a draw stand side by side.
+    /// Points with equal weights, one per column: the draws that [`copies`](Self::copies) names. Copies of a draw stand side by side.
     ///
     /// # Errors
     /// If all weights are zero, or the points do not fit in memory.
     pub fn resampled(&self, count: usize, stream: &mut Stream) -> Result<Mat<f64>, Error> {
         fits_in_memory("resampled points", count, self.points.nrows())?;
+        let copies = self.copies(count, stream)?;
+        let mut resampled = Mat::zeros(self.points.nrows(), count);
+        copies.iter().enumerate().for_each(|(j, &i)| resampled.col_mut(j).copy_from(self.points.col(i)));
+        Ok(resampled)
+    }
+
+    /// Indices of draws by systematic resampling, in ascending order: a draw of weight W comes `count W` times on average, never more than
+    /// one time fewer or more.
+    ///
+    /// # Errors
+    /// If all weights are zero, or the indices do not fit in memory.
+    pub fn copies(&self, count: usize, stream: &mut Stream) -> Result<Vec<usize>, Error> {
+        fits_in_memory("resampled points", count, 1)?;
         let weights = self.weights();
         let Some(last) = weights.iter().rposition(|w| *w > 0.0) else {
             return Err(
                 Error::invalid("all weights are zero: p vanishes at every draw of q").within("resampled")
             );
         };
-        let mut resampled = Mat::zeros(self.points.nrows(), count);
         let offset = stream.uniform();
         let (mut source, mut cumulated) = (0, weights[0]);
-        for j in 0..count {
-            let place = (j as f64 + offset) / count as f64;
+        let places = (0..count).map(|j| (j as f64 + offset) / count as f64);
+        let of_place = |place: f64| {
             while cumulated < place && source < last {
                 source += 1;
                 cumulated += weights[source];
             }
-            resampled.col_mut(j).copy_from(self.points.col(source));
-        }
-        Ok(resampled)
+            source
+        };
+        Ok(places.map(of_place).collect())
     }
 
     /// The smoothed weights, which sum to 1 unless all are zero.

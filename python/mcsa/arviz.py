@@ -18,7 +18,7 @@ def to_arviz(result: Result, *, resample: bool = True) -> Any:
     named = result.parameters()
     if resample:
         # Systematic resampling keeps copies side by side, in the order of the draws.
-        copies = _copies(result.weights, len(log_p))
+        copies = result._fitted.copies(len(log_p), 1)
         named = {name: values[copies] for name, values in named.items()}
         log_p, log_q = log_p[copies], log_q[copies]
         log_weight = np.full(len(log_p), -np.log(len(log_p)))
@@ -42,10 +42,3 @@ def to_arviz(result: Result, *, resample: bool = True) -> Any:
     if int(arviz.__version__.split(".")[0]) >= 1:
         return arviz.from_dict(groups, attrs={"posterior": attributes}, **labels)
     return arviz.from_dict(**groups, posterior_attrs=attributes, **labels)
-
-
-def _copies(weights: np.ndarray, count: int) -> np.ndarray:
-    """Indices of systematic resampling at the middle of each stratum."""
-    cumulated = np.cumsum(weights)
-    places = (np.arange(count) + 0.5) / count * cumulated[-1]
-    return np.minimum(np.searchsorted(cumulated, places), len(weights) - 1)

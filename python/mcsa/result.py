@@ -165,7 +165,7 @@ class Result:
 
     def resampled(self, count: int | None = None, *, seed: int = 1) -> np.ndarray:
         """Points with equal weights, one per row, by systematic resampling of the draws."""
-        return self._fitted.resampled(len(self.draws) if count is None else count, seed)
+        return self.draws[self._fitted.copies(len(self.draws) if count is None else count, seed)]
 
     def handover(self) -> dict[str, np.ndarray]:
         """For a sampler: starting points, one per row, and mean and covariance of the weighted draws."""

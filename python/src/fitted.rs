@@ -126,16 +126,10 @@ impl Fitted {
         PyArray1::from_slice(py, &self.outcome.params)
     }
 
-    /// Points with equal weights, one per row, and the draws that they are copies of.
-    fn resampled<'py>(
-        &self,
-        py: Python<'py>,
-        count: usize,
-        seed: u64,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    /// Indices of draws by systematic resampling.
+    fn copies(&self, count: usize, seed: u64) -> PyResult<Vec<usize>> {
         let mut stream = Seed::new(seed).named("resampled").stream(0, 0);
-        let points = self.outcome.draws.resampled(count, &mut stream).map_err(value_error)?;
-        rows(py, points.as_ref())
+        self.outcome.draws.copies(count, &mut stream).map_err(value_error)
     }
 
     /// Starting points for a sampler, one per row, with the mean and the covariance of the weighted draws.
