@@ -6,8 +6,8 @@ use mcsa_core::Error;
 use mcsa_data::{Catalogue, ReferenceRegression};
 use mcsa_models::{NoisePrior, UnknownNoiseRegression, WeightPrior};
 
-use super::margin::{LEVELS, Margin, Margins, level};
 use super::built::Built;
+use super::margin::{LEVELS, Margin, Margins, level};
 use super::truth::Truth;
 
 /// Prefix of the name of a regression of `posteriordb`.

@@ -48,7 +48,8 @@ impl Bounded<'_, '_> {
         let mut lanes = self.seed.named("draws").streams(chains, 0);
         let mut work = vec![0.0; kernel.work_len(target, chains)];
         let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); chains];
-        for step in 0.. {
+        // A step from a point of finite density costs an evaluation at least.
+        for step in 0..self.budget {
             if self.spent() >= self.budget {
                 break;
             }
@@ -59,6 +60,9 @@ impl Bounded<'_, '_> {
             for (chain, drawn) in drawn.iter_mut().enumerate() {
                 drawn.extend_from_slice(state.chains().positions.col_as_slice(chain));
             }
+        }
+        if self.spent() < self.budget {
+            return Err(Error::invalid("the chains stand still where the density is not finite"));
         }
         let length = drawn[0].len() / dim;
         if length < FEWEST {
