@@ -52,7 +52,8 @@ impl Section for Benchmarks {
         let cases = expand::<Case>("benchmarks.case", &self.cases)?;
         let labels: Vec<&str> = cases.iter().map(|case| case.value.kind()).collect();
         for (label, reach) in &self.reach {
-            if !labels.contains(&label.as_str()) || !(*reach > 0.0 && reach.is_finite()) {
+            let is_right = labels.contains(&label.as_str()) && *reach > 0.0 && reach.is_finite();
+            if !is_right {
                 let reason = format!(
                     "benchmarks.reach: {label} = {reach}, a kind of case and a positive number are expected"
                 );

@@ -6,10 +6,10 @@ use super::Rates;
 pub const MEASURED: Rates = Rates {
     rule: 2,
     planted: 520,
-    false_yes: 10,
-    at_most: 0.0324,
+    false_yes: 6,
+    at_most: 0.0226,
     hidden: 50,
     hidden_yes: 40,
     right: 304,
-    false_no: 26,
+    false_no: 29,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa_core::{Error, ExactDraws, LogDensity, Seed};
+use mcsa_core::{Error, ExactDraws, Seed};
 use mcsa_data::{Catalogue, Dataset};
 use mcsa_kernels::{Nuts, Sampling};
 use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, LinearRegression, Student};
@@ -178,7 +178,7 @@ fn pairs(x: &Mat<f64>, y: Vec<f64>) -> BTreeMap<&'static str, Numbers> {
     BTreeMap::from([("x", Numbers::Rows(rows(x))), ("y", Numbers::Vector(y))])
 }
 
-fn exact(target: &(impl ExactDraws + LogDensity)) -> Mat<f64> {
+fn exact(target: &impl ExactDraws) -> Mat<f64> {
     let mut stream = FIXED.named("quantiles").stream(0, 0);
     let mut points = Mat::zeros(target.dim(), DRAWS);
     (0..DRAWS).for_each(|j| target.draw_into(&mut stream, points.col_as_slice_mut(j)));

@@ -94,7 +94,6 @@ mod tests {
         let Ok(folder) = Catalogue::found(None).posteriordb() else { return };
         for name in folder.names() {
             let [mean, sd, quantile] = differences(&folder.load(name).unwrap());
-            println!("{name}: {mean:.2} standard errors, sd {sd:.4}, quantiles {quantile:.4}");
             assert!(mean < 5.0 && sd < 0.05 && quantile < 0.1, "{name}: {mean} {sd} {quantile}");
         }
     }

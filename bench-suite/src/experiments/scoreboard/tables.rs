@@ -96,7 +96,7 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
                 let is_won = |case: &&&Case| board.winner(case, *budget, "answer_error") == Some(method);
                 board.cases.iter().filter(is_won).count()
             };
-            row.push(boards.iter().map(|board| wins(&board)).sum::<usize>().to_string());
+            row.push(boards.iter().map(wins).sum::<usize>().to_string());
         }
         let cells = || boards.iter().flat_map(|board| &board.cells).filter(|cell| cell.method == *method);
         let runs: usize = cells().map(|cell| cell.runs.len()).sum();
