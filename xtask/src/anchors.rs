@@ -1,13 +1,12 @@
 //! Runs of other packages, in their own language, on cases that the program writes.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use crate::terminal::{complain, say};
-use crate::workspace;
+use crate::{interpreter, workspace};
 
 /// Folder of the scripts, relative to the root.
 const SCRIPTS: &str = "bench-suite/anchors";
@@ -44,9 +43,8 @@ fn parse(arguments: &[String]) -> Result<(String, Vec<String>), String> {
 pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
     let (seeds, chosen) = parse(arguments).map_err(io::Error::other)?;
     let root = workspace::root();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let place = target.join("anchors");
-    let Some(python) = python() else {
+    let place = workspace::target().join("anchors");
+    let Some(python) = interpreter::find() else {
         return say(
             "anchors: no Python 3.11 or later was found (python3, or the program that MCSA_PYTHON names).\n\
                     Nothing was run; the stored rows in bench-suite/anchors/rows.csv stay as they are.\n",
@@ -54,7 +52,7 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
     };
     fs::create_dir_all(&place)?;
     let packages = root.join(SCRIPTS).join("requirements.txt");
-    let Some(python) = environment(&python, &place, &packages)? else {
+    let Some(python) = interpreter::environment(&python, &place, &["-r".as_ref(), packages.as_ref()])? else {
         complain("anchors: the packages of bench-suite/anchors/requirements.txt could not be installed")?;
         return Ok(ExitCode::FAILURE);
     };
@@ -94,35 +92,6 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Python of at least version 3.11, with the module that makes environments.
-fn python() -> Option<OsString> {
-    let named = std::env::var_os("MCSA_PYTHON").filter(|name| !name.is_empty());
-    let names = match named {
-        Some(name) => vec![name],
-        None => ["python3", "python3.11", "python3.12", "python3.13", "python"].map(OsString::from).into(),
-    };
-    let probe = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
-    let suits = |name: &OsString| {
-        let mut command = Command::new(name);
-        command.args(["-c", probe]).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    names.into_iter().find(suits)
-}
-
-/// Python of a virtual environment with the pinned packages; `None` if they cannot be installed.
-fn environment(python: &OsString, place: &Path, packages: &Path) -> io::Result<Option<PathBuf>> {
-    let folder = place.join("venv");
-    let below = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-    let inside = folder.join(below);
-    if !inside.exists() && !Command::new(python).args(["-m", "venv"]).arg(&folder).status()?.success() {
-        return Ok(None);
-    }
-    let mut install = Command::new(&inside);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(packages);
-    Ok(install.status()?.success().then_some(inside))
 }
 
 #[cfg(test)]

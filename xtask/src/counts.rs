@@ -21,8 +21,7 @@ pub(crate) fn regenerate() -> io::Result<ExitCode> {
     if !Command::new(cargo).current_dir(&root).args(build).status()?.success() {
         return Ok(ExitCode::FAILURE);
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let program = target.join("release").join("examples").join("steps");
+    let program = workspace::target().join("release").join("examples").join("steps");
     let names = String::from_utf8_lossy(&Command::new(&program).output()?.stdout).into_owned();
     let mut rows = Vec::new();
     for name in names.lines() {

@@ -12,6 +12,8 @@ use std::process::ExitCode;
 mod anchors;
 mod command_line;
 mod counts;
+mod interpreter;
+mod python;
 mod steps;
 mod sweep;
 mod terminal;

@@ -70,9 +70,7 @@ fn program(request: &Request) -> io::Result<Option<PathBuf>> {
     if !started(Command::new(cargo).current_dir(workspace::root()).args(build))? {
         return Ok(None);
     }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), Into::into);
-    Ok(Some(target.join("release").join(format!("mcsa-bench{}", std::env::consts::EXE_SUFFIX))))
+    Ok(Some(workspace::target().join("release").join(format!("mcsa-bench{}", std::env::consts::EXE_SUFFIX))))
 }
 
 /// Copies the program beside the results under a name made of its bytes: a later build replaces no running program.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::anchors;
 use crate::steps::{self, Step};
 use crate::terminal::say;
-use crate::{sweep, workspace};
+use crate::{python, sweep, workspace};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -28,7 +28,7 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 10] = [
+pub(crate) const VERBS: [Verb; 11] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -168,6 +168,18 @@ pub(crate) const VERBS: [Verb; 10] = [
                   SCRIPTS        only these: nutpie_nuts, blackjax_nuts, blackjax_pathfinder, numpyro_guides",
         check: anchors::check,
         run: anchors::run,
+    },
+    Verb {
+        name: "python",
+        summary: "Build the Python package and run its tests",
+        usage: " [ARGS]...",
+        details: "Makes an environment below target/, installs the package of the folder `python` with pip, and runs\n\
+                  pytest on its tests. Tests that need JAX, PyMC or ArviZ are skipped where these are absent:\n\
+                  `target/python/venv/bin/pip install jax pymc nutpie arviz` brings them.\n\
+                  Needs Python 3.11 and the network; without Python it says so.\n\n\
+                  ARGS go to pytest: `-k interrupt`.",
+        check: anything,
+        run: python::run,
     },
 ];
 

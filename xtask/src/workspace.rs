@@ -18,6 +18,11 @@ pub(crate) fn root() -> PathBuf {
     ours.parent().map(Path::to_path_buf).unwrap_or(ours)
 }
 
+/// The folder of what is built.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Every text file that is tracked by git or not ignored; without git, every text file outside build folders.
 pub(crate) fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
     let mut paths = match listed_by_git(root) {
