@@ -167,7 +167,7 @@ impl Run {
     }
 
     /// Returns true if the process of the run is alive. Of a process of another host nothing is known but its files: it counts as
-    /// alive if it has added to its manifest, or saved a checkpoint of a job that it began, within the last [`QUIET`] seconds.
+    /// alive if it has added to its manifest, or saved a checkpoint of a job that it began, within the last two minutes.
     pub fn is_alive(&self, store: &Store, id: &str) -> bool {
         if self.is_ended {
             return false;
