@@ -49,11 +49,12 @@ fn an_archive_holds_the_draws() {
     let mean: f64 = tau.iter().zip(fitted.draws.weights()).map(|(tau, weight)| weight * tau).sum();
     let summary = fitted.parameters.iter().find(|parameter| parameter.name == "tau").unwrap();
     assert!((mean - summary.mean).abs() < 1e-12);
-    // Resampled, the plain mean is the weighted one up to the error of resampling; the plain mean of the draws of q is not.
+    // Resampled, the plain mean is the weighted one up to the error of resampling: copies are off by less than one, which makes a standard
+    // error of at most 0.022 standard deviations; five of these.
     Archive::of_fit(&fitted, &target).unwrap().write(&path).unwrap();
     let even = numbers(place("posterior/tau"));
     let plain = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    assert!((plain(&even) - mean).abs() < 0.02 * summary.sd, "{} {mean}", plain(&even));
+    assert!((plain(&even) - mean).abs() < 0.11 * summary.sd, "{} {mean}", plain(&even));
     assert!(numbers(place("sample_stats/log_weight")).iter().all(|weight| *weight == -(500_f64).ln()));
     fs::remove_dir_all(&path).unwrap();
 }
