@@ -8,7 +8,6 @@
 //!
 //! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
 //! as running moments of a kernel's points.
-//! Without a learning rate, for Gaussian families: [`Moments`], the natural-gradient ascent as running moments of a kernel's points.
 //! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q, and [`PatchedBatchMatch`]
 //! for a low-rank covariance.
 //!

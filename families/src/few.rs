@@ -1,6 +1,6 @@
 //! Products and solves of packed triangles in few dimensions, four points at a time.
 //!
-//! A column of a small triangle is shorter than the work of reading it. So points are taken four at a time, one per lane of a register.
+//! In few dimensions a column of a triangle is too short for vector instructions along it, so four points are taken at a time, one per lane.
 //! Each point goes through the operations of the forms for many dimensions in the same order, and gets the same bits.
 
 /// Largest dimension of these forms.

@@ -104,7 +104,7 @@ def fit(
 
     Args:
         log_density: Log density up to a constant on ``R^dim``: an array of shape ``(N, dim)``, one point per row, gives ``N`` numbers.
-            NumPy, numba, ``jax.jit(jax.vmap(f))`` and PyTorch functions serve. Or a model of :mod:`mcsa.models`.
+            NumPy, numba and ``jax.jit(jax.vmap(f))`` serve. Or a model of :mod:`mcsa.models`.
         dim: Number of unconstrained parameters. Not given for a model.
         gradient: The same batch gives an array ``(N, dim)``, or a pair of the ``N`` log densities and this array.
         progress: Whether a line says what is being done.

@@ -68,7 +68,7 @@ impl Density {
     }
 }
 
-/// A result that is no float64 array as one: lists, other kinds of numbers, arrays of JAX or PyTorch.
+/// A result that is no float64 array as one: lists, other kinds of numbers, arrays of JAX.
 fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let asarray = ASARRAY.import(value.py(), "numpy", "asarray")?;

@@ -130,10 +130,11 @@ impl Bounded<'_, '_> {
     /// Exclusive divergence with Adam.
     pub(super) fn elbo(self, family: &FamilyConfig, samples: usize, rate: f64) -> Result<Answer, Error> {
         let dim = self.target.dim();
-        let BuiltFamily { family: density, pushforward, .. } = &family.build(dim)?;
+        let built = family.build(dim)?;
         let mut hidden = self.seed.named("hidden").stream(0, 0);
         let start = (vec![0.0; dim], vec![self.scale(); dim]);
-        let params = family.build(dim)?.around(&start.0, &start.1, &mut hidden)?;
+        let params = built.around(&start.0, &start.1, &mut hidden)?;
+        let BuiltFamily { family: density, pushforward, .. } = &built;
         let (estimator, adam) = (FlowElbo::new(samples), Adam::new(rate)?);
         let params = self.ascend(&**pushforward, estimator, adam, params, self.steps(samples))?;
         self.weighted(&**density, &params)
