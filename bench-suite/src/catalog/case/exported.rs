@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa_core::{Error, ExactDraws, Seed};
+use mcsa_core::Error;
 use mcsa_data::{Catalogue, Dataset};
-use mcsa_kernels::{Nuts, Sampling};
-use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, LinearRegression, Student};
 use serde::Serialize;
 
+use super::margin::{LEVELS, level};
 use super::rows::{standardised, synthetic_rows};
-use super::{Built, Case, FIXED, NOISE, Truth};
-use crate::catalog::Posterior;
+use super::{Built, Case, FIXED, Truth};
 
 /// Case for a program in another language.
 ///
@@ -29,7 +27,7 @@ struct Exported {
     sds: Vec<f64>,
     levels: Vec<f64>,
     /// Quantiles at the levels, for each coordinate.
-    quantiles: Vec<Vec<f64>>,
+    quantiles: Vec<[f64; LEVELS]>,
     /// `log int p(z) dz`, if it is known.
     log_normaliser: Option<f64>,
 }
@@ -44,16 +42,11 @@ enum Numbers {
 
 /// Number of test points.
 const POINTS: usize = 20;
-/// Exact draws behind quantiles: their standard error is below 0.01 standard deviations from 5 to 95 %.
-const DRAWS: usize = 100_000;
-/// Chains and draws of a long run.
-const RUN: (usize, usize) = (8, 3_000);
-
 impl Case {
     /// Writes the case for a program in another language.
     ///
     /// # Errors
-    /// If the case cannot be built, has no moments, or there is no export of its kind.
+    /// If the case cannot be built, has no moments or no quantiles, or there is no export of its kind.
     pub(crate) fn exported(&self, catalogue: &Catalogue) -> Result<impl Serialize + use<>, Error> {
         self.export(catalogue)
     }
@@ -63,6 +56,9 @@ impl Case {
         let Truth::Moments { means, sds } = &built.truth else {
             return Err(Error::invalid(format!("{}: no moments to compare with", self.title())));
         };
+        let Some(margins) = &built.margins else {
+            return Err(Error::invalid(format!("{}: no quantiles to compare with", self.title())));
+        };
         let target = &*built.posterior;
         let (mut stream, mut work) = (FIXED.named("points").stream(0, 0), vec![0.0; target.work_len(1)]);
         let scatter = |_| means.iter().zip(sds).map(|(mean, sd)| mean + 1.5 * sd * stream.normal()).collect();
@@ -70,7 +66,6 @@ impl Case {
         let mut gradients = vec![vec![0.0; target.dim()]; POINTS];
         let at = |(z, gradient): (&Vec<f64>, &mut Vec<f64>)| target.gradient_into(z, gradient, &mut work);
         let log_densities = points.iter().zip(&mut gradients).map(at).collect();
-        let levels: Vec<f64> = (1..20).map(|k| 0.05 * f64::from(k)).collect();
         Ok(Exported {
             title: self.title(),
             case: self.clone(),
@@ -78,9 +73,9 @@ impl Case {
             data: self.numbers(&built, catalogue)?,
             log_densities,
             gradients,
-            quantiles: quantiles(&self.sample(target, means, &built)?, &levels),
-            levels,
-            log_normaliser: self.log_normaliser(catalogue)?,
+            quantiles: margins.quantiles(),
+            levels: (0..LEVELS).map(level).collect(),
+            log_normaliser: built.log_z,
             points,
             means: means.clone(),
             sds: sds.clone(),
@@ -126,41 +121,6 @@ impl Case {
             _ => return Err(Error::invalid(format!("{}: there is no export of this kind", self.title()))),
         })
     }
-
-    /// Draws behind the quantiles: independent ones, or a long run of the No-U-Turn sampler.
-    fn sample(&self, target: &dyn Posterior, means: &[f64], built: &Built) -> Result<Mat<f64>, Error> {
-        Ok(match (self, &built.covariance) {
-            (Self::Wishart { .. }, Some(covariance)) => {
-                exact(&Gaussian::new(means.to_vec(), covariance.as_ref())?)
-            }
-            (Self::Student { dim, freedom }, _) => {
-                exact(&Student::new(vec![0.0; *dim], vec![1.0; *dim], *freedom)?)
-            }
-            (Self::NealFunnel { dim, scale }, _) => exact(&Funnel::new(*dim, *scale)?),
-            (Self::Bananas { pairs, bend }, _) => {
-                let pair = exact(&Banana::new(2.0, *bend)?);
-                Mat::from_fn(2 * pairs, DRAWS, |i, j| pair[(i % 2, j)])
-            }
-            _ => {
-                let sampling = Sampling::new(RUN.0, RUN.1).acceptance(0.9);
-                sampling.run(&Nuts::new(0.1)?, target, Seed::new(11).named(self.kind()))?.draws
-            }
-        })
-    }
-
-    fn log_normaliser(&self, catalogue: &Catalogue) -> Result<Option<f64>, Error> {
-        Ok(match self {
-            Self::Wishart { .. } | Self::Student { .. } | Self::NealFunnel { .. } | Self::Bananas { .. } => {
-                Some(0.0)
-            }
-            Self::Schools => Some(EightSchools::non_centred().log_evidence(1e-10).0),
-            Self::LinearRows { data } => {
-                let rows = response_standardised(standardised(catalogue.load(data)?));
-                Some(LinearRegression::new(rows.x.as_ref(), &rows.y, NOISE, 1.0)?.log_evidence())
-            }
-            _ => None,
-        })
-    }
 }
 
 fn response_standardised(rows: Dataset) -> Dataset {
@@ -178,37 +138,9 @@ fn pairs(x: &Mat<f64>, y: Vec<f64>) -> BTreeMap<&'static str, Numbers> {
     BTreeMap::from([("x", Numbers::Rows(rows(x))), ("y", Numbers::Vector(y))])
 }
 
-fn exact(target: &impl ExactDraws) -> Mat<f64> {
-    let mut stream = FIXED.named("quantiles").stream(0, 0);
-    let mut points = Mat::zeros(target.dim(), DRAWS);
-    (0..DRAWS).for_each(|j| target.draw_into(&mut stream, points.col_as_slice_mut(j)));
-    points
-}
-
-/// Quantiles of each row at these levels, with linear interpolation between order statistics.
-fn quantiles(draws: &Mat<f64>, levels: &[f64]) -> Vec<Vec<f64>> {
-    let of = |i: usize| {
-        let mut values: Vec<f64> = draws.row(i).iter().copied().collect();
-        values.sort_by(f64::total_cmp);
-        let at = |level: &f64| {
-            let place = level * (values.len() - 1) as f64;
-            let (below, share) = (place as usize, place.fract());
-            values[below] + share * (values[(below + 1).min(values.len() - 1)] - values[below])
-        };
-        levels.iter().map(at).collect()
-    };
-    (0..draws.nrows()).map(of).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_interpolate_between_order_statistics() {
-        let draws = Mat::from_fn(1, 5, |_, j| [3.0, 1.0, 5.0, 2.0, 4.0][j]);
-        assert_eq!(quantiles(&draws, &[0.0, 0.125, 0.5, 1.0]), [[1.0, 1.5, 3.0, 5.0]]);
-    }
 
     /// The density, its points and its quantiles belong to one target: those of a t with five degrees of freedom are known.
     #[test]
@@ -219,8 +151,8 @@ mod tests {
             (written.points.len(), written.gradients.len(), written.log_normaliser),
             (20, 20, Some(0.0))
         );
-        // The 95 % point of a t with five degrees of freedom; the standard error of 100 000 draws is 0.011.
-        assert!((written.quantiles[0][18] - 2.015).abs() < 0.05, "{:?}", written.quantiles[0]);
+        // The 95 % point of a t with five degrees of freedom.
+        assert!((written.quantiles[0][18] - 2.015).abs() < 0.001, "{:?}", written.quantiles[0]);
         let refused = Case::Flat { dim: 2 }.export(&catalogue).unwrap_err().to_string();
         assert!(refused.contains("no moments"), "{refused}");
     }
