@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 mod anchors;
+mod book;
 mod command_line;
 mod counts;
 mod interpreter;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::anchors;
 use crate::steps::{self, Step};
 use crate::terminal::say;
-use crate::{python, sweep, workspace};
+use crate::{book, python, sweep, workspace};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -28,7 +28,7 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 11] = [
+pub(crate) const VERBS: [Verb; 12] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -180,6 +180,17 @@ pub(crate) const VERBS: [Verb; 11] = [
                   ARGS go to pytest: `-k interrupt`.",
         check: anything,
         run: python::run,
+    },
+    Verb {
+        name: "book",
+        summary: "Build the book with mdBook",
+        usage: " [ARGS]...",
+        details: "Runs `mdbook build docs/book`; the result is docs/book/book/index.html. Without mdBook it says\n\
+                  how to get it: the chapters are also readable as they are, from docs/book/src/SUMMARY.md.\n\
+                  Their code is run by `cargo xtask test`, which does not need mdBook.\n\n\
+                  ARGS go to mdbook: `--open`.",
+        check: anything,
+        run: book::run,
     },
 ];
 
