@@ -9,11 +9,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod actions;
 mod anchors;
 mod command_line;
 mod counts;
 mod interpreter;
 mod python;
+mod release;
 mod steps;
 mod sweep;
 mod terminal;

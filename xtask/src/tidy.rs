@@ -15,7 +15,7 @@ mod citations;
 mod code;
 mod finding;
 mod headings;
-mod manifest;
+pub(crate) mod manifest;
 mod names;
 mod rust_file;
 mod words;
