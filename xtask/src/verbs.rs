@@ -170,11 +170,14 @@ pub(crate) const VERBS: [Verb; 12] = [
     Verb {
         name: "anchors",
         summary: "Run samplers and guides of Python packages on our targets",
-        usage: " [--seeds N] [SCRIPTS]...",
+        usage: " [--seeds N] [--case TITLE]... [--method NAME]... [SCRIPTS]...",
         details: "Makes an environment with pinned packages below target/, writes the cases, checks the densities\n\
-                  in Python against ours, runs the scripts of bench-suite/anchors and writes its rows.csv.\n\
+                  in Python against ours, runs the scripts of bench-suite/anchors and puts the rows in its rows.csv,\n\
+                  in place of stored ones of the same method and case.\n\
                   Needs Python 3.11 and the network; without Python it says so and changes nothing.\n\n\
                   --seeds N      seeds per method and case; 5 if not given\n\
+                  --case TITLE   only this case\n\
+                  --method NAME  only this method, as rows.csv names it\n\
                   SCRIPTS        only these: nutpie_nuts, blackjax_nuts, blackjax_pathfinder, numpyro_guides",
         check: anchors::check,
         run: anchors::run,
