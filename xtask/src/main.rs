@@ -9,12 +9,14 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod actions;
 mod anchors;
 mod book;
 mod command_line;
 mod counts;
 mod interpreter;
 mod python;
+mod release;
 mod steps;
 mod sweep;
 mod terminal;

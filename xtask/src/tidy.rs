@@ -16,7 +16,7 @@ mod code;
 mod finding;
 mod headings;
 mod links;
-mod manifest;
+pub(crate) mod manifest;
 mod names;
 mod rust_file;
 mod words;
