@@ -6,6 +6,7 @@ mod continuous;
 mod curves;
 mod dais;
 mod enumeration;
+mod errata;
 mod families;
 mod gradient_kernels;
 mod instances;
