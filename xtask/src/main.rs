@@ -11,8 +11,11 @@ use std::process::ExitCode;
 
 mod actions;
 mod anchors;
+mod audit;
+mod backends;
 mod command_line;
 mod counts;
+mod fuzz;
 mod interpreter;
 mod python;
 mod release;
