@@ -13,6 +13,7 @@ mod actions;
 mod anchors;
 mod audit;
 mod backends;
+mod book;
 mod command_line;
 mod counts;
 mod fuzz;

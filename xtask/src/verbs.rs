@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::actions::{
     anything, bench, ci, claims, data, figures, fit, manner_of_steps, nothing, swept, test, theory, tidy,
 };
-use crate::{anchors, audit, fuzz, python, release};
+use crate::{anchors, audit, book, fuzz, python, release};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -27,7 +27,7 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 14] = [
+pub(crate) const VERBS: [Verb; 15] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -204,11 +204,14 @@ pub(crate) const VERBS: [Verb; 14] = [
     Verb {
         name: "anchors",
         summary: "Run samplers and guides of Python packages on our targets",
-        usage: " [--seeds N] [SCRIPTS]...",
+        usage: " [--seeds N] [--case TITLE]... [--method NAME]... [SCRIPTS]...",
         details: "Makes an environment with pinned packages below target/, writes the cases, checks the densities\n\
-                  in Python against ours, runs the scripts of bench-suite/anchors and writes its rows.csv.\n\
+                  in Python against ours, runs the scripts of bench-suite/anchors and puts the rows in its rows.csv,\n\
+                  in place of stored ones of the same method and case.\n\
                   Needs Python 3.11 and the network; without Python it says so and changes nothing.\n\n\
                   --seeds N      seeds per method and case; 5 if not given\n\
+                  --case TITLE   only this case\n\
+                  --method NAME  only this method, as rows.csv names it\n\
                   SCRIPTS        only these: nutpie_nuts, blackjax_nuts, blackjax_pathfinder, numpyro_guides",
         check: anchors::check,
         run: anchors::run,
@@ -224,6 +227,17 @@ pub(crate) const VERBS: [Verb; 14] = [
                   ARGS go to pytest: `-k interrupt`.",
         check: anything,
         run: python::run,
+    },
+    Verb {
+        name: "book",
+        summary: "Build the book with mdBook",
+        usage: " [ARGS]...",
+        details: "Runs `mdbook build docs/book`; the result is docs/book/book/index.html. Without mdBook it says\n\
+                  how to get it: the chapters are also readable as they are, from docs/book/src/SUMMARY.md.\n\
+                  Their code is run by `cargo xtask test`, which does not need mdBook.\n\n\
+                  ARGS go to mdbook: `--open`.",
+        check: anything,
+        run: book::run,
     },
 ];
 

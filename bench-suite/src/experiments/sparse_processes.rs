@@ -15,7 +15,7 @@ pub(crate) const CHECKS: [(&str, Check); 3] = [
 ];
 
 const ELBO: Shown = Shown { metric: "elbo", label: "ELBO", unit: ", nats", digits: 2 };
-const LPD: Shown = Shown { metric: "lpd", label: "Test log predictive density", unit: "", digits: 4 };
+const LPD: Shown = Shown { metric: "lpd", label: "Test log density", unit: "", digits: 4 };
 const ACCURACY: Shown = Shown { metric: "accuracy", label: "Test accuracy", unit: "", digits: 4 };
 const QUADRATURE: Shown =
     Shown { metric: "quadrature_error", label: "Error of the quadrature", unit: ", nats", digits: 4 };

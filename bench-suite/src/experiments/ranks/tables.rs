@@ -164,6 +164,14 @@ fn points(series: &Series<'_>) -> String {
     }
 }
 
+/// Size of the first step of a path at the start of a fit.
+fn first_step(series: &Series<'_>) -> String {
+    match series.shape() {
+        Some(FamilyConfig::Annealed(annealed)) => annealed.step_size.to_string(),
+        _ => "–".to_owned(),
+    }
+}
+
 /// Rates of a fit in its first step and in its last.
 fn rates(series: &Series<'_>) -> String {
     match (series.rule(), series.fit()) {
@@ -194,23 +202,27 @@ fn variants(board: &Board<'_>) -> Sheet {
             prior(series.target()).map_or_else(|| "–".to_owned(), |scale| scale.to_string()),
             name(series),
             points(series),
+            first_step(series),
             rates(series),
             gain("elbo", 2),
             gain("lpd", 4),
+            mean(&series.last("zero_steps"), 1),
         ]
     };
     let note = "Differences to the mean field on the same target, paired over splits, with 90 % bootstrap intervals.";
     sheet(
         "variants",
-        "Other prior scales, numbers of points and rates",
+        "Other prior scales, numbers of points, first steps and rates",
         [
             "Target",
             "Prior scale",
             "Method",
             "Points",
+            "First step",
             "Rates",
             "ELBO − mean field, nats",
             "Test log predictive density − mean field",
+            "Steps of size zero",
         ],
         all.iter().map(row).collect(),
         format!("{note}{}", origin(board)),
