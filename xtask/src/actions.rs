@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use crate::steps::{self, Step};
+use crate::steps::{self, Manner, Step};
 use crate::terminal::say;
 use crate::{sweep, workspace};
 
@@ -19,18 +19,20 @@ pub(crate) fn nothing(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-pub(crate) fn only_keep_going(arguments: &[String]) -> Result<(), String> {
-    match arguments.iter().find(|argument| *argument != "--keep-going") {
+pub(crate) fn manner_of_steps(arguments: &[String]) -> Result<(), String> {
+    match arguments.iter().find(|argument| !["--keep-going", "--skip-missing"].contains(&argument.as_str())) {
         None => Ok(()),
-        Some(other) => Err(format!("`{other}`? the only option is --keep-going")),
+        Some(other) => Err(format!("`{other}`? the options are --keep-going and --skip-missing")),
     }
 }
 
 pub(crate) fn test(arguments: &[String]) -> io::Result<ExitCode> {
-    if arguments == ["--slurm"] {
-        return test_slurm();
+    match arguments {
+        [only] if only == "--slurm" => return test_slurm(),
+        [only] if only == "--backends" => return crate::backends::run(),
+        _ => {}
     }
-    steps::run(&test_steps(arguments), true)
+    steps::run(&test_steps(arguments), Manner { keep_going: true, skip_missing: false })
 }
 
 /// Runs the test of a sweep under Slurm, unless Slurm is not installed.
@@ -58,7 +60,9 @@ pub(crate) fn ci(arguments: &[String]) -> io::Result<ExitCode> {
         Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"]).with("RUSTDOCFLAGS", "-D warnings"),
     ];
     all.extend(test_steps(&[]));
-    steps::run(&all, !arguments.is_empty())
+    let given = |option: &str| arguments.iter().any(|argument| argument == option);
+    let manner = Manner { keep_going: given("--keep-going"), skip_missing: given("--skip-missing") };
+    steps::run(&all, manner)
 }
 
 fn test_steps(arguments: &[String]) -> Vec<Step> {
@@ -73,8 +77,10 @@ pub(crate) fn tidy(_: &[String]) -> io::Result<ExitCode> {
 }
 
 pub(crate) fn bench(arguments: &[String]) -> io::Result<ExitCode> {
-    if arguments == ["--counts"] {
-        return crate::counts::regenerate();
+    match arguments {
+        [only] if only == "--counts" => return crate::counts::regenerate(),
+        [first, second] if first == "--counts" && second == "--check" => return crate::counts::compare(),
+        _ => {}
     }
     Step::cargo("bench", &["bench", "-p", "mcsa-speed", "--"]).and(after_dashes(arguments)).hand_over()
 }

@@ -11,9 +11,12 @@ use std::process::ExitCode;
 
 mod actions;
 mod anchors;
+mod audit;
+mod backends;
 mod book;
 mod command_line;
 mod counts;
+mod fuzz;
 mod interpreter;
 mod python;
 mod release;

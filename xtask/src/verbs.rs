@@ -4,9 +4,9 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::actions::{
-    anything, bench, ci, claims, data, figures, fit, nothing, only_keep_going, swept, test, theory, tidy,
+    anything, bench, ci, claims, data, figures, fit, manner_of_steps, nothing, swept, test, theory, tidy,
 };
-use crate::{anchors, book, python, release};
+use crate::{anchors, audit, book, fuzz, python, release};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -27,13 +27,15 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 13] = [
+pub(crate) const VERBS: [Verb; 15] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
         usage: " [ARGS]...",
         details: "Runs the house rules (`tidy`) and `cargo test --workspace`: unit, law, claim and doc tests.\n\
                   Needs Rust and nothing else. Both parts run even if the first fails.\n\n\
+                  --backends         instead: the numeric tests and the promise about bits on AVX-512, AVX2 and SSE2,\n\
+                  \x20                  the last two in qemu where the machine has more (Debian: qemu-user)\n\
                   --slurm            instead: start Slurm on this machine, run a sweep on four nodes, kill a task\n\
                   \x20                  and a node, and compare all results with those of one process. Needs root\n\
                   \x20                  and the Debian packages munge slurmctld slurmd slurm-client\n\
@@ -104,6 +106,7 @@ pub(crate) const VERBS: [Verb; 13] = [
                   (nothing), list     all sets with their state; where to get those that are absent\n\
                   show NAME           columns, labels, source, citation and terms of one set\n\
                   check [NAME]        load every set that is there, or one, and check all that is known of it\n\
+                  --terms             licences and citations of all sets on one page\n\
                   import NAME FILE    check a file you brought and keep it: `import sml path/to/data.csv`\n\
                   --data DIR          where imported files are; else MCSA_DATA names it, else `data` at the root\n\n\
                   Its own help: `cargo xtask data -- --help`.",
@@ -128,11 +131,12 @@ pub(crate) const VERBS: [Verb; 13] = [
     Verb {
         name: "ci",
         summary: "Run what every commit has to pass",
-        usage: " [--keep-going]",
+        usage: " [--keep-going] [--skip-missing]",
         details: "Format, clippy and rustdoc with warnings as errors, then all that `test` runs; closes with a\n\
                   table of steps. Needs the components rustfmt and clippy, and says so where they are missing.\n\n\
-                  --keep-going   run the remaining steps after a failure",
-        check: only_keep_going,
+                  --keep-going     run the remaining steps after a failure\n\
+                  --skip-missing   skip steps whose component is not installed, and say so",
+        check: manner_of_steps,
         run: ci,
     },
     Verb {
@@ -151,10 +155,40 @@ pub(crate) const VERBS: [Verb; 13] = [
         summary: "Measure speed with the criterion benches",
         usage: " [ARGS]...",
         details: "Runs every bench target of the workspace. With `--counts` instead: counts the instructions of a\n\
-                  step of each estimator with valgrind and writes the table docs/counts.md.\n\n\
+                  step of each estimator with valgrind and writes the table docs/counts.md; with\n\
+                  `--counts --check`: compares, and refuses counts that grew by more than 3 %.\n\n\
                   ARGS go to criterion: a filter on bench names, `--quick`, `--save-baseline NAME`.",
         check: anything,
         run: bench,
+    },
+    Verb {
+        name: "audit",
+        summary: "Run the checks that need another Rust or a tool",
+        usage: " [NAMES]...",
+        details: "Each check runs where its tool is installed; elsewhere it says what brings the tool.\n\n\
+                  oldest-rust        the workspace builds with Rust 1.89\n\
+                  minimal-versions   and with the lowest versions of its dependencies (needs nightly)\n\
+                  semver             no public name changed since the last tag v* without a version for it\n\
+                  advisories         advisories, licences and sources of dependencies (deny.toml)\n\
+                  spelling           words (_typos.toml)\n\
+                  counts             instructions of each step within 3 % of docs/counts.md (valgrind)",
+        check: audit::check,
+        run: audit::run,
+    },
+    Verb {
+        name: "fuzz",
+        summary: "Feed changed inputs to everything that reads files",
+        usage: " [--seconds N] [--seed S] [--program FILE] [FORMATS]...",
+        details: "Changes experiments, settings, finite problems, annealed paths, tables and checkpoints at random and\n\
+                  starts mcsa-bench on each. A panic, an end by a signal, 10 s of one core, or 4 GB of memory\n\
+                  is a finding;\n\
+                  its input is kept below target/fuzz. The files of bench-suite/fuzz are read unchanged first.\n\n\
+                  --seconds N      how long; 60 if not given\n\
+                  --seed S         seed of the changes; 1 if not given\n\
+                  --program FILE   mcsa-bench, built before\n\
+                  FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit",
+        check: fuzz::check,
+        run: fuzz::run,
     },
     Verb {
         name: "release",
