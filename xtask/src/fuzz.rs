@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
     }
     for (place_of, format) in formats.iter().enumerate() {
         let (tried, refused) = (tried[place_of], refused[place_of]);
-        say(&format!("{:<11}{tried:>7} inputs, {refused:>7} refused\n", format.name()))?;
+        say(&format!("{:<11}{tried:>7} inputs, {refused:>7} not accepted\n", format.name()))?;
     }
     say(&format!("seed {seed}, {} s: {found} findings\n", start.elapsed().as_secs()))?;
     Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -114,7 +114,7 @@ fn show(name: &OsStr) -> String {
 }
 
 /// 64-bit FNV-1a hash, for names.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

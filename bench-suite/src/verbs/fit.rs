@@ -217,7 +217,9 @@ impl FitModel {
             if key.is_empty() {
                 return Err(unknown("a key is expected before the equals sign"));
             }
-            let table = parts.get_mut(part).ok_or_else(|| unknown(&format!("a key is {known}")))?;
+            let is_part = part.is_empty() && parts.contains_key(key);
+            let table = parts.get_mut(part).filter(|_| !is_part);
+            let table = table.ok_or_else(|| unknown(&format!("a key is {known}")))?;
             // A bare word is a string.
             let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
             let value = parsed.and_then(|mut table| table.remove("value"));
@@ -245,12 +247,16 @@ fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Erro
     })
 }
 
-/// Digest of the data of a model, if it has data.
+/// Digest of the data of a model, if it has data; a notice is printed if they are a stand-in.
 fn digest(model: &Target, catalogue: &Catalogue) -> Result<Option<String>, Exit> {
-    model.digest(catalogue).map_err(|error| match error {
+    let digest = model.digest(catalogue).map_err(|error| match error {
         DataError::Unknown { .. } => Exit::Usage(error.into()),
         _ => Exit::Failed(error.into()),
-    })
+    })?;
+    if let (None, Some(name)) = (&digest, model.data()) {
+        tell(&format!("SYNTHETIC data stand in for {name}, which is not imported"));
+    }
+    Ok(digest)
 }
 
 type Listed = (&'static str, &'static str, &'static str);

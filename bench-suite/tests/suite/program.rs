@@ -26,6 +26,14 @@ fn what_is_not_understood_has_code_2() {
     assert!(errors(&["fit", "--model", "radon", "--set", "speed=3"]).contains("speed"));
     assert!(errors(&["fit", "--model", "radon", "--set", "speed"]).contains("KEY=VALUE"));
     assert!(errors(&["fit", "--model", "radon", "--set", "=3"]).contains("a key is expected"));
+    assert!(errors(&["fit", "--model", "radon", "--set", "method=0.5"]).contains("a key is steps, model.*"));
+    // Levels of an index are not carried: synthetic ones stand in, and the program says so.
+    let index = ["fit", "--model", "stock-volatility", "--data", "no-such-folder", "--set", "steps=1"];
+    assert!(
+        errors(&index).contains("SYNTHETIC data stand in for sp500_close_2007_2017"),
+        "{}",
+        errors(&index)
+    );
     // An error about a wrong value names its key.
     for (setting, key) in [
         ("method.chains=0.5", "method.chains: invalid type: floating point `0.5`"),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::sweep::hash;
 use crate::workspace;
 
 /// A format that is read.
@@ -112,7 +113,7 @@ impl Format {
                 command.args([&format!("--set={setting}"), "--set=steps=2"]);
             }
             Self::Checkpoint | Self::Fit => {
-                fs::write(&file, input)?;
+                fs::write(&file, if self == Self::Fit { signed(input) } else { input.to_vec() })?;
                 self.arguments(&mut command);
                 command.arg("--checkpoint").arg(&file);
             }
@@ -159,6 +160,17 @@ fn limited(program: &Path) -> Command {
     Command::new(program)
 }
 
+/// The input with the checksum of its second part in its first line, so that more than the checksum is tried; unchanged if it has no
+/// such line.
+fn signed(input: &[u8]) -> Vec<u8> {
+    let Some(end) = input.iter().position(|byte| *byte == b'\n').filter(|end| *end > 17 && *end < 60) else {
+        return input.to_vec();
+    };
+    let (rest, sum) = (&input[end + 1..], end - 16);
+    let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
+    [&input[..sum], format!("{:016x}", hash(rest)).as_bytes(), b"\n", rest, b"\n"].concat()
+}
+
 /// Text of one argument: no NUL, in UTF-8.
 fn argument(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0') && text.len() < 100_000)
@@ -171,4 +183,17 @@ fn read(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     paths.sort();
     paths.iter().filter(|path| path.is_file()).map(fs::read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_checkpoint_has_its_checksum() {
+        let text = format!("format of a fit 1 {:016x}\nabc\n", hash(b"abc"));
+        assert_eq!(signed(text.as_bytes()), text.as_bytes());
+        assert_ne!(signed(text.replace("abc", "abd").as_bytes()), text.replace("abc", "abd").as_bytes());
+        assert_eq!(signed(b"no line"), b"no line");
+    }
 }
