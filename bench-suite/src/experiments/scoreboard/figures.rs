@@ -95,7 +95,8 @@ pub(super) fn overview(board: &Board<'_>, results: &Results) -> Plate {
          gradient with its density is one evaluation. At the upper edge: failures on half of the targets, and larger errors.{}",
         status(results)
     );
-    Plate::new("overview", Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption))
+    let figure = Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption);
+    Plate::new("overview", Figure { shares_x: false, shares_y: false, ..figure })
 }
 
 /// A panel for each case, a line for each method, a point for each budget.
