@@ -17,8 +17,13 @@ const RATIO: f64 = 100.0;
 /// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let board = Board::of(results);
-    let words = "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors. \
-                 Black: other packages, stored; their seconds are without compilation, from another run.";
+    let stored = match board.cases.iter().any(|case| !board.stored(&case.title()).is_empty()) {
+        true => " Black: other packages, stored; their seconds are without compilation, from another run.",
+        false => "",
+    };
+    let words = format!(
+        "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.{stored}"
+    );
     let evaluations = |cell: &Cell<'_>| cell.evaluations();
     let seconds = |cell: &Cell<'_>| cell.median("seconds");
     vec![
