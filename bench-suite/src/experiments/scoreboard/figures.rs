@@ -17,8 +17,13 @@ const RATIO: f64 = 100.0;
 /// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let board = Board::of(results);
-    let words = "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors. \
-                 Black: other packages, stored; their seconds are without compilation, from another run.";
+    let stored = match board.cases.iter().any(|case| !board.stored(&case.title()).is_empty()) {
+        true => " Black: other packages, stored; their seconds are without compilation, from another run.",
+        false => "",
+    };
+    let words = format!(
+        "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.{stored}"
+    );
     let evaluations = |cell: &Cell<'_>| cell.evaluations();
     let seconds = |cell: &Cell<'_>| cell.median("seconds");
     vec![
@@ -95,7 +100,8 @@ pub(super) fn overview(board: &Board<'_>, results: &Results) -> Plate {
          gradient with its density is one evaluation. At the upper edge: failures on half of the targets, and larger errors.{}",
         status(results)
     );
-    Plate::new("overview", Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption))
+    let figure = Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption);
+    Plate::new("overview", Figure { shares_x: false, shares_y: false, ..figure })
 }
 
 /// A panel for each case, a line for each method, a point for each budget.

@@ -81,7 +81,6 @@ fn table(board: &Board<'_>, metric: &str) -> Sheet {
 /// Wins, failures, accuracy and time of each method over all targets of some boards, and the stored runs of other packages.
 pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
     let budgets: BTreeSet<u64> = boards.iter().flat_map(|board| &board.budgets).copied().collect();
-    let last = budgets.last().copied().unwrap_or(0);
     let mut kinds: Vec<&'static str> = boards.iter().flat_map(|board| &board.methods).copied().collect();
     kinds.sort_by_key(|kind| look::entrant(kind).0);
     kinds.dedup();
@@ -96,7 +95,16 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
         }
         let cells = || boards.iter().flat_map(|board| &board.cells).filter(|cell| cell.method == *method);
         let runs: usize = cells().map(|cell| cell.runs.len()).sum();
-        let at_last = || cells().filter(|cell| cell.budget == last).flat_map(|cell| &cell.runs);
+        let at_last = || {
+            let of = |board: &&Board<'_>| board.budgets.last().copied();
+            let ends = boards.iter().flat_map(move |board| {
+                board
+                    .cells
+                    .iter()
+                    .filter(move |cell| Some(cell.budget) == of(board) && cell.method == *method)
+            });
+            ends.flat_map(|cell| &cell.runs).filter(|run| !run.value("answer_error").is_nan())
+        };
         let good = |limit: f64| at_last().filter(|run| run.value("answer_error") < limit).count();
         row.push(share(good(GOOD), at_last().count()));
         row.push(share(good(FAIR), at_last().count()));
@@ -107,10 +115,10 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
     let mut head = vec!["Method".to_owned()];
     head.extend(budgets.iter().map(|budget| format!("Least error at {budget}")));
     head.extend([
-        format!("Error below {GOOD} at {last}"),
-        format!("Error below {FAIR} at {last}"),
+        format!("Error below {GOOD}"),
+        format!("Error below {FAIR}"),
         "Failures".to_owned(),
-        format!("Seconds at {last}"),
+        "Seconds".to_owned(),
     ]);
     let targets: usize = boards.iter().map(|board| board.cases.len()).sum();
     Sheet {
@@ -120,9 +128,9 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
         head,
         note: format!(
             "Least error: number of the {targets} targets on which the median error of the means by the method is the least of all within \
-             a number of evaluations. Error: share of the runs whose largest error of a mean is below {GOOD} or {FAIR} standard \
-             deviations. Failures: runs within any budget that end with an error or without a finite answer. Seconds: medians, on one \
-             processor."
+             a number of evaluations. Error: share of the runs within the largest budget of their board whose largest error of a mean is below \
+             {GOOD} or {FAIR} standard deviations. Failures: runs within any budget that end with an error or without a finite answer. Seconds: medians of those \
+             runs, on one processor."
         ),
     }
 }
