@@ -5,10 +5,11 @@ use std::sync::Arc;
 use mcsa::core::{Error, Gradient, Separable};
 use mcsa::faer::Mat;
 use mcsa::models::{
-    Banana, Centring, CoxProcess, EightSchools, Funnel, FxVolatility, Gaussian, GaussianProcessClassification,
-    HierarchicalLogistic, HorseshoeLogistic, LinearRegression, LogisticRegression, ManyWell, Mixture,
-    NeuralRegression, NoisePrior, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal,
-    StockVolatility, Student, StudentNoise, StudentRegression, Theta, UnknownNoiseRegression, WeightPrior,
+    Banana, Centring, CoxProcess, EightSchools, Funnel, FxVolatility, Gaussian,
+    GaussianProcessClassification, HierarchicalLogistic, HorseshoeLogistic, LinearRegression,
+    LogisticRegression, ManyWell, Mixture, NeuralRegression, NoisePrior, ProbitRegression, Radon,
+    RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise, StudentRegression,
+    Theta, UnknownNoiseRegression, WeightPrior,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -33,7 +34,10 @@ fn of(title: &'static str, target: Result<impl Gradient + 'static, Error>) -> Py
 }
 
 /// A model with a likelihood term for each datum.
-fn by_rows(title: &'static str, target: Result<impl Gradient + Separable + 'static, Error>) -> PyResult<Model> {
+fn by_rows(
+    title: &'static str,
+    target: Result<impl Gradient + Separable + 'static, Error>,
+) -> PyResult<Model> {
     let target = Arc::new(target.map_err(|error| value_error(error.within(title)))?);
     Ok(Model { target: target.clone(), separable: Some(target), title })
 }
@@ -114,7 +118,12 @@ impl Model {
     }
 
     #[staticmethod]
-    fn radon(counties: usize, county: Vec<usize>, floor: Vector<'_>, log_radon: Vector<'_>) -> PyResult<Self> {
+    fn radon(
+        counties: usize,
+        county: Vec<usize>,
+        floor: Vector<'_>,
+        log_radon: Vector<'_>,
+    ) -> PyResult<Self> {
         by_rows("radon", Radon::new(counties, county, vector(&floor), vector(&log_radon)))
     }
 
@@ -144,12 +153,7 @@ impl Model {
     }
 
     #[staticmethod]
-    fn linear_regression(
-        x: Matrix<'_>,
-        y: Vector<'_>,
-        noise_scale: f64,
-        prior_scale: f64,
-    ) -> PyResult<Self> {
+    fn linear_regression(x: Matrix<'_>, y: Vector<'_>, noise_scale: f64, prior_scale: f64) -> PyResult<Self> {
         let built = LinearRegression::new(matrix(&x).as_ref(), &vector(&y), noise_scale, prior_scale);
         by_rows("linear regression", built)
     }
@@ -163,7 +167,8 @@ impl Model {
         noise_scale: Option<f64>,
     ) -> PyResult<Self> {
         let x = matrix(&x);
-        let weight = prior_scale.map_or(WeightPrior::Flat, |scale| WeightPrior::Normal { mean: 0.0, sd: scale });
+        let weight =
+            prior_scale.map_or(WeightPrior::Flat, |scale| WeightPrior::Normal { mean: 0.0, sd: scale });
         let noise = noise_scale.map_or(NoisePrior::Flat, |scale| NoisePrior::HalfCauchy { scale });
         let built = UnknownNoiseRegression::new(x.as_ref(), &vector(&y), &vec![weight; x.ncols()], noise);
         of("regression with unknown noise", built)
@@ -177,7 +182,8 @@ impl Model {
         prior_scale: f64,
         known: Option<(f64, f64)>,
     ) -> PyResult<Self> {
-        let noise = known.map_or(StudentNoise::Latent, |(scale, freedom)| StudentNoise::Known { scale, freedom });
+        let noise =
+            known.map_or(StudentNoise::Latent, |(scale, freedom)| StudentNoise::Known { scale, freedom });
         let built = StudentRegression::new(matrix(&x).as_ref(), &vector(&y), noise, prior_scale);
         by_rows("Student t regression", built)
     }

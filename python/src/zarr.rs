@@ -11,7 +11,7 @@ use crate::errors::value_error;
 
 /// Numbers in row-major order, or the labels of a side.
 #[derive(FromPyObject)]
-enum Values<'py> {
+pub(crate) enum Values<'py> {
     Numbers(PyReadonlyArray1<'py, f64>),
     Integers(PyReadonlyArray1<'py, i64>),
     Words(Vec<String>),

@@ -82,7 +82,13 @@ impl LogDensity for StanProgram {
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let mut values = vec![f64::NAN; self.names.len()];
         // Values that cannot be computed stay NaN.
-        let _ = self.model.param_constrain(z, true, false, &mut values, None::<&mut bridgestan::Rng<&StanLibrary>>);
+        let _ = self.model.param_constrain(
+            z,
+            true,
+            false,
+            &mut values,
+            None::<&mut bridgestan::Rng<&StanLibrary>>,
+        );
         out.extend(self.names.iter().zip(values).map(|(name, value)| (name.clone().into(), value)));
     }
 }

@@ -83,8 +83,7 @@ impl Climbing {
         if parts.method.needs_gradient(parts.kernel.as_ref()) && !source.has_gradient() {
             return Err(PyValueError::new_err("this method needs a gradient, and none was given"));
         }
-        let (built, start) =
-            parts.family.build(&mean, &scale, Seed::new(parts.seed)).map_err(value_error)?;
+        let (built, start) = parts.family.build(&mean, &scale, Seed::new(parts.seed)).map_err(value_error)?;
         let params = start.clone();
         let begun = State { plan, start, step: 0, fit: None, params, density: 0, gradient: 0, ended: None };
         let state = match path {
@@ -183,9 +182,7 @@ fn read(path: PathBuf, begun: State) -> PyResult<State> {
 
 impl Climbing {
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
-        self.state
-            .try_lock()
-            .map_err(|_| PyRuntimeError::new_err("this ascent is running in another thread"))
+        self.state.try_lock().map_err(|_| PyRuntimeError::new_err("this ascent is running in another thread"))
     }
 
     fn meet<V: Visitor>(&self, visitor: V) -> Result<V::Out, Error> {

@@ -78,7 +78,9 @@ impl Method {
         visitor: V,
     ) -> Result<V::Out, Error> {
         if kernel.is_some() && !matches!(self, Self::Pmcsa { .. }) {
-            return Err(Error::invalid("a kernel is chosen for the method pmcsa alone; others have their own"));
+            return Err(Error::invalid(
+                "a kernel is chosen for the method pmcsa alone; others have their own",
+            ));
         }
         match (self, built) {
             (Self::Elbo { samples }, Built::Gaussian(family)) => {
