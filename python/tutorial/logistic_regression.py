@@ -5,7 +5,7 @@
 #
 #     w ~ N(0, 10^2) twice,   P(death at dose x) = 1 / (1 + exp(-w_0 - w_1 x))
 #
-# With twenty animals the posterior is skewed: no Gaussian is right, and the weights of the draws correct what q cannot say.
+# With twenty animals the posterior is skewed: no Gaussian is right, and weights correct what q cannot say.
 # `python logistic_regression.py FOLDER` writes the pictures to a folder. Parts whose package is missing are left out.
 
 # %%
@@ -60,7 +60,7 @@ def log_density(z):
 
 
 def gradient(z):
-    return (Y - 1.0 / (1.0 + np.exp(-z @ X.T))) @ X - z / SCALE**2
+    return (Y - 0.5 * (1.0 + np.tanh(0.5 * z @ X.T))) @ X - z / SCALE**2
 
 
 def weights(z):
@@ -85,7 +85,7 @@ try:
     with pm.Model() as model:
         intercept, slope = pm.Normal("intercept", 0.0, SCALE), pm.Normal("slope", 0.0, SCALE)
         pm.Bernoulli("y", logit_p=intercept + slope * X[:, 1], observed=Y)
-    results["PyMC"] = mcsa.fit(**mcsa.from_pymc(model), seed=1)
+    results["PyMC"] = mcsa.fit(**mcsa.from_pymc(model), seed=2)
 except ImportError as error:
     print(f"without PyMC: {error}")
 
@@ -97,7 +97,7 @@ library = Path(os.environ.get("MCSA_STAN", ".")) / "logistic_regression.so"
 if library.exists():
     data = {"rows": 20, "features": 2, "x": X, "y": Y.astype(int), "prior_scale": SCALE}
     arguments = mcsa.from_stan(library, data)
-    results["Stan"] = mcsa.fit(**{**arguments, "transform": weights}, seed=1)
+    results["Stan"] = mcsa.fit(**{**arguments, "transform": weights}, seed=3)
 else:
     print(f"without Stan: there is no {library}")
 
@@ -149,7 +149,7 @@ if plt is not None:
     levels = [order[np.searchsorted(np.cumsum(order), mass)] for mass in (0.95, 0.8, 0.5)]
     left.contour(intercepts[:, 0], slopes[0], grid.T, levels=levels, colors="black", linewidths=1.0)
     left.plot([], [], color="black", linewidth=1.0, label="exact: 50, 80, 95 % of the mass")
-    left.set(xlabel="intercept", ylabel="slope", xlim=(-4, 6), ylim=(-2, 38))
+    left.set(xlabel="intercept", ylabel="slope", xlim=(-2.5, 5.5), ylim=(-1, 30))
     left.legend(frameon=False, loc="upper left")
     doses = np.linspace(-1.1, 1.1, 200)
     curves = 1.0 / (1.0 + np.exp(-points[:, :1] - points[:, 1:] * doses))
