@@ -61,10 +61,10 @@ def main(package, version, methods):
     """Runs each method on each case for each seed and writes a row at once, so that an interrupted run keeps its rows.
 
     `python SCRIPT CASES FILE SEEDS [METHOD]`; `methods` maps a name to a function from a target to a function from a seed to a
-    `Run`: the outer call compiles.
+    `Run`: the outer call compiles. Names of methods of other scripts are passed over.
     """
     folder, file, seeds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    chosen = sys.argv[4:] or list(methods)
+    chosen = [name for name in methods if name in sys.argv[4:] or not sys.argv[4:]]
     with open(file, "a", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         for path in sorted(glob.glob(os.path.join(folder, "*.json"))):

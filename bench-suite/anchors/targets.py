@@ -13,7 +13,7 @@ jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
-from jax.scipy.special import gammaln, log_ndtr  # noqa: E402
+from jax.scipy.special import gammaln, log_ndtr, logsumexp  # noqa: E402
 
 LOG_TAU = float(np.log(2 * np.pi))
 
@@ -118,6 +118,15 @@ def neal_funnel(case, _):
     return log_density
 
 
+def forty_gaussians(_, data):
+    means, scales = data["means"], np.sqrt(data["variances"])[:, None]
+
+    def log_density(z):
+        return logsumexp(normal(z, means, scales).sum(axis=1)) - np.log(len(means))
+
+    return log_density
+
+
 KINDS = {
     "schools": schools,
     "logistic-rows": logistic_rows,
@@ -129,6 +138,7 @@ KINDS = {
     "student": student,
     "bananas": bananas,
     "neal-funnel": neal_funnel,
+    "forty-gaussians": forty_gaussians,
 }
 
 

@@ -100,6 +100,7 @@ pub const METRICS: &[Metric] = metrics! {
     "pooled_bias" Some(Smaller), "mean error over all entries of the direction, as published";
     "pooled_variance" Some(Smaller), "variance over all entries of all directions, as published";
     "promoted" None, "share of proposals that passed the first stage of delayed acceptance";
+    "quadrature_error" None, "log likelihood by the quadrature of a sparse process less that by a finer one, mean over draws of q, nats";
     "r_hat" Some(Smaller), "largest R-hat of a coordinate of the chains";
     "remainder" Some(Smaller), "distance of the sum of the parts of a gap from the gap, nats";
     "renewed" None, "share of a path that differs from the retained one";

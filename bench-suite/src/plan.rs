@@ -88,6 +88,20 @@ mod tests {
         }
     }
 
+    /// That set is for comparison with published tables alone.
+    #[test]
+    fn boston_is_in_no_quick_preset() {
+        let catalogue = Catalogue::new(None);
+        let on_boston = |preset| {
+            let experiments = REGISTRY.iter().map(|entry| entry.experiment().unwrap());
+            let experiments = experiments.filter(|experiment| experiment.presets.contains_key(&preset));
+            let jobs = experiments.flat_map(|experiment| plan(&experiment, preset, &catalogue).unwrap().jobs);
+            jobs.filter(|job| job.task.target().data() == Some("boston")).count()
+        };
+        assert_eq!(on_boston(PresetName::Quick), 0);
+        assert!(on_boston(PresetName::Default) > 0);
+    }
+
     #[test]
     fn some_tasks_have_fewer_replicates() {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab2-logistic")).unwrap();

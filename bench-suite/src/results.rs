@@ -105,6 +105,16 @@ impl Results {
         all
     }
 
+    /// Words on synthetic stand-ins among the data; `None` if there are none.
+    pub fn stand_ins(&self) -> Option<&'static str> {
+        let is_stand_in = |outcome: &Outcome| outcome.job.is_stand_in();
+        match self.outcomes.iter().filter(|outcome| is_stand_in(outcome)).count() {
+            0 => None,
+            all if all == self.outcomes.len() => Some("on SYNTHETIC data"),
+            _ => Some("some of the data are SYNTHETIC"),
+        }
+    }
+
     /// The series with a given target label.
     pub fn of_target(&self, label: &str) -> Vec<Series<'_>> {
         self.series().into_iter().filter(|series| series.target().label() == label).collect()

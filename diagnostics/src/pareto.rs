@@ -135,10 +135,14 @@ impl Pareto {
         let tail = (0.2 * count as f64).min(3.0 * (count as f64).sqrt()).ceil() as usize;
         let Some(top) = largest(log_weights).filter(|_| tail >= 5) else { return pareto };
         let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by(|a, b| log_weights[*a].total_cmp(&log_weights[*b]));
-        let (below, tail) = order.split_at(count - tail);
+        let ascending =
+            |a: &usize, b: &usize| log_weights[*a].total_cmp(&log_weights[*b]).then_with(|| a.cmp(b));
+        // The tail alone is sorted; before it stands the largest of the other weights. It is at most a fifth of the weights.
+        let tail = tail.min(count - 1);
+        let (_, below, tail) = order.select_nth_unstable_by(count - tail - 1, ascending);
+        tail.sort_unstable_by(ascending);
         // If the tail reaches weights of zero, the threshold is zero.
-        let cut = below.last().map_or(0.0, |k| (log_weights[*k] - top).exp());
+        let cut = (log_weights[*below] - top).exp();
         // Weights equal to the threshold do not belong to the tail: discrete targets have many.
         let tied = tail.iter().take_while(|k| (log_weights[**k] - top).exp() <= cut).count();
         let tail = &tail[tied..];

@@ -47,7 +47,9 @@ pub(crate) fn solve(triangle: &[f64], inverse: &[f64], points: &mut [f64]) {
             let values = *row;
             let (column, rest) = columns.split_at(dim - c);
             for (x, entry) in below.iter_mut().zip(&column[1..]) {
-                *x = std::array::from_fn(|l| x[l] - entry * values[l]);
+                for l in 0..TOGETHER {
+                    x[l] -= entry * values[l];
+                }
             }
             columns = rest;
         }
@@ -67,10 +69,14 @@ pub(crate) fn multiply_add(triangle: &[f64], diagonal: &[f64], points: &[f64], o
         let mut columns = triangle;
         for (c, &values) in rows.iter().enumerate() {
             let (sum, below) = sums[c..].split_first_mut().expect("a row per coordinate");
-            *sum = std::array::from_fn(|l| sum[l] + diagonal[c] * values[l]);
+            for l in 0..TOGETHER {
+                sum[l] += diagonal[c] * values[l];
+            }
             let (column, rest) = columns.split_at(dim - c);
             for (sum, entry) in below.iter_mut().zip(&column[1..]) {
-                *sum = std::array::from_fn(|l| sum[l] + entry * values[l]);
+                for l in 0..TOGETHER {
+                    sum[l] += entry * values[l];
+                }
             }
             columns = rest;
         }

@@ -123,12 +123,20 @@ impl FullRank {
         let kept = stretch * (1.0 - gain).sqrt();
         triangle.iter_mut().for_each(|entry| *entry *= kept);
         // The points about their mean, and the shift of the mean as a column of its own.
-        rows.fill(0.0);
-        for (j, &weight) in weights.iter().enumerate() {
-            let (root, z) = (stretch * (gain * weight).sqrt(), points.column(j));
-            for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-                row[j] = root * (z[i] - mean[i]);
+        for (first, weights) in (0..width).step_by(packed::PANEL).zip(weights.chunks(packed::PANEL)) {
+            let root = |l: usize| weights.get(l).map_or(0.0, |weight| stretch * (gain * weight).sqrt());
+            let roots: [f64; packed::PANEL] = std::array::from_fn(root);
+            let [a, b, c, d] = [0, 1, 2, 3].map(|l| points.column(first + l.min(weights.len() - 1)));
+            let of_points = a.iter().zip(b).zip(c).zip(d).zip(&*mean);
+            for (row, ((((a, b), c), d), mean)) in rows.chunks_exact_mut(width).zip(of_points) {
+                let row = &mut row[first..first + packed::PANEL];
+                row.copy_from_slice(&[a - mean, b - mean, c - mean, d - mean]);
+                row.iter_mut().zip(roots).for_each(|(entry, root)| *entry *= root);
             }
+        }
+        if weights.len().is_multiple_of(packed::PANEL) {
+            let shifts = width - packed::PANEL;
+            rows.chunks_exact_mut(width).for_each(|row| row[shifts..].fill(0.0));
         }
         let root = gain.sqrt() * kept;
         for ((row, location), mean) in rows.chunks_exact_mut(width).zip(location).zip(&*mean) {

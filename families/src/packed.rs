@@ -9,7 +9,7 @@ use pulp::{Arch, NullaryFnOnce};
 
 use crate::few;
 
-const PANEL: usize = 4;
+pub(crate) const PANEL: usize = 4;
 const LANES: usize = 8;
 /// Rows of a gradient that are updated together, so that these rows of all points stay in the first cache: ten points take 20 kB.
 const TILE: usize = 256;

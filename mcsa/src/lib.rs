@@ -56,6 +56,7 @@
 //! `cargo run --release -p mcsa --example own_posterior`.
 
 pub mod arviz;
+mod book;
 pub mod fit;
 pub mod prelude;
 mod readme;

@@ -15,33 +15,48 @@ const PACKAGES: [&str; 4] = ["nutpie_nuts", "blackjax_nuts", "blackjax_pathfinde
 /// Seeds per method and case.
 const SEEDS: &str = "5";
 
-/// `Ok` if the arguments are `--seeds N` and names of scripts.
+/// Runs that are asked for.
+#[derive(Debug, PartialEq)]
+struct Runs {
+    seeds: String,
+    /// Scripts to run.
+    scripts: Vec<String>,
+    /// Titles of the cases; all if there is none.
+    cases: Vec<String>,
+    /// Names of the methods; all of the scripts if there is none.
+    methods: Vec<String>,
+}
+
+/// `Ok` if the arguments are `--seeds N`, `--case TITLE`, `--method NAME` and names of scripts.
 pub(crate) fn check(arguments: &[String]) -> Result<(), String> {
     parse(arguments).map(drop)
 }
 
-/// Number of seeds and scripts to run.
-fn parse(arguments: &[String]) -> Result<(String, Vec<String>), String> {
-    let (mut seeds, mut chosen, mut rest) = (SEEDS.to_owned(), Vec::new(), arguments.iter());
+fn parse(arguments: &[String]) -> Result<Runs, String> {
+    let mut runs = Runs { seeds: SEEDS.to_owned(), scripts: vec![], cases: vec![], methods: vec![] };
+    let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        if argument == "--seeds" {
-            let number = rest.next().filter(|number| number.parse::<u32>().is_ok_and(|number| number > 0));
-            seeds = number.ok_or("--seeds takes a positive number")?.clone();
-        } else if PACKAGES.contains(&argument.as_str()) {
-            chosen.push(argument.clone());
-        } else {
-            return Err(format!("no script `{argument}`; there are {}", PACKAGES.join(", ")));
+        let mut text = || rest.next().cloned().ok_or(format!("{argument} takes a value"));
+        match argument.as_str() {
+            "--seeds" => {
+                let is_number = |text: &String| text.parse::<u32>().is_ok_and(|number| number > 0);
+                runs.seeds = text().ok().filter(is_number).ok_or("--seeds takes a positive number")?;
+            }
+            "--case" => runs.cases.push(text()?),
+            "--method" => runs.methods.push(text()?),
+            script if PACKAGES.contains(&script) => runs.scripts.push(argument.clone()),
+            _ => return Err(format!("no script `{argument}`; there are {}", PACKAGES.join(", "))),
         }
     }
-    if chosen.is_empty() {
-        chosen.extend(PACKAGES.map(String::from));
+    if runs.scripts.is_empty() {
+        runs.scripts.extend(PACKAGES.map(String::from));
     }
-    Ok((seeds, chosen))
+    Ok(runs)
 }
 
 /// Makes the environment, writes the cases, checks the densities, runs the scripts and writes `rows.csv`.
 pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
-    let (seeds, chosen) = parse(arguments).map_err(io::Error::other)?;
+    let runs = parse(arguments).map_err(io::Error::other)?;
     let root = workspace::root();
     let place = workspace::target().join("anchors");
     let Some(python) = interpreter::find() else {
@@ -77,13 +92,20 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
         "mcsa-bench",
     ]);
     export.args(["--", "anchors", "--out"]).arg(&cases);
+    for case in &runs.cases {
+        export.args(["--only", case]);
+    }
     let script = |name: &str, arguments: &[&Path]| {
         let mut command = Command::new(&python);
         command.current_dir(root.join(SCRIPTS)).arg(format!("{name}.py")).args(arguments);
         command
     };
     let mut steps = vec![export, script("check", &[&cases])];
-    steps.extend(chosen.iter().map(|name| script(name, &[&cases, &rows, Path::new(&seeds)])));
+    steps.extend(runs.scripts.iter().map(|name| {
+        let mut run = script(name, &[&cases, &rows, Path::new(&runs.seeds)]);
+        run.args(&runs.methods);
+        run
+    }));
     steps.push(script("collect", &[&rows, Path::new("rows.csv")]));
     for mut step in steps {
         if !step.status()?.success() {
@@ -104,10 +126,17 @@ mod tests {
 
     #[test]
     fn arguments_are_scripts_and_a_number_of_seeds() {
-        assert_eq!(parse(&[]).expect("known"), ("5".into(), PACKAGES.map(String::from).to_vec()));
-        let chosen = parse(&words("nutpie_nuts --seeds 2")).expect("known");
-        assert_eq!(chosen, ("2".into(), vec!["nutpie_nuts".into()]));
-        for line in ["--seeds", "--seeds 0", "--seeds x", "pystan"] {
+        let all = Runs {
+            seeds: "5".into(),
+            scripts: PACKAGES.map(String::from).into(),
+            cases: vec![],
+            methods: vec![],
+        };
+        assert_eq!(parse(&[]).expect("known"), all);
+        let chosen = parse(&words("nutpie_nuts --seeds 2 --case radon --method NUTS")).expect("known");
+        assert_eq!((chosen.seeds.as_str(), chosen.scripts), ("2", words("nutpie_nuts")));
+        assert_eq!((chosen.cases, chosen.methods), (words("radon"), words("NUTS")));
+        for line in ["--seeds", "--seeds 0", "--seeds x", "--case", "--method", "pystan"] {
             assert!(parse(&words(line)).is_err(), "{line}");
         }
     }

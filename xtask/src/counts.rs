@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::terminal::say;
+use crate::terminal::{complain, say};
 use crate::workspace;
 
 /// Path of the table, relative to the root.
@@ -13,13 +13,64 @@ const TABLE: &str = "docs/counts.md";
 
 const STEPS: u64 = 500;
 
-/// Counts instructions with valgrind's callgrind and writes the table: (count at 500 steps - count at 0 steps) / 500.
+/// Largest relative growth of a count that passes.
+const GROWTH: f64 = 0.03;
+
+/// Counts instructions and writes the table.
 pub(crate) fn regenerate() -> io::Result<ExitCode> {
+    let Some(rows) = counted()? else { return Ok(ExitCode::FAILURE) };
+    fs::write(workspace::root().join(TABLE), table(&rows))?;
+    say(&format!("wrote {TABLE}\n"))
+}
+
+/// Counts instructions and compares them with the table.
+pub(crate) fn compare() -> io::Result<ExitCode> {
+    let Some(rows) = counted()? else { return Ok(ExitCode::FAILURE) };
+    let findings = grown(&recorded(&fs::read_to_string(workspace::root().join(TABLE))?), &rows);
+    if findings.is_empty() {
+        return say(&format!("{} counts are within 3 % of {TABLE}\n", rows.len()));
+    }
+    for finding in &findings {
+        complain(finding)?;
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Names and counts of a table.
+fn recorded(text: &str) -> Vec<(String, u64)> {
+    let row = |line: &str| {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        Some((cells.next()?.to_owned(), cells.next()?.parse().ok()?))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// Counts that grew by more than 3 %, and steps that are in one of the lists alone.
+fn grown(recorded: &[(String, u64)], counted: &[(String, u64)]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (name, now) in counted {
+        match recorded.iter().find(|(known, _)| known == name) {
+            None => {
+                findings.push(format!("{name} is not in {TABLE}; `cargo xtask bench --counts` writes it"))
+            }
+            Some((_, then)) if *now as f64 > (1.0 + GROWTH) * *then as f64 => {
+                findings.push(format!("{name}: {now} instructions, {then} recorded"));
+            }
+            Some(_) => {}
+        }
+    }
+    let gone = recorded.iter().filter(|(name, _)| !counted.iter().any(|(known, _)| known == name));
+    findings.extend(gone.map(|(name, _)| format!("{name} is in {TABLE} and was not counted")));
+    findings
+}
+
+/// Counts with valgrind's callgrind: (count at 500 steps - count at 0 steps) / 500; `None` if the example does not build.
+fn counted() -> io::Result<Option<Vec<(String, u64)>>> {
     let root = workspace::root();
     let build = ["build", "--release", "-p", "mcsa-estimators", "--example", "steps"];
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     if !Command::new(cargo).current_dir(&root).args(build).status()?.success() {
-        return Ok(ExitCode::FAILURE);
+        return Ok(None);
     }
     let program = workspace::target().join("release").join("examples").join("steps");
     let names = String::from_utf8_lossy(&Command::new(&program).output()?.stdout).into_owned();
@@ -28,8 +79,7 @@ pub(crate) fn regenerate() -> io::Result<ExitCode> {
         let (none, some) = (instructions(&program, name, 0)?, instructions(&program, name, STEPS)?);
         rows.push((name.to_string(), some.saturating_sub(none) / STEPS));
     }
-    fs::write(root.join(TABLE), table(&rows))?;
-    say(&format!("wrote {TABLE}\n"))
+    Ok(Some(rows))
 }
 
 fn instructions(program: &Path, name: &str, steps: u64) -> io::Result<u64> {
@@ -77,6 +127,16 @@ mod tests {
     fn the_count_is_read_off() {
         assert_eq!(collected("==7== Events    : Ir\n==7== Collected : 1785\n==7==\n"), Some(1785));
         assert_eq!(collected("==7== nothing"), None);
+    }
+
+    #[test]
+    fn three_percent_more_is_refused() {
+        let row = |name: &str, count| (name.to_owned(), count);
+        let before = recorded(&table(&[row("likelihood", 1000), row("hmc", 2000)]));
+        assert_eq!(before, [row("likelihood", 1000), row("hmc", 2000)]);
+        assert!(grown(&before, &[row("likelihood", 1030), row("hmc", 1000)]).is_empty());
+        assert_eq!(grown(&before, &[row("likelihood", 1031), row("hmc", 2000)]).len(), 1);
+        assert_eq!(grown(&before, &[row("likelihood", 1000), row("nuts", 1)]).len(), 2);
     }
 
     #[test]

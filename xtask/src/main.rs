@@ -9,11 +9,17 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod actions;
 mod anchors;
+mod audit;
+mod backends;
+mod book;
 mod command_line;
 mod counts;
+mod fuzz;
 mod interpreter;
 mod python;
+mod release;
 mod steps;
 mod sweep;
 mod terminal;

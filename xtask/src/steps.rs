@@ -24,7 +24,7 @@ enum Work {
 enum Outcome {
     Pass,
     Fail,
-    /// The rustup component it needs is not installed; counts as a failure, since nothing was checked.
+    /// The rustup component it needs is not installed; counts as a failure, since nothing was checked, unless steps may be skipped.
     Missing(&'static str),
     NotRun,
 }
@@ -150,8 +150,21 @@ fn cargo() -> Command {
     command
 }
 
-/// Runs the steps in order and prints the table. Stops at the first step that does not pass, unless `keep_going`.
-pub(crate) fn run(steps: &[Step], keep_going: bool) -> io::Result<ExitCode> {
+/// Handling of steps that do not pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Manner {
+    /// True if the remaining steps run after a failure.
+    pub(crate) keep_going: bool,
+    /// True if a step whose component is not installed is skipped instead of failing.
+    pub(crate) skip_missing: bool,
+}
+
+/// Runs the steps in order and prints the table.
+pub(crate) fn run(steps: &[Step], manner: Manner) -> io::Result<ExitCode> {
+    let passes = |outcome: Outcome| match outcome {
+        Outcome::Missing(_) => manner.skip_missing,
+        outcome => outcome == Outcome::Pass,
+    };
     let mut rows = Vec::new();
     let mut stopped = false;
     for step in steps {
@@ -167,10 +180,10 @@ pub(crate) fn run(steps: &[Step], keep_going: bool) -> io::Result<ExitCode> {
         let start = Instant::now();
         let outcome = step.run()?;
         rows.push((step.name, start.elapsed(), outcome));
-        stopped = outcome != Outcome::Pass && !keep_going;
+        stopped = !passes(outcome) && !manner.keep_going;
     }
     io::stdout().write_all(table(&rows).as_bytes())?;
-    let all_passed = rows.iter().all(|(_, _, outcome)| *outcome == Outcome::Pass);
+    let all_passed = rows.iter().all(|(_, _, outcome)| passes(*outcome));
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -245,5 +258,10 @@ mod tests {
     fn a_subcommand_that_does_not_exist_is_missing() {
         let step = Step::cargo("odd", &["no-such-subcommand"]).needs("odd-component");
         assert_eq!(step.run().expect("cargo runs"), Outcome::Missing("odd-component"));
+        let code = |skip_missing| {
+            run(std::slice::from_ref(&step), Manner { keep_going: true, skip_missing }).expect("cargo runs")
+        };
+        assert_eq!(format!("{:?}", code(true)), format!("{:?}", ExitCode::SUCCESS));
+        assert_eq!(format!("{:?}", code(false)), format!("{:?}", ExitCode::FAILURE));
     }
 }

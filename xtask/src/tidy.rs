@@ -15,7 +15,8 @@ mod citations;
 mod code;
 mod finding;
 mod headings;
-mod manifest;
+mod links;
+pub(crate) mod manifest;
 mod names;
 mod rust_file;
 mod words;
@@ -57,6 +58,7 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
     let readme = files.iter().find(|file| file.path == "README.md");
     let keys = citations::keys(readme.map_or("", |file| &file.text));
     let mut findings = circles::are_absent(files);
+    findings.extend(links::lead_somewhere(files));
     for TextFile { path, text } in files {
         let mut rules: Vec<Rule> = ANY_TEXT.to_vec();
         if path.ends_with(".rs") {

@@ -1,13 +1,12 @@
 //! Verbs of `cargo xtask`: names, help texts and actions.
 
-use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use crate::anchors;
-use crate::steps::{self, Step};
-use crate::terminal::say;
-use crate::{python, sweep, workspace};
+use crate::actions::{
+    anything, bench, ci, claims, data, figures, fit, manner_of_steps, nothing, swept, test, theory, tidy,
+};
+use crate::{anchors, audit, book, fuzz, python, release};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -28,13 +27,15 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 11] = [
+pub(crate) const VERBS: [Verb; 15] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
         usage: " [ARGS]...",
         details: "Runs the house rules (`tidy`) and `cargo test --workspace`: unit, law, claim and doc tests.\n\
                   Needs Rust and nothing else. Both parts run even if the first fails.\n\n\
+                  --backends         instead: the numeric tests and the promise about bits on AVX-512, AVX2 and SSE2,\n\
+                  \x20                  the last two in qemu where the machine has more (Debian: qemu-user)\n\
                   --slurm            instead: start Slurm on this machine, run a sweep on four nodes, kill a task\n\
                   \x20                  and a node, and compare all results with those of one process. Needs root\n\
                   \x20                  and the Debian packages munge slurmctld slurmd slurm-client\n\
@@ -105,6 +106,7 @@ pub(crate) const VERBS: [Verb; 11] = [
                   (nothing), list     all sets with their state; where to get those that are absent\n\
                   show NAME           columns, labels, source, citation and terms of one set\n\
                   check [NAME]        load every set that is there, or one, and check all that is known of it\n\
+                  --terms             licences and citations of all sets on one page\n\
                   import NAME FILE    check a file you brought and keep it: `import sml path/to/data.csv`\n\
                   --data DIR          where imported files are; else MCSA_DATA names it, else `data` at the root\n\n\
                   Its own help: `cargo xtask data -- --help`.",
@@ -129,11 +131,12 @@ pub(crate) const VERBS: [Verb; 11] = [
     Verb {
         name: "ci",
         summary: "Run what every commit has to pass",
-        usage: " [--keep-going]",
+        usage: " [--keep-going] [--skip-missing]",
         details: "Format, clippy and rustdoc with warnings as errors, then all that `test` runs; closes with a\n\
                   table of steps. Needs the components rustfmt and clippy, and says so where they are missing.\n\n\
-                  --keep-going   run the remaining steps after a failure",
-        check: only_keep_going,
+                  --keep-going     run the remaining steps after a failure\n\
+                  --skip-missing   skip steps whose component is not installed, and say so",
+        check: manner_of_steps,
         run: ci,
     },
     Verb {
@@ -152,19 +155,63 @@ pub(crate) const VERBS: [Verb; 11] = [
         summary: "Measure speed with the criterion benches",
         usage: " [ARGS]...",
         details: "Runs every bench target of the workspace. With `--counts` instead: counts the instructions of a\n\
-                  step of each estimator with valgrind and writes the table docs/counts.md.\n\n\
+                  step of each estimator with valgrind and writes the table docs/counts.md; with\n\
+                  `--counts --check`: compares, and refuses counts that grew by more than 3 %.\n\n\
                   ARGS go to criterion: a filter on bench names, `--quick`, `--save-baseline NAME`.",
         check: anything,
         run: bench,
     },
     Verb {
+        name: "audit",
+        summary: "Run the checks that need another Rust or a tool",
+        usage: " [NAMES]...",
+        details: "Each check runs where its tool is installed; elsewhere it says what brings the tool.\n\n\
+                  oldest-rust        the workspace builds with Rust 1.89\n\
+                  minimal-versions   and with the lowest versions of its dependencies (needs nightly)\n\
+                  semver             no public name changed since the last tag v* without a version for it\n\
+                  advisories         advisories, licences and sources of dependencies (deny.toml)\n\
+                  spelling           words (_typos.toml)\n\
+                  counts             instructions of each step within 3 % of docs/counts.md (valgrind)",
+        check: audit::check,
+        run: audit::run,
+    },
+    Verb {
+        name: "fuzz",
+        summary: "Feed changed inputs to everything that reads files",
+        usage: " [--seconds N] [--seed S] [--program FILE] [FORMATS]...",
+        details: "Changes experiments, settings, finite problems, annealed paths, tables and checkpoints at random and\n\
+                  starts mcsa-bench on each. A panic, an end by a signal, 10 s of one core, or 4 GB of memory\n\
+                  is a finding;\n\
+                  its input is kept below target/fuzz. The files of bench-suite/fuzz are read unchanged first.\n\n\
+                  --seconds N      how long; 60 if not given\n\
+                  --seed S         seed of the changes; 1 if not given\n\
+                  --program FILE   mcsa-bench, built before\n\
+                  FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit",
+        check: fuzz::check,
+        run: fuzz::run,
+    },
+    Verb {
+        name: "release",
+        summary: "Verify that the library crates can be published",
+        usage: " --dry-run [--no-build]",
+        details: "Checks manifests, licence texts and READMEs, versions (also of CITATION.cff and the Python package),\n\
+                  the changelog and what each package contains (no data); prints the order; packages the crates\n\
+                  and builds each from its package alone. Nothing is published.\n\n\
+                  --no-build     leave out the builds",
+        check: release::check,
+        run: release::run,
+    },
+    Verb {
         name: "anchors",
         summary: "Run samplers and guides of Python packages on our targets",
-        usage: " [--seeds N] [SCRIPTS]...",
+        usage: " [--seeds N] [--case TITLE]... [--method NAME]... [SCRIPTS]...",
         details: "Makes an environment with pinned packages below target/, writes the cases, checks the densities\n\
-                  in Python against ours, runs the scripts of bench-suite/anchors and writes its rows.csv.\n\
+                  in Python against ours, runs the scripts of bench-suite/anchors and puts the rows in its rows.csv,\n\
+                  in place of stored ones of the same method and case.\n\
                   Needs Python 3.11 and the network; without Python it says so and changes nothing.\n\n\
                   --seeds N      seeds per method and case; 5 if not given\n\
+                  --case TITLE   only this case\n\
+                  --method NAME  only this method, as rows.csv names it\n\
                   SCRIPTS        only these: nutpie_nuts, blackjax_nuts, blackjax_pathfinder, numpyro_guides",
         check: anchors::check,
         run: anchors::run,
@@ -182,6 +229,17 @@ pub(crate) const VERBS: [Verb; 11] = [
         check: anything,
         run: python::run,
     },
+    Verb {
+        name: "book",
+        summary: "Build the book with mdBook",
+        usage: " [ARGS]...",
+        details: "Runs `mdbook build docs/book`; the result is docs/book/book/index.html. Without mdBook it says\n\
+                  how to get it: the chapters are also readable as they are, from docs/book/src/SUMMARY.md.\n\
+                  Their code is run by `cargo xtask test`, which does not need mdBook.\n\n\
+                  ARGS go to mdbook: `--open`.",
+        check: anything,
+        run: book::run,
+    },
 ];
 
 /// The text of `cargo xtask --help`.
@@ -192,144 +250,6 @@ pub(crate) fn overview() -> String {
         text += &format!("  {:<9}{}\n", verb.name, verb.summary);
     }
     text + "\n`cargo xtask help <VERB>` explains one.\n"
-}
-
-fn anything(_: &[String]) -> Result<(), String> {
-    Ok(())
-}
-
-fn nothing(arguments: &[String]) -> Result<(), String> {
-    match arguments {
-        [] => Ok(()),
-        [first, ..] => Err(format!("this verb takes no arguments, not even `{first}`")),
-    }
-}
-
-fn only_keep_going(arguments: &[String]) -> Result<(), String> {
-    match arguments.iter().find(|argument| *argument != "--keep-going") {
-        None => Ok(()),
-        Some(other) => Err(format!("`{other}`? the only option is --keep-going")),
-    }
-}
-
-fn test(arguments: &[String]) -> io::Result<ExitCode> {
-    if arguments == ["--slurm"] {
-        return test_slurm();
-    }
-    steps::run(&test_steps(arguments), true)
-}
-
-/// Runs the test of a sweep under Slurm, unless Slurm is not installed.
-fn test_slurm() -> io::Result<ExitCode> {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = |name: &str| {
-        std::env::split_paths(&paths).chain(["/usr/sbin".into()]).any(|folder| folder.join(name).is_file())
-    };
-    if let Some(name) = ["munged", "slurmctld", "slurmd", "sbatch"].into_iter().find(|name| !is_there(name)) {
-        return say(&format!(
-            "skipped: {name} is not installed. On Debian, as root:\n\
-             apt-get install --no-install-recommends munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins\n"
-        ));
-    }
-    let test = ["test", "-p", "mcsa-bench-suite", "--test", "suite", "--"];
-    let only = ["slurm::", "--ignored", "--nocapture", "--test-threads=1"].map(String::from);
-    Step::cargo("slurm", &test).and(&only).hand_over()
-}
-
-fn ci(arguments: &[String]) -> io::Result<ExitCode> {
-    let mut all = vec![
-        Step::cargo("fmt", &["fmt", "--all", "--check"]).needs("rustfmt"),
-        Step::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
-            .needs("clippy"),
-        Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"]).with("RUSTDOCFLAGS", "-D warnings"),
-    ];
-    all.extend(test_steps(&[]));
-    steps::run(&all, !arguments.is_empty())
-}
-
-fn test_steps(arguments: &[String]) -> Vec<Step> {
-    let tests = Step::cargo("test", &["test", "--workspace", "--exclude", "mcsa-speed", "--no-fail-fast"])
-        .and(arguments);
-    vec![Step::tidy(), tests]
-}
-
-fn tidy(_: &[String]) -> io::Result<ExitCode> {
-    let clean = crate::tidy::check(&workspace::root())?;
-    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn bench(arguments: &[String]) -> io::Result<ExitCode> {
-    if arguments == ["--counts"] {
-        return crate::counts::regenerate();
-    }
-    Step::cargo("bench", &["bench", "-p", "mcsa-speed", "--"]).and(after_dashes(arguments)).hand_over()
-}
-
-fn theory(arguments: &[String]) -> io::Result<ExitCode> {
-    theory_step(arguments).hand_over()
-}
-
-/// Command of the verb `theory`. It runs at the root, where the page is written; with `--instance` or `--replay` it runs
-/// in the user's current directory, so that the path of the file resolves.
-fn theory_step(arguments: &[String]) -> Step {
-    let manifest = workspace::root().join("Cargo.toml").display().to_string();
-    let start = ["run", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
-    let step = Step::cargo("theory", &start).and(&["--bin", "mcsa-bench", "--", "theory"].map(String::from));
-    let step = step.and(after_dashes(arguments));
-    let names = |argument: &str, name: &str| {
-        argument.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-    };
-    let reads = |argument: &String| names(argument, "--instance") || names(argument, "--replay");
-    if arguments.iter().any(reads) { step.here() } else { step }
-}
-
-fn figures(arguments: &[String]) -> io::Result<ExitCode> {
-    match swept(arguments).map_err(io::Error::other)? {
-        Some(request) => sweep::run(&request),
-        None => suite("figures", arguments),
-    }
-}
-
-/// The sweep that the arguments of `figures` ask for, if they do.
-fn swept(arguments: &[String]) -> Result<Option<sweep::Request>, String> {
-    let here = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
-    let named = std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty());
-    let data = named.map_or_else(|| workspace::root().join("data"), |name| here.join(name));
-    sweep::read(arguments, &here, Some(data))
-}
-
-fn claims(arguments: &[String]) -> io::Result<ExitCode> {
-    suite("claims", arguments)
-}
-
-fn fit(arguments: &[String]) -> io::Result<ExitCode> {
-    suite("fit", arguments)
-}
-
-fn data(arguments: &[String]) -> io::Result<ExitCode> {
-    suite("data", arguments)
-}
-
-fn suite(verb: &'static str, arguments: &[String]) -> io::Result<ExitCode> {
-    suite_step(verb, arguments, std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty())).hand_over()
-}
-
-/// Command of a verb of bench-suite. It runs in the user's current directory so that paths resolve; the data folder defaults
-/// to the one at the root.
-fn suite_step(verb: &'static str, arguments: &[String], named: Option<OsString>) -> Step {
-    let manifest = workspace::root().join("Cargo.toml").display().to_string();
-    let start = ["run", "--quiet", "--release", "--manifest-path", &manifest, "-p", "mcsa-bench-suite"];
-    let step = Step::cargo(verb, &start).and(&["--bin", "mcsa-bench", "--", verb].map(String::from));
-    let folder = named.unwrap_or_else(|| workspace::root().join("data").into());
-    step.and(after_dashes(arguments)).with("MCSA_DATA", folder).here()
-}
-
-/// The arguments without a leading `--`.
-fn after_dashes(arguments: &[String]) -> &[String] {
-    match arguments {
-        [first, rest @ ..] if first == "--" => rest,
-        all => all,
-    }
 }
 
 #[cfg(test)]
@@ -350,35 +270,5 @@ mod tests {
         for line in texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()) {
             assert!(line.len() <= 100, "{line}");
         }
-    }
-
-    #[test]
-    fn an_instance_is_read_where_the_user_is() {
-        let place = |arguments: &[&str]| {
-            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-            theory_step(&arguments).directory()
-        };
-        assert_eq!(place(&["--instance", "x.json"]), std::env::current_dir().ok());
-        assert_eq!(place(&["--instance=x.json"]), std::env::current_dir().ok());
-        assert_eq!(place(&["--replay", "x.json"]), std::env::current_dir().ok());
-        assert_eq!(place(&["--claim", "000-T1"]), Some(workspace::root()));
-    }
-
-    #[test]
-    fn data_is_looked_for_where_the_user_says() {
-        let arguments = ["import", "sml", "x.csv"].map(String::from);
-        let step = suite_step("data", &arguments, Some("elsewhere".into()));
-        assert!(step.title().ends_with("-- data import sml x.csv"), "{}", step.title());
-        assert_eq!(step.variable("MCSA_DATA"), Some("elsewhere".into()));
-        let at_the_root = workspace::root().join("data").into_os_string();
-        assert_eq!(suite_step("data", &[], None).variable("MCSA_DATA"), Some(at_the_root));
-    }
-
-    #[test]
-    fn leading_dashes_end_our_own_options() {
-        let arguments = ["--", "--quick"].map(String::from);
-        assert_eq!(after_dashes(&arguments), &arguments[1..]);
-        assert_eq!(after_dashes(&arguments[1..]), &arguments[1..]);
-        assert!(after_dashes(&[]).is_empty());
     }
 }

@@ -7,7 +7,7 @@ macro_rules! carried {
 }
 
 /// Name and contents of each file.
-const FILES: [(&str, &[u8]); 18] = carried![
+const FILES: [(&str, &[u8]); 17] = carried![
     "pima",
     "german_credit_numeric",
     "heart_cleveland",
@@ -23,7 +23,6 @@ const FILES: [(&str, &[u8]); 18] = carried![
     "wine_red",
     "boston",
     "radon_mn",
-    "sp500_close_2007_2017",
     "fx_ecb_18",
     "eight_schools",
 ];

@@ -142,6 +142,14 @@ impl Catalogue {
         synthetic::stand_in(self.entry(name)?, rows, seed)
     }
 
+    /// Synthetic levels of the shape of a time series, drawn from `seed` and marked as synthetic in their origin.
+    ///
+    /// # Errors
+    /// If there is no data set of this name or no stand-in of this kind for it.
+    pub fn series_stand_in(&self, name: &str, seed: Seed) -> Result<Series, DataError> {
+        synthetic::series(self.entry(name)?, seed)
+    }
+
     /// Loads a data set of any kind, to check that this is possible.
     ///
     /// # Errors

@@ -17,6 +17,9 @@ pub struct Command {
     /// Folder of imported files; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
+    /// Print licence and citation of every data set on one page.
+    #[arg(long)]
+    pub terms: bool,
     /// Action; by default `list`.
     #[command(subcommand)]
     pub verb: Option<Verb>,
@@ -59,6 +62,7 @@ impl Command {
             said.map_err(|error| Error::invalid(format!("cannot write: {error}")))
         };
         match &self.verb {
+            None if self.terms => say(&catalogue.terms()),
             None | Some(Verb::List) => say(&catalogue.listing()),
             Some(Verb::Show { name }) => say(&catalogue.description(name)?),
             Some(Verb::Check { name: Some(name) }) => {

@@ -39,6 +39,18 @@ impl Catalogue {
         text
     }
 
+    /// Terms and citation of every data set: first of those that travel with the program, then of those that a user brings.
+    pub fn terms(&self) -> String {
+        let mut text = String::from("Data are not under the licence of the code.\n");
+        for (carried, heading) in [(true, "Carried with the program"), (false, "Brought by the user")] {
+            add(&mut text, format_args!("\n{heading}"));
+            for entry in self.entries().iter().filter(|entry| entry.is_carried() == carried) {
+                fold(&mut text, "", &format!("{}: {}. {}.", entry.name, entry.terms, entry.citation), 4);
+            }
+        }
+        text
+    }
+
     /// All facts about one data set.
     ///
     /// # Errors
@@ -123,6 +135,15 @@ mod tests {
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(said.contains(&entry.terms) && said.contains(&entry.citation), "{said}");
         }
+        let terms = catalogue.terms();
+        assert!(terms.lines().all(|line| line.len() <= 100), "{terms}");
+        for entry in catalogue.entries() {
+            assert_eq!(terms.matches(&format!("    {}: ", entry.name)).count(), 1, "{}", entry.name);
+        }
+        // Copies of UCI sets that came out of a GPL package are under UCI's terms.
+        let copied =
+            catalogue.entries().iter().filter(|entry| entry.is_carried() && entry.terms.contains("GPL"));
+        assert!(copied.into_iter().all(|entry| entry.terms.starts_with("UCI Machine Learning Repository")));
         assert!(text.contains("sml\n    https://github.com/treforevans/uci_datasets"), "{text}");
     }
 }

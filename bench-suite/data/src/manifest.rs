@@ -137,6 +137,8 @@ pub enum StandIn {
     Covtype,
     /// A Gaussian process on a grid.
     Precipitation,
+    /// Levels whose log returns have a stochastic volatility.
+    IndexLevels,
 }
 
 #[derive(Deserialize)]

@@ -8,8 +8,8 @@ use super::{DataError, Entry, Origin, Table};
 ///
 /// ```
 /// use mcsa_data::Catalogue;
-/// let closes = Catalogue::new(None).series("sp500_close_2007_2017")?;
-/// assert_eq!((closes.dates.len(), closes.log_returns().nrows()), (2519, 2518));
+/// let rates = Catalogue::new(None).series("fx_ecb_18")?;
+/// assert_eq!((rates.dates.len(), rates.log_returns().nrows()), (120, 119));
 /// # Ok::<(), mcsa_data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use super::scale::Scale;
 use super::ticks::{Tick, Ticks, is_on_axis};
 
-/// Ticks at multiples of 1, 2 or 5 times a power of ten.
+/// Ticks at multiples of 1, 2 or 5 times a power of ten; of any digit times a power of ten if there would be one tick alone.
 pub(super) fn of(scale: &Scale, most: usize) -> Ticks {
     let Grid { mantissa, exponent, first, last } = Grid::of(scale.low, scale.high, most);
     let magnitude = scale.low.abs().max(scale.high.abs());
@@ -51,12 +51,21 @@ struct Grid {
 impl Grid {
     /// The finest grid with at most `most` points from `low` to `high`.
     fn of(low: f64, high: f64, most: usize) -> Self {
+        let grid = Self::with(&[1.0, 2.0, 5.0], low, high, most);
+        if grid.last > grid.first {
+            return grid;
+        }
+        Self::with(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], low, high, most)
+    }
+
+    /// The finest of the grids with these mantissas.
+    fn with(mantissas: &[f64], low: f64, high: f64, most: usize) -> Self {
         let rough = (high / 2.0 - low / 2.0) / most as f64;
         let start = (rough.log10().floor() as i32).max(-300);
         let mut grid = Self { mantissa: 1.0, exponent: start, first: 0.0, last: 0.0 };
-        for step in 0..12 {
-            grid.mantissa = [1.0, 2.0, 5.0][step % 3];
-            grid.exponent = (start + (step / 3) as i32).min(308);
+        for step in 0..4 * mantissas.len() {
+            grid.mantissa = mantissas[step % mantissas.len()];
+            grid.exponent = (start + (step / mantissas.len()) as i32).min(308);
             let position = |value: f64| times_power(value, -grid.exponent) / grid.mantissa;
             grid.first = (position(low) - 1e-6).ceil();
             grid.last = (position(high) + 1e-6).floor();
@@ -106,6 +115,21 @@ mod tests {
         assert_eq!(labels(-0.31, 0.72, 4).0, ["0.0", "0.5"]);
         assert_eq!(labels(-0.31, 0.72, 5).0, ["−0.2", "0.0", "0.2", "0.4", "0.6"]);
         assert_eq!(labels(0.0, 3000.0, 4).0, ["0", "1000", "2000", "3000"]);
+    }
+
+    /// A range about zero in which a step of 5 leaves one tick alone has steps of another digit.
+    #[test]
+    fn a_tick_is_not_alone() {
+        assert_eq!(labels(-4.95, 4.5, 3).0, ["−3", "0", "3"]);
+        assert_eq!(labels(-9.95, 5.0, 2).0, ["−6", "0"]);
+        for low in -200..0 {
+            for high in 1..200 {
+                for most in 3..9 {
+                    let found = labels(f64::from(low) / 20.0, f64::from(high) / 20.0, most).0;
+                    assert!(found.len() > 1, "{low} {high} {most}: {found:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -74,6 +74,15 @@ fn main() {
             },
         },
         Row {
+            name: "sum_log_ndtr",
+            low: -5.0,
+            high: 5.0,
+            scalar: |z| (0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)).ln(),
+            vector: |b, x| {
+                black_box(b.sum_log_ndtr(x));
+            },
+        },
+        Row {
             name: "log_sum_exp",
             low: -20.0,
             high: 20.0,

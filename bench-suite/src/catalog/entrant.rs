@@ -15,12 +15,15 @@ pub enum Entrant {
         /// The family.
         family: Moment,
     },
-    /// Score ascent with parallel chains and Adam, from a round normal, as in pMCSA.
+    /// Score ascent of the mean field with parallel chains and Adam, as in pMCSA.
     Pmcsa {
         /// Number of chains.
         chains: usize,
         /// Rate of Adam.
         rate: f64,
+        /// True: from Laplace's approximation. False: from a round normal.
+        #[serde(default)]
+        laplace: bool,
     },
     /// Score ascent of a flow with parallel chains, from Laplace's approximation, with a rate that falls like `t^(-1/2)`.
     Flow {
@@ -31,7 +34,7 @@ pub enum Entrant {
         /// Rate of Adam in the first step.
         rate: f64,
     },
-    /// Exclusive divergence with Adam, from a round normal.
+    /// Exclusive divergence with Adam.
     Elbo {
         /// The family.
         family: FamilyConfig,
@@ -39,11 +42,17 @@ pub enum Entrant {
         samples: usize,
         /// Rate of Adam.
         rate: f64,
+        /// True: from Laplace's approximation. False: from a round normal.
+        #[serde(default)]
+        laplace: bool,
     },
-    /// Batch and match of a Gaussian, from a round normal (Cai et al. 2024).
+    /// Batch and match of a Gaussian (Cai et al. 2024).
     BatchMatch {
         /// Draws per step.
         samples: usize,
+        /// True: from Laplace's approximation. False: from a round normal.
+        #[serde(default)]
+        laplace: bool,
     },
     /// Pathfinder from as many starts as the budget allows, at most twenty (Zhang et al. 2022).
     Pathfinder,
@@ -94,15 +103,19 @@ impl Entrant {
         }
     }
 
-    /// Kind, with the settings that are numbers.
+    /// Kind, with the settings that are numbers, and the start.
     pub fn title(&self) -> String {
+        let (name, from) = (self.kind(), |laplace: bool| if laplace { ", from Laplace" } else { "" });
         match self {
-            Self::Pmcsa { chains, rate } | Self::Flow { chains, rate, .. } => {
-                format!("{} ({chains} chains, rate {rate})", self.kind())
+            Self::Pmcsa { chains, rate, laplace } => {
+                format!("{name} ({chains} chains, rate {rate}{})", from(*laplace))
             }
-            Self::Elbo { samples, rate, .. } => format!("{} ({samples} draws, rate {rate})", self.kind()),
-            Self::BatchMatch { samples } => format!("{} ({samples} draws)", self.kind()),
-            _ => self.kind().to_owned(),
+            Self::Flow { chains, rate, .. } => format!("{name} ({chains} chains, rate {rate})"),
+            Self::Elbo { samples, rate, laplace, .. } => {
+                format!("{name} ({samples} draws, rate {rate}{})", from(*laplace))
+            }
+            Self::BatchMatch { samples, laplace } => format!("{name} ({samples} draws{})", from(*laplace)),
+            _ => name.to_owned(),
         }
     }
 

@@ -41,7 +41,8 @@ impl Target {
 
     /// Returns true if a synthetic stand-in is used where the data set is absent.
     pub fn stands_in(&self) -> bool {
-        matches!(self, Self::SubsetLogistic { .. } | Self::SparseProcess(_) | Self::LocalRegression(_))
+        let local = matches!(self, Self::SparseProcess(_) | Self::LocalRegression(_));
+        local || matches!(self, Self::SubsetLogistic { .. } | Self::StockVolatility { .. })
     }
 
     /// SHA-256 of the data set; `None` if there is none, or if a synthetic stand-in is used.
@@ -50,7 +51,7 @@ impl Target {
     /// If the data set is absent and has no stand-in here, or is unknown or unusable.
     pub fn digest(&self, catalogue: &Catalogue) -> Result<Option<String>, DataError> {
         match self.data().map(|name| catalogue.digest(name)).transpose() {
-            Err(error) if error.is_absent() && self.stands_in() => Ok(None),
+            Err(DataError::Absent(absent)) if absent.stand_in && self.stands_in() => Ok(None),
             found => found,
         }
     }

@@ -15,6 +15,7 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
+use super::volatility::index_levels;
 use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Posterior, Problem, SparseConfig};
 use mcsa_data::{Catalogue, Dataset, Standardised};
 
@@ -82,7 +83,7 @@ pub enum Target {
     EightSchools,
     /// Radon levels in homes, by county.
     Radon,
-    /// Stochastic volatility of a time series.
+    /// Stochastic volatility of a time series, or of its synthetic stand-in if it is absent and has one.
     StockVolatility {
         /// Name of the time series.
         data: String,
@@ -255,7 +256,7 @@ impl Target {
                 Ok(Problem { posterior, evaluator: Box::new(Moments) })
             }
             Self::StockVolatility { data } => {
-                let levels = catalogue.series(data)?.levels;
+                let levels = index_levels(catalogue, data)?.levels;
                 Ok(by_evidence(StockVolatility::new(levels.col_as_slice(0).to_vec())?))
             }
             Self::HierarchicalLogistic { data, standardised } => {

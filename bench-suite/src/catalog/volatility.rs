@@ -1,11 +1,11 @@
-//! Stochastic volatility of a currency.
+//! Stochastic volatility of a currency, and levels of a stock index.
 
-use mcsa_core::Error;
+use mcsa_core::{Error, Seed};
 use mcsa_models::{FirstState, FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
-use mcsa_data::Catalogue;
+use mcsa_data::{Catalogue, DataError, Series};
 
 /// Mean of the first state of a volatility model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,5 +37,16 @@ impl Target {
             First::Zero => FirstState::Zero,
         };
         Ok(FxVolatility::new(returns, Theta::default())?.with_first(first))
+    }
+}
+
+/// Seed of the stand-in of a stock index, chosen before any fit to it.
+const STAND_IN: Seed = Seed::new(1);
+
+/// Levels of a time series; if it is absent and has a synthetic stand-in, those of the stand-in.
+pub(super) fn index_levels(catalogue: &Catalogue, data: &str) -> Result<Series, DataError> {
+    match catalogue.series(data) {
+        Err(DataError::Absent(absent)) if absent.stand_in => catalogue.series_stand_in(data, STAND_IN),
+        found => found,
     }
 }

@@ -33,7 +33,7 @@ pub enum Basis {
 
 impl Claim {
     /// Checks the claim. Abstains if results are of other code or have too few replicates. An exhibit needs no replicates,
-    /// because it has no randomness.
+    /// because it has no randomness. A verdict on synthetic stand-ins says so.
     pub fn find(&self, results: &Results) -> Finding {
         let finding = match &self.basis {
             Basis::Contrast(contrast) => contrast.find(results),
@@ -50,7 +50,10 @@ impl Claim {
         match results.replicates() {
             _ if results.experiment.is_exhibit() => finding,
             few if few < ENOUGH => Finding::too_little(format!("{few} replicates; {ENOUGH} are needed")),
-            _ => finding,
+            _ => match results.stand_ins() {
+                Some(words) => Finding { reason: format!("{}; {words}", finding.reason), ..finding },
+                None => finding,
+            },
         }
     }
 }

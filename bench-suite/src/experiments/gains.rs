@@ -57,6 +57,13 @@ impl<'r> Gains<'r> {
         ends(series, metric).into_iter().filter_map(pair).collect()
     }
 
+    /// Log evidence, estimated by importance sampling at a fit, less its bound: what another family could gain at the same
+    /// hyperparameters.
+    fn room(series: &Series<'_>) -> Option<Interval> {
+        let (evidence, bound) = (ends(series, "log_z"), ends(series, "elbo"));
+        interval(evidence.iter().filter_map(|(replicate, log_z)| Some(log_z - bound.get(replicate)?)))
+    }
+
     /// Mean of the differences.
     pub(crate) fn gain(&self, series: &Series<'_>, metric: &str) -> Option<Interval> {
         interval(self.differences(series, metric).into_values())
@@ -120,10 +127,15 @@ impl<'r> Gains<'r> {
             }
             let first = shown.first().filter(|_| !(self.is_base)(series));
             cells.push(first.map_or_else(none, |of| cell(self.gain(series, of.metric), of.digits)));
+            cells.push(cell(Self::room(series), 2));
             let mean = |metric: &str| {
                 let found = interval(ends(series, metric).into_values());
                 found.map_or_else(none, |found| format!("{:.1}", found.value))
             };
+            cells.push(
+                interval(ends(series, "k_hat").into_values())
+                    .map_or_else(none, |k| format!("{:.2}", k.value)),
+            );
             cells.push(format!("{}; {}", mean("zero_steps"), mean("longest_steps")));
             cells.push(mean("seconds"));
             cells.push((series.outcomes.len() - series.failures()).to_string());
@@ -132,13 +144,19 @@ impl<'r> Gains<'r> {
         let mut head = vec!["Data".to_owned(), "Row".to_owned(), "Family".to_owned()];
         head.extend(shown.iter().map(|of| format!("{}{}", of.label, of.unit)));
         head.extend(shown.first().map(|of| format!("Gain in {}{}", of.label, of.unit)));
-        head.extend(["Steps of size zero; of the largest", "Seconds", "Replicates"].map(str::to_owned));
+        head.extend(
+            ["Room, nats", "k-hat", "Steps of size zero; of the largest", "Seconds", "Replicates"]
+                .map(str::to_owned),
+        );
         Sheet {
             name: "gains",
             title: title.to_owned(),
             head,
             rows: self.series.iter().map(row).collect(),
-            note: "Means over replicates, with 90 % bootstrap intervals; gains are paired.".to_owned(),
+            note: "Means over replicates, with 90 % bootstrap intervals; gains are paired. Room: log evidence, estimated by importance \
+                   sampling at the fit, less the bound: what another family could gain at the same hyperparameters. The estimate can be \
+                   relied on where k-hat is below 0.7."
+                .to_owned(),
         }
     }
 }

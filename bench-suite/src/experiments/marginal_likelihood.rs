@@ -20,25 +20,31 @@ pub(crate) fn radon(results: &Results) -> Vec<Plate> {
     vec![Plate::new("evidence", figure(panel, results))]
 }
 
-/// Stock index, without reference: none is published, and our series differs from the published one.
+/// Stock index, without reference: none is published, and our series differs from the published one. Values read off the published
+/// curves are not drawn beside those of a synthetic series.
 pub(crate) fn stock(results: &Results) -> Vec<Plate> {
     let last = results.series().iter().filter_map(|series| series.steps().last().copied()).max();
+    let is_stand_in = |set: &str| results.of_target(set).iter().any(|series| series.place() != set);
     let panel = |set: &str| {
         let y = Axis::linear("Estimate of log *p*(*y*)").spanning(-50e3, -18e3);
         let x = Axis::linear("Iteration").spanning(0.0, last.unwrap_or(10_000) as f64 * 1.02);
         let series = results.of_target(set);
         // The first estimate, before any step, is lower by a factor of a thousand.
         let panel = with_medians(Panel::new(x, y), &series, "log_z", 1, by_method);
-        with_readings(panel, &series, "CW, Fig. 4b")
+        if is_stand_in(set) { panel } else { with_readings(panel, &series, "CW, Fig. 4b") }
     };
-    let mut plates = vec![Plate::new("evidence", figure(panel(CLOSES), results))];
+    let closes = match is_stand_in(CLOSES) {
+        true => medians(panel(CLOSES), provenance(results)).titled("SYNTHETIC levels"),
+        false => figure(panel(CLOSES), results),
+    };
+    let mut plates = vec![Plate::new("evidence", closes)];
     if !results.of_target(AS_PUBLISHED).is_empty() {
         plates.push(Plate::new("evidence-published-series", figure(panel(AS_PUBLISHED), results)));
     }
     plates
 }
 
-/// The series included in the repository, and the published one.
+/// The closes of trading days, and the published series.
 const CLOSES: &str = "sp500_close_2007_2017";
 const AS_PUBLISHED: &str = "sp500_klpqvi_2610";
 
@@ -49,7 +55,10 @@ fn published_reference() -> Layer {
 }
 
 fn figure(panel: Panel, results: &Results) -> Figure {
-    let caption = format!("{} Rings: read off the published figure.", provenance(results));
+    medians(panel, format!("{} Rings: read off the published figure.", provenance(results)))
+}
+
+fn medians(panel: Panel, caption: String) -> Figure {
     Figure::new(vec![panel]).wide(120.0).captioned(caption)
 }
 

@@ -37,5 +37,5 @@ mod verdict;
 
 pub(crate) use papers::examined;
 pub use registry::REGISTRY;
-pub(crate) use scoreboard::{Board, methods};
+pub(crate) use scoreboard::{Board, methods, reach, winners};
 pub(crate) use verdict::{Rates, rates};

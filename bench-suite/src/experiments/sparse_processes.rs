@@ -15,8 +15,10 @@ pub(crate) const CHECKS: [(&str, Check); 3] = [
 ];
 
 const ELBO: Shown = Shown { metric: "elbo", label: "ELBO", unit: ", nats", digits: 2 };
-const LPD: Shown = Shown { metric: "lpd", label: "Test log predictive density", unit: "", digits: 4 };
+const LPD: Shown = Shown { metric: "lpd", label: "Test log density", unit: "", digits: 4 };
 const ACCURACY: Shown = Shown { metric: "accuracy", label: "Test accuracy", unit: "", digits: 4 };
+const QUADRATURE: Shown =
+    Shown { metric: "quadrature_error", label: "Error of the quadrature", unit: ", nats", digits: 4 };
 const FREEDOM: Shown = Shown { metric: "freedom", label: "Degrees of freedom", unit: "", digits: 1 };
 const CAPTION: &str =
     "SL-DAIS with a full-rank Gaussian base against that Gaussian; both continue one fit of the Gaussian.";
@@ -61,12 +63,14 @@ pub(crate) fn classifications(results: &Results) -> Vec<Plate> {
 
 /// Bounds and predictions of regressions.
 pub(crate) fn regression_tables(results: &Results) -> Vec<Sheet> {
-    vec![by_points(results).sheet("Sparse processes with Student t errors", &[ELBO, LPD, FREEDOM])]
+    vec![
+        by_points(results).sheet("Sparse processes with Student t errors", &[ELBO, LPD, FREEDOM, QUADRATURE]),
+    ]
 }
 
 /// Bounds and predictions of classifications.
 pub(crate) fn classification_tables(results: &Results) -> Vec<Sheet> {
-    vec![by_set(results).sheet("Classification by sparse processes", &[ELBO, LPD, ACCURACY])]
+    vec![by_set(results).sheet("Classification by sparse processes", &[ELBO, LPD, ACCURACY, QUADRATURE])]
 }
 
 /// Lower end of the interval of the gain at the most inducing points less that at the fewest, paired over replicates.

@@ -44,6 +44,9 @@ impl Log for Recorder<'_> {
     fn record(&mut self, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
         let Some(measure) = self.measure else { return Ok(()) };
         let mut values = measure(seen.params)?;
+        if !spent.counts.is_empty() {
+            values.push(("terms", spent.counts.values().sum::<u64>() as f64));
+        }
         values.push(("seconds", spent.seconds));
         self.records.rows.push(Row::new(seen.step, values));
         Ok(())
@@ -60,6 +63,7 @@ pub(super) struct Bounded<'s> {
     reached: usize,
     /// Steps of the first part.
     from: u64,
+    counts: &'s dyn Fn() -> Tally,
 }
 
 impl<'s> Bounded<'s> {
@@ -73,7 +77,12 @@ impl<'s> Bounded<'s> {
         };
         let log = Recorder { records, measure: None };
         let trail = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
-        Ok(Self { fit, job, running, trail, state, reached, from: 0 })
+        Ok(Self { fit, job, running, trail, state, reached, from: 0, counts: &Tally::new })
+    }
+
+    /// Counts evaluations; their sum is the metric `terms` of the row at the end.
+    pub(super) fn counting(self, counts: &'s dyn Fn() -> Tally) -> Self {
+        Self { counts, ..self }
     }
 
     /// Parameters at the end of a first part of as many steps; those at its start if there are none. `None` if it was interrupted.
@@ -124,7 +133,7 @@ impl<'s> Bounded<'s> {
         let found = self.climb(&ascent, 1, params)?;
         let Some(Climbed { fit, outcome, failure }) = found else { return Ok(None) };
         (self.running.last)(fit.params());
-        let ended = Ended { failure, outcome, ..self.trail.spent(&Tally::new).ended() };
+        let ended = Ended { failure, outcome, ..self.trail.spent(self.counts).ended() };
         Ok(Some((self.trail.log.records.rows, ended)))
     }
 
@@ -135,12 +144,12 @@ impl<'s> Bounded<'s> {
         params: Vec<f64>,
     ) -> Result<Option<Climbed<E::State>>, Error> {
         let state = if self.reached == number { self.state.take() } else { None };
-        let (fit, last, counts) = (self.fit, [self.fit.steps], Tally::new);
+        let (fit, last) = (self.fit, [self.fit.steps]);
         let (from, to) = if number == 0 { (0, self.from) } else { (self.from, fit.steps) };
         let (rows, after) = (&last[..number], fit.steps - to);
         let work = |steps| fit.work_of(steps, 0);
         let auxiliary = None;
-        let stretch = Stretch { number, from, to, after, work: &work, rows, auxiliary, counts: &counts };
+        let stretch = Stretch { number, from, to, after, work: &work, rows, auxiliary, counts: self.counts };
         self.trail.climb(ascent, &stretch, params, state)
     }
 }

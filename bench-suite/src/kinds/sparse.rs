@@ -1,6 +1,6 @@
 //! Fits of sparse Gaussian processes to the evidence lower bound, hyperparameters included.
 
-use mcsa_core::{Curvature, Error, LogDensity, Pushforward, Seed};
+use mcsa_core::{Columns, Curvature, Error, LogDensity, Pushforward, Seed};
 use mcsa_estimators::{Draws, FlowElbo, Joint, Minibatched};
 use mcsa_families::{Drawn, FullRank, Link, WithTheta};
 use mcsa_models::{SparseGaussianProcess, SparsePosterior, SparseSurrogate};
@@ -128,6 +128,9 @@ fn surrogate(
     }
 }
 
+/// Draws behind the mean error of the quadrature.
+const QUADRATURE: usize = 16;
+
 /// Measurement of the end of a fit.
 struct Measured<'r> {
     rows: &'r SparseRows,
@@ -148,6 +151,10 @@ impl Measured<'_> {
         let posterior = rows.process.posterior(theta, &all, &memory);
         let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
         let (bound, error) = mean_and_error(&draws.log_ratios());
+        let quadrature = (0..QUADRATURE.min(draws.len()))
+            .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
+            .sum::<f64>()
+            / QUADRATURE.min(draws.len()) as f64;
         let (held_out, memory) = prepared(&rows.test, theta)?;
         let mut log_p = vec![0.0; held_out.len()];
         let points = draws.points.get(.., ..PREDICTING.min(draws.len()));
@@ -159,6 +166,7 @@ impl Measured<'_> {
             ("elbo_error", error),
             ("log_z", draws.log_evidence()),
             ("k_hat", draws.shape),
+            ("quadrature_error", quadrature),
             ("zero_steps", sizes.zero as f64),
             ("longest_steps", sizes.longest as f64),
             ("still", f64::from(u8::from(sizes.is_still()))),

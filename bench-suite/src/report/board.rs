@@ -2,7 +2,16 @@
 
 use super::card::{Card, rows};
 use super::html::{details, escape};
-use crate::experiments::{Board, methods};
+use crate::experiments::{Board, methods, reach, winners};
+use crate::tables::Sheet;
+
+/// Experiment on targets of growing dimension.
+const LADDER: &str = "scoreboard-ladder";
+
+/// Title of an experiment without the word before the colon.
+fn short(title: &str) -> &str {
+    title.split_once(": ").map_or(title, |(_, rest)| rest)
+}
 
 /// True if an experiment has runs within budgets.
 pub(super) fn has_runs(cards: &[Card]) -> bool {
@@ -17,14 +26,24 @@ pub(super) fn body(cards: &[Card]) -> Option<String> {
         return None;
     }
     let boards: Vec<Board<'_>> = cards.iter().map(|card| Board::of(&card.results)).collect();
-    let all = methods(&boards.iter().collect::<Vec<_>>());
+    let named: Vec<(&str, &Board<'_>)> =
+        cards.iter().map(|card| short(&card.results.experiment.title)).zip(&boards).collect();
+    let mut sheets = vec![methods(&boards.iter().collect::<Vec<_>>()), winners(&named)];
+    let dimensions = cards.iter().zip(&boards).filter(|(card, _)| card.results.experiment.id == LADDER);
+    sheets.extend(dimensions.map(|(_, board)| reach(board)));
+    let sheet = |sheet: &Sheet| {
+        format!(
+            "<h3>{}</h3>\n{}<p class=\"note\">{}</p>\n",
+            escape(&sheet.title),
+            rows(sheet),
+            escape(&sheet.note)
+        )
+    };
     let mut text = format!(
         "<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>Scoreboard</h1>\n<p class=\"lead\">Methods of approximate inference on \
          targets whose moments are known, within equal numbers of evaluations of the target. Starts, warm-up and weighted draws count; \
-         failures count as infinite errors.</p>\n<h3>{}</h3>\n{}<p class=\"note\">{}</p>\n</header>\n",
-        escape(&all.title),
-        rows(&all),
-        escape(&all.note)
+         failures count as infinite errors.</p>\n{}</header>\n",
+        sheets.iter().map(sheet).collect::<String>()
     );
     cards.iter().for_each(|card| text.push_str(&section(card)));
     Some(text)
@@ -39,7 +58,8 @@ fn section(card: &Card) -> String {
         escape(&experiment.title),
         card.state()
     );
-    let is_first = |name: &str| name.ends_with("-profiles") || name.ends_with("-ladder");
+    let is_first =
+        |name: &str| ["-overview", "-profiles", "-ladder"].iter().any(|ending| name.ends_with(ending));
     let (first, later): (Vec<_>, Vec<_>) = card.drawings.iter().partition(|(name, _)| is_first(name));
     let (runs, sheets): (Vec<_>, Vec<_>) = card.sheets.iter().partition(|sheet| sheet.name == "runs");
     sheets.iter().filter(|sheet| sheet.name != "methods").for_each(|sheet| text.push_str(&card.sheet(sheet)));

@@ -18,6 +18,9 @@ pub struct Anchors {
     /// The list of cases.
     #[arg(long, value_name = "FILE", default_value = "bench-suite/anchors/cases.toml")]
     cases: PathBuf,
+    /// Titles of the cases to write; all, if there is none.
+    #[arg(long, value_name = "TITLE")]
+    only: Vec<String>,
     /// Folder for the files.
     #[arg(long, value_name = "DIR", default_value = "target/anchors/cases")]
     out: PathBuf,
@@ -45,8 +48,17 @@ impl Anchors {
         let cases: Cases = toml::from_str(&text).map_err(|error| place(&self.cases, &error))?;
         let catalogue = Catalogue::found(self.data.clone());
         std::fs::create_dir_all(&self.out).map_err(|error| place(&self.out, &error))?;
-        for (number, placed) in expand::<Case>("case", &cases.case)?.into_iter().enumerate() {
+        let all = expand::<Case>("case", &cases.case)?;
+        for title in &self.only {
+            if all.iter().all(|placed| placed.value.title() != *title) {
+                return Err(place(&self.cases, &format!("no case is called {title:?}")).into());
+            }
+        }
+        for (number, placed) in all.into_iter().enumerate() {
             let case = placed.value;
+            if !self.only.is_empty() && !self.only.contains(&case.title()) {
+                continue;
+            }
             let written = case.exported(&catalogue)?;
             let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
             let text = serde_json::to_string(&written).map_err(|error| place(&file, &error))?;

@@ -10,8 +10,11 @@ use rayon::prelude::*;
 
 use super::Exit;
 use crate::catalog::{Case, HEAD, LongRun, Target, Truth};
+use crate::experiment::Experiment;
 use crate::registry::REGISTRY;
 
+/// Targets on which settings of the scoreboards are chosen.
+const TRIAL: &str = include_str!("../../examples/scoreboard-trial.toml");
 /// Largest grid of a Cox process for which a long run is affordable.
 const GRID: usize = 16;
 
@@ -34,8 +37,11 @@ impl References {
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         let catalogue = Catalogue::found(None);
         let mut cases = vec![Case::CoxProcess { grid: GRID, centred: false, points: None }];
+        let mut experiments = vec![Experiment::parse("scoreboard-trial.toml", TRIAL)?];
         for entry in &REGISTRY {
-            let experiment = entry.experiment()?;
+            experiments.push(entry.experiment()?);
+        }
+        for experiment in experiments {
             for preset in experiment.presets.values() {
                 for task in experiment.tasks(preset)? {
                     if let Target::Case { case } = task.target()
@@ -55,7 +61,7 @@ impl References {
             let is_known = case.is_planted() || built.truth != Truth::None;
             match is_known {
                 true => Ok(Vec::new()),
-                false => LongRun::lines(&case.title(), case.kind(), &*built.posterior),
+                false => LongRun::lines(case, &*built.posterior),
             }
         };
         // A case whose run is too short keeps its stored lines.
@@ -71,5 +77,35 @@ impl References {
         writeln!(out, "{}: moments of {} coordinates", self.file.display(), lines.len())?;
         runs.into_iter().collect::<Result<(), Error>>()?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::PresetName;
+
+    /// Settings are chosen on targets that no scoreboard has.
+    #[test]
+    fn trial_targets_are_in_no_scoreboard() {
+        let cases = |experiment: &Experiment| -> Vec<Case> {
+            let tasks = experiment.presets.values().flat_map(|preset| experiment.tasks(preset).unwrap());
+            tasks
+                .filter_map(|task| match task.target() {
+                    Target::Case { case } => Some(case.clone()),
+                    _ => None,
+                })
+                .collect()
+        };
+        let trial = Experiment::parse("scoreboard-trial.toml", TRIAL).unwrap();
+        assert!(trial.presets.contains_key(&PresetName::Default) && !cases(&trial).is_empty());
+        for entry in REGISTRY.iter().filter(|entry| entry.file.contains("scoreboard-")) {
+            let seen = cases(&entry.experiment().unwrap());
+            assert!(
+                !seen.is_empty() && cases(&trial).iter().all(|case| !seen.contains(case)),
+                "{}",
+                entry.file
+            );
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::scaled_erfc::{exp_minus_half_square_lanes, mills_lanes};
 use super::softplus::atanh_lanes;
 
 /// `1/sqrt(2 pi)`, rounded (50 digits).
-const INVERSE_ROOT_2_PI: f64 = 0.398_942_280_401_432_7;
+pub(crate) const INVERSE_ROOT_2_PI: f64 = 0.398_942_280_401_432_7;
 
 /// Intermediate results that `log_ndtr` and its derivative share: `Phi(-|z|) = e^(-z^2/2) p / base`.
 struct Tail<L: Lanes> {

@@ -277,6 +277,7 @@ fn reductions_do_not_depend_on_alignment() {
             &vec![0.7; x.len()]
         )));
         assert!(alignment_does_not_matter(|x| b.sum_log_sigmoid(x)));
+        assert!(alignment_does_not_matter(|x| b.sum_log_ndtr(x)));
         assert!(alignment_does_not_matter(|x| b.log_sum_exp(x)));
     }
 }
@@ -320,6 +321,43 @@ fn sum_log_sigmoid_agrees_with_its_terms() {
         assert_eq!(b.sum_log_sigmoid(&[1.0, f64::NEG_INFINITY, 2.0]), f64::NEG_INFINITY);
         assert!(b.sum_log_sigmoid(&[1.0, f64::NAN, f64::NEG_INFINITY]).is_nan());
         assert_eq!(b.sum_log_sigmoid(&[f64::INFINITY; 40]), 0.0);
+    }
+}
+
+#[test]
+fn sum_log_ndtr_agrees_with_its_terms() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    for (n, scale, shift) in [
+        (0, 1.0, 0.0),
+        (1, 1.0, 0.0),
+        (33, 1.0, 0.0),
+        (691, 2.0, 0.0),
+        (691, 1.0, 1.0),
+        (5000, 0.01, 0.0),
+        (70_000, 0.001, 0.0),
+        (5000, 1.0, 9.0),
+        (5000, 1.0, 30.0),
+        (5000, 1.0, -800.0),
+        (5000, 1.0, -1e6),
+        (40, 1.0, -1e60),
+        (31, 100.0, 0.0),
+    ] {
+        let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
+        let want = compensated(x.iter().map(|&v| scalar::log_ndtr(v)));
+        for backend in backends() {
+            let got = backend.sum_log_ndtr(&x);
+            assert!(
+                (got - want).abs() <= 1.5e-15 * want.abs(),
+                "{got} {want}: {n} {scale} {shift} {backend:?}"
+            );
+        }
+    }
+    for b in backends() {
+        assert_eq!(b.sum_log_ndtr(&[1.0, -inf, 2.0]), -inf);
+        assert!(b.sum_log_ndtr(&[1.0, nan, -inf]).is_nan());
+        assert!(b.sum_log_ndtr(&[-2.0, nan]).is_nan());
+        assert_eq!(b.sum_log_ndtr(&[inf; 40]), 0.0);
+        assert_eq!(b.sum_log_ndtr(&[-1e200; 40]), -inf);
     }
 }
 

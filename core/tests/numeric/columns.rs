@@ -35,6 +35,31 @@ fn forms_of_sum_log_sigmoid_agree_in_every_bit() {
     }
 }
 
+/// The batched, the single and the sloped form give one sum; slopes are those of `ndtr_hazard` up to rounding.
+#[test]
+fn forms_of_sum_log_ndtr_agree_in_every_bit() {
+    for b in backends() {
+        for (rows, stride, columns) in [(0, 0, 3), (5, 8, 1), (64, 64, 2), (691, 704, 10), (40, 40, 33)] {
+            for (scale, shift) in [(0.02, -10.0), (0.02, 9.0), (40.0, -3e4)] {
+                let x: Vec<f64> =
+                    (0..stride * columns).map(|i| ((i * 389) % 1024) as f64 * scale + shift).collect();
+                let (mut sums, mut slopes) = (vec![f64::NAN; columns], vec![f64::NAN; rows]);
+                b.sums_log_ndtr(&x, stride, rows, &mut sums);
+                for (c, sum) in sums.iter().enumerate() {
+                    let x = &x[c * stride..][..rows];
+                    assert_eq!(sum.to_bits(), b.sum_log_ndtr(x).to_bits(), "{rows} rows, column {c}, {b:?}");
+                    let with_slopes = b.sum_log_ndtr_with_slopes(x, &mut slopes);
+                    assert_eq!(sum.to_bits(), with_slopes.to_bits(), "{rows} rows, column {c}, {b:?}");
+                    let mut expected = x.to_vec();
+                    b.ndtr_hazard(&mut expected);
+                    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 8.0 * f64::EPSILON * b.abs();
+                    assert!(slopes.iter().zip(&expected).all(near), "{rows} rows, column {c}, {b:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn columns_of_squares_have_the_bits_of_each_alone() {
     for b in backends() {

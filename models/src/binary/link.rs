@@ -16,11 +16,7 @@ pub trait Link: Debug + Clone + Copy + Default + Send + Sync + 'static {
 
     /// Adds to each entry of `out` the sum of `log F` over the first `rows` numbers of one column of `t`, bit-identical to
     /// [`sum_log`](Link::sum_log). A column is `stride` numbers of `t`.
-    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
-        for (t, out) in t.chunks_exact_mut(stride.max(1)).zip(out) {
-            *out += Self::sum_log(&mut t[..rows]);
-        }
-    }
+    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]);
 
     /// `sum_i log F(t_i)` over the first `rows` margins, bit-identical to [`sum_log`](Link::sum_log); the derivatives `(log
     /// F)'(t_i)` are written to `slopes`, whose entries beyond `rows` become finite numbers.
@@ -36,6 +32,22 @@ pub trait Link: Debug + Clone + Copy + Default + Send + Sync + 'static {
     fn log_odds_of_normal(mean: f64, variance: f64) -> f64;
 }
 
+/// Adds the sums of columns to `out`, a group of columns at a time.
+fn add_groups(
+    sums_of: fn(&[f64], usize, usize, &mut [f64]),
+    t: &[f64],
+    stride: usize,
+    rows: usize,
+    out: &mut [f64],
+) {
+    let mut sums = [0.0; GROUP];
+    for (t, out) in t.chunks(GROUP * stride.max(1)).zip(out.chunks_mut(GROUP)) {
+        let sums = &mut sums[..out.len()];
+        sums_of(t, stride, rows, sums);
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out += *sum);
+    }
+}
+
 /// Logistic link, `F(t) = 1 / (1 + e^-t)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Logistic;
@@ -48,12 +60,7 @@ impl Link for Logistic {
     }
 
     fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
-        let mut sums = [0.0; GROUP];
-        for (t, out) in t.chunks(GROUP * stride.max(1)).zip(out.chunks_mut(GROUP)) {
-            let sums = &mut sums[..out.len()];
-            numeric::sums_log_sigmoid(t, stride, rows, sums);
-            out.iter_mut().zip(sums).for_each(|(out, sum)| *out += *sum);
-        }
+        add_groups(numeric::sums_log_sigmoid, t, stride, rows, out);
     }
 
     fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64 {
@@ -88,13 +95,17 @@ impl Link for Probit {
     const NAME: &'static str = "ProbitRegression";
 
     fn sum_log(t: &mut [f64]) -> f64 {
-        numeric::log_ndtr(t);
-        numeric::sum(t)
+        numeric::sum_log_ndtr(t)
+    }
+
+    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
+        add_groups(numeric::sums_log_ndtr, t, stride, rows, out);
     }
 
     fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64 {
-        numeric::log_ndtr_with_hazard(t, slopes);
-        numeric::sum(&t[..rows])
+        let (slopes, padding) = slopes.split_at_mut(rows);
+        padding.fill(0.0);
+        numeric::sum_log_ndtr_with_slopes(&t[..rows], slopes)
     }
 
     fn curvatures(t: &mut [f64], work: &mut [f64]) {

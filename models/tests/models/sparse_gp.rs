@@ -255,6 +255,9 @@ fn value_by_dense_algebra_and_integrals() {
         // The rule with 16 nodes is nearly exact for a logistic likelihood; for narrow errors with heavy tails it is not.
         let tolerance = if robust { 1e-2 } else { 1e-6 };
         assert!((found - expected).abs() < tolerance, "{robust}: {found} {expected}");
+        let error = posterior.quadrature_error(&u);
+        assert!((found - error - expected).abs() < 2e-8, "{robust}: {found} {error} {expected}");
+        assert!(!robust || error.abs() > 1e-4, "narrow errors leave an error: {error}");
     }
 }
 

@@ -3,15 +3,15 @@
 use super::finding::Finding;
 
 /// One `key = value` of a manifest, with its full key: `dependencies.mcsa.workspace`.
-pub(super) struct Entry<'a> {
-    pub(super) line: usize,
-    pub(super) key: String,
-    pub(super) value: &'a str,
+pub(crate) struct Entry<'a> {
+    pub(crate) line: usize,
+    pub(crate) key: String,
+    pub(crate) value: &'a str,
 }
 
 /// The entries of a manifest. Reads a subset of TOML: tables, dotted keys, values on one line. Of a list over several lines
 /// only the first line gives an entry.
-pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
+pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut table = String::new();
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -27,13 +27,12 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
 
 /// Requires that a crate inherits the settings of the root manifest, unless it is a workspace of its own.
 pub(super) fn inherits(path: &str, text: &str) -> Vec<Finding> {
-    const DECIDED: [(&str, &str); 6] = [
+    const DECIDED: [(&str, &str); 5] = [
         ("lints", "`[lints]` with `workspace = true`"),
         ("package.version", "`version.workspace = true`"),
         ("package.edition", "`edition.workspace = true`"),
         ("package.rust-version", "`rust-version.workspace = true`"),
         ("package.license", "`license.workspace = true`"),
-        ("package.publish", "`publish.workspace = true`"),
     ];
     let entries = entries(text);
     let is_inherited = |decided: &str| {
@@ -62,7 +61,7 @@ mod tests {
 
     const PATH: &str = "core/Cargo.toml";
     const GOOD: &str = "[package]\nname = \"mcsa\"\nversion.workspace = true\nedition.workspace = true\n\
-        rust-version = { workspace = true }\nlicense.workspace = true\npublish.workspace = true\n\n\
+        rust-version = { workspace = true }\nlicense.workspace = true\n\n\
         [lints]\nworkspace = true\n\n[dependencies]\nfaer = { workspace = true, features = [\"std\"] }\n";
 
     #[test]

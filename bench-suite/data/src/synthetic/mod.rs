@@ -5,11 +5,12 @@
 
 mod cases;
 mod forest;
+mod levels;
 mod physics;
 mod precipitation;
 mod regression;
 
-use super::{DataError, Dataset, Entry, Origin, StandIn, Task};
+use super::{DataError, Dataset, Entry, Origin, Series, StandIn, Task};
 use mcsa_core::Seed;
 
 /// The stand-in of a data set.
@@ -32,6 +33,9 @@ pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result
         StandIn::Miniboone => cases::draw(&physics::Flashes::new(inputs, root), rows, root),
         StandIn::Covtype => cases::draw(&forest::Forest::new(root), rows, root),
         StandIn::Precipitation => precipitation::draw(rows, root),
+        StandIn::IndexLevels => {
+            return Err(DataError::Shape { name: entry.name.clone(), kind: entry.kind });
+        }
     };
     Ok(Dataset {
         name: entry.name.clone(),
@@ -39,6 +43,23 @@ pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result
         columns: entry.columns[..inputs].to_vec(),
         x,
         y,
+        origin: Origin::Synthetic { stands_for: entry.name.clone(), seed },
+    })
+}
+
+/// The stand-in of a time series.
+pub(super) fn series(entry: &Entry, seed: Seed) -> Result<Series, DataError> {
+    if entry.stand_in != Some(StandIn::IndexLevels) {
+        let problem = "there is no synthetic stand-in for this series";
+        return Err(DataError::unusable(&entry.name, problem));
+    }
+    let levels = levels::draw(entry.rows, seed.named("stand-in").named(&entry.name));
+    let digits = entry.rows.to_string().len();
+    Ok(Series {
+        name: entry.name.clone(),
+        columns: entry.columns[1..].to_vec(),
+        dates: (1..=entry.rows).map(|day| format!("day {day:0digits$}")).collect(),
+        levels: faer::Mat::from_fn(levels.len(), 1, |row, _| levels[row]),
         origin: Origin::Synthetic { stands_for: entry.name.clone(), seed },
     })
 }

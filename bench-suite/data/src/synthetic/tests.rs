@@ -1,5 +1,5 @@
 use super::precipitation::Field;
-use crate::{Catalogue, Task};
+use crate::{Catalogue, Kind, Task};
 use mcsa_core::Seed;
 
 fn made(name: &str, rows: usize) -> super::Dataset {
@@ -9,7 +9,9 @@ fn made(name: &str, rows: usize) -> super::Dataset {
 #[test]
 fn a_stand_in_has_the_shape_and_says_what_it_is() {
     let catalogue = Catalogue::new(None);
-    for entry in catalogue.entries().iter().filter(|entry| entry.stand_in.is_some()) {
+    for entry in
+        catalogue.entries().iter().filter(|entry| entry.stand_in.is_some() && entry.kind != Kind::Series)
+    {
         let data = made(&entry.name, 700);
         assert_eq!(
             (data.rows(), data.x.nrows(), data.inputs()),
@@ -77,4 +79,31 @@ fn what_cannot_be_made_is_refused() {
     assert!(catalogue.stand_in("susy", Some(0), Seed::new(1)).is_err());
     let error = catalogue.stand_in("sml", Some(5_000), Seed::new(1)).unwrap_err().to_string();
     assert_eq!(error, "sml: 5000 rows asked for; a stand-in has 1 to 4137");
+}
+
+#[test]
+fn levels_are_a_series_with_clusters_of_volatility() {
+    let catalogue = Catalogue::new(None);
+    let levels = catalogue.series_stand_in("sp500_close_2007_2017", Seed::new(1)).unwrap();
+    assert!(levels.origin.is_synthetic());
+    assert_eq!((levels.dates.len(), levels.levels.nrows(), levels.columns.len()), (2519, 2519, 1));
+    assert!(
+        levels.dates.is_sorted()
+            && levels.levels.col(0).iter().all(|level| (100.0..20_000.0).contains(level))
+    );
+    let returns = levels.log_returns();
+    let squares: Vec<f64> = returns.col(0).iter().map(|change| change * change).collect();
+    let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+    let lagged = |lag: usize| -> f64 {
+        squares.iter().zip(&squares[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    // Independent returns of this law have an autocorrelation of squares of 0.02 at most.
+    assert!(lagged(1) / lagged(0) > 0.1, "{}", lagged(1) / lagged(0));
+    assert_eq!(levels, catalogue.series_stand_in("sp500_close_2007_2017", Seed::new(1)).unwrap());
+    assert_ne!(
+        levels.levels,
+        catalogue.series_stand_in("sp500_close_2007_2017", Seed::new(2)).unwrap().levels
+    );
+    assert!(catalogue.series_stand_in("fx_ecb_18", Seed::new(1)).is_err());
+    assert!(catalogue.stand_in("sp500_close_2007_2017", None, Seed::new(1)).is_err());
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::margin::{LEVELS, level};
 use super::rows::{standardised, synthetic_rows};
-use super::{Built, Case, FIXED, Truth};
+use super::{Built, Case, FIXED, Truth, forty_gaussians};
 
 /// Case for a program in another language.
 ///
@@ -115,6 +115,17 @@ impl Case {
                 BTreeMap::from([
                     ("mean", Numbers::Vector(means.clone())),
                     ("covariance", Numbers::Rows(rows(covariance))),
+                ])
+            }
+            Self::FortyGaussians => {
+                let target = forty_gaussians(&mut FIXED.named(self.kind()).stream(0, 0))?;
+                let means = target.components().iter().map(|component| component.mean().to_vec()).collect();
+                BTreeMap::from([
+                    ("means", Numbers::Rows(means)),
+                    (
+                        "variances",
+                        Numbers::Vector(target.components().iter().map(|c| c.variance(0)).collect()),
+                    ),
                 ])
             }
             Self::Student { .. } | Self::NealFunnel { .. } | Self::Bananas { .. } => BTreeMap::new(),

@@ -1,9 +1,11 @@
 //! Moments and quantiles from stored long runs of the No-U-Turn sampler.
 
-use mcsa_core::{Error, Seed};
+use mcsa_core::{Error, LogDensity, Seed};
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
 use mcsa_kernels::{Nuts, Sampling};
 
+use super::Case;
+use super::effects::{Effects, Unscaled};
 use super::margin::{LEVELS, Margin, Margins, level};
 use super::truth::Truth;
 use crate::catalog::Posterior;
@@ -15,8 +17,8 @@ const STORED: &str = include_str!("../../../references/moments.csv");
 pub(crate) const HEAD: &str = "\
 # Long runs of the No-U-Turn sampler, made by `cargo run --release -p mcsa-bench-suite -- references`. sample_size is the
 # smallest effective number of draws for the mean, the variance and the quantiles at 5 % and 95 %. Quantiles at 5 %, 10 %, .., 95 %
-# are given by their distances from the mean in units of the sd / 10000, and their errors in the same units; lines without them
-# are of runs of 24000 draws.
+# are given by their distances from the mean in units of the sd / 10000, and their errors in the same units. Chains move the effects
+# of hierarchical models in units of their scales, and as they are where that run is too short.
 case,coordinate,mean,mean_error,sd,sd_error,r_hat,sample_size,quantiles,quantile_errors";
 
 /// Moments and quantiles of a coordinate from a long run of the No-U-Turn sampler, with their standard errors.
@@ -29,8 +31,8 @@ pub(crate) struct LongRun {
     r_hat: f64,
     /// Smallest effective sample size for the mean, the variance and the outer quantiles.
     size: f64,
-    /// Quantiles and their errors, as distances from the mean in standard deviations; none for a run that is kept by moments alone.
-    quantiles: Option<[[f64; LEVELS]; 2]>,
+    /// Quantiles and their errors, as distances from the mean in standard deviations.
+    quantiles: [[f64; LEVELS]; 2],
 }
 
 /// Chains of a long run, and draws of each in one stretch; stretches are added until the run is long enough.
@@ -50,17 +52,15 @@ impl LongRun {
     ///
     /// # Errors
     /// If there are none, or the file is malformed.
-    pub(super) fn of(title: &str) -> Result<(Truth, Option<Margins>), Error> {
+    pub(super) fn of(title: &str) -> Result<(Truth, Margins), Error> {
         let rows: Vec<Self> =
             records()?.into_iter().filter(|(case, _)| case == title).map(|(_, row)| row).collect();
         if rows.is_empty() {
             return Err(Error::invalid(format!("no stored moments of {title}: run `mcsa-bench references`")));
         }
-        let margin = |row: &Self| {
-            let [quantiles, _] = row.quantiles?;
-            Some(Margin::Stored(quantiles.map(|distance| row.mean + row.sd * distance)))
-        };
-        let margins = rows.iter().map(margin).collect::<Option<Vec<_>>>().map(Margins::each);
+        let margin =
+            |row: &Self| Margin::Stored(row.quantiles[0].map(|distance| row.mean + row.sd * distance));
+        let margins = Margins::each(rows.iter().map(margin).collect());
         let (means, sds) = rows.iter().map(|row| (row.mean, row.sd)).unzip();
         Ok((Truth::Moments { means, sds }, margins))
     }
@@ -71,16 +71,28 @@ impl LongRun {
         STORED.lines().filter(is_of).map(str::to_owned).collect()
     }
 
-    /// Lines of the file for a case with this title, by a long run.
+    /// Lines of the file for a case, by a long run. Chains move effects in units of their scales, and as they are if that run is too
+    /// short.
     ///
     /// # Errors
-    /// If a chain cannot start, or the run is still too short at the end.
-    pub(crate) fn lines(title: &str, kind: &str, posterior: &dyn Posterior) -> Result<Vec<String>, Error> {
-        let seed = Seed::new(11).named(kind);
+    /// If a chain cannot start, or the runs are still too short at the end.
+    pub(crate) fn lines(case: &Case, posterior: &dyn Posterior) -> Result<Vec<String>, Error> {
+        let run = |effects: Vec<Effects>| {
+            let target = Unscaled { posterior, effects };
+            Self::of_target(&case.title(), Seed::new(11).named(case.kind()), &target)
+        };
+        match case.effects(posterior.dim()) {
+            effects if effects.is_empty() => run(effects),
+            effects => run(effects).or_else(|_| run(Vec::new())),
+        }
+    }
+
+    fn of_target(title: &str, seed: Seed, target: &Unscaled<'_>) -> Result<Vec<String>, Error> {
         let sampling = Sampling::new(CHAINS, STRETCH).acceptance(0.9);
-        let mut sample = sampling.run(&Nuts::new(0.1)?, posterior, seed)?;
-        let mut coordinates = vec![vec![Vec::new(); CHAINS]; posterior.dim()];
+        let mut sample = sampling.run(&Nuts::new(0.1)?, target, seed)?;
+        let mut coordinates = vec![vec![Vec::new(); CHAINS]; target.dim()];
         for stretch in 1..=STRETCHES as u64 {
+            target.scale_each(&mut sample.draws);
             for (i, chains) in coordinates.iter_mut().enumerate() {
                 chains.iter_mut().zip(sample.coordinate(i)).for_each(|(all, more)| all.extend(more));
             }
@@ -92,7 +104,7 @@ impl LongRun {
                 return Ok(coordinates.iter().enumerate().map(line).collect());
             }
             let next = sampling.warm_up(0);
-            sample = next.run_from(&sample.kernel, posterior, sample.positions, seed.child(stretch))?;
+            sample = next.run_from(&sample.kernel, target, sample.positions, seed.child(stretch))?;
         }
         let least = coordinates.iter().map(|chains| size(chains)).fold(f64::INFINITY, f64::min);
         Err(Error::invalid(format!("{title}: an effective sample size of {least:.0} is too small")))
@@ -118,13 +130,13 @@ impl LongRun {
             sd_error: 0.5 * of_variance / sd,
             r_hat: r_hat(chains),
             size: size(chains),
-            quantiles: Some([quantiles, errors]),
+            quantiles: [quantiles, errors],
         }
     }
 
     fn fields(&self) -> String {
         let list = |numbers: [f64; LEVELS]| numbers.map(|number| format!("{:.0}", number / UNIT)).join(" ");
-        let [quantiles, errors] = self.quantiles.map(|both| both.map(list)).unwrap_or_default();
+        let [quantiles, errors] = self.quantiles.map(list);
         format!(
             "{:.6e},{:.1e},{:.6e},{:.1e},{:.4},{:.0},{quantiles},{errors}",
             self.mean, self.mean_error, self.sd, self.sd_error, self.r_hat, self.size
@@ -180,8 +192,8 @@ fn record(at: usize, line: &str) -> Result<(String, LongRun), Error> {
         sd: number(sd)?,
         sd_error: number(sd_error)?,
         r_hat: number(r_hat)?,
-        size: if size.is_empty() { f64::NAN } else { number(size)? },
-        quantiles: if quantiles.is_empty() { None } else { Some([list(quantiles)?, list(errors)?]) },
+        size: number(size)?,
+        quantiles: [list(quantiles)?, list(errors)?],
     };
     Ok((title.to_owned(), known))
 }
@@ -207,13 +219,9 @@ mod tests {
                 known.mean_error < 0.03 * known.sd && known.sd_error < 0.05 * known.sd,
                 "{case}: {known:?}"
             );
-            if let Some([quantiles, errors]) = known.quantiles {
-                assert!(
-                    quantiles.is_sorted() && errors.iter().all(|error| *error < 0.05),
-                    "{case}: {known:?}"
-                );
-                assert!(known.size >= SIZE, "{case}: {known:?}");
-            }
+            let [quantiles, errors] = known.quantiles;
+            assert!(quantiles.is_sorted() && errors.iter().all(|error| *error < 0.05), "{case}: {known:?}");
+            assert!(known.size >= SIZE, "{case}: {known:?}");
         }
     }
 
@@ -227,14 +235,15 @@ mod tests {
     #[test]
     fn a_long_run_finds_what_is_known() {
         let target = mcsa_models::Student::new(vec![1.0, -2.0], vec![1.0, 10.0], 5.0).unwrap();
-        let lines = LongRun::lines("known", "known", &target).unwrap();
+        let target = Unscaled { posterior: &target, effects: Vec::new() };
+        let lines = LongRun::of_target("known", Seed::new(11).named("known"), &target).unwrap();
         let exact = Margins::each(vec![Margin::student(5.0)]).quantiles()[0];
         let sd = (5.0_f64 / 3.0).sqrt();
         for (line, (location, scale)) in lines.iter().zip([(1.0, 1.0), (-2.0, 10.0)]) {
             let known = record(0, line).unwrap().1;
             assert!((known.mean - location).abs() < 5.0 * known.mean_error, "{known:?}");
             assert!((known.sd - scale * sd).abs() < 5.0 * known.sd_error, "{known:?}");
-            let [quantiles, errors] = known.quantiles.unwrap();
+            let [quantiles, errors] = known.quantiles;
             for (k, exact) in exact.iter().enumerate() {
                 let found = (known.mean + known.sd * quantiles[k] - location) / scale;
                 assert!((found - exact).abs() / sd < 5.0 * errors[k] + UNIT, "{k}: {known:?}");
@@ -253,7 +262,7 @@ mod tests {
         let mut chains: Vec<Vec<f64>> = streams.iter_mut().map(chain).collect();
         let known = LongRun::of_chains(&chains);
         assert!((known.mean - 3.0).abs() < 0.05 && (known.sd - 2.0).abs() < 0.05, "{known:?}");
-        let [quantiles, errors] = known.quantiles.unwrap();
+        let [quantiles, errors] = known.quantiles;
         assert!((quantiles[18] - 1.645).abs() < 0.05 && quantiles[9].abs() < 0.05, "{known:?}");
         // sqrt(p (1 - p) / n) / density: 0.0063 for the median, 0.0106 at 95 %.
         assert!((errors[9] / 0.0063 - 1.0).abs() < 0.3, "{known:?}");

@@ -1,6 +1,7 @@
 //! Cases: targets whose moments, margins or normalisers are known, and planted failures.
 
 mod built;
+mod effects;
 mod exported;
 mod faulty;
 mod line;
@@ -16,7 +17,7 @@ use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use faer::Mat;
-use mcsa_core::{Error, Seed};
+use mcsa_core::{Error, Seed, Stream};
 use mcsa_data::Catalogue;
 use mcsa_models::{
     Banana, Centring, CoxProcess, EightSchools, Funnel, Gaussian, GroundTruth, HierarchicalLogistic,
@@ -212,6 +213,10 @@ fn gaussian(target: Gaussian) -> Built {
     Built::exact(target, margins)
 }
 
+fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
+    Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), stream)
+}
+
 impl Case {
     /// Builds the case. Moments without a closed form come from stored long runs.
     ///
@@ -223,7 +228,7 @@ impl Case {
             return Ok(built);
         }
         match LongRun::of(&self.title()) {
-            Ok((truth, margins)) => Ok(Built { truth, margins, ..built }),
+            Ok((truth, margins)) => Ok(Built { truth, margins: Some(margins), ..built }),
             Err(_) if self.is_hard() => Ok(built),
             Err(error) => Err(error),
         }
@@ -232,7 +237,7 @@ impl Case {
     /// True for cases that are built without moments if no long run is stored: large grids, and posteriors in which chains move so
     /// slowly that 320,000 draws are too few.
     fn is_hard(&self) -> bool {
-        matches!(self, Self::CoxProcess { .. } | Self::HorseshoeRows { .. } | Self::RadonCounties)
+        matches!(self, Self::CoxProcess { .. } | Self::HorseshoeRows { .. })
     }
 
     /// Builds the case with those moments alone that have a closed form.
@@ -354,10 +359,11 @@ impl Case {
             Self::Posteriordb { data } => posteriordb::built(catalogue, data)?,
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
-                unknown(Arc::new(Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?))
+                let model = Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?;
+                Built { log_z: Some(model.log_evidence(1e-6).0), ..unknown(Arc::new(model)) }
             }
             Self::FortyGaussians => {
-                let target = Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), &mut stream)?;
+                let target = forty_gaussians(&mut stream)?;
                 let margins = Margins::mixture(&target);
                 Built::exact(target, margins)
             }

@@ -123,7 +123,7 @@ fn settings_decide_nothing(results: &Results) -> Finding {
         return Finding::too_little("no variants of settings, or fewer than three splits");
     }
     let what = format!(
-        "comparisons, of {compared} with other prior scales and numbers of points, that have the opposite sign {}",
+        "comparisons, of {compared} with other prior scales, numbers of points, first steps and rates, that have the opposite sign {}",
         words.join("; ")
     );
     Finding::at_most(f64::from(changed), 0.0, what.trim())

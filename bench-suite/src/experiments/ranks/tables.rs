@@ -2,7 +2,7 @@
 
 use super::board::{Board, RANKED, differences, is_scalable, name};
 use super::figures::origin;
-use crate::catalog::{FamilyConfig, Target};
+use crate::catalog::{FamilyConfig, OptimizerConfig, Target};
 use crate::interval::{Interval, bootstrap};
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
@@ -164,6 +164,25 @@ fn points(series: &Series<'_>) -> String {
     }
 }
 
+/// Size of the first step of a path at the start of a fit.
+fn first_step(series: &Series<'_>) -> String {
+    match series.shape() {
+        Some(FamilyConfig::Annealed(annealed)) => annealed.step_size.to_string(),
+        _ => "–".to_owned(),
+    }
+}
+
+/// Rates of a fit in its first step and in its last.
+fn rates(series: &Series<'_>) -> String {
+    match (series.rule(), series.fit()) {
+        (Some(OptimizerConfig::Adam(adam)), Some(fit)) => {
+            let (first, last) = (adam.rate().at(1), adam.rate().at(fit.steps));
+            if first == last { format!("{first}") } else { format!("{first} to {last:.0e}") }
+        }
+        _ => "–".to_owned(),
+    }
+}
+
 /// All scalable fits to the data sets of variants, with their gains over the mean field on the same target.
 fn variants(board: &Board<'_>) -> Sheet {
     let is_varied = |all: &Series<'_>| {
@@ -183,21 +202,27 @@ fn variants(board: &Board<'_>) -> Sheet {
             prior(series.target()).map_or_else(|| "–".to_owned(), |scale| scale.to_string()),
             name(series),
             points(series),
+            first_step(series),
+            rates(series),
             gain("elbo", 2),
             gain("lpd", 4),
+            mean(&series.last("zero_steps"), 1),
         ]
     };
     let note = "Differences to the mean field on the same target, paired over splits, with 90 % bootstrap intervals.";
     sheet(
         "variants",
-        "Other prior scales and numbers of points",
+        "Other prior scales, numbers of points, first steps and rates",
         [
             "Target",
             "Prior scale",
             "Method",
             "Points",
+            "First step",
+            "Rates",
             "ELBO − mean field, nats",
             "Test log predictive density − mean field",
+            "Steps of size zero",
         ],
         all.iter().map(row).collect(),
         format!("{note}{}", origin(board)),

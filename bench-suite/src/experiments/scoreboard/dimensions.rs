@@ -1,5 +1,7 @@
 //! Errors against the dimension, and the dimension at which each method stops.
 
+use std::collections::BTreeSet;
+
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use super::board::{Board, Cell};
@@ -35,13 +37,17 @@ fn rungs<'b, 'r>(board: &'b Board<'r>, kind: &str, method: &str) -> Vec<(usize, 
 /// Errors against the dimension, then those of every scoreboard.
 pub(crate) fn dimension_figures(results: &Results) -> Vec<Plate> {
     let board = Board::of(results);
+    let dims: Vec<usize> =
+        board.cases.iter().filter_map(|case| case.dim()).collect::<BTreeSet<_>>().into_iter().collect();
     let panel = |(kind, title): (&str, &str)| {
         let y = Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
-        let mut panel =
-            Panel::new(Axis::log("Dimension"), y).titled(title).with(Layer::horizontal_rule(STOPPED));
+        let x = Axis::categories("Dimension", dims.iter().map(usize::to_string));
+        let mut panel = Panel::new(x, y).titled(title).with(Layer::horizontal_rule(STOPPED));
         for method in &board.methods {
             let rungs = rungs(&board, kind, method);
-            let x: Vec<f64> = rungs.iter().map(|(dim, _)| *dim as f64).collect();
+            let place =
+                |(dim, _): &(usize, _)| dims.iter().position(|known| known == dim).unwrap_or(0) as f64;
+            let x: Vec<f64> = rungs.iter().map(place).collect();
             let error = |(_, cell): &(usize, &Cell<'_>)| {
                 let error = cell.median("answer_error");
                 if error.is_nan() { error } else { error.clamp(ERRORS.0, ERRORS.1) }
@@ -62,17 +68,25 @@ pub(crate) fn dimension_figures(results: &Results) -> Vec<Plate> {
     );
     let figure = Figure::new(LADDERS.map(panel).into()).as_multiples(2).shaped(0.62);
     let mut plates = vec![Plate::new("ladder", figure.captioned(caption))];
-    plates.extend(super::figures(results).into_iter().filter(|plate| plate.name == "profiles"));
+    plates.extend(
+        super::figures(results).into_iter().filter(|plate| ["overview", "profiles"].contains(&&*plate.name)),
+    );
     plates
 }
 
 /// Largest dimension of each method on each kind of target, then the tables of every scoreboard.
 pub(crate) fn dimension_tables(results: &Results) -> Vec<Sheet> {
-    let board = Board::of(results);
+    let mut sheets = vec![reach(&Board::of(results))];
+    sheets.extend(super::tables(results));
+    sheets
+}
+
+/// Largest dimension of each method on each kind of target.
+pub(crate) fn reach(board: &Board<'_>) -> Sheet {
     let row = |method: &&'static str| {
         let mut row = vec![look::entrant(method).1.to_owned()];
         for (kind, _) in LADDERS {
-            let rungs = rungs(&board, kind, method);
+            let rungs = rungs(board, kind, method);
             let works = |(_, cell): &&(usize, &Cell<'_>)| cell.median("answer_error") <= STOPPED;
             let reached = rungs.iter().take_while(works).last();
             let next = rungs.iter().find(|rung| !works(rung));
@@ -89,7 +103,7 @@ pub(crate) fn dimension_tables(results: &Results) -> Vec<Sheet> {
     };
     let head = std::iter::once("Method").chain(LADDERS.map(|(_, title)| title));
     let last = board.budgets.last().copied().unwrap_or(0);
-    let mut sheets = vec![Sheet {
+    Sheet {
         name: "dimensions",
         title: format!("Largest dimension within {last} evaluations"),
         head: head.map(str::to_owned).collect(),
@@ -98,7 +112,5 @@ pub(crate) fn dimension_tables(results: &Results) -> Vec<Sheet> {
             "Largest dimension up to which the median of the largest error of a mean is at most {STOPPED} standard deviations, and the error \
              in the next dimension that was run."
         ),
-    }];
-    sheets.extend(super::tables(results));
-    sheets
+    }
 }

@@ -1,8 +1,9 @@
-//! Errors against cost, and performance profiles.
+//! Errors against cost over all targets and on each, and performance profiles.
 
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
-use super::board::{Board, Cell, Run};
+use super::board::{Board, Cell, Run, median};
+use crate::catalog::Case;
 use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::look;
@@ -13,13 +14,15 @@ const ERRORS: (f64, f64) = (0.005, 10.0);
 /// Largest ratio to the least error of a performance profile.
 const RATIO: f64 = 100.0;
 
-/// Performance profiles, errors against evaluations, errors against seconds.
+/// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let board = Board::of(results);
-    let words = "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.";
+    let words = "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors. \
+                 Black: other packages, stored; their seconds are without compilation, from another run.";
     let evaluations = |cell: &Cell<'_>| cell.evaluations();
     let seconds = |cell: &Cell<'_>| cell.median("seconds");
     vec![
+        overview(&board, results),
         profiles(&board, results),
         costs(
             &board,
@@ -43,6 +46,58 @@ fn clamped(error: f64) -> f64 {
     if error.is_nan() { f64::NAN } else { error.clamp(ERRORS.0, ERRORS.1) }
 }
 
+/// Title of a panel: a data set of `posteriordb` without its folder, which breaks between model and data.
+fn title(case: &Case) -> String {
+    let title = case.title();
+    match title.strip_prefix("posteriordb/").and_then(|name| name.split_once('-')) {
+        Some((data, model)) => format!("{model} ({data})"),
+        None => title,
+    }
+}
+
+/// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
+pub(super) fn overview(board: &Board<'_>, results: &Results) -> Plate {
+    let errors = || Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
+    let mut panels = vec![
+        Panel::new(Axis::log("Evaluations"), errors()),
+        Panel::new(Axis::log("Seconds"), errors()),
+        Panel::new(Axis::log("Budget"), Axis::linear("Share of failures").spanning(0.0, 1.0)),
+    ];
+    for method in &board.methods {
+        let mut curves = [(); 3].map(|()| (Vec::new(), Vec::new()));
+        for budget in &board.budgets {
+            let is_it = |cell: &&Cell<'_>| cell.method == *method && cell.budget == *budget;
+            let cells: Vec<&Cell<'_>> = board.cells.iter().filter(is_it).collect();
+            let errors = cells.iter().map(|cell| cell.median("answer_error"));
+            let error = clamped(median(errors.filter(|error| !error.is_nan())));
+            let runs: usize = cells.iter().map(|cell| cell.runs.len()).sum();
+            let failures: usize = cells.iter().map(|cell| cell.failures()).sum();
+            let points = [
+                (median(cells.iter().map(|cell| cell.evaluations())), error),
+                (median(cells.iter().map(|cell| cell.median("seconds"))), error),
+                (*budget as f64, failures as f64 / runs as f64),
+            ];
+            for ((x, y), point) in curves.iter_mut().zip(points).filter(|_| runs > 0) {
+                x.push(point.0);
+                y.push(point.1);
+            }
+        }
+        let (_, name, style) = look::entrant(method);
+        let drawn = panels.into_iter().zip(curves).map(|(panel, (x, y))| {
+            panel
+                .with(Layer::line(x.clone(), y.clone()).styled(style))
+                .with(Layer::points(x, y).styled(style).named(name))
+        });
+        panels = drawn.collect();
+    }
+    let caption = format!(
+        "Medians over all targets with known moments of the largest error of a mean, in standard deviations, and the share of runs that fail. A \
+         gradient with its density is one evaluation. At the upper edge: failures on half of the targets, and larger errors.{}",
+        status(results)
+    );
+    Plate::new("overview", Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption))
+}
+
 /// A panel for each case, a line for each method, a point for each budget.
 fn costs(
     board: &Board<'_>,
@@ -51,9 +106,9 @@ fn costs(
     cost: &dyn Fn(&Cell<'_>) -> f64,
     caption: String,
 ) -> Plate {
-    let panel = |case: &&crate::catalog::Case| {
+    let panel = |case: &&Case| {
         let y = Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
-        let mut panel = Panel::new(Axis::log(label), y).titled(case.title());
+        let mut panel = Panel::new(Axis::log(label), y).titled(title(case));
         for method in &board.methods {
             let cells = board.curve(case, method);
             let (_, name, style) = look::entrant(method);
@@ -75,7 +130,12 @@ fn costs(
         }
         panel
     };
-    let mut panels: Vec<Panel> = board.cases.iter().map(panel).collect();
+    // Where no moments are known, there is no error.
+    let is_known = |case: &&&Case| {
+        let mut cells = board.cells.iter().filter(|cell| cell.case == **case);
+        cells.any(|cell| !cell.median("answer_error").is_nan())
+    };
+    let mut panels: Vec<Panel> = board.cases.iter().filter(is_known).map(panel).collect();
     if panels.is_empty() {
         panels.push(Panel::new(Axis::log(label), Axis::log("Error of the means, sd")));
     }
@@ -89,8 +149,13 @@ fn profiles(board: &Board<'_>, results: &Results) -> Plate {
         let x = Axis::log("Error, as a multiple of the least").spanning(1.0, RATIO);
         let y = Axis::linear("Share of runs").spanning(0.0, 1.0);
         let mut panel = Panel::new(x, y).titled(format!("{budget} evaluations"));
-        for method in &board.methods {
-            let ratio = |case: &&crate::catalog::Case| {
+        let competes = |method: &&&str| {
+            let mut cells =
+                board.cells.iter().filter(|cell| cell.method == **method && cell.budget == *budget);
+            cells.any(Cell::is_within)
+        };
+        for method in board.methods.iter().filter(competes) {
+            let ratio = |case: &&Case| {
                 let least = board.winner(case, *budget, "answer_error")?;
                 let least = board.cell(case, least, *budget)?.median("answer_error");
                 let cell = board.cell(case, method, *budget)?;

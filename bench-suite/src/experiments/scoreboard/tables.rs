@@ -85,10 +85,6 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
     let mut kinds: Vec<&'static str> = boards.iter().flat_map(|board| &board.methods).copied().collect();
     kinds.sort_by_key(|kind| look::entrant(kind).0);
     kinds.dedup();
-    let share = |count: usize, of: usize| match of {
-        0 => "–".to_owned(),
-        of => format!("{:.0} %", 100.0 * count as f64 / of as f64),
-    };
     let row = |method: &&'static str| {
         let mut row = vec![look::entrant(method).1.to_owned()];
         for budget in &budgets {
@@ -128,6 +124,47 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
              deviations. Failures: runs within any budget that end with an error or without a finite answer. Seconds: medians, on one \
              processor."
         ),
+    }
+}
+
+/// Targets won by each method on each board, within its largest budget.
+pub(crate) fn winners(boards: &[(&str, &Board<'_>)]) -> Sheet {
+    let mut kinds: Vec<&'static str> = boards.iter().flat_map(|(_, board)| &board.methods).copied().collect();
+    kinds.sort_by_key(|kind| look::entrant(kind).0);
+    kinds.dedup();
+    let row = |(name, board): &(&str, &Board<'_>)| {
+        let budget = board.budgets.last().copied().unwrap_or(0);
+        let won: Vec<Option<&str>> =
+            board.cases.iter().map(|case| board.winner(case, budget, "answer_error")).collect();
+        let count = |method: &&'static str| match won.iter().filter(|won| **won == Some(*method)).count() {
+            _ if !board.methods.contains(method) => "·".to_owned(),
+            count => count.to_string(),
+        };
+        let runs: usize = board.cells.iter().map(|cell| cell.runs.len()).sum();
+        let failures: usize = board.cells.iter().map(Cell::failures).sum();
+        let mut row = vec![(*name).to_owned(), budget.to_string(), won.iter().flatten().count().to_string()];
+        row.extend(kinds.iter().map(count));
+        row.push(share(failures, runs));
+        row
+    };
+    let mut head = ["Board", "Evaluations", "Targets"].map(str::to_owned).to_vec();
+    head.extend(kinds.iter().map(|kind| look::entrant(kind).1.to_owned()));
+    head.push("Failures".to_owned());
+    Sheet {
+        name: "winners",
+        title: "Targets won".to_owned(),
+        head,
+        rows: boards.iter().map(row).collect(),
+        note: "Number of targets with known moments on which the median error of the means by the method is the least within the largest budget \
+               that was run; a dot: the method is not run there. Failures: share of all runs of the board."
+            .to_owned(),
+    }
+}
+
+fn share(count: usize, of: usize) -> String {
+    match of {
+        0 => "–".to_owned(),
+        of => format!("{:.0} %", 100.0 * count as f64 / of as f64),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the board: medians, winners, budgets, tables.
 
 use super::board::{Board, median};
-use super::{dimension_tables, methods, tables};
+use super::{dimension_tables, methods, tables, winners};
 use crate::experiment::PresetName;
 use crate::experiments::REGISTRY;
 use crate::results::Results;
@@ -41,6 +41,13 @@ fn the_winner_keeps_to_its_budget() {
     let all = methods(&[&board]);
     let row = all.rows.iter().find(|row| row[0] == "moments, Student t").unwrap();
     assert_eq!(row[board.budgets.len()], board.cases.len().to_string());
+    let won = winners(&[("zoo", &board)]);
+    let place = won.head.iter().position(|name| name == "moments, Student t").unwrap();
+    assert_eq!(
+        (won.rows[0][2].as_str(), won.rows[0][place].as_str()),
+        (&*row[board.budgets.len()], &*row[board.budgets.len()])
+    );
+    assert_eq!(won.rows[0][won.head.iter().position(|name| name == "NUTS").unwrap()], "0");
 }
 
 #[test]

@@ -106,10 +106,11 @@ impl Bounded<'_, '_> {
         self.weighted(family, &params)
     }
 
-    /// Score ascent of the mean field as in the papers, from a round normal.
-    pub(super) fn pmcsa(self, chains: usize, rate: f64) -> Result<Answer, Error> {
+    /// Score ascent of the mean field as in the papers.
+    pub(super) fn pmcsa(self, chains: usize, rate: f64, laplace: bool) -> Result<Answer, Error> {
         let family = MeanField::new(self.target.dim());
-        let params = family.at(&vec![0.0; family.dim()], &vec![self.scale(); family.dim()])?;
+        let start = self.begin(laplace);
+        let params = family.at(&start.mean, &start.scales())?;
         let steps = self.steps(chains).saturating_sub(1);
         let params = self.ascend(&family, pmcsa(chains), Adam::new(rate)?, params, steps)?;
         self.weighted(&family, &params)
@@ -128,24 +129,30 @@ impl Bounded<'_, '_> {
     }
 
     /// Exclusive divergence with Adam.
-    pub(super) fn elbo(self, family: &FamilyConfig, samples: usize, rate: f64) -> Result<Answer, Error> {
-        let dim = self.target.dim();
+    pub(super) fn elbo(
+        self,
+        family: &FamilyConfig,
+        samples: usize,
+        rate: f64,
+        laplace: bool,
+    ) -> Result<Answer, Error> {
+        let (dim, start) = (self.target.dim(), self.begin(laplace));
         let built = family.build(dim)?;
         let mut hidden = self.seed.named("hidden").stream(0, 0);
-        let start = (vec![0.0; dim], vec![self.scale(); dim]);
-        let params = built.around(&start.0, &start.1, &mut hidden)?;
+        let params = match family {
+            FamilyConfig::FullRank => FullRank::new(dim).at(&start.mean, start.factor()?.as_ref())?,
+            _ => built.around(&start.mean, &start.scales(), &mut hidden)?,
+        };
         let BuiltFamily { family: density, pushforward, .. } = &built;
         let (estimator, adam) = (FlowElbo::new(samples), Adam::new(rate)?);
         let params = self.ascend(&**pushforward, estimator, adam, params, self.steps(samples))?;
         self.weighted(&**density, &params)
     }
 
-    /// Batch and match of a Gaussian, from a round normal.
-    pub(super) fn batch_match(self, samples: usize) -> Result<Answer, Error> {
-        let family = FullRank::new(self.target.dim());
-        let (dim, scale) = (family.dim(), self.scale());
-        let factor = Mat::from_fn(dim, dim, |i, j| if i == j { scale } else { 0.0 });
-        let params = family.at(&vec![0.0; dim], factor.as_ref())?;
+    /// Batch and match of a Gaussian.
+    pub(super) fn batch_match(self, samples: usize, laplace: bool) -> Result<Answer, Error> {
+        let (family, start) = (FullRank::new(self.target.dim()), self.begin(laplace));
+        let params = family.at(&start.mean, start.factor()?.as_ref())?;
         let estimator = BatchMatch::new(samples);
         let params = self.ascend(&family, estimator, Sgd::new(1.0)?, params, self.steps(samples))?;
         self.weighted(&family, &params)

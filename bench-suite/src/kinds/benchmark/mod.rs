@@ -117,10 +117,10 @@ fn row(
 fn answer(entrant: &Entrant, run: Bounded<'_, '_>) -> Result<Answer, Error> {
     match entrant {
         Entrant::Moments { family } => run.moments(*family),
-        Entrant::Pmcsa { chains, rate } => run.pmcsa(*chains, *rate),
+        Entrant::Pmcsa { chains, rate, laplace } => run.pmcsa(*chains, *rate, *laplace),
         Entrant::Flow { family, chains, rate } => run.flow(family, *chains, *rate),
-        Entrant::Elbo { family, samples, rate } => run.elbo(family, *samples, *rate),
-        Entrant::BatchMatch { samples } => run.batch_match(*samples),
+        Entrant::Elbo { family, samples, rate, laplace } => run.elbo(family, *samples, *rate, *laplace),
+        Entrant::BatchMatch { samples, laplace } => run.batch_match(*samples, *laplace),
         Entrant::Pathfinder => run.pathfinder(),
         Entrant::Nuts => run.nuts(),
         Entrant::Fit => run.fit(),

@@ -18,17 +18,21 @@ impl Bounded<'_, '_> {
     pub(super) fn start(&self, number: u64) -> Gaussian {
         let seed = self.seed.named("start");
         let point = self.point(&mut seed.stream(number, 0));
-        self.laplace(&point).or_else(|| self.path(&point, &mut seed.stream(number, 1))).unwrap_or_else(|| {
-            let dim = self.target.dim();
-            let variance = self.scale() * self.scale();
-            let entry = |i, j| if i == j { variance } else { 0.0 };
-            Gaussian { mean: vec![0.0; dim], covariance: faer::Mat::from_fn(dim, dim, entry) }
-        })
+        self.laplace(&point)
+            .or_else(|| self.path(&point, &mut seed.stream(number, 1)))
+            .unwrap_or_else(|| self.round())
     }
 
-    /// Standard deviation of a normal start.
-    pub(super) fn scale(&self) -> f64 {
-        0.5 * self.reach
+    /// Gaussian around the first mode, or a round normal.
+    pub(super) fn begin(&self, laplace: bool) -> Gaussian {
+        if laplace { self.start(0) } else { self.round() }
+    }
+
+    /// Normal around 0 with half the reach as standard deviation.
+    fn round(&self) -> Gaussian {
+        let (dim, variance) = (self.target.dim(), (0.5 * self.reach).powi(2));
+        let entry = |i, j| if i == j { variance } else { 0.0 };
+        Gaussian { mean: vec![0.0; dim], covariance: faer::Mat::from_fn(dim, dim, entry) }
     }
 
     /// Laplace's approximation; `None` if there is no mode, or no room for `2 d` gradients.

@@ -14,11 +14,15 @@ fn entrants() -> Vec<Entrant> {
     let flow = FamilyConfig::AffineFlow { couplings: 2, width: 4, freedom: None };
     let mut all: Vec<Entrant> = families.map(|family| Entrant::Moments { family }).into();
     all.extend([
-        Entrant::Pmcsa { chains: 10, rate: 0.02 },
+        Entrant::Pmcsa { chains: 10, rate: 0.02, laplace: false },
+        Entrant::Pmcsa { chains: 10, rate: 0.02, laplace: true },
         Entrant::Flow { family: flow.clone(), chains: 10, rate: 0.02 },
-        Entrant::Elbo { family: flow, samples: 10, rate: 0.02 },
-        Entrant::Elbo { family: FamilyConfig::FullRank, samples: 10, rate: 0.02 },
-        Entrant::BatchMatch { samples: 5 },
+        Entrant::Elbo { family: flow.clone(), samples: 10, rate: 0.02, laplace: false },
+        Entrant::Elbo { family: flow, samples: 10, rate: 0.02, laplace: true },
+        Entrant::Elbo { family: FamilyConfig::FullRank, samples: 10, rate: 0.02, laplace: false },
+        Entrant::Elbo { family: FamilyConfig::FullRank, samples: 10, rate: 0.02, laplace: true },
+        Entrant::BatchMatch { samples: 5, laplace: false },
+        Entrant::BatchMatch { samples: 5, laplace: true },
         Entrant::Pathfinder,
         Entrant::Nuts,
         Entrant::Fit,
