@@ -13,8 +13,24 @@ error rates were measured.
 
 from ._mcsa import __version__
 from . import models
+from .ascent import Ascent, ascend
 from .bridges import from_jax, from_pymc
-from .fit import Fit, fit
-from .result import Result, Summary
+from .fit import Fit, fit, resume
+from .result import Result, Summary, load
+from .stan import from_stan
 
-__all__ = ["Fit", "Result", "Summary", "__version__", "fit", "from_jax", "from_pymc", "models"]
+__all__ = [
+    "Ascent",
+    "Fit",
+    "Result",
+    "Summary",
+    "__version__",
+    "ascend",
+    "fit",
+    "from_jax",
+    "from_pymc",
+    "from_stan",
+    "load",
+    "models",
+    "resume",
+]

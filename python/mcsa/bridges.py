@@ -30,7 +30,8 @@ def from_jax(function: Callable[[Any], Any]) -> dict[str, Callable[[np.ndarray],
 
 
 def from_pymc(model: Any) -> dict[str, Any]:
-    """Arguments of :func:`mcsa.fit` from a PyMC model: log density and gradient on PyMC's unconstrained scale, and the map to its variables.
+    """Arguments of :func:`mcsa.fit` from a PyMC model: log density and gradient on PyMC's unconstrained scale, the map to its variables,
+    log likelihood and data.
 
     ``mcsa.fit(**mcsa.from_pymc(model))``. Needs ``pymc``, ``nutpie`` and ``numba``: nutpie compiles the log density with its gradient.
     """
@@ -64,13 +65,27 @@ def from_pymc(model: Any) -> dict[str, Any]:
             out[i] = expand(z[i], *data)[0]
         return out
 
-    def transform(z: np.ndarray) -> dict[str, np.ndarray]:
+    def expanded_by_name(z: np.ndarray) -> dict[str, np.ndarray]:
         joined = values(z, expand_data)
         return {
             name: joined[:, part].reshape(len(z), *map(int, shape))
             for name, part, shape in zip(*compiled.shape_info, strict=True)
-            if not name.endswith("__")
         }
+
+    def transform(z: np.ndarray) -> dict[str, np.ndarray]:
+        return {name: found for name, found in expanded_by_name(z).items() if not name.endswith("__")}
+
+    observed = {variable.name: np.asarray(model.rvs_to_values[variable].data) for variable in model.observed_RVs}
+    terms: list[Any] = []
+
+    def log_likelihood(z: np.ndarray) -> dict[str, np.ndarray]:
+        if not terms:
+            parts = model.logp(vars=model.observed_RVs, sum=False)
+            terms.append(model.compile_fn(parts, inputs=model.value_vars, on_unused_input="ignore", point_fn=False))
+        by_name = expanded_by_name(z)
+        points = zip(*(by_name[variable.name] for variable in model.value_vars), strict=True)
+        found = [terms[0](*point) for point in points]
+        return {name: np.array([row[k] for row in found]) for k, name in enumerate(observed)}
 
     coords = {name: list(index) for name, index in compiled.coords.items() if name != "unconstrained_parameter"}
     return {
@@ -79,8 +94,13 @@ def from_pymc(model: Any) -> dict[str, Any]:
         "dim": compiled.n_dim,
         "names": [str(name) for name in compiled.coords["unconstrained_parameter"]],
         "transform": transform,
-        "dims": {name: list(dims) for name, dims in compiled.dims.items() if not name.endswith("__")},
+        "dims": {
+            **{str(name): list(dims) for name, dims in model.named_vars_to_dims.items() if name in observed},
+            **{name: list(dims) for name, dims in compiled.dims.items() if not name.endswith("__")},
+        },
         "coords": coords,
+        "log_likelihood": log_likelihood,
+        "observed": observed,
     }
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ._mcsa import Density, Fitting, Model
+from .models import observed_data
 from .result import Labels, Result
 
-__all__ = ["Fit", "fit"]
+__all__ = ["Fit", "fit", "resume"]
 
 Batch = Callable[[np.ndarray], Any]
 
@@ -40,6 +41,8 @@ class Fit:
         transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
         dims: dict[str, list[str]] | None = None,
         coords: dict[str, Sequence[Any]] | None = None,
+        log_likelihood: Callable[[np.ndarray], Any] | None = None,
+        observed: dict[str, Any] | None = None,
         seed: int = 1,
         draws: int = 4000,
         starts: int = 100,
@@ -48,7 +51,7 @@ class Fit:
         share: float = 0.7,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._labels = Labels(transform, dims or {}, coords or {})
+        self._labels = labels(log_density, transform, dims, coords, log_likelihood, observed)
         options = {
             "seed": seed,
             "draws": draws,
@@ -58,7 +61,7 @@ class Fit:
             "share": share,
             "checkpoint": None if checkpoint is None else os.fspath(checkpoint),
         }
-        self._fitting = Fitting(_target(log_density, dim, gradient, vectorized, names), **options)
+        self._fitting = Fitting(target(log_density, dim, gradient, vectorized, names), **options)
 
     @property
     def stage(self) -> str:
@@ -71,7 +74,7 @@ class Fit:
         Ctrl-C ends it after the current piece of work. Then the result has the draws of the q reached, without a witness, and its verdict
         is no; ``run`` again goes on. A second Ctrl-C raises ``KeyboardInterrupt``, as the first does before any q was reached.
         """
-        line = _Line() if progress else None
+        line = Line() if progress else None
         try:
             is_done = self._fitting.run(line)
         finally:
@@ -84,8 +87,30 @@ class Fit:
             warnings.warn("the fit was interrupted; run() goes on with it", RuntimeWarning, stacklevel=2)
         return Result(result, self._labels)
 
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        log_density: Batch | Model,
+        dim: int | None = None,
+        gradient: Batch | None = None,
+        *,
+        vectorized: bool = True,
+        names: Sequence[str] | None = None,
+        transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
+        dims: dict[str, list[str]] | None = None,
+        coords: dict[str, Sequence[Any]] | None = None,
+        log_likelihood: Callable[[np.ndarray], Any] | None = None,
+        observed: dict[str, Any] | None = None,
+    ) -> Fit:
+        """The fit that :meth:`save` wrote, with the options in the file. Another target is an error."""
+        self = cls.__new__(cls)
+        self._labels = labels(log_density, transform, dims, coords, log_likelihood, observed)
+        self._fitting = Fitting.load(target(log_density, dim, gradient, vectorized, names), os.fspath(path))
+        return self
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the state. ``Fit(..., checkpoint=path)`` with the same target and options continues from it, with the same bits."""
+        """Saves the state. :meth:`load`, or ``Fit(..., checkpoint=path)`` with the same target and options, continues from it with the same bits."""
         self._fitting.save(os.fspath(path))
 
     def __repr__(self) -> str:
@@ -100,7 +125,7 @@ def fit(
     progress: bool = False,
     **options: Any,
 ) -> Result:
-    """Fits a posterior from starts to weighted draws and a verdict.
+    """Fits a posterior from starts to weighted draws and a verdict. With a ``method`` it is :func:`mcsa.ascend`, a fit of chosen parts.
 
     Args:
         log_density: Log density up to a constant on ``R^dim``: an array of shape ``(N, dim)``, one point per row, gives ``N`` numbers.
@@ -113,6 +138,9 @@ def fit(
         transform: Maps draws ``(N, dim)`` to parameters by name, each an array whose first side is ``N``; for reports.
         dims: Names of the sides of parameters, for ArviZ.
         coords: Labels along these sides, for ArviZ.
+        log_likelihood: Log likelihood of each datum at points ``(N, dim)``: an array whose first side is ``N``, or a dict of these by
+            name. Models of the library bring their own.
+        observed: The data by the same names, for ArviZ.
         seed: Seed of all random numbers; the same seed gives the same bits as in Rust if the log density does.
         draws: Number of weighted draws.
         starts: Number of ascents from spread points. A mode that one ascent in twenty reaches is missed by 100 of them in 0.6 %.
@@ -131,10 +159,54 @@ def fit(
     >>> bool(abs(result.mean[0] - 0.72) < 0.05), result.ok
     (True, True)
     """
+    if "method" in options:
+        from .ascent import ascend
+
+        return ascend(log_density, dim, gradient, progress=progress, **options)
     return Fit(log_density, dim, gradient, **options).run(progress=progress)
 
 
-def _target(
+def resume(
+    path: str | os.PathLike[str],
+    log_density: Batch | Model,
+    dim: int | None = None,
+    gradient: Batch | None = None,
+    *,
+    progress: bool = False,
+    **labels: Any,
+) -> Result:
+    """Continues the fit in a file to its end, with the options in the file, and with the bits of a fit that was never interrupted.
+
+    >>> import mcsa, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "schools.fit")
+    >>> mcsa.Fit(mcsa.models.eight_schools(), seed=3).save(path)
+    >>> mcsa.resume(path, mcsa.models.eight_schools()).ok
+    True
+    """
+    return Fit.load(path, log_density, dim, gradient, **labels).run(progress=progress)
+
+
+def labels(
+    log_density: Batch | Model,
+    transform: Callable[[np.ndarray], dict[str, Any]] | None,
+    dims: dict[str, list[str]] | None,
+    coords: dict[str, Sequence[Any]] | None,
+    log_likelihood: Callable[[np.ndarray], Any] | None,
+    observed: dict[str, Any] | None,
+) -> Labels:
+    """Labels of a fit; a model of the library brings its log likelihood and data."""
+    for name, given in (("transform", transform), ("log_likelihood", log_likelihood)):
+        if given is not None and not callable(given):
+            raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")
+    if isinstance(log_density, Model):
+        if log_likelihood is None and log_density.num_data is not None:
+            log_likelihood = log_density.log_likelihood
+        if observed is None:
+            observed = observed_data(log_density)
+    return Labels(transform, dims or {}, coords or {}, log_likelihood, observed or {})
+
+
+def target(
     log_density: Batch | Model,
     dim: int | None,
     gradient: Batch | None,
@@ -165,7 +237,7 @@ def _each(function: Batch) -> Batch:
     return batch
 
 
-class _Line:
+class Line:
     """Line of progress: tqdm's where it is installed, else lines on standard error when the stage changes."""
 
     def __init__(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +12,7 @@ import numpy as np
 
 from ._mcsa import Fitted
 
-__all__ = ["Result", "Summary"]
+__all__ = ["Result", "Summary", "load"]
 
 _PROBABILITIES = (0.05, 0.5, 0.95)
 
@@ -53,11 +55,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class Labels:
-    """Parameters by name: the map from draws, names of their sides and labels along these."""
+    """Parameters by name: the map from draws, names of their sides and labels along these; log likelihood and data, if they are known."""
 
     transform: Callable[[np.ndarray], dict[str, Any]] | None = None
     dims: dict[str, list[str]] = field(default_factory=dict)
     coords: dict[str, Sequence[Any]] = field(default_factory=dict)
+    log_likelihood: Callable[[np.ndarray], Any] | None = None
+    observed: dict[str, Any] = field(default_factory=dict)
 
 
 class Result:
@@ -107,18 +111,20 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True if no witness objects to the draws."""
-        return self._fitted.is_yes
+        """True if no witness objects to the draws; False if none was asked."""
+        return self._fitted.verdict is not None and self._fitted.verdict[0]
 
     @property
     def verdict(self) -> str:
         """Verdict in words: yes, with the rate at which it was wrong on planted failures, or no, with reasons."""
-        return self._fitted.verdict
+        if self._fitted.verdict is None:
+            return "no: no witness was asked, because the fit was made from chosen parts; mcsa.fit without a method asks them"
+        return self._fitted.verdict[1]
 
     @property
     def objections(self) -> list[str]:
-        """Objections of the witnesses; none if the verdict is yes."""
-        return self._fitted.objections
+        """Objections of the witnesses; none if the verdict is yes, or if no witness was asked."""
+        return [] if self._fitted.verdict is None else list(self._fitted.verdict[2])
 
     @property
     def k_hat(self) -> float:
@@ -154,13 +160,25 @@ class Result:
     def parameters(self) -> dict[str, np.ndarray]:
         """Draws by name of the parameter, on the scale of ``transform`` if one was given. They need their ``weights``."""
         if self._labels.transform is None:
-            names = [row[0] for row in self._fitted.parameters]
-            return {name: self._fitted.values[:, i] for i, name in enumerate(names)}
+            return {name: self._fitted.values[:, i] for i, name in enumerate(self._fitted.names)}
+        return self._by_name("transform", self._labels.transform(self.draws))
+
+    def log_likelihood(self) -> dict[str, np.ndarray]:
+        """Log likelihood of every datum at every draw; empty if the target does not know it. Needs the ``weights``."""
+        if self._labels.log_likelihood is None:
+            return {}
+        found = self._labels.log_likelihood(self.draws)
+        return self._by_name("log_likelihood", found if isinstance(found, dict) else {"y": found})
+
+    def _by_name(self, what: str, found: Any) -> dict[str, np.ndarray]:
+        """Arrays by name, whose first side is the number of draws."""
+        if not isinstance(found, dict):
+            raise TypeError(f"{what} gave {type(found).__name__}; expected a dict of arrays by name")
         count = len(self.draws)
-        named = {name: np.asarray(values) for name, values in self._labels.transform(self.draws).items()}
+        named = {name: np.asarray(values, dtype=float) for name, values in found.items()}
         for name, values in named.items():
             if values.ndim == 0 or len(values) != count:
-                raise ValueError(f"transform gave {name} the shape {values.shape}; its first side must be {count}")
+                raise ValueError(f"{what} gave {name} the shape {values.shape}; its first side must be {count}")
         return named
 
     def resampled(self, count: int | None = None, *, seed: int = 1) -> np.ndarray:
@@ -169,14 +187,18 @@ class Result:
 
     def handover(self) -> dict[str, np.ndarray]:
         """For a sampler: starting points, one per row, and mean and covariance of the weighted draws."""
-        starts, mean, covariance = self._fitted.handover()
-        return {"starts": starts, "mean": mean, "covariance": covariance}
+        if self._fitted.handover is None:
+            raise ValueError("there is nothing to hand over: no witness chains were run, or the covariance of the draws is singular")
+        starts, mean, covariance = self._fitted.handover
+        return {"starts": starts, "mean": np.array(mean), "covariance": covariance}
 
     def summary(self) -> Summary:
         """Moments and quantiles of every parameter."""
         if self._labels.transform is None:
-            rows = self._fitted.parameters
-            names, numbers = [row[0] for row in rows], np.array([row[1:] for row in rows])
+            names = list(self._fitted.names)
+            if self._fitted.numbers is None:
+                return _summary(names, self._fitted.values, self.weights)
+            numbers = np.array(self._fitted.numbers)
             return Summary(names, numbers[:, 0], numbers[:, 1], numbers[:, 2], numbers[:, 3:])
         names, columns = [], []
         for name, values in self.parameters().items():
@@ -195,6 +217,40 @@ class Result:
 
         return to_arviz(self, resample=resample)
 
+    def to_zarr(self, path: str | os.PathLike[str], *, resample: bool = True) -> None:
+        """The result as a Zarr archive, which ArviZ 1.x opens with ``from_zarr``; needs neither ArviZ nor zarr.
+
+        The groups are those of :meth:`to_arviz`. A folder that holds an archive is replaced; any other folder is an error.
+        """
+        from .arviz import to_zarr
+
+        to_zarr(self, path, resample=resample)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves the result to a file of NumPy (``.npz``), which :func:`mcsa.load` and ``numpy.load`` read."""
+        fitted = self._fitted
+        starts, mean, covariance = fitted.handover or (np.empty((0, 0)), [], np.empty((0, 0)))
+        text = {
+            "format": _FORMAT,
+            "names": fitted.names,
+            "verdict": fitted.verdict,
+            "evaluations": fitted.evaluations,
+            "family": fitted.family,
+            "dims": {name: list(sides) for name, sides in self._labels.dims.items()},
+            "coords": {name: [_plain(value) for value in values] for name, values in self._labels.coords.items()},
+            "has_numbers": fitted.numbers is not None,
+            "has_handover": fitted.handover is not None,
+        }
+        arrays = {name: getattr(fitted, name) for name in ("draws", "values", "log_p", "log_q")}
+        arrays |= {"params": np.array(fitted.params), "log_evidence": np.array(fitted.log_evidence)}
+        arrays |= {"numbers": np.array(fitted.numbers or []), "starts": starts, "mean": np.array(mean), "covariance": covariance}
+        if self._labels.transform is not None:
+            arrays |= {f"parameter:{name}": values for name, values in self.parameters().items()}
+        arrays |= {f"log_likelihood:{name}": values for name, values in self.log_likelihood().items()}
+        arrays |= {f"observed:{name}": np.asarray(values) for name, values in self._labels.observed.items()}
+        with open(path, "wb") as file:
+            np.savez_compressed(file, text=np.array(json.dumps(text)), **arrays)
+
     def __repr__(self) -> str:
         log, error = self.log_evidence
         return (
@@ -202,6 +258,65 @@ class Result:
             f"{len(self.draws)} draws of {self.family} are worth {self.sample_size:.0f}, k-hat {self.k_hat:.2f}\n"
             f"May the draws be used? {self.verdict}"
         )
+
+
+#: First words of a file; the number is the version of the format.
+_FORMAT = "mcsa result 1"
+
+
+def _plain(value: Any) -> Any:
+    """A label as JSON."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """The result in a file that :meth:`Result.save` wrote, without its target; every number has the same bits.
+
+    >>> import mcsa, os, tempfile
+    >>> result = mcsa.fit(mcsa.models.eight_schools(), seed=1)
+    >>> path = os.path.join(tempfile.mkdtemp(), "schools.npz")
+    >>> result.save(path)
+    >>> bool((mcsa.load(path).draws == result.draws).all())
+    True
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        text = json.loads(str(arrays["text"]))
+        if text["format"] != _FORMAT:
+            raise ValueError(f"its format is {text['format']}")
+        verdict = None if text["verdict"] is None else tuple(text["verdict"])
+        fitted = Fitted.restored(
+            tuple(arrays[name] for name in ("draws", "values", "log_p", "log_q")),
+            text["names"],
+            arrays["numbers"].tolist() if text["has_numbers"] else None,
+            tuple(arrays["log_evidence"].tolist()),
+            verdict,
+            tuple(text["evaluations"]),
+            text["family"],
+            arrays["params"].tolist(),
+            (arrays["starts"], arrays["mean"].tolist(), arrays["covariance"]) if text["has_handover"] else None,
+        )
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{os.fspath(path)} is no result of mcsa, or is damaged: {error}") from error
+
+    def of(kind: str) -> dict[str, np.ndarray]:
+        return {name.removeprefix(kind): values for name, values in arrays.items() if name.startswith(kind)}
+
+    parameters, likelihood = of("parameter:"), of("log_likelihood:")
+    return Result(
+        fitted,
+        Labels(
+            (lambda _: parameters) if parameters else None,
+            text["dims"],
+            text["coords"],
+            (lambda _: likelihood) if likelihood else None,
+            of("observed:"),
+        ),
+    )
 
 
 def _summary(names: list[str], values: np.ndarray, weights: np.ndarray) -> Summary:

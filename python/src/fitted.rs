@@ -1,9 +1,10 @@
-//! Result of a fit as arrays.
+//! Weighted draws of a fit as arrays, with what was found about them.
 
 use mcsa::core::{Columns, LogDensity, Seed};
+use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
 use mcsa::fit::{Fitted as Outcome, Parameter};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
@@ -11,7 +12,7 @@ use crate::errors::value_error;
 /// Result of a fit.
 #[pyclass(frozen, module = "mcsa._mcsa")]
 pub(crate) struct Fitted {
-    outcome: Outcome,
+    weighted: Draws,
     /// Draws of q, one per row.
     #[pyo3(get)]
     draws: Py<PyArray2<f64>>,
@@ -27,127 +28,176 @@ pub(crate) struct Fitted {
     /// Log of the smoothed weight of each draw; the weights sum to 1.
     #[pyo3(get)]
     log_weights: Py<PyArray1<f64>>,
+    /// Names of the columns of `values`.
+    #[pyo3(get)]
+    names: Vec<String>,
+    /// For every parameter: mean, Monte Carlo error, standard deviation, and quantiles at 5, 50 and 95 %. None for an ascent.
+    #[pyo3(get)]
+    numbers: Option<Vec<[f64; 6]>>,
+    /// Log evidence, its standard error, a lower and an upper bound.
+    #[pyo3(get)]
+    log_evidence: (f64, f64, f64, f64),
+    /// The answer, the verdict in words, and the objections. None if there were no witnesses.
+    #[pyo3(get)]
+    verdict: Option<(bool, String, Vec<String>)>,
+    /// Numbers of evaluations: of the log density alone, and of the gradient with its log density.
+    #[pyo3(get)]
+    evaluations: (u64, u64),
+    /// The family of q in words.
+    #[pyo3(get)]
+    family: String,
+    /// Parameters of q.
+    #[pyo3(get)]
+    params: Vec<f64>,
+    /// Starting points for a sampler, one per row, with mean and covariance of the weighted draws; None if there are none.
+    #[pyo3(get)]
+    handover: Option<Handover>,
 }
 
+type Handover = (Py<PyArray2<f64>>, Vec<f64>, Py<PyArray2<f64>>);
+
+/// Arrays of a result in a file.
+type Given<'py> = (
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+);
+
 /// The columns of a matrix as the rows of an array.
-fn rows<'py>(py: Python<'py>, columns: MatRef<'_, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+pub(crate) fn rows<'py>(py: Python<'py>, columns: MatRef<'_, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let mut values = Vec::with_capacity(columns.nrows() * columns.ncols());
     (0..columns.ncols()).for_each(|j| values.extend_from_slice(columns.column(j)));
     values.into_pyarray(py).reshape([columns.ncols(), columns.nrows()])
 }
 
 impl Fitted {
-    pub(crate) fn new(py: Python<'_>, outcome: Outcome, target: &dyn LogDensity) -> PyResult<Self> {
-        let draws = &outcome.draws;
-        let mut named = Vec::new();
-        (0..draws.len()).for_each(|j| target.constrain(draws.points.as_ref().column(j), &mut named));
-        let values: Vec<f64> = named.into_iter().map(|(_, value)| value).collect();
-        let sides = [draws.len(), values.len() / draws.len().max(1)];
+    /// The result of a fit in one call.
+    pub(crate) fn of_fit(py: Python<'_>, outcome: Outcome, target: &dyn LogDensity) -> PyResult<Self> {
+        let handover = outcome.handover().ok();
+        let handover = match &handover {
+            Some(handover) => Some((
+                rows(py, handover.starts.as_ref())?.unbind(),
+                handover.mean.clone(),
+                rows(py, handover.covariance.as_ref())?.unbind(),
+            )),
+            None => None,
+        };
+        let told = |Parameter { mean, error, sd, quantiles: [low, middle, high], .. }: &Parameter| {
+            [*mean, *error, *sd, *low, *middle, *high]
+        };
+        let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, .. } = outcome;
+        let objections = verdict.objections.iter().map(ToString::to_string).collect();
         Ok(Self {
-            draws: rows(py, draws.points.as_ref())?.unbind(),
-            values: values.into_pyarray(py).reshape(sides)?.unbind(),
-            log_p: PyArray1::from_slice(py, &draws.log_p).unbind(),
-            log_q: PyArray1::from_slice(py, &draws.log_q).unbind(),
-            log_weights: PyArray1::from_slice(py, &draws.log_weights).unbind(),
-            outcome,
+            numbers: Some(parameters.iter().map(told).collect()),
+            log_evidence: (evidence.log, evidence.error, evidence.lower, evidence.upper),
+            verdict: Some((verdict.is_yes(), verdict.to_string(), objections)),
+            evaluations: (evaluations.density, evaluations.gradient),
+            family: shape.to_string(),
+            params,
+            handover,
+            ..Self::of_draws(py, draws, target)?
         })
+    }
+
+    /// The result of an ascent: weighted draws of q, which no witness has judged.
+    pub(crate) fn of_draws(py: Python<'_>, weighted: Draws, target: &dyn LogDensity) -> PyResult<Self> {
+        let (mut named, count) = (Vec::new(), weighted.len());
+        (0..count).for_each(|j| target.constrain(weighted.points.as_ref().column(j), &mut named));
+        let width = named.len() / count.max(1);
+        let names = named.iter().take(width).map(|(name, _)| name.to_string()).collect();
+        let values: Vec<f64> = named.into_iter().map(|(_, value)| value).collect();
+        let ratios = weighted.log_ratios();
+        let lower = ratios.iter().sum::<f64>() / count as f64;
+        let error = (1.0 / weighted.sample_size - 1.0 / count as f64).max(0.0).sqrt();
+        Ok(Self {
+            draws: rows(py, weighted.points.as_ref())?.unbind(),
+            values: values.into_pyarray(py).reshape([count, width])?.unbind(),
+            log_p: PyArray1::from_slice(py, &weighted.log_p).unbind(),
+            log_q: PyArray1::from_slice(py, &weighted.log_q).unbind(),
+            log_weights: PyArray1::from_slice(py, &weighted.log_weights).unbind(),
+            names,
+            numbers: None,
+            log_evidence: (weighted.log_evidence(), error, lower, f64::NAN),
+            verdict: None,
+            evaluations: (0, 0),
+            family: String::new(),
+            params: Vec::new(),
+            handover: None,
+            weighted,
+        })
+    }
+
+    /// The result of an ascent with its q.
+    pub(crate) fn with_q(self, family: String, params: Vec<f64>, evaluations: (u64, u64)) -> Self {
+        Self { family, params, evaluations, ..self }
     }
 }
 
 #[pymethods]
 impl Fitted {
+    /// A result from its numbers: draws, values, log p and log q as arrays, the others as they were read.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a result")]
+    fn restored(
+        py: Python<'_>,
+        given: Given<'_>,
+        names: Vec<String>,
+        numbers: Option<Vec<[f64; 6]>>,
+        log_evidence: (f64, f64, f64, f64),
+        verdict: Option<(bool, String, Vec<String>)>,
+        evaluations: (u64, u64),
+        family: String,
+        params: Vec<f64>,
+        handover: Option<Handover>,
+    ) -> PyResult<Self> {
+        let (draws, values, log_p, log_q) = given;
+        let points = draws.as_array();
+        let points = Mat::from_fn(points.ncols(), points.nrows(), |i, j| points[[j, i]]);
+        let weighted = Draws::weighted(points, log_p.as_array().to_vec(), log_q.as_array().to_vec());
+        let weighted = weighted.map_err(value_error)?;
+        let values = values.as_array();
+        let sides = [values.nrows(), values.ncols()];
+        let values: Vec<f64> = values.iter().copied().collect();
+        Ok(Self {
+            draws: rows(py, weighted.points.as_ref())?.unbind(),
+            values: values.into_pyarray(py).reshape(sides)?.unbind(),
+            log_p: PyArray1::from_slice(py, &weighted.log_p).unbind(),
+            log_q: PyArray1::from_slice(py, &weighted.log_q).unbind(),
+            log_weights: PyArray1::from_slice(py, &weighted.log_weights).unbind(),
+            names,
+            numbers,
+            log_evidence,
+            verdict,
+            evaluations,
+            family,
+            params,
+            handover,
+            weighted,
+        })
+    }
+
     /// k-hat of the weights.
     #[getter]
     fn k_hat(&self) -> f64 {
-        self.outcome.draws.shape
+        self.weighted.shape
     }
 
     /// Largest k-hat at which this number of draws suffices.
     #[getter]
     fn k_hat_threshold(&self) -> f64 {
-        self.outcome.draws.shape_threshold
+        self.weighted.shape_threshold
     }
 
     /// Effective sample size of the weights.
     #[getter]
     fn sample_size(&self) -> f64 {
-        self.outcome.draws.sample_size
-    }
-
-    /// Log evidence, its standard error, a lower and an upper bound.
-    #[getter]
-    fn log_evidence(&self) -> (f64, f64, f64, f64) {
-        let evidence = self.outcome.evidence;
-        (evidence.log, evidence.error, evidence.lower, evidence.upper)
-    }
-
-    /// For every parameter: name, mean, Monte Carlo error, standard deviation, and quantiles at 5, 50 and 95 %.
-    #[getter]
-    fn parameters(&self) -> Vec<(String, f64, f64, f64, f64, f64, f64)> {
-        let told = |Parameter { name, mean, error, sd, quantiles: [low, middle, high] }: &Parameter| {
-            (name.to_string(), *mean, *error, *sd, *low, *middle, *high)
-        };
-        self.outcome.parameters.iter().map(told).collect()
-    }
-
-    /// True if no witness objects.
-    #[getter]
-    fn is_yes(&self) -> bool {
-        self.outcome.verdict.is_yes()
-    }
-
-    /// The verdict in words.
-    #[getter]
-    fn verdict(&self) -> String {
-        self.outcome.verdict.to_string()
-    }
-
-    /// The objections of the witnesses in words.
-    #[getter]
-    fn objections(&self) -> Vec<String> {
-        self.outcome.verdict.objections.iter().map(ToString::to_string).collect()
-    }
-
-    /// Numbers of evaluations: of the log density alone, and of the gradient with its log density.
-    #[getter]
-    fn evaluations(&self) -> (u64, u64) {
-        (self.outcome.evaluations.density, self.outcome.evaluations.gradient)
-    }
-
-    /// The family of q in words.
-    #[getter]
-    fn family(&self) -> String {
-        self.outcome.shape.to_string()
-    }
-
-    /// Parameters of q.
-    #[getter]
-    fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.outcome.params)
+        self.weighted.sample_size
     }
 
     /// Indices of draws by systematic resampling.
     fn copies(&self, count: usize, seed: u64) -> PyResult<Vec<usize>> {
         let mut stream = Seed::new(seed).named("resampled").stream(0, 0);
-        self.outcome.draws.copies(count, &mut stream).map_err(value_error)
-    }
-
-    /// Starting points for a sampler, one per row, with the mean and the covariance of the weighted draws.
-    #[expect(clippy::type_complexity, reason = "a tuple of arrays")]
-    fn handover<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
-        let handover = self.outcome.handover().map_err(value_error)?;
-        let covariance: &Mat<f64> = &handover.covariance;
-        Ok((
-            rows(py, handover.starts.as_ref())?,
-            PyArray1::from_slice(py, &handover.mean),
-            rows(py, covariance.as_ref())?,
-        ))
-    }
-
-    fn __str__(&self) -> String {
-        self.outcome.to_string()
+        self.weighted.copies(count, &mut stream).map_err(value_error)
     }
 }

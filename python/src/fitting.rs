@@ -5,20 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use mcsa::core::Error;
-use mcsa::fit::{Fitting as State, Options, Stage, Target};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use mcsa::fit::{Fitting as State, Options, Stage};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::callback::Density;
 use crate::errors::value_error;
 use crate::fitted::Fitted;
-use crate::model::Model;
-
-/// Target of a fit: a model of the library, or callables.
-enum Source {
-    Density(Py<Density>),
-    Model(Py<Model>),
-}
+use crate::source::Source;
 
 /// State of a fit between its stages; it can be saved, resumed and interrupted.
 #[pyclass(frozen, module = "mcsa._mcsa")]
@@ -50,23 +43,17 @@ impl Fitting {
         share: f64,
         checkpoint: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let source = if let Ok(density) = target.cast::<Density>() {
-            Source::Density(density.clone().unbind())
-        } else if let Ok(model) = target.cast::<Model>() {
-            Source::Model(model.clone().unbind())
-        } else {
-            return Err(PyTypeError::new_err("the target must be a callable or a model of mcsa.models"));
-        };
+        let source = Source::of(target)?;
         let options =
             Options { seed, draws, starts, evaluations, seconds, share, progress: false, checkpoint };
         let fitting = Self { source, state: Mutex::new(None) };
         let begun = target.py().detach(|| {
-            fitting.with_target(|target| match &options.checkpoint {
+            fitting.source.with_target(|target| match &options.checkpoint {
                 Some(path) => State::resume_or(path, target, &options),
                 None => State::new(&options),
             })
         });
-        fitting.raised()?;
+        fitting.source.raised()?;
         *fitting.lock()? = Some(begun.map_err(value_error)?);
         Ok(fitting)
     }
@@ -79,7 +66,7 @@ impl Fitting {
         let mut state = guard.take().ok_or_else(ended)?;
         let mut end = End::Done;
         let ran = py.detach(|| {
-            self.with_target(|target| {
+            self.source.with_target(|target| {
                 state.run(target, &mut |state| {
                     end = self.seen(state, after.as_ref());
                     match end {
@@ -89,7 +76,7 @@ impl Fitting {
                 })
             })
         });
-        self.raised()?;
+        self.source.raised()?;
         ran.map_err(value_error)?;
         *guard = Some(state);
         match end {
@@ -104,19 +91,31 @@ impl Fitting {
         let guard = self.lock()?;
         let state = guard.as_ref().ok_or_else(ended)?;
         let fitted = py.detach(|| {
-            self.with_target(|target| match state.stage {
+            self.source.with_target(|target| match state.stage {
                 Stage::Done => state.finish(target).map(Some),
                 _ => state.interim(target),
             })
         });
-        self.raised()?;
+        self.source.raised()?;
         match fitted.map_err(value_error)? {
-            Some(fitted) => match &self.source {
-                Source::Density(density) => Fitted::new(py, fitted, density.get()).map(Some),
-                Source::Model(model) => Fitted::new(py, fitted, &*model.get().target).map(Some),
-            },
+            Some(fitted) => Fitted::of_fit(py, fitted, self.source.density()).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The state in a file, for the same target; its options are those in the file.
+    #[staticmethod]
+    fn load(target: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<Self> {
+        let source = Source::of(target)?;
+        let loaded = target.py().detach(|| {
+            let Some(state) = State::read(&path)? else {
+                return Err(Error::invalid(format!("there is no file {}", path.display())));
+            };
+            let options = Options { checkpoint: None, ..state.options.clone() };
+            source.with_target(|target| State::resume_or(&path, target, &options))
+        });
+        source.raised()?;
+        Ok(Self { source, state: Mutex::new(Some(loaded.map_err(value_error)?)) })
     }
 
     /// Saves the state to a file.
@@ -160,10 +159,7 @@ impl Fitting {
 
     /// Looks for exceptions of callables, signals, and exceptions of `after`.
     fn seen(&self, state: &State, after: Option<&Py<PyAny>>) -> End {
-        let interrupted = match &self.source {
-            Source::Density(density) => density.get().interrupted(),
-            Source::Model(_) => false,
-        };
+        let interrupted = self.source.interrupted();
         Python::attach(|py| {
             if interrupted || py.check_signals().is_err() {
                 return End::Interrupted;
@@ -173,34 +169,5 @@ impl Fitting {
                 _ => End::Done,
             }
         })
-    }
-
-    /// The exception of a callable, if there was one.
-    fn raised(&self) -> PyResult<()> {
-        match &self.source {
-            Source::Density(density) => density.get().failure().map_or(Ok(()), Err),
-            Source::Model(_) => Ok(()),
-        }
-    }
-
-    fn with_target<R>(&self, f: impl FnOnce(&Target<'_>) -> R) -> R {
-        match &self.source {
-            Source::Density(density) => {
-                let density = density.get();
-                let check = || match density.has_failed() {
-                    true => Err(Error::invalid("a callable raised an exception")),
-                    false => Ok(()),
-                };
-                let target = match density.has_gradient() {
-                    true => Target::with_gradient(density),
-                    false => Target::density_only(density),
-                };
-                f(&target.checked(&check))
-            }
-            Source::Model(model) => {
-                let model = &*model.get().target;
-                f(&Target::with_gradient(&model))
-            }
-        }
     }
 }

@@ -2,17 +2,21 @@
 
 use pyo3::prelude::*;
 
+use crate::ascent::Climbing;
 use crate::callback::Density;
 use crate::fitted::Fitted;
 use crate::fitting::Fitting;
 use crate::model::Model;
+use crate::zarr::write_zarr;
 
-/// Native part of the package `mcsa`: the Rust library's fit of a posterior.
+/// Native part of the package `mcsa`: the Rust library's fits of a posterior.
 #[pymodule]
 fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Density>()?;
     module.add_class::<Model>()?;
     module.add_class::<Fitting>()?;
-    module.add_class::<Fitted>()
+    module.add_class::<Fitted>()?;
+    module.add_class::<Climbing>()?;
+    module.add_function(wrap_pyfunction!(write_zarr, module)?)
 }

@@ -12,7 +12,7 @@ use mcsa_data::Catalogue;
 
 use super::Exit;
 use super::auto_report::{draws, report, stages};
-use crate::catalog::{self, Posterior};
+use crate::catalog::{self, Likelihood, Posterior};
 use crate::interrupt::{Interrupt, command_line};
 use crate::store::{check_folder, write_whole};
 
@@ -20,7 +20,7 @@ use crate::store::{check_folder, write_whole};
 #[derive(Debug, Clone, Args)]
 pub(super) struct Auto {
     /// Fit the posterior without a choice of method, and judge the result: starts, climb, weighted draws, verdict. Prints a table;
-    /// `--out FILE` has all of it as JSON, `--out NAME.zarr` the draws for ArviZ. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
+    /// `--out FILE` has all of it as JSON, `--out NAME.zarr` draws, data and log likelihood for ArviZ. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
     /// `options.starts=50`, `options.share=0.3`).
     #[arg(long = "auto", conflicts_with = "method")]
     pub(super) is_asked: bool,
@@ -95,7 +95,12 @@ impl Auto {
             write_whole(path, draws(posterior, &fitted.draws).as_bytes())?;
         }
         if let Some(path) = file.filter(|path| is_archive(path)) {
-            Archive::of_fit(&fitted, &posterior)?.write(path)?;
+            let likelihood = model.likelihood(catalogue, Seed::new(options.seed))?;
+            let mut archive = Archive::of_fit(&fitted, &posterior)?;
+            if let Some(Likelihood { target, observed }) = &likelihood {
+                archive = archive.with_likelihood(&**target).with_observed("y", observed);
+            }
+            archive.write(path)?;
         } else if let Some(path) = file {
             let text = report(model, &fitting, &fitted, self.draws.as_deref(), !self.no_gradient)?;
             write_whole(path, text.as_bytes())?;

@@ -1,13 +1,12 @@
 //! Zarr archive of weighted draws.
 
-use std::fs;
 use std::path::Path;
 
 use mcsa_core::{Columns, Error, LogDensity, Seed, Separable, fits_in_memory};
 use mcsa_estimators::Draws;
 use serde_json::{Map, Value};
 
-use super::zarr::{self, Array, Group};
+use super::zarr::{Array, Group, write_archive};
 use crate::fit::Fitted;
 
 /// Zarr archive of weighted draws, which ArviZ opens with `from_zarr`.
@@ -34,6 +33,8 @@ pub struct Archive<'a> {
     points: Vec<usize>,
     is_weighted: bool,
     likelihood: Option<&'a dyn Separable>,
+    /// Name and values of the data.
+    observed: Option<(&'a str, &'a [f64])>,
 }
 
 impl<'a> Archive<'a> {
@@ -49,7 +50,7 @@ impl<'a> Archive<'a> {
         attributes.insert("k_hat".into(), number(draws.shape));
         attributes.insert("effective_sample_size".into(), number(draws.sample_size));
         attributes.insert("log_evidence".into(), number(draws.log_evidence()));
-        Ok(Self { draws, target, attributes, points, is_weighted: false, likelihood: None })
+        Ok(Self { draws, target, attributes, points, is_weighted: false, likelihood: None, observed: None })
     }
 
     /// The archive of a fit: its draws, with the verdict among the attributes of the posterior.
@@ -72,9 +73,14 @@ impl<'a> Archive<'a> {
         Self { points: (0..self.draws.len()).collect(), is_weighted: true, ..self }
     }
 
-    /// Adds the group `log_likelihood`: a number for each point and datum.
+    /// Adds the group `log_likelihood`, which `loo` needs: a number for each point and datum.
     pub fn with_likelihood(self, target: &'a dyn Separable) -> Self {
         Self { likelihood: Some(target), ..self }
+    }
+
+    /// Adds the group `observed_data`. Data and their log likelihood have this name; without data it is `y`.
+    pub fn with_observed(self, name: &'a str, values: &'a [f64]) -> Self {
+        Self { observed: Some((name, values)), ..self }
     }
 
     /// Adds an attribute of the posterior.
@@ -88,52 +94,48 @@ impl<'a> Archive<'a> {
     /// # Errors
     /// If something that is no Zarr archive is there, the folder cannot be written, or the numbers do not fit in memory.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
-        let refuse = |reason: &dyn std::fmt::Display| {
-            Error::invalid(format!("cannot write {}: {reason}", path.display())).within("Archive")
-        };
-        let groups = self.groups()?;
-        if path.exists() {
-            if !path.join("zarr.json").is_file() {
-                return Err(refuse(&"there is something else, which is no Zarr archive"));
-            }
-            fs::remove_dir_all(path).map_err(|error| refuse(&error))?;
-        }
-        zarr::write(path, &groups).map_err(|error| refuse(&error))
+        write_archive(path, &self.groups()?)
     }
 
     fn groups(&self) -> Result<Vec<Group>, Error> {
         let mut attributes = self.attributes.clone();
         attributes.insert("resampled".into(), Value::from(!self.is_weighted));
+        let group = |name: &str, attributes, arrays| Group { name: name.into(), attributes, arrays };
         let mut groups = vec![
-            Group { name: "posterior", attributes, arrays: self.with_sides(self.parameters()) },
-            Group { name: "sample_stats", attributes: Map::new(), arrays: self.with_sides(self.stats()) },
+            group("posterior", attributes.clone(), self.with_sides(self.parameters())?),
+            group("sample_stats", attributes, self.with_sides(self.stats())?),
         ];
         if let Some(target) = self.likelihood {
-            let arrays = self.with_sides(vec![self.log_likelihood(target)?]);
-            groups.push(Group { name: "log_likelihood", attributes: Map::new(), arrays });
+            let arrays = self.with_sides(vec![self.log_likelihood(target)?])?;
+            groups.push(group("log_likelihood", Map::new(), arrays));
+        }
+        if let Some((name, values)) = self.observed {
+            let side = format!("{name}_dim_0");
+            let labels = Array::count(&side, values.len());
+            let values = Array::numbers(&[values.len()], &[&side], values)?;
+            groups.push(group("observed_data", Map::new(), vec![(side, labels), (name.into(), values)]));
         }
         Ok(groups)
     }
 
     /// The variables, and the labels of all their sides.
-    fn with_sides(&self, variables: Vec<Variable>) -> Vec<(String, Array)> {
+    fn with_sides(&self, variables: Vec<Variable>) -> Result<Vec<(String, Array)>, Error> {
         let mut arrays = vec![
-            ("chain".to_owned(), Array::labels("chain", 1)),
-            ("draw".to_owned(), Array::labels("draw", self.points.len())),
+            ("chain".to_owned(), Array::count("chain", 1)),
+            ("draw".to_owned(), Array::count("draw", self.points.len())),
         ];
         for Variable { name, length, values } in variables {
-            let mut shape = vec![1, self.points.len()];
-            let mut dims = vec!["chain".to_owned(), "draw".to_owned()];
+            let (mut shape, side) = (vec![1, self.points.len()], format!("{name}_dim_0"));
+            let mut dims = vec!["chain", "draw"];
             if let Some(length) = length {
-                let side = format!("{name}_dim_0");
-                arrays.push((side.clone(), Array::labels(&side, length)));
+                arrays.push((side.clone(), Array::count(&side, length)));
                 shape.push(length);
-                dims.push(side);
+                dims.push(&side);
             }
-            arrays.push((name, Array::numbers(shape, dims, values.into_iter())));
+            let array = Array::numbers(&shape, &dims, &values)?;
+            arrays.push((name, array));
         }
-        arrays
+        Ok(arrays)
     }
 
     fn stats(&self) -> Vec<Variable> {
@@ -183,6 +185,14 @@ impl<'a> Archive<'a> {
 
     fn log_likelihood(&self, target: &dyn Separable) -> Result<Variable, Error> {
         let (rows, points) = (target.num_data(), self.points.len());
+        let name = match self.observed {
+            Some((name, values)) if values.len() == rows => name,
+            Some((name, values)) => {
+                let said = format!("{name} has {} values; the target has {rows} data", values.len());
+                return Err(Error::invalid(said).within("Archive"));
+            }
+            None => "y",
+        };
         fits_in_memory("log likelihoods", points, rows).map_err(|error| error.within("Archive"))?;
         let mut work = vec![0.0; LogDensity::work_len(target, 1)];
         let mut values = Vec::with_capacity(points * rows);
@@ -190,7 +200,7 @@ impl<'a> Archive<'a> {
             let z = self.draws.points.as_ref().column(i);
             values.extend((0..rows).map(|row| target.log_likelihood_at(&[row], z, &mut work)));
         }
-        Ok(Variable { name: "y".to_owned(), length: Some(rows), values })
+        Ok(Variable { name: name.to_owned(), length: Some(rows), values })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mcsa::arviz::Archive;
+use mcsa::arviz::{Archive, Array, Group, ToZarr, write_archive};
 use mcsa::core::LogDensity;
 use mcsa::fit::Options;
 use mcsa::models::{EightSchools, LogisticRegression};
@@ -91,8 +91,14 @@ fn log_likelihoods_sum_to_that_of_all_rows() {
     let model = LogisticRegression::new(x.as_ref(), &[0.0, 1.0, 0.0, 1.0, 1.0, 0.0], 1.0).unwrap();
     let path = folder("likelihood");
     let fitted = mcsa::fit(&model, &Options { draws: 150, ..Options::seeded(1) }).unwrap();
-    let archive = Archive::of_fit(&fitted, &model).unwrap().weighted();
-    archive.with_likelihood(&model).write(&path).unwrap();
+    let archive = || Archive::of_fit(&fitted, &model).unwrap().weighted().with_likelihood(&model);
+    let labels = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
+    archive().with_observed("label", &labels).write(&path).unwrap();
+    assert_eq!(numbers(path.join("observed_data/label/c/0")), labels);
+    assert!(path.join("log_likelihood/label/zarr.json").is_file());
+    let error = archive().with_observed("label", &labels[..5]).write(&path).unwrap_err().to_string();
+    assert!(error.contains("label has 5 values; the target has 6 data"), "{error}");
+    archive().write(&path).unwrap();
     let terms = numbers(path.join("log_likelihood/y/c/0/0/0"));
     assert_eq!(terms.len(), 150 * 6);
     let mut work = vec![0.0; LogDensity::work_len(&model, 1)];
@@ -112,5 +118,46 @@ fn nothing_else_is_overwritten() {
     fs::write(path.join("thesis.tex"), "x").unwrap();
     let error = Archive::of_fit(&fitted, &target).unwrap().write(&path).unwrap_err().to_string();
     assert!(error.contains("no Zarr archive") && path.join("thesis.tex").is_file(), "{error}");
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn results_write_themselves() {
+    let (target, path) = (EightSchools::non_centred(), folder("themselves"));
+    let fitted = mcsa::fit(&target, &Options { draws: 100, ..Options::seeded(1) }).unwrap();
+    fitted.to_zarr(&target, &path).unwrap();
+    let of_fit = numbers(path.join("posterior/tau/c/0/0"));
+    assert!(metadata(&path.join("sample_stats"))["attributes"]["verdict"].is_string());
+    fitted.draws.to_zarr(&target, &path).unwrap();
+    assert_eq!(numbers(path.join("posterior/tau/c/0/0")), of_fit);
+    assert!(metadata(&path.join("sample_stats"))["attributes"]["verdict"].is_null());
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn arrays_of_the_caller_are_checked() {
+    let wrong =
+        |shape: &[usize], dims: &[&str]| Array::numbers(shape, dims, &[1.0, 2.0]).unwrap_err().to_string();
+    assert!(wrong(&[3], &["a"]).contains("2 numbers"));
+    assert!(wrong(&[2], &[]).contains("2 numbers"));
+    assert!(wrong(&[usize::MAX, 2], &["a", "b"]).contains("2 numbers"));
+    let path = folder("outside");
+    for name in ["../posterior", "", ".."] {
+        let group = Group { name: name.into(), attributes: Default::default(), arrays: Vec::new() };
+        let error = write_archive(&path, &[group]).unwrap_err().to_string();
+        assert!(error.contains("cannot be the name of a folder") && !path.exists(), "{error}");
+    }
+}
+
+/// Words are a count, then a length and the bytes of each, all little-endian.
+#[test]
+fn labels_can_be_words() {
+    let path = folder("words");
+    let side = Array::words("school", &["A", "\u{e9}t\u{e9}"]).unwrap();
+    let arrays = vec![("school".to_owned(), side)];
+    write_archive(&path, &[Group { name: "posterior".into(), attributes: Default::default(), arrays }])
+        .unwrap();
+    let bytes = fs::read(path.join("posterior/school/c/0")).unwrap();
+    assert_eq!(bytes, b"\x02\0\0\0\x01\0\0\0A\x05\0\0\0\xc3\xa9t\xc3\xa9");
     fs::remove_dir_all(&path).unwrap();
 }

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::manifest::{Entry, entries};
 
 /// Each package of the workspace with the packages of the workspace that it may depend on.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("mcsa-core", &[]),
     ("mcsa-diagnostics", &["mcsa-core"]),
     ("mcsa-models", &["mcsa-core"]),
@@ -47,6 +47,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ),
     ("xtask", &[]),
     ("mcsa-python", &["mcsa"]),
+    ("mcsa-stan", &["mcsa-core"]),
 ];
 
 /// The topmost crate. No other crate may depend on it, not even for tests.

@@ -1,0 +1,171 @@
+"""Stan programs as targets of :func:`mcsa.fit`, through the C interface of BridgeStan."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["from_stan"]
+
+
+def from_stan(
+    program: str | os.PathLike[str], data: Mapping[str, Any] | str | os.PathLike[str] | None = None, *, seed: int = 1
+) -> dict[str, Any]:
+    """Arguments of :func:`mcsa.fit` from a Stan program: log density and gradient, and the map to its parameters.
+
+    ``mcsa.fit(**mcsa.from_stan("schools_model.so", data))``.
+
+    Args:
+        program: A library compiled by BridgeStan (``bridgestan.compile_model``, or ``stan/compile.py`` of this project). A file
+            that ends in ``.stan`` is compiled by the Python package ``bridgestan``, which needs its tools.
+        data: A dict of numbers and arrays, JSON, or the path of a JSON file.
+        seed: Seed of random numbers in the block ``transformed data``.
+
+    The log density has all constants (``propto=False``) and the Jacobian of Stan's transforms. Parameters and transformed parameters
+    are reported; generated quantities are not.
+    """
+    path = Path(program)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no Stan program or library {path}")
+    if path.suffix == ".stan":
+        import bridgestan
+
+        path = Path(bridgestan.compile_model(path))
+    model = _Program(path, _json(data), seed)
+    return {
+        "log_density": model.log_density,
+        "gradient": model.gradient,
+        "dim": model.dim,
+        "names": model.names("bs_param_unc_names"),
+        "transform": model.constrained,
+    }
+
+
+def _json(data: Mapping[str, Any] | str | os.PathLike[str] | None) -> str:
+    """Data as JSON."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic | np.ndarray):
+            return value.tolist()
+        raise TypeError(f"data hold a {type(value).__name__}; expected numbers and arrays")
+
+    if data is None:
+        return ""
+    if isinstance(data, Mapping):
+        return json.dumps(dict(data), default=plain)
+    text = os.fspath(data)
+    return text if text.lstrip().startswith("{") else Path(text).read_text()
+
+
+class _Program:
+    """A program with data. Calls release the interpreter's lock."""
+
+    def __init__(self, path: Path, data: str, seed: int) -> None:
+        try:
+            self._library = ctypes.CDLL(os.fspath(path.resolve()))
+            construct = self._library.bs_model_construct
+        except (OSError, AttributeError) as error:
+            raise ValueError(f"{path} is no library of BridgeStan: {error}") from error
+        # Pointers to numbers are given as addresses.
+        number, flag, pointer = ctypes.c_int, ctypes.c_bool, ctypes.c_void_p
+        message = ctypes.POINTER(ctypes.c_char_p)
+        signatures = {
+            "bs_model_construct": (pointer, [ctypes.c_char_p, ctypes.c_uint, message]),
+            "bs_model_destruct": (None, [pointer]),
+            "bs_free_error_msg": (None, [ctypes.c_char_p]),
+            "bs_param_names": (ctypes.c_char_p, [pointer, flag, flag]),
+            "bs_param_unc_names": (ctypes.c_char_p, [pointer]),
+            "bs_param_num": (number, [pointer, flag, flag]),
+            "bs_param_unc_num": (number, [pointer]),
+            "bs_param_constrain": (number, [pointer, flag, flag, pointer, pointer, pointer, message]),
+            "bs_log_density": (number, [pointer, flag, flag, pointer, pointer, message]),
+            "bs_log_density_gradient": (number, [pointer, flag, flag, pointer, pointer, pointer, message]),
+        }
+        for name, (result, arguments) in signatures.items():
+            function = getattr(self._library, name)
+            function.restype, function.argtypes = result, arguments
+        self._message = ctypes.c_char_p()
+        self._model = construct(data.encode(), seed, ctypes.byref(self._message))
+        if not self._model:
+            raise ValueError(f"{path} does not accept these data: {self._said()}")
+        self.dim = int(self._library.bs_param_unc_num(self._model))
+        if self.dim == 0:
+            raise ValueError(f"{path} has no parameters")
+
+    def __del__(self) -> None:
+        if getattr(self, "_model", None):
+            self._library.bs_model_destruct(self._model)
+
+    def _said(self) -> str:
+        """The message of the last call; it is freed."""
+        text = (self._message.value or b"an unknown error").decode(errors="replace").strip()
+        if self._message.value is not None:
+            self._library.bs_free_error_msg(self._message)
+            self._message.value = None
+        return text
+
+    def names(self, function: str, *arguments: bool) -> list[str]:
+        """Names as the program spells them, with their indices in brackets."""
+        text = getattr(self._library, function)(self._model, *arguments).decode()
+        named = [name.split(".") for name in text.split(",")]
+        return [stem + (f"[{','.join(index)}]" if index else "") for stem, *index in named]
+
+    def log_density(self, z: np.ndarray) -> np.ndarray:
+        """Log density at each row. A point that the program rejects has density zero."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        out = np.empty(len(z))
+        function, message = self._library.bs_log_density, ctypes.byref(self._message)
+        at, to = z.ctypes.data, out.ctypes.data
+        for i in range(len(z)):
+            if function(self._model, False, True, at + 8 * self.dim * i, to + 8 * i, message):
+                self._said()
+                out[i] = -np.inf
+        return out
+
+    def gradient(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log density and gradient at each row."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        out, slopes = np.empty(len(z)), np.empty(z.shape)
+        function, message = self._library.bs_log_density_gradient, ctypes.byref(self._message)
+        at, to, slope, row = z.ctypes.data, out.ctypes.data, slopes.ctypes.data, 8 * self.dim
+        for i in range(len(z)):
+            if function(self._model, False, True, at + row * i, to + 8 * i, slope + row * i, message):
+                self._said()
+                out[i], slopes[i] = -np.inf, 0.0
+        return out, slopes
+
+    def constrained(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Parameters and transformed parameters of each row by name."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        flat = self._library.bs_param_names(self._model, True, False).decode().split(",")
+        values = np.full((len(z), len(flat)), np.nan)
+        at, to = z.ctypes.data, values.ctypes.data
+        for i in range(len(z)):
+            places = (at + 8 * self.dim * i, to + 8 * len(flat) * i)
+            if self._library.bs_param_constrain(self._model, True, False, *places, None, ctypes.byref(self._message)):
+                raise ValueError(f"the parameters of a draw cannot be computed: {self._said()}")
+        return _arrays(flat, values)
+
+
+def _arrays(names: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns ``theta.1.2`` as arrays by name; Stan counts from 1, the first index fastest."""
+    columns: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+    for column, name in enumerate(names):
+        stem, *index = name.split(".")
+        if not all(part.isdigit() for part in index):  # entries of tuples and parts of complex numbers
+            stem, index = name, []
+        columns.setdefault(stem, []).append((tuple(int(part) - 1 for part in index), column))
+    found = {}
+    for stem, entries in columns.items():
+        shape = tuple(max(places) + 1 for places in zip(*(index for index, _ in entries), strict=True))
+        array = np.full((len(values), *shape), np.nan)
+        for index, column in entries:
+            array[(slice(None), *index)] = values[:, column]
+        found[stem] = array
+    return found

@@ -1,0 +1,188 @@
+"""Fits of chosen parts."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import mcsa
+import mcsa.ascent
+import numpy as np
+import pytest
+
+MEAN, SD = np.array([1.0, -2.0]), np.array([0.5, 3.0])
+
+
+def gaussian(z):
+    return -0.5 * (((z - MEAN) / SD) ** 2).sum(axis=1)
+
+
+def slope(z):
+    return (MEAN - z) / SD**2
+
+
+def near(result):
+    """The mean within 0.3 standard deviations, the standard deviation within 30 %: weighted draws of a q that is near enough."""
+    return bool((abs(result.mean - MEAN) < 0.3 * SD).all() and (abs(result.sd / SD - 1.0) < 0.3).all())
+
+
+@pytest.mark.parametrize("method", mcsa.ascent.METHODS)
+def test_methods_by_name(method):
+    if method in ("hmc", "rws"):
+        method = {"kind": method, "step_size": 0.3}
+    result = mcsa.ascend(gaussian, 2, slope, method=method, mean=[0.5, -1.0], scale=[1.0, 2.0], rate=0.02, steps=3_000)
+    assert near(result), result
+
+
+@pytest.mark.parametrize("kernel", mcsa.ascent.KERNELS)
+def test_kernels_by_name(kernel):
+    result = mcsa.ascend(gaussian, 2, slope, kernel=kernel, mean=[0.5, -1.0], scale=[1.0, 2.0], rate=0.02, steps=3_000)
+    assert near(result), result
+
+
+@pytest.mark.parametrize("family", mcsa.ascent.FAMILIES)
+@pytest.mark.parametrize("method", ["pmcsa", "elbo"])
+def test_families_by_name(family, method):
+    result = mcsa.ascend(gaussian, 2, slope, method=method, family=family, scale=[1.0, 2.0], steps=2_000)
+    assert result.draws.shape == (4000, 2) and near(result), result
+
+
+@pytest.mark.parametrize("optimizer", mcsa.ascent.OPTIMIZERS)
+def test_optimizers_by_name(optimizer):
+    rate = {"sgd": 0.02, "momentum": 0.005, "nesterov": 0.005, "ada-grad": 0.1}.get(optimizer, 0.01)
+    result = mcsa.ascend(gaussian, 2, optimizer=optimizer, rate=rate, mean=[0.5, -1.0], scale=[1.0, 2.0], steps=2_000)
+    assert near(result), result
+
+
+def test_a_fit_with_a_method_is_an_ascent():
+    parts = {"method": "jsa", "family": {"kind": "low-rank", "rank": 2}, "steps": 300, "seed": 5}
+    by_fit, by_ascend = (f(mcsa.models.eight_schools(), **parts) for f in (mcsa.fit, mcsa.ascend))
+    assert np.array_equal(by_fit.draws, by_ascend.draws)
+    assert not by_fit.ok and "no witness was asked" in by_fit.verdict and by_fit.objections == []
+    assert by_fit.family and by_fit.evaluations["density"] >= 3_000
+    assert len(by_fit.summary()) == 10 and "k-hat" in repr(by_fit)
+
+
+def test_words_are_those_of_the_program():
+    """Names and default settings, against the lists of the program's sources, where these are there."""
+    catalogue = Path(__file__).parents[2] / "bench-suite/src/catalog"
+    if not catalogue.is_dir():
+        pytest.skip("the sources of the program are not there")
+
+    def listed(file, start):
+        text = (catalogue / file).read_text()
+        text = text[text.index(start) : text.index("];", text.index(start))]
+        rows = re.findall(r'\(\s*"([a-z-]+)",\s*"([^"]*)"', text)
+        return {name: {key: float(value) for key, value in re.findall(r"(\w+) = ([\d.]+)", settings)} for name, settings in rows}
+
+    theirs = listed("method.rs", "pub const ALL")
+    assert {name: theirs.get(name) for name in mcsa.ascent.METHODS} == mcsa.ascent.METHODS
+    absent = {"msc-prior", "minibatched", "ep", "smc", "pmcsa-delayed", "nuts-cs", "hmcecs"}
+    assert set(theirs) - set(mcsa.ascent.METHODS) == absent
+    assert listed("family_config.rs", "pub const ALL") == mcsa.ascent.FAMILIES
+    rules = re.findall(r'\) "([a-z-]+)"', (catalogue / "optimizer_config.rs").read_text())
+    assert tuple(rules) == mcsa.ascent.OPTIMIZERS
+    models = listed("target_listing.rs", "pub const ALL")
+    # Random or prepared targets of experiments, and models that are fitted by minibatches alone.
+    elsewhere = {name for name in models if name not in mcsa.models.MODELS}
+    known = {"diagonal-gaussian", "wishart-gaussian", "synthetic-logistic", "synthetic-linear", "subset-logistic", "sparse-process"}
+    assert elsewhere <= known | {"local-regression", "case"}, elsewhere
+
+
+def test_equal_bits_of_models_and_callables():
+    model = mcsa.models.banana(width=1.0, bend=0.1)
+    ours = mcsa.ascend(model, steps=200, seed=3)
+    theirs = mcsa.ascend(model.log_density, 2, steps=200, seed=3)
+    assert np.array_equal(ours.draws, theirs.draws)
+
+
+def test_a_saved_ascent_goes_on_with_the_same_bits(tmp_path):
+    path = tmp_path / "ascent"
+    whole = mcsa.ascend(gaussian, 2, slope, method="hmc", steps=1_500)
+    state = mcsa.Ascent(gaussian, 2, slope, method="hmc")
+    state.run(700)
+    state.save(path)
+    again = mcsa.Ascent(gaussian, 2, slope, method="hmc", checkpoint=path)
+    assert again.step == 700 and np.array_equal(again.run(1_500).draws, whole.draws)
+    assert mcsa.Ascent(gaussian, 2, slope, method="hmc", checkpoint=path).step == 1_500
+    with pytest.raises(ValueError, match="other settings"):
+        mcsa.Ascent(gaussian, 2, slope, method="pmcsa", checkpoint=path)
+    pmcsa = tmp_path / "pmcsa"
+    mcsa.ascend(gaussian, 2, steps=100, checkpoint=pmcsa)
+    with pytest.raises(ValueError):
+        mcsa.ascend(lambda z: gaussian(z) + 1.0, 2, steps=200, checkpoint=pmcsa)
+
+
+def test_an_exception_leaves_the_steps_before_it():
+    whole = mcsa.ascend(gaussian, 2, steps=3_000)
+    calls, is_dying = 0, True
+
+    def dying(z):
+        nonlocal calls
+        calls += 1
+        if is_dying and calls > 1_700:
+            raise OSError("power failed")
+        return gaussian(z)
+
+    state = mcsa.Ascent(dying, 2)
+    with pytest.raises(OSError, match="power failed") as caught:
+        state.run(3_000)
+    assert any(entry.name == "dying" for entry in caught.traceback)
+    assert state.step == 1_000
+    is_dying = False
+    assert np.array_equal(state.run(3_000).draws, whole.draws)
+
+
+def test_an_interrupt_gives_what_there_is():
+    calls = 0
+
+    def interrupted(z):
+        nonlocal calls
+        calls += 1
+        if calls == 1_500:
+            os.kill(os.getpid(), signal.SIGINT)
+        return gaussian(z)
+
+    state = mcsa.Ascent(interrupted, 2)
+    with pytest.warns(RuntimeWarning, match="interrupted at step"):
+        early = state.run(3_000)
+    assert early.draws.shape == (4000, 2) and 1_000 < state.step < 3_000
+    assert np.array_equal(state.run(3_000).draws, mcsa.ascend(gaussian, 2, steps=3_000).draws)
+
+
+def test_a_divergence_is_told():
+    with pytest.warns(RuntimeWarning, match="ended at step"):
+        mcsa.ascend(gaussian, 2, slope, method="elbo", optimizer="sgd", rate=1e6, steps=2_000)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"method": "nuts-cs"}, "no method 'nuts-cs'; there are pmcsa, jsa"),
+        ({"method": {"chains": 3}}, "no method None"),
+        ({"method": {"kind": "pmcsa", "walkers": 3}}, "unknown field `walkers`"),
+        ({"method": {"kind": "pmcsa", "chains": 0}}, "chain|lane"),
+        ({"method": {"kind": "pmcsa", "chains": -1}}, "chains|invalid"),
+        ({"method": "jsa", "kernel": "hmc"}, "for the method pmcsa alone"),
+        ({"method": "stl", "family": "student-t"}, "stl is for Gaussian families"),
+        ({"kernel": "gibbs"}, "no kernel 'gibbs'"),
+        ({"kernel": {"kind": "hmc", "step_size": -1.0}}, "step"),
+        ({"family": "cauchy"}, "no family 'cauchy'"),
+        ({"family": {"kind": "student-t", "freedom": -2.0}}, "dof is -2"),
+        ({"optimizer": "lbfgs"}, "no optimizer 'lbfgs'"),
+        ({"rate": -0.1}, "rate"),
+        ({"mean": [0.0, 0.0, 0.0]}, r"mean has shape \(3,\)"),
+        ({"mean": [0.0, np.nan]}, "NaN|finite|mean"),
+        ({"scale": 0.0}, "scale"),
+        ({"steps": 0}, "steps is 0"),
+    ],
+)
+def test_wrong_parts(parts, words):
+    with pytest.raises(ValueError, match=words):
+        mcsa.ascend(gaussian, 2, slope, **{"steps": 10, **parts})
+
+
+def test_methods_that_need_a_gradient():
+    for parts in ({"method": "elbo"}, {"method": "hmc"}, {"kernel": "nuts"}):
+        with pytest.raises(ValueError, match="needs a gradient"):
+            mcsa.ascend(gaussian, 2, **parts, steps=10)

@@ -1,0 +1,193 @@
+"""Bad input: a Python exception that says what is wrong, and no abort."""
+
+import threading
+import time
+
+import mcsa
+import numpy as np
+import pytest
+
+
+def gaussian(z):
+    return -0.5 * (z**2).sum(axis=1)
+
+
+def slope(z):
+    return -z
+
+
+def both(arguments):
+    """The ways in which a callable is used: a fit in one call, and an ascent."""
+    for f, more in ((mcsa.fit, {"starts": 3}), (mcsa.ascend, {"steps": 50, "method": "elbo"})):
+        yield lambda f=f, more=more: f(*arguments, **more)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "error", "words"),
+    [
+        (lambda z: np.zeros((len(z), 3)), ValueError, r"shape \(\d+, 3\); expected"),
+        (lambda z: np.zeros(len(z)), ValueError, "gradient returned an array of shape"),
+        (lambda z: (gaussian(z), slope(z).T[:1]), ValueError, "gradient returned an array of shape"),
+        (lambda z: (gaussian(z)[:-1], slope(z)), ValueError, "gradient returned an array of shape"),
+        (lambda z: (gaussian(z), slope(z), slope(z)), (ValueError, TypeError), "gradient returned an array|inhomogeneous"),
+        (lambda z: slope(z) + 1j, TypeError, "complex128; expected real numbers"),
+        (lambda z: slope(z).astype(str), TypeError, "expected real numbers"),
+        (lambda z: slope(z).astype("M8[s]"), TypeError, "expected real numbers"),
+        (lambda z: None, TypeError, "expected real numbers"),
+        (lambda z: {"gradient": slope(z)}, TypeError, "expected real numbers"),
+        (lambda z: 1 / 0, ZeroDivisionError, "division"),
+        (lambda: 0, TypeError, "positional argument"),
+    ],
+)
+def test_wrong_gradients(gradient, error, words):
+    for call in both((gaussian, 2, gradient)):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_batches_of_every_layout_serve():
+    expected = mcsa.fit(gaussian, 3, slope, seed=1, draws=300).draws
+    layouts = [
+        lambda z: np.asfortranarray(slope(z)),
+        lambda z: np.repeat(slope(z), 2, axis=0)[::2],
+        lambda z: slope(z)[::-1][::-1],
+        lambda z: slope(z).astype(">f8"),
+        lambda z: slope(z).tolist(),
+        lambda z: np.ma.array(slope(z)),
+        lambda z: (np.ascontiguousarray(gaussian(z)), np.asfortranarray(slope(z))),
+        lambda z: [*slope(z)],
+    ]
+    for layout in layouts:
+        assert np.array_equal(mcsa.fit(gaussian, 3, layout, seed=1, draws=300).draws, expected)
+
+
+def test_a_callable_may_change_its_batch():
+    def wasteful(z):
+        found = gaussian(z)
+        z[:] = np.nan
+        return found
+
+    assert np.array_equal(mcsa.fit(wasteful, 2, seed=1).draws, mcsa.fit(gaussian, 2, seed=1).draws)
+
+
+def test_points_outside_the_support():
+    """-inf is outside, NaN is counted as such and told."""
+
+    def half(outside):
+        return lambda z: np.where(z[:, 0] > 0, -z[:, 0] - 0.5 * z[:, 1] ** 2, outside)
+
+    for outside in (-np.inf, np.nan):
+        result = mcsa.fit(half(outside), 2, seed=1)
+        assert np.isfinite(result.mean).all() and abs(result.mean[0] - 1.0) < 0.3
+    assert any("NaN" in objection for objection in result.objections), result.objections
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_densities_that_are_nowhere_finite(value):
+    with pytest.raises(ValueError, match="finite"):
+        mcsa.fit(lambda z: np.full(len(z), value), 2)
+
+
+def test_gradients_that_are_not_finite():
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError):
+            mcsa.fit(gaussian, 2, lambda z, value=value: np.full(z.shape, value), starts=3, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"seed": -1}, OverflowError),
+        ({"seed": 1.5}, TypeError),
+        ({"seed": "one"}, TypeError),
+        ({"draws": 10.5}, TypeError),
+        ({"draws": 10**15}, ValueError),
+        ({"share": 2.0}, ValueError),
+        ({"share": float("nan")}, ValueError),
+        ({"seconds": -1.0}, ValueError),
+        ({"names": [1, 2]}, TypeError),
+        ({"names": "ab c"}, (TypeError, ValueError)),
+        ({"checkpoint": "."}, ValueError),
+        ({"walkers": 3}, TypeError),
+        ({"transform": 3}, TypeError),
+    ],
+)
+def test_wrong_options(options, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error):
+        mcsa.fit(gaussian, 2, **options)
+
+
+@pytest.mark.parametrize("dim", [2.0, "2", None, np.array([2, 3])])
+def test_wrong_dimensions(dim):
+    with pytest.raises(TypeError):
+        mcsa.fit(gaussian, dim)
+
+
+def test_a_dimension_that_the_callable_does_not_have():
+    with pytest.raises(ValueError, match="broadcast"):
+        mcsa.fit(lambda z: gaussian(z - np.zeros(3)), 2)
+
+
+def test_functions_of_one_point():
+    with pytest.raises(ValueError, match="shape"):
+        mcsa.fit(lambda z: z, 2, vectorized=False)
+    with pytest.raises(ZeroDivisionError):
+        mcsa.fit(lambda z: 1 / 0, 2, vectorized=False)
+
+
+def test_objects_after_a_failed_fit():
+    state = mcsa.Fit(lambda z: 1 / 0, 2)
+    with pytest.raises(ZeroDivisionError):
+        state.run()
+    for use in (state.run, lambda: state.stage, lambda: state.save("never")):
+        with pytest.raises(RuntimeError, match="ended by an exception"):
+            use()
+    ascent = mcsa.Ascent(lambda z: 1 / 0, 2)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            ascent.run(10)
+    with pytest.raises(ZeroDivisionError):
+        ascent.result()
+    assert ascent.step == 0 and "step 0" in repr(ascent)
+
+
+def test_a_fit_in_use():
+    """A callable that uses its own fit gets an exception, not a lock."""
+    states = []
+
+    def meddling(z):
+        states[0].run(10)
+        return gaussian(z)
+
+    states.append(mcsa.Ascent(meddling, 2))
+    with pytest.raises(RuntimeError, match="running in another thread"):
+        states[0].run(10)
+    states[0] = mcsa.Fit(lambda z: states[0].run() and None, 2)
+    with pytest.raises(RuntimeError, match="running in another thread"):
+        states[0].run()
+
+
+def test_results_refuse_wrong_arguments():
+    result = mcsa.fit(gaussian, 2, seed=1, draws=200)
+    with pytest.raises((OverflowError, TypeError)):
+        result.resampled(-1)
+    with pytest.raises(ValueError):
+        result.resampled(10**18)
+    with pytest.raises(ValueError, match="not in list"):
+        result.summary()["none"]
+    assert result.resampled(0).shape == (0, 2)
+    assert result.draws is result.draws
+
+
+def test_other_threads_run_during_a_fit_of_a_model():
+    rng = np.random.default_rng(1)
+    model = mcsa.models.hierarchical_logistic(rng.normal(size=(400, 8)), (rng.uniform(size=400) < 0.5).astype(float))
+    thread = threading.Thread(target=lambda: mcsa.fit(model, seed=1, starts=10))
+    thread.start()
+    count = 0
+    while thread.is_alive():
+        time.sleep(0.001)
+        count += 1
+    # Held back until the end of each piece of work, it would count a few dozen at most.
+    assert count > 50

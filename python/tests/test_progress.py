@@ -1,0 +1,71 @@
+"""Line of progress, with and without tqdm."""
+
+import sys
+import types
+
+import mcsa
+import pytest
+
+
+def fake(monkeypatch, name):
+    """A tqdm that keeps what it is told; tqdm.auto chooses the bar of a notebook or of a terminal in the same way."""
+    told = []
+
+    class Bar:
+        def __init__(self, **options):
+            told.append(("made", name, options["leave"]))
+
+        def set_description_str(self, text):
+            told.append(text)
+
+        def close(self):
+            told.append("closed")
+
+    auto = types.ModuleType("tqdm.auto")
+    auto.tqdm = Bar
+    package = types.ModuleType("tqdm")
+    package.auto = auto
+    monkeypatch.setitem(sys.modules, "tqdm", package)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", auto)
+    return told
+
+
+@pytest.mark.parametrize("name", ["terminal", "notebook"])
+def test_a_bar_is_told_every_stage_and_closed(monkeypatch, name):
+    told = fake(monkeypatch, name)
+    mcsa.fit(mcsa.models.eight_schools(), seed=1, progress=True)
+    assert told[0] == ("made", name, True) and told[-1] == "closed"
+    stages = {text.split(":")[0].split()[0] for text in told[1:-1]}
+    assert {"start", "climb", "verdict"} <= stages or {"climb", "verdict"} <= stages, stages
+    told.clear()
+    mcsa.ascend(mcsa.models.eight_schools(), steps=2_500, progress=True)
+    assert told[1:] == ["step 1000 of 2500", "step 2000 of 2500", "step 2500 of 2500", "closed"]
+
+
+def test_a_bar_is_closed_after_an_exception(monkeypatch):
+    told = fake(monkeypatch, "terminal")
+    with pytest.raises(ZeroDivisionError):
+        mcsa.fit(lambda z: 1 / 0, 2, progress=True)
+    assert told[-1] == "closed"
+
+
+def test_an_exception_of_the_bar_ends_the_fit(monkeypatch):
+    fake(monkeypatch, "terminal")
+
+    def broken(self, text):
+        raise BrokenPipeError("no terminal")
+
+    monkeypatch.setattr(sys.modules["tqdm.auto"].tqdm, "set_description_str", broken)
+    state = mcsa.Fit(mcsa.models.eight_schools(), seed=1)
+    with pytest.raises(BrokenPipeError):
+        state.run(progress=True)
+    # The state is whole: it goes on without the bar.
+    assert state.run().ok
+
+
+def test_lines_without_tqdm(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    mcsa.fit(mcsa.models.eight_schools(), seed=1, progress=True)
+    lines = capsys.readouterr().err.strip().split("\n")
+    assert 2 <= len(lines) <= 6 and any(line.startswith("climb") for line in lines), lines

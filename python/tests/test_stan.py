@@ -1,0 +1,102 @@
+"""Stan programs, against models of the library. Libraries are those in the folder that MCSA_STAN names, or compiled by compile.py."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mcsa
+import numpy as np
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "stan"
+DATA = {"schools": 8, "effects": [28, 8, -3, 7, -1, 1, 18, 12], "errors": [15, 10, 16, 11, 9, 11, 10, 18]}
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    """The library of a program by name."""
+
+    def found(name):
+        if folder := os.environ.get("MCSA_STAN"):
+            path = Path(folder) / f"{name}.so"
+            if not path.exists():
+                pytest.skip(f"there is no {path}")
+            return path
+        if importlib.util.find_spec("httpstan") is None or not SOURCES.is_dir():
+            pytest.skip("neither MCSA_STAN nor the package httpstan is there to compile Stan programs")
+        path = tmp_path_factory.getbasetemp() / f"{name}.so"
+        done = subprocess.run([sys.executable, SOURCES / "compile.py", SOURCES / f"programs/{name}.stan", path], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"no Stan program can be compiled: {done.stderr[-300:]}")
+        return path
+
+    return found
+
+
+def test_eight_schools(library):
+    arguments = mcsa.from_stan(library("eight_schools"), DATA)
+    model = mcsa.models.eight_schools()
+    z = np.random.default_rng(1).normal(size=(7, 10))
+    values, slopes = arguments["gradient"](z)
+    assert np.array_equal(values, arguments["log_density"](z))
+    assert np.ptp(values - model.log_density(z)) < 1e-10
+    step = 1e-6 * np.eye(10)
+    for i in range(10):
+        difference = (arguments["log_density"](z + step[i]) - arguments["log_density"](z - step[i])) / 2e-6
+        assert np.allclose(slopes[:, i], difference, atol=1e-6)
+    # Not contiguous, and of another type.
+    assert np.array_equal(arguments["log_density"](np.asfortranarray(z)), values)
+    assert np.allclose(arguments["log_density"](z.astype(np.float32)), values, atol=1e-4)
+    result = mcsa.fit(**arguments, seed=1)
+    native = mcsa.fit(model, seed=1).summary()
+    assert result.ok
+    for name in ("mu", "tau"):
+        assert abs(result.summary()[name]["mean"] - native[name]["mean"]) < 0.15 * native[name]["sd"]
+    theta = result.parameters()["theta"]
+    assert theta.shape == (4000, 8)
+    z = result.draws
+    assert np.allclose(theta, z[:, :1] + np.exp(z[:, 1:2]) * z[:, 2:])
+
+
+def test_a_logistic_regression(library, tmp_path):
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(30, 2)), rng.integers(0, 2, size=30)
+    data = {"rows": 30, "features": 2, "x": x, "y": y, "prior_scale": 2.0}
+    arguments = mcsa.from_stan(library("logistic_regression"), data)
+    assert arguments["names"] == ["weights[1]", "weights[2]"]
+    z = rng.normal(size=(5, 2))
+    model = mcsa.models.logistic_regression(x, y, prior_scale=2.0)
+    assert np.ptp(arguments["log_density"](z) - model.log_density(z)) < 1e-10
+    file = tmp_path / "data.json"
+    file.write_text(json.dumps({name: np.asarray(value).tolist() for name, value in data.items()}))
+    for given in (file, file.read_text()):
+        assert np.array_equal(mcsa.from_stan(library("logistic_regression"), given)["log_density"](z), arguments["log_density"](z))
+
+
+def test_wrong_libraries_and_data(library, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no Stan program"):
+        mcsa.from_stan(tmp_path / "none.so")
+    (tmp_path / "text.so").write_text("text")
+    with pytest.raises(ValueError, match="no library of BridgeStan"):
+        mcsa.from_stan(tmp_path / "text.so")
+    path = library("eight_schools")
+    for data in (None, "{", {**DATA, "schools": 9}, {**DATA, "errors": [-1] * 8}):
+        with pytest.raises(ValueError, match="does not accept these data"):
+            mcsa.from_stan(path, data)
+    with pytest.raises(TypeError, match="data hold a set"):
+        mcsa.from_stan(path, {"schools": {8}})
+    with pytest.raises(FileNotFoundError):
+        mcsa.from_stan(path, tmp_path / "none.json")
+
+
+def test_names_of_arrays():
+    from mcsa.stan import _arrays
+
+    values = np.arange(14.0).reshape(2, 7)
+    found = _arrays(["a", "b.1.1", "b.2.1", "b.1.2", "b.2.2", "t:1", "z.real"], values)
+    assert found["b"].shape == (2, 2, 2) and found["a"].shape == (2,)
+    assert np.array_equal(found["b"][0], [[1.0, 3.0], [2.0, 4.0]])
+    assert set(found) == {"a", "b", "t:1", "z.real"}
