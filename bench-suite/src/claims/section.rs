@@ -170,7 +170,14 @@ impl Row {
             _ => return invalid("only one of check, theory and not-reproducible can be given".to_owned()),
         };
         let citation = self.citation.or_else(|| common.citation.clone());
-        let reason = self.reason;
+        let reason = self.reason.or_else(|| match &basis {
+            Basis::Theory(id) => Some(Reason {
+                cause: Cause::Paper,
+                why: "its statement has an exact counterexample on a finite problem".to_owned(),
+                by: Some(format!("theory {id}")),
+            }),
+            _ => None,
+        });
         if let Some(Reason { cause, by, .. }) = &reason
             && (*cause == Cause::Open) != by.is_none()
         {
