@@ -65,6 +65,9 @@ impl Finding {
     /// This finding by a published formula beside the one by the correct formula: the verdict is that on the published quantity,
     /// unless it agrees and the corrected one disagrees.
     pub(super) fn beside(self, corrected: Self) -> Self {
+        if self.number.is_nan() {
+            return self;
+        }
         let reverses = (self.verdict, corrected.verdict) == (Verdict::Agree, Verdict::Disagree);
         let verdict = if reverses { Verdict::Reverses } else { self.verdict };
         let beside =

@@ -221,7 +221,10 @@ impl Card {
         let row = |Found { citation, sentence, finding, reason }: &Found| {
             let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(disagreements::words);
             vec![
-                format!("{}{stale}", pill(finding.verdict)),
+                match finding.verdict {
+                    Verdict::TooLittle => pill(finding.verdict),
+                    verdict => format!("{}{stale}", pill(verdict)),
+                },
                 format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
                 format!(
                     "<b>{}</b> {}{}",
