@@ -155,7 +155,15 @@ impl Calibration {
                     let is_long = is_whole || ended.seconds >= PIECE || ended.failure.is_some();
                     let failed = ended.failure.is_some();
                     best = (!failed)
-                        .then(|| Cost::observed(&Outcome { job: short, rows, ended, unit: None }))
+                        .then(|| {
+                            Cost::observed(&Outcome {
+                                job: short,
+                                rows,
+                                ended,
+                                unit: None,
+                                code: CODE.to_owned(),
+                            })
+                        })
                         .or(best);
                     if is_long {
                         break;

@@ -75,6 +75,10 @@ pub struct Published {
     pub table: String,
     /// Level of the intervals, such as 0.8.
     pub level: f64,
+    /// Our metrics by the published formulas, where these differ from ours: `{ lpd = "lpd_as_published" }`. Cells are compared with
+    /// them, and ours stand beside them as corrected.
+    #[serde(default)]
+    pub as_published: BTreeMap<String, String>,
 }
 
 /// The presets of every experiment.

@@ -37,6 +37,7 @@
 //! This is the only crate that reads files, writes files, prints, or uses the clock.
 
 mod anchors;
+pub mod archive;
 pub mod as_published;
 mod calibration;
 pub mod catalog;

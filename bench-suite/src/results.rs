@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcsa_core::Error;
 use rayon::prelude::*;
 
+use crate::archive::{Archive, Kept, Origin};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Target};
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
@@ -15,7 +16,7 @@ use crate::store::{Others, Outcome, Store};
 use crate::task::{Fit, Job, Task};
 use mcsa_data::Catalogue;
 
-/// Results of an experiment at a preset, all computed by one version of the code.
+/// Results of an experiment at a preset, all computed by one version of the code unless they are from the archive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
     /// The experiment.
@@ -34,6 +35,8 @@ pub struct Results {
     pub is_stale: bool,
     /// Absent data sets, each with instructions to obtain it.
     pub absent: Vec<(String, String)>,
+    /// Number of results of each origin, if they are from the archive; those of other code count as well there, and are marked.
+    pub origins: BTreeMap<Origin, usize>,
 }
 
 /// All replicates of one task.
@@ -90,7 +93,49 @@ impl Results {
             }
         }
         let absent = absent.into_iter().collect();
-        Ok(Self { experiment, preset, outcomes, missing, bad, stale: count, is_stale, absent })
+        Ok(Self {
+            experiment,
+            preset,
+            outcomes,
+            missing,
+            bad,
+            stale: count,
+            is_stale,
+            absent,
+            origins: BTreeMap::new(),
+        })
+    }
+
+    /// Archived results of any code.
+    ///
+    /// # Errors
+    /// If the experiment cannot be planned or its archive cannot be used.
+    pub fn archived(
+        experiment: Experiment,
+        preset: PresetName,
+        archive: &Archive,
+        catalogue: &Catalogue,
+    ) -> Result<Self, Error> {
+        let Plan { jobs, absent } = plan(&experiment, preset, catalogue)?;
+        let mut kept = archive.read(&experiment.id)?;
+        let (mut outcomes, mut origins, mut missing) = (Vec::new(), BTreeMap::new(), 0);
+        for job in jobs {
+            let Some(Kept { origin, rows, ended }) = kept.remove(&job.id()) else {
+                missing += 1;
+                continue;
+            };
+            *origins.entry(origin.clone()).or_default() += 1;
+            let unit = (origin.unit != "-").then_some(origin.unit);
+            outcomes.push(Outcome { job, rows, ended, unit, code: origin.code });
+        }
+        let absent = absent.into_iter().collect();
+        let (bad, stale, is_stale) = (Vec::new(), 0, false);
+        Ok(Self { experiment, preset, outcomes, missing, bad, stale, is_stale, absent, origins })
+    }
+
+    /// Returns true if some of the results come from other code.
+    pub fn has_stale(&self) -> bool {
+        self.outcomes.iter().any(Outcome::is_stale)
     }
 
     /// Results grouped by task, in the order of the plan.
@@ -148,7 +193,7 @@ impl Results {
         preset: PresetName,
         rows: impl Fn(&Task, u64, u64) -> (Vec<(&'static str, f64)>, Vec<(Vector, Vec<f64>)>),
     ) -> Self {
-        use crate::store::{Ended, Row};
+        use crate::store::{CODE, Ended, Row};
         let jobs = plan(&experiment, preset, &Catalogue::new(None)).unwrap().jobs;
         let outcome = |job: Job| {
             let row = |step| {
@@ -156,7 +201,7 @@ impl Results {
                 Row { vectors: vectors.into_iter().collect(), ..Row::new(step, values) }
             };
             let rows = job.task.recorded().into_iter().map(row).collect();
-            Outcome { job, rows, ended: Ended::default(), unit: None }
+            Outcome { job, rows, ended: Ended::default(), unit: None, code: CODE.to_owned() }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
         Self {
@@ -168,6 +213,7 @@ impl Results {
             stale: 0,
             is_stale: false,
             absent: Vec::new(),
+            origins: BTreeMap::new(),
         }
     }
 }
@@ -223,6 +269,11 @@ impl Series<'_> {
     /// Returns true if the method has this kind and budget.
     pub fn is(&self, kind: &str, budget: usize) -> bool {
         self.method().kind() == kind && self.method().budget() == budget
+    }
+
+    /// Returns true if some of the results come from other code.
+    pub fn has_stale(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.is_stale())
     }
 
     /// Number of replicates that ended early.

@@ -1,5 +1,7 @@
 //! A claim with its source and its check.
 
+use serde::Deserialize;
+
 use super::{Contrast, ENOUGH, Finding, Verdict};
 use crate::experiments::examined;
 use crate::results::Results;
@@ -16,6 +18,49 @@ pub struct Claim {
     pub sentence: String,
     /// Check against results.
     pub basis: Basis,
+    /// Reason of a disagreement.
+    pub reason: Option<Reason>,
+}
+
+/// Reason of a disagreement, as written in `reason = { cause = "paper", why = "...", by = "..." }`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// Its cause.
+    pub cause: Cause,
+    /// Explanation.
+    pub why: String,
+    /// Experiment, test or claim that decides it; absent if the cause is open.
+    pub by: Option<String>,
+}
+
+/// Cause of a disagreement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The sentence or formula of the paper.
+    Paper,
+    /// The code by which the published numbers were made, where it differs from the paper.
+    Code,
+    /// Our reading of the paper: a setting that it leaves open, or the form of the claim.
+    Reading,
+    /// Our code or data.
+    Ours,
+    /// Not decided.
+    Open,
+}
+
+impl Cause {
+    /// Name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "the paper",
+            Self::Code => "its code",
+            Self::Reading => "our reading",
+            Self::Ours => "our code or data",
+            Self::Open => "open",
+        }
+    }
 }
 
 /// Check of a claim.
@@ -23,6 +68,13 @@ pub struct Claim {
 pub enum Basis {
     /// Comparison of metrics of methods.
     Contrast(Contrast),
+    /// Comparison by a published formula, and the same by the correct formula.
+    Corrected {
+        /// By the published formula.
+        published: Contrast,
+        /// By the correct formula.
+        corrected: Contrast,
+    },
     /// Search for a counterexample to the claim of this id in [`mcsa_theory::claims`].
     Theory(String),
     /// Function of the experiment's room, with its name.
@@ -37,6 +89,9 @@ impl Claim {
     pub fn find(&self, results: &Results) -> Finding {
         let finding = match &self.basis {
             Basis::Contrast(contrast) => contrast.find(results),
+            Basis::Corrected { published, corrected } => {
+                published.find(results).beside(corrected.find(results))
+            }
             Basis::Theory(id) => examined(id),
             Basis::Check(_, check) => check(results),
             Basis::NotReproducible(why) => Finding::not_reproducible(why.as_str()),

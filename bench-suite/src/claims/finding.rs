@@ -5,6 +5,8 @@
 pub enum Verdict {
     /// The number is on the claimed side of the threshold.
     Agree,
+    /// The claim holds by the published formula, and the opposite by the correct one.
+    Reverses,
     /// The number is on the other side.
     Disagree,
     /// Results are missing or too few.
@@ -60,6 +62,19 @@ impl Finding {
         Self { verdict, number, threshold, reason }
     }
 
+    /// This finding by a published formula beside the one by the correct formula: the verdict is that on the published quantity,
+    /// unless it agrees and the corrected one disagrees.
+    pub(super) fn beside(self, corrected: Self) -> Self {
+        if self.number.is_nan() {
+            return self;
+        }
+        let reverses = (self.verdict, corrected.verdict) == (Verdict::Agree, Verdict::Disagree);
+        let verdict = if reverses { Verdict::Reverses } else { self.verdict };
+        let beside =
+            format!("corrected: {}, {:.3}: {}", corrected.verdict.name(), corrected.number, corrected.reason);
+        Self { verdict, reason: format!("{}; {beside}", self.reason), ..self }
+    }
+
     /// Abstention because `what` is missing.
     pub fn too_little(what: impl Into<String>) -> Self {
         Self { verdict: Verdict::TooLittle, number: f64::NAN, threshold: f64::NAN, reason: what.into() }
@@ -73,12 +88,19 @@ impl Finding {
 
 impl Verdict {
     /// All verdicts, in the order of the report.
-    pub const ALL: [Self; 4] = [Self::Agree, Self::Disagree, Self::TooLittle, Self::NotReproducible];
+    pub const ALL: [Self; 5] =
+        [Self::Agree, Self::Reverses, Self::Disagree, Self::TooLittle, Self::NotReproducible];
+
+    /// Returns true if the claim does not hold by the correct formula.
+    pub fn is_at_odds(self) -> bool {
+        matches!(self, Self::Disagree | Self::Reverses)
+    }
 
     /// Name in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agree => "agree",
+            Self::Reverses => "holds as published, reverses when corrected",
             Self::Disagree => "disagree",
             Self::TooLittle => "not enough evidence",
             Self::NotReproducible => "not reproducible",

@@ -16,7 +16,7 @@ mod selector;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use claim::{Basis, Check, Claim};
+pub use claim::{Basis, Cause, Check, Claim, Reason};
 pub use contrast::Contrast;
 pub(crate) use finding::{ENOUGH, greatest, least};
 pub use finding::{Finding, Verdict};

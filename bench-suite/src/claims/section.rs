@@ -6,7 +6,7 @@ use toml::{Spanned, Table, Value};
 
 use super::contrast::{Contrast, Other, Relation, Side, Summary, When};
 use super::selector::{Selector, Settings, combinations};
-use super::{Basis, Check, Claim};
+use super::{Basis, Cause, Check, Claim, Reason};
 use crate::experiment::Experiment;
 use crate::kinds::Task;
 use crate::metric::{METRICS, Metric};
@@ -26,6 +26,8 @@ struct Section {
 struct Common {
     citation: Option<String>,
     metric: Option<String>,
+    #[serde(rename = "as-published")]
+    as_published: Option<String>,
     at: Option<Value>,
     summary: Option<Summary>,
     compare: Option<Compare>,
@@ -43,7 +45,9 @@ struct Row {
     check: Option<String>,
     theory: Option<String>,
     not_reproducible: Option<String>,
+    reason: Option<Reason>,
     metric: Option<String>,
+    as_published: Option<String>,
     at: Option<Value>,
     #[serde(rename = "where")]
     place: Option<Table>,
@@ -130,7 +134,17 @@ impl Row {
         let basis = match (&self.check, &self.theory, &self.not_reproducible) {
             (None, None, None) => {
                 self.complete(common);
-                Basis::Contrast(self.contrast(experiment, planned)?)
+                let contrast = self.contrast(experiment, planned)?;
+                match self.as_published.take() {
+                    None => Basis::Contrast(contrast),
+                    published => {
+                        self.metric = published;
+                        Basis::Corrected {
+                            published: self.contrast(experiment, planned)?,
+                            corrected: contrast,
+                        }
+                    }
+                }
             }
             _ if !compared.is_empty() => {
                 return invalid(format!(
@@ -156,11 +170,30 @@ impl Row {
             _ => return invalid("only one of check, theory and not-reproducible can be given".to_owned()),
         };
         let citation = self.citation.or_else(|| common.citation.clone());
-        Ok(Claim { citation: citation.unwrap_or_else(|| "ours".to_owned()), sentence: self.sentence, basis })
+        let reason = self.reason.or_else(|| match &basis {
+            Basis::Theory(id) => Some(Reason {
+                cause: Cause::Paper,
+                why: "its statement has an exact counterexample on a finite problem".to_owned(),
+                by: Some(format!("theory {id}")),
+            }),
+            _ => None,
+        });
+        if let Some(Reason { cause, by, .. }) = &reason
+            && (*cause == Cause::Open) != by.is_none()
+        {
+            return invalid(
+                "reason: `by` names what decides the cause; an open cause alone has none".to_owned(),
+            );
+        }
+        let citation = citation.unwrap_or_else(|| "ours".to_owned());
+        Ok(Claim { citation, sentence: self.sentence, basis, reason })
     }
 
     /// Fills in common values for keys that are left out.
     fn complete(&mut self, common: &Common) {
+        if self.metric.is_none() {
+            self.as_published = self.as_published.take().or_else(|| common.as_published.clone());
+        }
         self.metric = self.metric.take().or_else(|| common.metric.clone());
         self.at = self.at.take().or_else(|| common.at.clone());
         self.summary = self.summary.or(common.summary);
@@ -174,6 +207,7 @@ impl Row {
     fn compared(&self) -> Vec<&'static str> {
         let all = [
             ("metric", self.metric.is_some()),
+            ("as-published", self.as_published.is_some()),
             ("at", self.at.is_some()),
             ("where", self.place.is_some()),
             ("of", self.of.is_some()),

@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, PresetName};
 use crate::metric::{Metric, Vector};
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
-use crate::store::{Ended, Outcome, Row};
+use crate::store::{CODE, Ended, Outcome, Row};
 use crate::task::{Job, Task};
 
 /// The experiment with this name.
@@ -103,7 +103,13 @@ impl<'c> Scene<'c> {
                     let (experiment, seed) =
                         (self.experiment.id.clone(), self.experiment.seed().child(replicate));
                     let job = Job { experiment, task: task.clone(), data: None, replicate, seed };
-                    outcomes.push(Outcome { job, rows: Vec::new(), ended: Ended::default(), unit: None });
+                    outcomes.push(Outcome {
+                        job,
+                        rows: Vec::new(),
+                        ended: Ended::default(),
+                        unit: None,
+                        code: CODE.to_owned(),
+                    });
                 }
                 let rows = &mut outcomes.iter_mut().find(is_it).unwrap().rows;
                 if !rows.iter().any(|row| row.step == step) {
@@ -226,7 +232,12 @@ fn every_contrast_holds_fails_and_abstains() {
     for entry in REGISTRY.iter().cloned().chain([example()]) {
         let experiment = entry.experiment().unwrap();
         for claim in entry.claims(&experiment).unwrap() {
-            if let Basis::Contrast(contrast) = &claim.basis {
+            let contrasts = match &claim.basis {
+                Basis::Contrast(contrast) => vec![contrast],
+                Basis::Corrected { published, corrected } => vec![published, corrected],
+                _ => Vec::new(),
+            };
+            for contrast in contrasts {
                 Scene::of(&experiment, contrast).holds_fails_and_abstains();
                 count += 1;
             }

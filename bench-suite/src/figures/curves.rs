@@ -129,7 +129,7 @@ pub(crate) fn status(results: &Results) -> String {
     if results.missing > 0 {
         text.push_str(&format!(" {} jobs have not been run.", results.missing));
     }
-    if results.is_stale {
+    if results.has_stale() {
         text.push_str(" *Results of other code.*");
     }
     let failures: usize = results.series().iter().map(Series::failures).sum();

@@ -166,7 +166,7 @@ fn measures(chains: &[Vec<f64>], rows: &LogisticRows) -> Vec<(&'static str, f64)
 mod tests {
     use super::*;
     use crate::catalog::Target;
-    use crate::store::{Outcome, Store};
+    use crate::store::{CODE, Outcome, Store};
     use crate::task::Task;
     use mcsa_data::Catalogue;
 
@@ -179,7 +179,7 @@ mod tests {
         let job = Job { experiment: "chains".into(), task, data: None, replicate: 0, seed: Seed::new(1) };
         let store = Store::new(std::env::temp_dir().join(format!("mcsa-chains-{}", std::process::id())));
         let (rows, ended) = job.rows(&Running::new(&store, &Catalogue::new(None))).unwrap().unwrap();
-        Outcome { job, rows, ended, unit: None }
+        Outcome { job, rows, ended, unit: None, code: CODE.to_owned() }
     }
 
     /// Log predictive density of the held-out labels under the posterior, by the trapezoidal rule.

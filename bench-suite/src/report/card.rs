@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::comparison::{Agreement, Comparison, Tally, compare};
 use super::html::{Group, details, escape, grouped, number, table};
-use crate::claims::{Claim, Finding, Verdict};
-use crate::experiment::PresetName;
+use super::{disagreements, splits};
+use crate::claims::{Claim, Finding, Reason, Verdict};
 use crate::forecast::span;
 use crate::interval::Interval;
 use crate::look;
@@ -29,20 +29,39 @@ pub struct Card {
     pub drawings: Vec<(String, Drawing)>,
     /// Tables other than the comparison with published cells.
     pub sheets: Vec<Sheet>,
-    /// Claims: citation, sentence, finding.
-    pub findings: Vec<(String, String, Finding)>,
+    /// Claims with their findings.
+    pub findings: Vec<Found>,
     /// Comparison with cells of the published table.
     pub comparisons: Vec<Comparison>,
     /// Runs that produced the results.
     pub runs: Vec<Run>,
 }
 
+/// A claim with its finding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Citation.
+    pub citation: String,
+    /// The claim.
+    pub sentence: String,
+    /// Verdict with its number.
+    pub finding: Finding,
+    /// Reason of a disagreement, if it is known or stated as open.
+    pub reason: Option<Reason>,
+}
+
 impl Card {
-    /// Draws the figures and checks the claims.
+    /// Draws the figures and checks the claims. Cells of published tables are compared with `longer` results, those of another
+    /// preset, where their fits are longer.
     ///
     /// # Errors
     /// If a figure cannot be drawn or the published numbers cannot be read.
-    pub fn new(entry: &Entry, results: Results, runs: Vec<Run>) -> Result<Self, Error> {
+    pub fn new(
+        entry: &Entry,
+        results: Results,
+        longer: Option<Results>,
+        runs: Vec<Run>,
+    ) -> Result<Self, Error> {
         let mut drawings = Vec::new();
         for plate in (entry.figures)(&results) {
             let drawing = plate.figure.draw();
@@ -51,10 +70,12 @@ impl Card {
         }
         let found = |claim: Claim| {
             let finding = claim.find(&results);
-            (claim.citation, claim.sentence, finding)
+            Found { citation: claim.citation, sentence: claim.sentence, finding, reason: claim.reason }
         };
         let findings = entry.claims(&results.experiment)?.into_iter().map(found).collect();
-        let (comparisons, sheets) = (compare(&results)?, (entry.tables)(&results));
+        let comparisons = compare(&results, longer.as_ref())?;
+        let mut sheets = (entry.tables)(&results);
+        sheets.extend(splits::sheet(&results));
         Ok(Self {
             text: entry.text.to_string(),
             is_of_user: entry.is_of_user(),
@@ -69,7 +90,7 @@ impl Card {
 
     /// Number of claims with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.findings.iter().filter(|(_, _, finding)| finding.verdict == verdict).count()
+        self.findings.iter().filter(|found| found.finding.verdict == verdict).count()
     }
 
     /// Number of cells that were published, measured, and agree.
@@ -79,8 +100,7 @@ impl Card {
 
     /// The tally in words; `None` if there are no published cells.
     pub fn cells_in_words(&self) -> Option<String> {
-        let words = || format!("{}{}", self.tally(), self.shorter().unwrap_or_default());
-        (!self.comparisons.is_empty()).then(words)
+        (!self.comparisons.is_empty()).then(|| self.tally().to_string())
     }
 
     /// HTML of the section.
@@ -140,6 +160,9 @@ impl Card {
         } else if *stale > 0 {
             warn(format!("{stale} results were made by other code and are left out."));
         }
+        if let Some(words) = self.origins() {
+            warn(words);
+        }
         if *missing > 0 {
             let fresh = if *is_stale { 0 } else { outcomes.len() };
             warn(format!("{missing} of {} jobs have not been run.", missing + stale + fresh));
@@ -155,6 +178,27 @@ impl Card {
         }
         absent.iter().for_each(|(_, reason)| warn(format!("Left out: {}", escape(reason))));
         text
+    }
+
+    /// Note on the origin of archived results; `None` if they are not archived.
+    fn origins(&self) -> Option<String> {
+        let (origins, results) = (&self.results.origins, &self.results);
+        if origins.is_empty() {
+            return None;
+        }
+        let mut codes = BTreeMap::<(&str, bool), (usize, &str, &str)>::new();
+        for (origin, count) in origins {
+            let known =
+                codes.entry((&origin.code, origin.is_stale())).or_insert((0, &origin.date, &origin.date));
+            *known = (known.0 + count, known.1.min(&origin.date), known.2.max(&origin.date));
+        }
+        let words = codes.iter().map(|((code, is_stale), (count, first, last))| {
+            let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
+            let stale = if *is_stale { format!(" {STALE}") } else { String::new() };
+            format!("{count} by the code <code>{}</code>, {days}{stale}", escape(code))
+        });
+        let all = results.outcomes.len();
+        Some(format!("From the archive, {all} results: {}.", words.collect::<Vec<_>>().join("; ")))
     }
 
     /// Note on vector units, if results come from several: those of one are bit-identical, those of two differ by rounding.
@@ -173,11 +217,21 @@ impl Card {
         if self.findings.is_empty() {
             return String::new();
         }
-        let row = |(citation, sentence, finding): &(String, String, Finding)| {
+        let stale = if self.results.has_stale() { format!(" {STALE}") } else { String::new() };
+        let row = |Found { citation, sentence, finding, reason }: &Found| {
+            let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(disagreements::words);
             vec![
-                pill(finding.verdict),
+                match finding.verdict {
+                    Verdict::TooLittle => pill(finding.verdict),
+                    verdict => format!("{}{stale}", pill(verdict)),
+                },
                 format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
-                format!("<b>{}</b> {}", number(finding.number), escape(&finding.reason)),
+                format!(
+                    "<b>{}</b> {}{}",
+                    number(finding.number),
+                    escape(&finding.reason),
+                    why.map_or_else(String::new, |why| format!("<br>{why}"))
+                ),
             ]
         };
         let rows: Vec<Vec<String>> = self.findings.iter().map(row).collect();
@@ -211,27 +265,23 @@ impl Card {
         }
         groups.sort_by(|a, b| a.0.cmp(&b.0));
         let head = ["Method", "Ours", "Published", "Difference", "Intervals"];
+        let head: Vec<&str> = match self.comparisons.iter().any(|c| c.corrected.is_some()) {
+            true => head.into_iter().chain(["Corrected"]).collect(),
+            false => head.to_vec(),
+        };
+        groups.iter_mut().flat_map(|(_, rows)| rows).for_each(|row| row.truncate(head.len()));
         let ours =
             self.comparisons.iter().filter_map(|c| c.ours.map(|ours| ours.replicates)).max().unwrap_or(0);
         let caption = format!(
             "<p class=\"note\">{}, of {} replicates; intervals: {}. Ours: means of {ours} replicates with percentile \
-             bootstrap intervals of the same level{}. Together: {}.</p>",
+             bootstrap intervals of the same level. Together: {}.{}</p>",
             escape(&first.cell.citation),
             first.cell.interval.replicates,
             escape(&first.cell.kind),
-            self.shorter().unwrap_or_default(),
             self.tally(),
+            if head.len() == 6 { CORRECTED } else { "" },
         );
         format!("<h3>Beside the published table</h3>\n{}{caption}\n", grouped("numbers", &head, &groups))
-    }
-
-    /// Note on fits that are shorter than the published ones; `None` if they are not.
-    pub fn shorter(&self) -> Option<String> {
-        let Results { experiment, preset, .. } = &self.results;
-        let steps = |name| experiment.preset(name).ok().map(|preset| preset.steps);
-        let (ours, published) = (steps(*preset)?, steps(PresetName::Paper)?);
-        (ours < published)
-            .then(|| format!(", of fits that stop after {ours} of the {published} published steps"))
     }
 
     /// Final metrics, if there is neither a published nor a standard table.
@@ -260,7 +310,8 @@ impl Card {
             ];
             cells.extend(["p_evaluations", "p_gradients", "q_evaluations", "q_draws", "q_scores"].map(count));
             cells.push(number(mean(&|e| e.seconds)));
-            cells.push(series.failures().to_string());
+            let stale = if series.has_stale() { format!(" {STALE}") } else { String::new() };
+            cells.push(format!("{}{stale}", series.failures()));
             cells
         };
         let rows: Vec<Vec<String>> = self.results.series().iter().map(row).collect();
@@ -328,6 +379,12 @@ impl Card {
     }
 }
 
+/// Mark of results by other code.
+pub(super) const STALE: &str = "<span class=\"pill open\">stale</span>";
+
+const CORRECTED: &str = " Ours is the quantity that was published, by the published formula; corrected is the same quantity by the \
+                         correct formula.";
+
 /// Head and rows of a table.
 pub(super) fn rows(sheet: &Sheet) -> String {
     let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
@@ -339,23 +396,39 @@ pub(super) fn rows(sheet: &Sheet) -> String {
 
 /// A comparison as cells of a table.
 fn cells_of(comparison: &Comparison) -> Vec<String> {
-    let Comparison { cell, ours, agreement } = comparison;
+    let Comparison { cell, ours, corrected, agreement, shorter, reverses, is_stale } = comparison;
     let (word, class) = match agreement {
         Agreement::Overlap => ("meet", "agree"),
         Agreement::Apart => ("apart", "disagree"),
         Agreement::TooFew if ours.is_none() => ("not run", "open"),
         Agreement::TooFew => ("too few", "open"),
     };
+    let mut marks = format!("<span class=\"pill {class}\">{word}</span>");
+    if *reverses {
+        let word = Verdict::Reverses;
+        marks.push_str(&format!(" {}", pill(word)));
+    }
+    if *is_stale {
+        marks.push_str(&format!(" {STALE}"));
+    }
+    // Fewer replicates than an interval needs are no measurement, and neither are fewer steps than were published.
+    if let Some((ours, published)) = shorter {
+        marks.push_str(&format!(" <span class=\"ci\">after {ours} of {published} steps</span>"));
+    }
     let Interval { value, low, high, .. } = cell.interval;
     // As many decimals as were printed.
     let places = if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 };
     let printed = |value: f64| format!("{value:.places$}").replace('-', "−");
     vec![
         escape(look::name(&cell.method)),
-        ours.as_ref().map_or_else(|| "–".to_owned(), interval),
+        ours.as_ref().map_or_else(
+            || "–".to_owned(),
+            |ours| format!("{} <span class=\"ci\">of {}</span>", interval(ours), ours.replicates),
+        ),
         format!("{} <span class=\"ci\">[{}, {}]</span>", printed(value), printed(low), printed(high)),
         ours.map_or_else(|| "–".to_owned(), |ours| format!("{:+.3}", ours.value - value).replace('-', "−")),
-        format!("<span class=\"pill {class}\">{word}</span>"),
+        marks,
+        corrected.as_ref().map_or_else(|| "–".to_owned(), interval),
     ]
 }
 
@@ -375,6 +448,7 @@ pub(super) fn pill(verdict: Verdict) -> String {
     let class = match verdict {
         Verdict::Agree => "agree",
         Verdict::Disagree => "disagree",
+        Verdict::Reverses => "reverses",
         Verdict::TooLittle => "open",
         Verdict::NotReproducible => "void",
     };

@@ -2,6 +2,8 @@
 
 use mcsa_core::Error;
 
+use crate::claims::ENOUGH as FEW;
+use crate::experiment::{PresetName, Published};
 use crate::interval::{Interval, bootstrap};
 use crate::published::{Cell, cells};
 use crate::results::{Results, Series};
@@ -22,10 +24,19 @@ pub enum Agreement {
 pub struct Comparison {
     /// Published cell.
     pub cell: Cell,
-    /// Our interval.
+    /// Our interval, by the published formula.
     pub ours: Option<Interval>,
-    /// Agreement of the two.
+    /// Our interval by the correct formula, where the published one differs from it.
+    pub corrected: Option<Interval>,
+    /// Agreement of the published interval with `ours`.
     pub agreement: Agreement,
+    /// Length of our fits, if it is not the published one: ours, published.
+    pub shorter: Option<(u64, u64)>,
+    /// The published order of this cell and another one of its data and metric holds by the published formula and is the opposite
+    /// by the correct one; all intervals are apart.
+    pub reverses: bool,
+    /// Some of our results come from other code.
+    pub is_stale: bool,
 }
 
 /// Counts of cells.
@@ -33,12 +44,25 @@ pub struct Comparison {
 pub struct Tally {
     /// Number of published cells.
     pub all: usize,
-    /// Number of cells measured in enough replicates for an interval.
+    /// Number of cells measured by fits of the published length, in enough replicates for an interval.
     pub measured: usize,
     /// Number of measured cells whose intervals overlap.
     pub overlap: usize,
+    /// Number of cells measured by shorter fits.
+    pub shorter: usize,
+    /// Number of cells measured by shorter fits whose intervals overlap.
+    pub shorter_overlap: usize,
     /// Number of cells measured in too few replicates.
     pub few: usize,
+    /// Number of cells whose published order is the opposite when corrected.
+    pub reversed: usize,
+}
+
+impl Comparison {
+    /// Returns true if there are enough replicates for an interval.
+    pub fn is_measured(&self) -> bool {
+        self.agreement != Agreement::TooFew
+    }
 }
 
 impl Tally {
@@ -46,12 +70,17 @@ impl Tally {
     pub fn of<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Self {
         let mut tally = Self::default();
         for comparison in comparisons {
-            let (meets, apart) =
-                (comparison.agreement == Agreement::Overlap, comparison.agreement == Agreement::Apart);
+            let meets = usize::from(comparison.agreement == Agreement::Overlap);
             tally.all += 1;
-            tally.measured += usize::from(meets || apart);
-            tally.overlap += usize::from(meets);
-            tally.few += usize::from(!meets && !apart && comparison.ours.is_some());
+            tally.reversed += usize::from(comparison.reverses);
+            match (comparison.is_measured(), comparison.shorter) {
+                (true, None) => (tally.measured, tally.overlap) = (tally.measured + 1, tally.overlap + meets),
+                (true, Some(_)) => {
+                    tally.shorter += 1;
+                    tally.shorter_overlap += meets;
+                }
+                (false, _) => tally.few += usize::from(comparison.ours.is_some()),
+            }
         }
         tally
     }
@@ -59,11 +88,17 @@ impl Tally {
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { all, measured, overlap, few } = self;
+        let Self { all, measured, overlap, shorter, shorter_overlap, few, reversed } = self;
         write!(f, "of {all} published cells {measured} are measured, {overlap} with overlapping intervals")?;
-        match few {
+        if *shorter > 0 {
+            write!(f, "; {shorter} more by shorter fits, {shorter_overlap} of them overlapping")?;
+        }
+        if *few > 0 {
+            write!(f, "; {few} more in too few replicates")?;
+        }
+        match reversed {
             0 => Ok(()),
-            few => write!(f, "; {few} more in too few replicates"),
+            reversed => write!(f, "; the order of {reversed} reverses when corrected"),
         }
     }
 }
@@ -76,51 +111,99 @@ fn rounding(value: f64) -> f64 {
     if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 0.005 } else { 0.0005 }
 }
 
+/// Series of a cell; of several results, the one with the longest fits among those with enough replicates.
+///
+/// HMC has no N: papers print the N of the other methods for it.
+pub(super) fn series_of<'r>(cell: &Cell, all: &[&'r Results]) -> Option<Series<'r>> {
+    let is_it = |series: &Series<'_>| {
+        let has_budget = cell.method == "hmc" || series.method().budget() == cell.budget;
+        series.target().label() == cell.data && series.method().kind() == cell.method && has_budget
+    };
+    let found = all.iter().filter(|results| !results.is_stale).filter_map(|results| results.find(is_it));
+    let rank = |series: &Series<'_>| {
+        let count = series.last(&cell.metric).len();
+        (count >= ENOUGH, count >= FEW, series.task.length(), count)
+    };
+    found.max_by_key(rank)
+}
+
 /// Compares every cell of the published table that an experiment names, including those of absent data and of methods left
-/// out; empty if it names none.
+/// out; empty if it names none. `longer` are results of the same experiment at another preset, which are compared in place of
+/// these where their fits are longer and their replicates enough.
+///
+/// A cell is compared with the quantity that was published, by the published formula; where that is not the correct one, the
+/// corrected quantity stands beside it.
 ///
 /// # Errors
 /// If the file of published numbers is malformed.
-pub fn compare(results: &Results) -> Result<Vec<Comparison>, Error> {
+pub fn compare(results: &Results, longer: Option<&Results>) -> Result<Vec<Comparison>, Error> {
     let Some(published) = &results.experiment.published else { return Ok(Vec::new()) };
-    let compared = |cell: Cell| {
-        // HMC has no N: papers print the N of the other methods for it.
-        let is_it = |series: &Series<'_>| {
-            let has_budget = cell.method == "hmc" || series.method().budget() == cell.budget;
-            series.target().label() == cell.data && series.method().kind() == cell.method && has_budget
-        };
-        let series = results.find(is_it);
-        let ours = series.and_then(|series| bootstrap(&series.last(&cell.metric), published.level));
-        let agreement = match &ours {
-            Some(ours) if ours.replicates >= ENOUGH && !results.is_stale => {
-                let theirs = &cell.interval;
-                let slack = rounding(theirs.value);
-                let meet = ours.low <= theirs.high + slack && theirs.low - slack <= ours.high;
-                if meet { Agreement::Overlap } else { Agreement::Apart }
-            }
-            _ => Agreement::TooFew,
-        };
-        Comparison { cell, ours, agreement }
+    let all: Vec<&Results> = [Some(results), longer].into_iter().flatten().collect();
+    let length = results.experiment.preset(PresetName::Paper).ok().map(|paper| paper.steps);
+    let mut compared: Vec<Comparison> =
+        cells(&published.table)?.into_iter().map(|cell| compared(cell, published, &all, length)).collect();
+    for k in 0..compared.len() {
+        compared[k].reverses = compared.iter().any(|other| is_reversed(&compared[k], other));
+    }
+    Ok(compared)
+}
+
+fn compared(cell: Cell, published: &Published, all: &[&Results], length: Option<u64>) -> Comparison {
+    let series = series_of(&cell, all);
+    let measured = |metric: &str| bootstrap(&series.as_ref()?.last(metric), published.level);
+    let formula = published.as_published.get(&cell.metric);
+    let ours = measured(formula.unwrap_or(&cell.metric));
+    let corrected = formula.and_then(|_| measured(&cell.metric));
+    let agreement = match &ours {
+        Some(ours) if ours.replicates >= ENOUGH => {
+            let (theirs, slack) = (&cell.interval, rounding(cell.interval.value));
+            let meet = ours.low <= theirs.high + slack && theirs.low - slack <= ours.high;
+            if meet { Agreement::Overlap } else { Agreement::Apart }
+        }
+        _ => Agreement::TooFew,
     };
-    Ok(cells(&published.table)?.into_iter().map(compared).collect())
+    let lengths = series.as_ref().map(|series| series.task.length()).zip(length);
+    let shorter = lengths.filter(|(ours, published)| ours < published);
+    let is_stale = series.is_some_and(|series| series.has_stale());
+    Comparison { cell, ours, corrected, agreement, shorter, reverses: false, is_stale }
+}
+
+/// Returns true if the order of two cells is as published by the published formula, and the opposite by the correct one.
+fn is_reversed(one: &Comparison, other: &Comparison) -> bool {
+    let is_pair = one.cell.data == other.cell.data && one.cell.metric == other.cell.metric;
+    let order = |a: &Interval, b: &Interval| match (a.low > b.high, b.low > a.high) {
+        (true, _) => 1,
+        (_, true) => -1,
+        _ => 0,
+    };
+    let both = |of: fn(&Comparison) -> Option<Interval>| match (of(one), of(other)) {
+        (Some(a), Some(b)) => order(&a, &b),
+        _ => 0,
+    };
+    let (published, ours, corrected) =
+        (both(|c| Some(c.cell.interval)), both(|c| c.ours), both(|c| c.corrected));
+    let is_measured = one.is_measured() && other.is_measured();
+    is_pair && is_measured && published != 0 && ours == published && corrected == -published
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::PresetName;
     use crate::registry::REGISTRY;
+
+    fn experiment(id: &str) -> crate::experiment::Experiment {
+        REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap().experiment().unwrap()
+    }
 
     #[test]
     fn what_is_printed_overlaps_and_what_is_not_does_not() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab2-logistic")).unwrap();
         let rows = |task: &crate::kinds::Task, replicate: u64, _: u64| {
             let spread = 0.001 * replicate as f64;
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
             vec![("accuracy", value + spread)]
         };
-        let results = Results::synthetic(entry.experiment().unwrap(), PresetName::Quick, rows);
-        let all = compare(&results).unwrap();
+        let results = Results::synthetic(experiment("k000-tab2-logistic"), PresetName::Quick, rows);
+        let all = compare(&results, None).unwrap();
         assert_eq!(all.len(), 42);
         let of = |data: &str, metric: &str, method: &str| {
             let is_it =
@@ -132,8 +215,59 @@ mod tests {
         assert_eq!(of("pima", "lpd", "jsa"), Agreement::TooFew);
         assert_eq!(of("pima", "accuracy", "hmc"), Agreement::TooFew, "left out of this preset");
         let tally = Tally::of(&all);
-        assert_eq!((tally.all, tally.measured, tally.few), (42, 18, 0));
+        assert_eq!((tally.all, tally.measured, tally.few, tally.shorter), (42, 18, 0, 0));
         assert_eq!(tally.overlap, all.iter().filter(|c| c.agreement == Agreement::Overlap).count());
         assert!(tally.to_string().starts_with("of 42 published cells 18 are measured, "), "{tally}");
+    }
+
+    /// Robust regression on yacht: the printed numbers by the published formula, and the opposite order by the correct one.
+    #[test]
+    fn a_published_order_may_reverse_when_corrected() {
+        let of = |corrected: f64| {
+            let rows = move |task: &crate::kinds::Task, replicate: u64, _: u64| {
+                let noise = 0.001 * replicate as f64;
+                let (published, correct) = match task.method().kind() {
+                    "stl" => (-3.63, 0.0),
+                    _ => (-3.31, corrected),
+                };
+                vec![("lpd_as_published", published + noise), ("lpd", correct + noise)]
+            };
+            let results = Results::synthetic(experiment("mcsa-tab-rgp"), PresetName::Default, rows);
+            compare(&results, None).unwrap()
+        };
+        let yacht = |all: &[Comparison], method: &str| {
+            let is_it = |c: &&Comparison| {
+                (&*c.cell.data, &*c.cell.metric, &*c.cell.method) == ("yacht", "lpd", method)
+            };
+            all.iter().find(is_it).unwrap().clone()
+        };
+        let (reversed, kept) = (of(-1.0), of(1.0));
+        for method in ["pmcsa", "stl"] {
+            let cell = yacht(&reversed, method);
+            assert!(cell.agreement == Agreement::Overlap && cell.reverses, "{method}: {cell:?}");
+            assert!(cell.corrected.is_some() && cell.shorter.is_none());
+            // Counterexample: an order that stays.
+            assert!(!yacht(&kept, method).reverses, "{method}");
+        }
+        assert_eq!(Tally::of(&reversed).reversed, 2);
+    }
+
+    /// Fits of a fifth of the published length are counted apart, and longer ones of another preset take their place.
+    #[test]
+    fn shorter_fits_are_not_counted_as_measured() {
+        let synthetic = |preset| {
+            let rows = |_: &crate::kinds::Task, replicate: u64, _: u64| vec![("lpd", replicate as f64)];
+            Results::synthetic(experiment("mcsa-tab-bnn"), preset, rows)
+        };
+        let (short, long) = (synthetic(PresetName::Default), synthetic(PresetName::Paper));
+        let alone = Tally::of(&compare(&short, None).unwrap());
+        assert!(alone.measured == 0 && alone.shorter > 0, "{alone}");
+        let both = compare(&short, Some(&long)).unwrap();
+        let found = Tally::of(&both);
+        assert!(found.measured >= alone.shorter && found.shorter == 0, "{found}");
+        // Too few long fits do not take the place of enough short ones.
+        let mut few = long.clone();
+        few.outcomes.retain(|outcome| outcome.job.replicate < 2);
+        assert_eq!(Tally::of(&compare(&short, Some(&few)).unwrap()), alone);
     }
 }

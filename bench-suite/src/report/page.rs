@@ -8,6 +8,7 @@ use super::base64::encode;
 use super::board;
 use super::card::{Card, pill};
 use super::comparison::Tally;
+use super::disagreements;
 use super::html::{escape, table};
 use super::records::{csv, tasks};
 use crate::claims::Verdict;
@@ -47,7 +48,10 @@ pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
 
 fn text(cards: &[Card]) -> String {
     let sections: String = cards.iter().map(Card::section).collect();
-    shell("mcsa: figures, tables and claims", &format!("{}{sections}", summary(cards)))
+    shell(
+        "mcsa: figures, tables and claims",
+        &format!("{}{sections}{}", summary(cards), disagreements::section(cards)),
+    )
 }
 
 /// A whole page with its style and fonts.
@@ -80,10 +84,16 @@ fn summary(cards: &[Card]) -> String {
     let presets: std::collections::BTreeSet<&str> =
         cards.iter().map(|card| card.results.preset.name()).collect();
     let presets = presets.into_iter().collect::<Vec<_>>().join(", ");
+    let stale = if cards.iter().any(|card| card.results.has_stale()) {
+        "; results of other code are marked as stale"
+    } else {
+        ""
+    };
     let rows: Vec<Vec<String>> = cards.iter().map(row).collect();
     let head = [
         "Experiment",
         "agree",
+        "reverses",
         "disagree",
         "not enough evidence",
         "not reproducible",
@@ -94,11 +104,16 @@ fn summary(cards: &[Card]) -> String {
     ];
     format!(
         "<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>Figures, tables and claims</h1>\n\
-         <p class=\"lead\">Every figure and table here was computed by the code of fingerprint <code>{CODE}</code>, preset \
-         <em>{presets}</em>. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
+         <p class=\"lead\">Figures and tables of the code of fingerprint <code>{CODE}</code>, preset \
+         <em>{presets}</em>{stale}. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
          <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Cells of tables: {cells}. A cell is measured \
-         if enough replicates give it an interval.{board}</p>\n{table}</header>\n",
+         if enough replicates give it an interval.{board}{disagreements}</p>\n{table}</header>\n",
         table = table("summary", &head, &rows),
+        disagreements = if count(Verdict::Disagree) + count(Verdict::Reverses) > 0 {
+            " <a href=\"#disagreements\">Disagreements</a> with their causes."
+        } else {
+            ""
+        },
         board = if board::has_runs(cards) {
             " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference."
         } else {
@@ -125,7 +140,11 @@ fn row(card: &Card) -> Vec<String> {
         0 => ["·"; 3].map(str::to_owned),
         _ => [tally.all, tally.measured, tally.overlap].map(|count| count.to_string()),
     });
-    let state = if card.results.is_stale { " <span class=\"pill open\">stale</span>" } else { "" };
+    let state = if card.results.is_stale || card.results.has_stale() {
+        " <span class=\"pill open\">stale</span>"
+    } else {
+        ""
+    };
     cells.push(match experiment.is_exhibit() {
         true => "·".to_owned(),
         false => format!("{}{state}", card.results.replicates()),

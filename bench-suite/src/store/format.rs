@@ -89,7 +89,7 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
         |(k, line): (usize, &&str)| serde_json::from_str(line).map_err(|error| malformed(k + 1, error));
     let rows = rows.iter().enumerate().map(read).collect::<Result<Vec<Row>, _>>()?;
     let Tail { ended } = serde_json::from_str(tail).map_err(|error| malformed(lines.len() - 1, error))?;
-    Ok(Outcome { job: head.job, rows, ended, unit: head.unit })
+    Ok(Outcome { job: head.job, rows, ended, unit: head.unit, code: head.code })
 }
 
 /// First words of a checkpoint.

@@ -80,7 +80,12 @@ impl Store {
 
     /// File of a job's result.
     pub fn result_path(&self, job: &Job) -> PathBuf {
-        self.path(job, &self.code, "jsonl")
+        self.path_by(&self.code, job)
+    }
+
+    /// File of a job's result by code with a given fingerprint.
+    pub fn path_by(&self, code: &str, job: &Job) -> PathBuf {
+        self.path(job, code, "jsonl")
     }
 
     /// File of a job's checkpoint.
@@ -151,7 +156,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be used; the message names it with the reason.
     pub fn by_code(&self, code: &str, job: &Job) -> Result<Option<Outcome>, Error> {
-        let path = self.path(job, code, "jsonl");
+        let path = self.path_by(code, job);
         let Some(bytes) = read(&path)? else { return Ok(None) };
         let outcome = format::read_result(&bytes, code, job);
         outcome.map(Some).map_err(|reason| failed(&path, "use", &reason))

@@ -102,4 +102,13 @@ pub struct Outcome {
     /// Vector unit by which it was computed: results of one unit are bit-identical. Joined by `+` if the job moved from machine
     /// to machine; `None` in files of earlier versions.
     pub unit: Option<String>,
+    /// Fingerprint of the code that computed it.
+    pub code: String,
+}
+
+impl Outcome {
+    /// Returns true if it was computed by code other than this program's.
+    pub fn is_stale(&self) -> bool {
+        self.code != super::CODE
+    }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Exit, Selection};
 use crate::claims::Verdict;
-use crate::report::{Card, Tally};
+use crate::report::{Card, Found, Tally};
 
 /// Print the verdict of the results on each claim. Runs no jobs: use `figures`.
 ///
@@ -34,7 +34,7 @@ impl Claims {
             if let Some(cells) = card.cells_in_words() {
                 writeln!(out, "  {cells}")?;
             }
-            for (citation, sentence, finding) in &card.findings {
+            for Found { citation, sentence, finding, .. } in &card.findings {
                 writeln!(out, "  {:20} {sentence} ({citation})", finding.verdict.name())?;
                 let number =
                     if finding.number.is_nan() { String::new() } else { format!("{:.4}: ", finding.number) };

@@ -10,6 +10,7 @@ use mcsa_core::Error;
 use rayon::prelude::*;
 
 use super::{Exit, Selection, status, threads};
+use crate::archive::Archive;
 use crate::calibration::Calibration;
 use crate::experiment::{Experiment, PresetName};
 use crate::forecast::{Forecast, span};
@@ -38,7 +39,7 @@ pub struct Figures {
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = threads())]
     jobs: usize,
     /// Run all jobs, including those with results.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "archive")]
     force: bool,
     /// Run nothing: draw existing results. Results of other code are then shown as stale.
     #[arg(long, conflicts_with = "force")]
@@ -47,6 +48,16 @@ pub struct Figures {
     /// jobs of the same arguments; a job is in one part, whatever else has run.
     #[arg(long, value_name = "K/N", requires = "no_draw", conflicts_with_all = ["force", "no_run"])]
     shard: Option<Shard>,
+    /// Run only jobs whose title, `experiment, target by method, replicate 0`, or settings in JSON contain this text; of several
+    /// texts, all.
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["shard", "no_run"])]
+    only: Vec<String>,
+    /// Run only the first N replicates of each task: runs with larger N add to them.
+    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "no_run"])]
+    replicates: Option<u64>,
+    /// Add the results to the archive of the repository, `bench-suite/results/`, from which `--archive` draws.
+    #[arg(long, conflicts_with_all = ["archive", "shard", "forecast", "status"])]
+    keep: bool,
     /// Draw nothing: only run the jobs. `--no-run` draws later.
     #[arg(long, conflicts_with = "no_run")]
     no_draw: bool,
@@ -86,7 +97,8 @@ impl Figures {
         if self.forecast {
             return self.foresee(&entries, interrupt, out);
         }
-        let errors = if self.no_run { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
+        let draws_alone = self.no_run || self.selection.archive;
+        let errors = if draws_alone { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
         // Print failures before anything else can go wrong.
         for error in errors.iter().take(SHOWN) {
             writeln!(out, "failed: {error}")?;
@@ -100,6 +112,9 @@ impl Figures {
             return Err(Exit::Interrupted { code, said: format!("interrupted; to go on: {command}") });
         }
         interrupt.release();
+        if self.keep {
+            self.add_to_archive(&entries, out)?;
+        }
         if !self.no_draw {
             let cards = self.selection.cards(&entries)?;
             let page = report::write(&self.selection.report(), &cards)?;
@@ -124,6 +139,7 @@ impl Figures {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
         let (mut plans, mut shared) = (self.selection.plans(entries)?, None);
+        plans.iter_mut().for_each(|(_, _, plan)| plan.jobs.retain(|job| self.is_chosen(job)));
         if let Some(shard) = &self.shard {
             let all: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
             let agreed = agreed(&self.selection.forecasts(), &all, || self.known(entries))?;
@@ -179,6 +195,26 @@ impl Figures {
         missing.iter().for_each(|(_, experiment, _)| Run::end(&journal, &experiment.id, &ran.errors));
         writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
         Ok(ran.errors)
+    }
+
+    /// Adds the stored results of the preset to the archive.
+    fn add_to_archive(&self, entries: &[Entry], out: &mut impl Write) -> Result<(), Exit> {
+        let (archive, store) = (Archive::of_repository(), self.selection.store());
+        for (entry, experiment, plan) in self.selection.plans(entries)? {
+            if plan.jobs.is_empty() || entry.is_of_user() {
+                continue;
+            }
+            let added = archive.add(&experiment, &plan.jobs, &store, &self.selection.catalogue())?;
+            writeln!(out, "{}: {added}", experiment.id)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if a job is among those of `--only` and `--replicates`.
+    fn is_chosen(&self, job: &Job) -> bool {
+        let words = format!("{}\n{}", job.title(), serde_json::to_string(&job.task).unwrap_or_default());
+        self.replicates.is_none_or(|count| job.replicate < count)
+            && self.only.iter().all(|text| words.contains(text.as_str()))
     }
 
     fn threads(&self) -> usize {

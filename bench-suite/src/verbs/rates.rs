@@ -33,7 +33,13 @@ impl WriteRates {
     /// # Errors
     /// If results are missing or of other code, or the file cannot be written.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
-        let selection = Selection { ids: Vec::new(), preset: self.preset, out: self.out.clone(), data: None };
+        let selection = Selection {
+            ids: Vec::new(),
+            preset: self.preset,
+            out: self.out.clone(),
+            archive: false,
+            data: None,
+        };
         let known = REGISTRY.iter().find(|entry| entry.file.ends_with("fit-verdict.toml"));
         let Some(entry) = known else { return Err(Error::invalid("no experiment fit-verdict").into()) };
         let results =

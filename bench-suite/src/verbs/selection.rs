@@ -7,6 +7,7 @@ use clap::Args;
 use mcsa_core::Error;
 
 use super::Exit;
+use crate::archive::Archive;
 use crate::experiment::{Experiment, PresetName};
 use crate::notice::warn;
 use crate::plan::{Plan, plan};
@@ -30,6 +31,10 @@ pub struct Selection {
     /// Folder that contains results/ and report/.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
+    /// Use the archived results of the repository, `bench-suite/results/`, in place of those of `--out`, and run nothing. Results of
+    /// other code are marked; cells of published tables are compared with the longest archived fits of any preset.
+    #[arg(long)]
+    pub archive: bool,
     /// Folder of imported data sets; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -119,13 +124,24 @@ impl Selection {
         let (store, catalogue) = (self.store(), self.catalogue());
         let card = |entry: &Entry| {
             let experiment = entry.experiment()?;
+            if self.archive {
+                return self.archived(entry, experiment, &Archive::of_repository());
+            }
             let (runs, lines) = Run::all(&store, &experiment.id);
             let mut results = Results::gather(experiment, self.preset, &store, &catalogue)?;
             results.bad.iter().chain(&lines).for_each(|reason| warn(reason));
             results.bad.extend(lines);
-            Card::new(entry, results, runs)
+            Card::new(entry, results, None, runs)
         };
         entries.iter().map(card).collect()
+    }
+
+    /// Card of archived results: cells are compared with those of the preset `paper`, where there are enough.
+    fn archived(&self, entry: &Entry, experiment: Experiment, archive: &Archive) -> Result<Card, Error> {
+        let gather = |preset| Results::archived(experiment.clone(), preset, archive, &self.catalogue());
+        let has_paper = experiment.published.is_some() && experiment.presets.contains_key(&PresetName::Paper);
+        let longer = (has_paper && self.preset != PresetName::Paper).then(|| gather(PresetName::Paper));
+        Card::new(entry, gather(self.preset)?, longer.transpose()?, Vec::new())
     }
 }
 

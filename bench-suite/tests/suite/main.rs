@@ -1,6 +1,7 @@
 //! Tests of the suite: results and their damage, experiments, the program, and its pages.
 
 mod anchors;
+mod archive;
 mod auto;
 mod bounds;
 mod damage;

@@ -1,0 +1,133 @@
+//! Archive of results: runs in any sittings add up, no job is there twice, results of other code are marked, damage is named.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use mcsa_bench_suite::archive::Archive;
+use mcsa_bench_suite::claims::Verdict;
+use mcsa_bench_suite::experiment::{Experiment, PresetName};
+use mcsa_bench_suite::plan::plan;
+use mcsa_bench_suite::registry::{Entry, REGISTRY};
+use mcsa_bench_suite::report::Card;
+use mcsa_bench_suite::results::Results;
+use mcsa_bench_suite::store::{CODE, Ended, Row, Store};
+use mcsa_bench_suite::task::Job;
+use mcsa_data::Catalogue;
+
+use crate::process::folder;
+
+const ID: &str = "mcsa-tab-cost";
+
+fn entry() -> &'static Entry {
+    REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there")
+}
+
+fn experiment() -> Experiment {
+    entry().experiment().expect("it can be read")
+}
+
+fn jobs() -> Vec<Job> {
+    plan(&experiment(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
+}
+
+/// Stores a result of a job whose numbers tell it from all others.
+fn save(store: &Store, job: &Job, value: f64) {
+    let rows: Vec<Row> = [0, 10].map(|step| Row::new(step, [("kl", value + step as f64 / 3.0)])).into();
+    store.save(job, &rows, &Ended { seconds: 1.0 / 3.0, ..Ended::default() }).expect("a place");
+}
+
+fn archived(archive: &Archive) -> Results {
+    Results::archived(experiment(), PresetName::Quick, archive, &Catalogue::new(None)).expect("an archive")
+}
+
+#[test]
+fn sittings_add_up_without_duplicates() {
+    let (folder, jobs, catalogue) = (folder("archive-sittings"), jobs(), Catalogue::new(None));
+    let [first, second, all] = ["first", "second", "all"].map(|name| Store::new(folder.join(name)));
+    let (once, twice) = (Archive::new(folder.join("once")), Archive::new(folder.join("twice")));
+    for (k, job) in jobs.iter().enumerate() {
+        save(&all, job, k as f64 + 0.1);
+        save(if k % 3 == 0 { &first } else { &second }, job, k as f64 + 0.1);
+    }
+    let add =
+        |archive: &Archive, store: &Store| archive.add(&experiment(), &jobs, store, &catalogue).unwrap();
+    assert_eq!(add(&once, &all).new, jobs.len());
+    let added = [add(&twice, &second), add(&twice, &first)];
+    assert_eq!(added[0].new + added[1].new, jobs.len());
+    let bytes = |archive: &Archive| fs::read(archive.path(ID)).unwrap();
+    assert_eq!(bytes(&once), bytes(&twice));
+    // Once more changes nothing.
+    let again = add(&twice, &all);
+    assert_eq!((again.new, again.renewed, again.dropped, again.all), (0, 0, 0, jobs.len()));
+    assert_eq!(bytes(&once), bytes(&twice));
+    let found = archived(&once);
+    assert_eq!((found.outcomes.len(), found.missing, found.has_stale()), (jobs.len(), 0, false));
+    let ids: BTreeSet<String> = found.outcomes.iter().map(|outcome| outcome.job.id()).collect();
+    assert_eq!(ids.len(), jobs.len());
+    let value = found.outcomes[1].rows[1].values["kl"];
+    assert!((value - (1.1 + 10.0 / 3.0)).abs() < 1e-5 * value, "{value}");
+}
+
+/// A result of other code is shown and marked, and replaced by one of this code; that one is not replaced.
+#[test]
+fn results_of_other_code_are_marked_until_they_are_renewed() {
+    let (folder, jobs, catalogue) = (folder("archive-stale"), jobs(), Catalogue::new(None));
+    let (store, other) = (Store::new(&folder), Store::of_code(&folder, "0123456789abcdef"));
+    let archive = Archive::new(folder.join("archive"));
+    let add = || archive.add(&experiment(), &jobs, &store, &catalogue).unwrap();
+    jobs.iter().enumerate().for_each(|(k, job)| save(&other, job, k as f64));
+    assert_eq!(add().new, jobs.len());
+    let stale = archived(&archive);
+    assert!(stale.has_stale() && !stale.is_stale && stale.outcomes.len() == jobs.len());
+    assert!(stale.origins.keys().all(|origin| origin.code == "0123456789abcdef" && origin.is_stale()));
+    let card = Card::new(entry(), stale, None, Vec::new()).unwrap();
+    assert!(card.findings.iter().all(|found| !found.finding.reason.contains("of other code")));
+    jobs.iter().for_each(|job| save(&store, job, 1e3));
+    assert_eq!((add().renewed, add().renewed), (jobs.len(), 0));
+    let fresh = archived(&archive);
+    // Counterexample of the mark: results of this code.
+    assert!(!fresh.has_stale() && fresh.origins.keys().all(|origin| origin.code == CODE));
+    assert_eq!(fresh.outcomes[0].rows[0].values["kl"], 1e3);
+}
+
+#[test]
+fn a_damaged_archive_is_named() {
+    let (folder, jobs, catalogue) = (folder("archive-damage"), jobs(), Catalogue::new(None));
+    let (store, archive) = (Store::new(&folder), Archive::new(folder.join("archive")));
+    save(&store, &jobs[0], 1.0);
+    archive.add(&experiment(), &jobs, &store, &catalogue).unwrap();
+    assert_eq!(archived(&archive).missing, jobs.len() - 1);
+    let path = archive.path(ID);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+    let error = archive.read(ID).unwrap_err().to_string();
+    assert!(error.contains(&path.display().to_string()), "{error}");
+    // An absent file is an empty archive.
+    fs::remove_file(&path).unwrap();
+    assert_eq!(archived(&archive).missing, jobs.len());
+}
+
+/// Size of the repository's archive, in bytes.
+const BUDGET: u64 = 5_000_000;
+
+/// The archive of the repository can be read, is small, and every disagreement of its `default` results has a cause or is listed as
+/// open.
+#[test]
+fn every_disagreement_of_the_archive_has_a_cause() {
+    let (archive, catalogue) = (Archive::of_repository(), Catalogue::new(None));
+    let (mut size, mut judged) = (0, 0);
+    for entry in &REGISTRY {
+        let experiment = entry.experiment().unwrap();
+        let Ok(data) = fs::metadata(archive.path(&experiment.id)) else { continue };
+        size += data.len();
+        let results = Results::archived(experiment, PresetName::Default, &archive, &catalogue).unwrap();
+        for claim in entry.claims(&results.experiment).unwrap() {
+            let finding = claim.find(&results);
+            judged += usize::from(finding.verdict != Verdict::TooLittle);
+            let is_explained = claim.reason.is_some() || !finding.verdict.is_at_odds();
+            assert!(is_explained, "{}: {}: {}", results.experiment.id, claim.sentence, finding.reason);
+        }
+    }
+    assert!(size <= BUDGET, "{size} bytes");
+    assert!(judged > 50, "{judged}");
+}
