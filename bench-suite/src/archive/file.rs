@@ -28,6 +28,9 @@ const LIMIT: usize = 1 << 30;
 /// Reason why a file cannot be used.
 type Reason = String;
 
+/// Puts a word of a column into a row; `None` if it is no value.
+type Put = Box<dyn Fn(&mut Row, &str) -> Option<()>>;
+
 /// Compressed text of archived results.
 pub(super) fn write(all: &BTreeMap<String, Kept>) -> Result<Vec<u8>, Reason> {
     Ok(compress_to_vec_zlib(text(all)?.as_bytes(), 9))
@@ -144,24 +147,23 @@ pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<String, Kept>, Reason> {
     while let Some((number, head)) = lines.next() {
         let (kind, name) = head.split_once(' ').unwrap_or((head, ""));
         let vector = || serde_json::from_value::<Vector>(Value::String(name.to_owned())).ok();
-        let mut put: Box<dyn FnMut(&mut Row, &str) -> Option<()>> =
-            match (kind, Metric::named(name), vector()) {
-                ("column", _, _) if name == "step" => Box::new(|row, word| {
-                    row.step = word.parse().ok()?;
-                    Some(())
-                }),
-                ("column", Some(metric), _) => Box::new(|row, word| {
-                    row.values.insert(metric.name, word.parse().ok()?);
-                    Some(())
-                }),
-                ("vector", _, Some(vector)) => Box::new(move |row, word| {
-                    let entries = word.split(',').filter(|entry| !entry.is_empty()).map(str::parse);
-                    row.vectors.insert(vector, entries.collect::<Result<_, _>>().ok()?);
-                    Some(())
-                }),
-                ("column" | "vector", _, _) => Box::new(|_, _| Some(())),
-                _ => return Err(place(number, "a column is expected")),
-            };
+        let put: Put = match (kind, Metric::named(name), vector()) {
+            ("column", _, _) if name == "step" => Box::new(|row, word| {
+                row.step = word.parse().ok()?;
+                Some(())
+            }),
+            ("column", Some(metric), _) => Box::new(|row, word| {
+                row.values.insert(metric.name, word.parse().ok()?);
+                Some(())
+            }),
+            ("vector", _, Some(vector)) => Box::new(move |row, word| {
+                let entries = word.split(',').filter(|entry| !entry.is_empty()).map(str::parse);
+                row.vectors.insert(vector, entries.collect::<Result<_, _>>().ok()?);
+                Some(())
+            }),
+            ("column" | "vector", _, _) => Box::new(|_, _| Some(())),
+            _ => return Err(place(number, "a column is expected")),
+        };
         for (id, kept) in &mut all {
             let (number, line) = lines.next().ok_or_else(|| place(number, "the column is cut short"))?;
             let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::comparison::{Agreement, Comparison, Tally, compare};
+use super::beside::cells_of;
+use super::comparison::{Comparison, Tally, compare};
+use super::found::{Found, STALE, pill, words};
 use super::html::{Group, details, escape, grouped, number, table};
-use super::{disagreements, splits};
-use crate::claims::{Claim, Finding, Reason, Verdict};
+use super::splits;
+use crate::claims::{Claim, Verdict};
 use crate::forecast::span;
-use crate::interval::Interval;
 use crate::look;
 use crate::provenance::Run;
 use crate::registry::Entry;
@@ -35,19 +36,6 @@ pub struct Card {
     pub comparisons: Vec<Comparison>,
     /// Runs that produced the results.
     pub runs: Vec<Run>,
-}
-
-/// A claim with its finding.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Citation.
-    pub citation: String,
-    /// The claim.
-    pub sentence: String,
-    /// Verdict with its number.
-    pub finding: Finding,
-    /// Reason of a disagreement, if it is known or stated as open.
-    pub reason: Option<Reason>,
 }
 
 impl Card {
@@ -219,7 +207,7 @@ impl Card {
         }
         let stale = if self.results.has_stale() { format!(" {STALE}") } else { String::new() };
         let row = |Found { citation, sentence, finding, reason }: &Found| {
-            let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(disagreements::words);
+            let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(words);
             vec![
                 match finding.verdict {
                     Verdict::TooLittle => pill(finding.verdict),
@@ -379,9 +367,6 @@ impl Card {
     }
 }
 
-/// Mark of results by other code.
-pub(super) const STALE: &str = "<span class=\"pill open\">stale</span>";
-
 const CORRECTED: &str = " Ours is the quantity that was published, by the published formula; corrected is the same quantity by the \
                          correct formula.";
 
@@ -394,63 +379,8 @@ pub(super) fn rows(sheet: &Sheet) -> String {
     table("plain", &head, &rows)
 }
 
-/// A comparison as cells of a table.
-fn cells_of(comparison: &Comparison) -> Vec<String> {
-    let Comparison { cell, ours, corrected, agreement, shorter, reverses, is_stale } = comparison;
-    let (word, class) = match agreement {
-        Agreement::Overlap => ("meet", "agree"),
-        Agreement::Apart => ("apart", "disagree"),
-        Agreement::TooFew if ours.is_none() => ("not run", "open"),
-        Agreement::TooFew => ("too few", "open"),
-    };
-    let mut marks = format!("<span class=\"pill {class}\">{word}</span>");
-    if *reverses {
-        let word = Verdict::Reverses;
-        marks.push_str(&format!(" {}", pill(word)));
-    }
-    if *is_stale {
-        marks.push_str(&format!(" {STALE}"));
-    }
-    // Fewer replicates than an interval needs are no measurement, and neither are fewer steps than were published.
-    if let Some((ours, published)) = shorter {
-        marks.push_str(&format!(" <span class=\"ci\">after {ours} of {published} steps</span>"));
-    }
-    let Interval { value, low, high, .. } = cell.interval;
-    // As many decimals as were printed.
-    let places = if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 };
-    let printed = |value: f64| format!("{value:.places$}").replace('-', "−");
-    vec![
-        escape(look::name(&cell.method)),
-        ours.as_ref().map_or_else(
-            || "–".to_owned(),
-            |ours| format!("{} <span class=\"ci\">of {}</span>", interval(ours), ours.replicates),
-        ),
-        format!("{} <span class=\"ci\">[{}, {}]</span>", printed(value), printed(low), printed(high)),
-        ours.map_or_else(|| "–".to_owned(), |ours| format!("{:+.3}", ours.value - value).replace('-', "−")),
-        marks,
-        corrected.as_ref().map_or_else(|| "–".to_owned(), interval),
-    ]
-}
-
 /// Width in millimetres stated in an SVG.
 fn millimetres(svg: &str) -> f64 {
     let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once("mm\""));
     width.and_then(|(number, _)| number.parse().ok()).unwrap_or(170.0)
-}
-
-fn interval(interval: &Interval) -> String {
-    let Interval { value, low, high, .. } = *interval;
-    format!("{} <span class=\"ci\">[{}, {}]</span>", number(value), number(low), number(high))
-}
-
-/// A verdict as a coloured word.
-pub(super) fn pill(verdict: Verdict) -> String {
-    let class = match verdict {
-        Verdict::Agree => "agree",
-        Verdict::Disagree => "disagree",
-        Verdict::Reverses => "reverses",
-        Verdict::TooLittle => "open",
-        Verdict::NotReproducible => "void",
-    };
-    format!("<span class=\"pill {class}\">{}</span>", verdict.name())
 }

@@ -1,6 +1,7 @@
 //! Disagreements of all experiments with their causes.
 
-use super::card::{Card, Found, pill};
+use super::card::Card;
+use super::found::{Found, pill};
 use super::html::{escape, number, table};
 use crate::claims::{Cause, Reason};
 
@@ -38,10 +39,4 @@ pub(super) fn section(cards: &[Card]) -> String {
         rows.len(),
         table("plain", &head, &rows)
     )
-}
-
-/// A reason in words.
-pub(super) fn words(reason: &Reason) -> String {
-    let by = reason.by.as_ref().map_or_else(String::new, |by| format!(" Decided by {}.", escape(by)));
-    format!("<span class=\"ci\">Cause: {}. {}{by}</span>", reason.cause.name(), escape(&reason.why))
 }

@@ -6,9 +6,10 @@ use mcsa_core::Error;
 
 use super::base64::encode;
 use super::board;
-use super::card::{Card, pill};
+use super::card::Card;
 use super::comparison::Tally;
 use super::disagreements;
+use super::found::pill;
 use super::html::{escape, table};
 use super::records::{csv, tasks};
 use crate::claims::Verdict;

@@ -273,6 +273,13 @@ impl Others {
     }
 }
 
+impl Outcome {
+    /// Returns true if it was computed by code other than this program's.
+    pub fn is_stale(&self) -> bool {
+        self.code != CODE
+    }
+}
+
 /// Vector unit of this machine: results of one unit are bit-identical.
 pub(crate) fn vector_unit() -> &'static str {
     match Backend::best() {

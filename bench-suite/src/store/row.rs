@@ -105,10 +105,3 @@ pub struct Outcome {
     /// Fingerprint of the code that computed it.
     pub code: String,
 }
-
-impl Outcome {
-    /// Returns true if it was computed by code other than this program's.
-    pub fn is_stale(&self) -> bool {
-        self.code != super::CODE
-    }
-}

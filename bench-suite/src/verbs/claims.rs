@@ -48,7 +48,9 @@ impl Claims {
 /// Prints the total numbers of claims by verdict and of cells by agreement.
 pub(super) fn summary(cards: &[Card], out: &mut impl Write) -> Result<(), Exit> {
     let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
-    let verdicts = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.name()));
+    let shown = Verdict::ALL.iter().filter(|verdict| **verdict != Verdict::Reverses || count(**verdict) > 0);
+    let verdicts: Vec<String> =
+        shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect();
     writeln!(out, "claims: {}", verdicts.join(", "))?;
     writeln!(out, "tables: {}", Tally::of(cards.iter().flat_map(|card| &card.comparisons)))?;
     Ok(())
