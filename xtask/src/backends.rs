@@ -1,7 +1,7 @@
 //! Numeric tests once per vector unit: on this machine, and in qemu on processors with fewer instructions.
 //!
-//! What a program runs on is decided by the processor that it finds, also in the packages below ours. An emulated processor
-//! therefore changes all of it, which a switch of ours could not.
+//! Each program chooses its instructions by the processor that it finds, also in the packages below ours. An emulated processor
+//! therefore changes all of them, which a switch of ours could not.
 
 use std::io;
 use std::path::Path;

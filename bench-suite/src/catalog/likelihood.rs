@@ -9,6 +9,7 @@ use mcsa_models::{
 
 use super::Target;
 use super::rows::{halves, scaled};
+use super::volatility::index_levels;
 
 /// A target with a likelihood term for each datum, and the data.
 pub struct Likelihood {
@@ -37,7 +38,7 @@ impl Target {
                 (Box::new(model), observed)
             }
             Self::StockVolatility { data } => {
-                let series = catalogue.series(data)?.levels.col_as_slice(0).to_vec();
+                let series = index_levels(catalogue, data)?.levels.col_as_slice(0).to_vec();
                 (Box::new(StockVolatility::new(series.clone())?), series)
             }
             Self::HierarchicalLogistic { data, standardised } => {
@@ -80,7 +81,8 @@ mod tests {
         let linear = "rows = 20, dim = 2, correlation = 0.2, noise = 0.5, prior_scale = 1.0, seed = 1";
         let logistic = format!("{{ kind = \"synthetic-logistic\", name = \"synthetic\", {rows} }}");
         let linear = format!("{{ kind = \"synthetic-linear\", name = \"synthetic\", {linear} }}");
-        for text in ["{ kind = \"eight-schools\" }", &logistic, &linear] {
+        let stock = "{ kind = \"stock-volatility\", data = \"sp500_close_2007_2017\" }";
+        for text in ["{ kind = \"eight-schools\" }", &logistic, &linear, stock] {
             #[derive(serde::Deserialize)]
             struct One {
                 target: Target,
@@ -89,7 +91,7 @@ mod tests {
             let posterior = target.build(&catalogue, seed).unwrap().posterior;
             let found = target.likelihood(&catalogue, seed).unwrap().unwrap();
             assert_eq!(found.observed.len(), found.target.num_data());
-            let z: Vec<f64> = (0..posterior.dim()).map(|i| 0.3 - 0.1 * i as f64).collect();
+            let z: Vec<f64> = (0..posterior.dim()).map(|i| 0.3 - 0.1 * (i % 9) as f64).collect();
             let mut work = vec![0.0; posterior.work_len(1).max(found.target.work_len(1))];
             let rows: Vec<usize> = (0..found.observed.len()).collect();
             let sum =
