@@ -75,7 +75,7 @@ pub const METRICS: &[Metric] = metrics! {
     "log_z_error" Some(Smaller), "standard error of `log_z`, nats";
     "longest_steps" None, "steps of an annealed path whose size is the largest allowed";
     "lpd" Some(Larger), "mean held-out log predictive density, nats";
-    "lpd_as_published" Some(Larger), "`lpd` with the published predictive variance, nats";
+    "lpd_as_published" Some(Larger), "`lpd` by the published formula, nats";
     "lpd_as_trained" Some(Larger), "`lpd` with held-out labels weighted by their shares among the training rows";
     "max_weight" None, "largest normalised weight of a step's candidates";
     "mean" None, "mean of the first coordinate under q";

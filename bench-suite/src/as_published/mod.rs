@@ -4,7 +4,9 @@
 //! difference, so that a published number can be compared with the rule that produced it.
 
 mod ancestor_weight;
+mod label_odds;
 mod predictive_variance;
 
 pub use ancestor_weight::{Ancestry, TwoStates};
+pub use label_odds::label_odds;
 pub use predictive_variance::{kernel, predictive_variance};

@@ -12,7 +12,7 @@ use mcsa_models::{
 
 use super::weights::{PLACES, density, of_weights};
 use super::{Evaluator, Measures, Posterior};
-use crate::as_published::{kernel, predictive_variance};
+use crate::as_published::{kernel, label_odds, predictive_variance};
 use crate::metric::Vector;
 use mcsa_data::{Dataset, Scaling};
 
@@ -63,7 +63,7 @@ pub(crate) fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Da
     ]
 }
 
-/// Accuracy and mean log predictive density of labels for Gaussian process classification.
+/// Accuracy and mean log predictive density of labels for Gaussian process classification, the latter also by the published rule.
 pub(super) struct ProcessLabels {
     pub(super) model: Arc<GaussianProcessClassification>,
     pub(super) test: Dataset,
@@ -74,9 +74,11 @@ impl Evaluator for ProcessLabels {
         let (mean, variances) = (family.mean(params), family.variances(params)?);
         let mut odds = vec![0.0; self.test.rows()];
         self.model.log_odds_from_moments(self.test.x.as_ref(), mean, &variances, &mut odds)?;
+        let published = label_odds(&self.model, self.test.x.as_ref(), mean)?;
         Ok(vec![
             ("accuracy", accuracy(&odds, &self.test.y)),
             ("lpd", log_predictive_density(&odds, &self.test.y)),
+            ("lpd_as_published", log_predictive_density(&published, &self.test.y)),
         ])
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Seed};
+use mcsa_core::{Error, Seed, Separable};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
@@ -15,6 +15,7 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
+use super::synthetic_linear::LinearRows;
 use super::volatility::index_levels;
 use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Posterior, Problem, SparseConfig};
 use mcsa_data::{Catalogue, Dataset, Standardised};
@@ -245,31 +246,35 @@ impl Target {
             Self::Banana { width, bend } => Ok(evaluated(Banana::new(*width, *bend)?, Moments)),
             Self::Funnel { dim, scale } => Ok(evaluated(Funnel::new(*dim, *scale)?, Moments)),
             Self::Moons { .. } | Self::Modes { .. } => Ok(evaluated(self.mixture()?, Moments)),
-            Self::EightSchools => Ok(evaluated(EightSchools::non_centred(), Moments)),
+            Self::EightSchools => {
+                let model = Arc::new(EightSchools::non_centred());
+                let effects = model.effects().to_vec();
+                Ok(Problem::new(model.clone(), Moments).of_data(model, effects))
+            }
             Self::Radon => {
                 let data = catalogue.radon()?;
-                let counties = data.counties.len();
-                Ok(by_evidence(Radon::new(counties, data.county, data.floor, data.log_radon)?))
+                let (counties, observed) = (data.counties.len(), data.log_radon.clone());
+                Ok(by_evidence(Radon::new(counties, data.county, data.floor, data.log_radon)?, observed))
             }
-            Self::Case { case } => {
-                let posterior = case.posterior(catalogue)?.posterior;
-                Ok(Problem { posterior, evaluator: Box::new(Moments) })
-            }
+            Self::Case { case } => Ok(Problem::new(case.posterior(catalogue)?.posterior, Moments)),
             Self::StockVolatility { data } => {
-                let levels = index_levels(catalogue, data)?.levels;
-                Ok(by_evidence(StockVolatility::new(levels.col_as_slice(0).to_vec())?))
+                let levels = index_levels(catalogue, data)?.levels.col_as_slice(0).to_vec();
+                Ok(by_evidence(StockVolatility::new(levels.clone())?, levels))
             }
             Self::HierarchicalLogistic { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
                 let model = HierarchicalLogistic::new(train.x.as_ref(), &train.y, ScalePrior::HalfNormal)?;
-                let (train, test) = (train.with_ones_last(), test.with_ones_last());
-                Ok(labelled::<Logistic>(model, train, test, 2))
+                Ok(labelled::<Logistic>(model, train.with_ones_last(), test.with_ones_last(), 2))
             }
             Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. } => {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
             }
-            Self::SyntheticLinear { .. } => Ok(evaluated(self.linear_rows()?.model, Moments)),
+            Self::SyntheticLinear { .. } => {
+                let LinearRows { model, y, .. } = self.linear_rows()?;
+                let model = Arc::new(model);
+                Ok(Problem::new(model.clone(), Moments).of_data(model, y))
+            }
             Self::SparseProcess(_) | Self::LocalRegression(_) => {
                 Err(Error::invalid(format!("target {} is for metrics of the bound", self.kind())))
             }
@@ -279,46 +284,50 @@ impl Target {
                 let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
                 Ok(match test {
                     Some(test) => labelled::<Probit>(model, train, test, 0),
-                    None => evaluated(model, Moments),
+                    None => {
+                        let model = Arc::new(model);
+                        Problem::new(model.clone(), Moments).of_data(model, train.y)
+                    }
                 })
             }
             Self::GpClassification { data, standardised } => {
                 let (train, test) = halves(catalogue, data, *standardised, seed)?;
                 let model = Arc::new(GaussianProcessClassification::new(train.x.as_ref(), &train.y)?);
-                Ok(Problem { posterior: model.clone(), evaluator: Box::new(ProcessLabels { model, test }) })
+                Ok(Problem::new(model.clone(), ProcessLabels { model, test }))
             }
             Self::NeuralRegression { data, hidden } => {
                 let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
                 let scaling = target.ok_or_else(|| no_responses(data))?;
                 let model = Arc::new(NeuralRegression::new(train.x.as_ref(), &train.y, *hidden)?);
-                let evaluator = Box::new(Responses { model: model.clone(), test, scaling });
-                Ok(Problem { posterior: model, evaluator })
+                let evaluator = Responses { model: model.clone(), test, scaling };
+                Ok(Problem::new(model.clone(), evaluator).of_data(model, train.y))
             }
             Self::RobustGp { data } => {
                 let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
                 let scaling = target.ok_or_else(|| no_responses(data))?;
                 let model = Arc::new(RobustGaussianProcess::new(train.x.as_ref(), &train.y)?);
-                let evaluator = Box::new(ProcessResponses { model: model.clone(), train, test, scaling });
-                Ok(Problem { posterior: model, evaluator })
+                let evaluator = ProcessResponses { model: model.clone(), train, test, scaling };
+                Ok(Problem::new(model, evaluator))
             }
         }
     }
 }
 
 fn evaluated(posterior: impl Posterior + 'static, evaluator: impl Evaluator + 'static) -> Problem {
-    Problem { posterior: Arc::new(posterior), evaluator: Box::new(evaluator) }
+    Problem::new(Arc::new(posterior), evaluator)
 }
 
 /// Problem with labels whose regression weights begin at coordinate `first`.
 fn labelled<L: Link + 'static>(
-    posterior: impl Posterior + 'static,
+    model: impl Posterior + Separable + 'static,
     train: Dataset,
     test: Dataset,
     first: usize,
 ) -> Problem {
-    let posterior: Arc<dyn Posterior> = Arc::new(posterior);
-    let evaluator = Labels::<L> { target: posterior.clone(), train, test, first, link: PhantomData };
-    Problem { evaluator: Box::new(evaluator), posterior }
+    let model = Arc::new(model);
+    let labels = train.y.clone();
+    let evaluator = Labels::<L> { target: model.clone(), train, test, first, link: PhantomData };
+    Problem::new(model.clone(), evaluator).of_data(model, labels)
 }
 
 fn gaussian(target: Gaussian) -> Result<Problem, Error> {
@@ -326,9 +335,9 @@ fn gaussian(target: Gaussian) -> Result<Problem, Error> {
     Ok(evaluated(target, evaluator))
 }
 
-fn by_evidence(posterior: impl Posterior + 'static) -> Problem {
-    let posterior: Arc<dyn Posterior> = Arc::new(posterior);
-    Problem { evaluator: Box::new(LogEvidence { target: posterior.clone() }), posterior }
+fn by_evidence(model: impl Posterior + Separable + 'static, observed: Vec<f64>) -> Problem {
+    let model = Arc::new(model);
+    Problem::new(model.clone(), LogEvidence { target: model.clone() }).of_data(model, observed)
 }
 
 fn no_responses(name: &str) -> Error {

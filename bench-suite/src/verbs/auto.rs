@@ -64,8 +64,8 @@ impl Auto {
         for file in [self.draws.as_deref(), file].into_iter().flatten() {
             check_folder(file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))?;
         }
-        let posterior = model.build(catalogue, Seed::new(options.seed)).map_err(Exit::Usage)?.posterior;
-        let posterior: &dyn Posterior = &*posterior;
+        let problem = model.build(catalogue, Seed::new(options.seed)).map_err(Exit::Usage)?;
+        let posterior: &dyn Posterior = &*problem.posterior;
         let target = match self.no_gradient {
             true => Target::density_only(&posterior),
             false => Target::with_gradient(&posterior),
@@ -95,9 +95,8 @@ impl Auto {
             write_whole(path, draws(posterior, &fitted.draws).as_bytes())?;
         }
         if let Some(path) = file.filter(|path| is_archive(path)) {
-            let likelihood = model.likelihood(catalogue, Seed::new(options.seed))?;
             let mut archive = Archive::of_fit(&fitted, &posterior)?;
-            if let Some(Likelihood { target, observed }) = &likelihood {
+            if let Some(Likelihood { target, observed }) = &problem.likelihood {
                 archive = archive.with_likelihood(&**target).with_observed("y", observed);
             }
             archive.write(path)?;
