@@ -308,6 +308,11 @@ impl Fitting {
         if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
             return Ok(());
         }
+        let is_elsewhere =
+            |found: &Objection| matches!(found, Objection::Mixing { .. } | Objection::Missed { .. });
+        if found.iter().any(is_elsewhere) && self.begin_tempered(target, draws.log_evidence())? {
+            return Ok(());
+        }
         self.objections.extend(tail_objection(target, &map, seed));
         self.objections.extend(found);
         self.chains = Some(chains);

@@ -147,6 +147,19 @@ fn a_missing_variance_is_seen_over_cones() {
 }
 
 /// A funnel is followed by a flow where the budget allows one, and by no mixture; a target that is followed needs none.
+/// The mode of the funnel in ten dimensions lies 13 standard deviations down its neck, without mass: ascents end there. A tempered start
+/// finds the mass, given evaluations enough.
+#[test]
+fn mass_far_from_the_mode_is_found_by_tempering() {
+    let funnel = Funnel::new(10, 3.0).unwrap();
+    let fit = |evaluations| mcsa::fit(&funnel, &Options { evaluations, ..Options::seeded(1) }).unwrap();
+    let (poor, rich) = (fit(20_000), fit(100_000));
+    assert!(rich.parameters[0].mean.abs() < 1.5 && rich.evidence.log.abs() < 1.5, "{rich}");
+    // Counterexample: no evaluations are left for tempering. Neither answer gets a yes.
+    assert!(poor.parameters[0].mean < -10.0 && poor.evidence.log < -30.0, "{poor}");
+    assert!(!poor.verdict.is_yes() && !rich.verdict.is_yes());
+}
+
 #[test]
 fn a_flow_follows_what_mixtures_do_not() {
     let funnel = Funnel::new(5, 3.0).unwrap();
