@@ -42,6 +42,9 @@ pub struct Ascents {
 pub(crate) struct Starts {
     /// True if no ascents are to follow: all are made, a limit ended them, or tempering took their place.
     pub(crate) are_over: bool,
+    /// True if tempering was tried beside the ascents.
+    #[serde(default)]
+    pub(crate) are_tempered: bool,
     /// True if the gradient was found to be wrong.
     pub(crate) distrusted: bool,
     /// Number of modes at which the first climb began.

@@ -4,7 +4,7 @@ use mcsa_core::Error;
 
 use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
-use super::low_rank::low_rank_start;
+use super::low_rank::{DENSE, low_rank_start};
 use super::shape::FREEDOM;
 use super::tempering::tempered;
 use super::{Climb, Fitting, Objection, Shape, Stage, Target};
@@ -15,6 +15,8 @@ const FIRST: usize = 10;
 const MODES: usize = 8;
 /// Share of the evidence below which a mode has no component of its own.
 const NEGLIGIBLE: f64 = 1e-4;
+/// Log of the ratio of evidences from which on a tempered start replaces the climbs.
+const MORE: f64 = 3.0;
 
 impl Fitting {
     /// The next ascent before the first climb, or tempering.
@@ -123,6 +125,27 @@ impl Fitting {
             self.begin_climb(target)?;
         }
         Ok(())
+    }
+
+    /// Begins the first climb anew at a tempered start, once, if that has more evidence than the draws: where mass and mode are far apart, as
+    /// on a funnel in ten dimensions, ascents end without mass. True if it does.
+    pub(super) fn begin_tempered(&mut self, target: &Target<'_>, log_evidence: f64) -> Result<bool, Error> {
+        if self.starts.are_tempered || target.dim() > DENSE || self.left() == 0 {
+            return Ok(false);
+        }
+        self.starts.are_tempered = true;
+        let Ok((gaussian, found, exponent)) = tempered(target.density(), self.left(), self.seed()) else {
+            return Ok(false);
+        };
+        if exponent < 1.0 || !(found > log_evidence + MORE) {
+            return Ok(false);
+        }
+        let (point, covariance) = (gaussian.mean, gaussian.covariance);
+        self.ascents.modes.push(Mode { point, covariance, log_evidence: found, reached: 1 });
+        self.forget_climbs();
+        self.mends = 0;
+        self.begin_climb(target)?;
+        Ok(true)
     }
 
     /// True if ascents are left to make.

@@ -147,6 +147,19 @@ fn a_missing_variance_is_seen_over_cones() {
 }
 
 /// A funnel is followed by a flow where the budget allows one, and by no mixture; a target that is followed needs none.
+/// The mode of the funnel in ten dimensions lies 13 standard deviations down its neck, without mass: ascents end there. A tempered start
+/// finds the mass, given evaluations enough.
+#[test]
+fn mass_far_from_the_mode_is_found_by_tempering() {
+    let funnel = Funnel::new(10, 3.0).unwrap();
+    let fit = |evaluations| mcsa::fit(&funnel, &Options { evaluations, ..Options::seeded(1) }).unwrap();
+    let (poor, rich) = (fit(20_000), fit(100_000));
+    assert!(rich.parameters[0].mean.abs() < 1.5 && rich.evidence.log.abs() < 1.5, "{rich}");
+    // Counterexample: no evaluations are left for tempering. Neither answer gets a yes.
+    assert!(poor.parameters[0].mean < -10.0 && poor.evidence.log < -30.0, "{poor}");
+    assert!(!poor.verdict.is_yes() && !rich.verdict.is_yes());
+}
+
 #[test]
 fn a_flow_follows_what_mixtures_do_not() {
     let funnel = Funnel::new(5, 3.0).unwrap();
@@ -158,11 +171,11 @@ fn a_flow_follows_what_mixtures_do_not() {
     assert_eq!(round.shape, Shape::StudentT);
 }
 
-/// `0.7 N(0, I) + 0.3 N((10, 0), I)`: about one start in eight ends at the smaller mode. Where the first ten miss it, those of the verdict
-/// find it, and the climb begins anew. Errors of the mean 3 are those of 400 effective draws, five of them.
+/// `0.7 N(0, I) + 0.3 N((30, 0), I)`: few starts end at the smaller mode, and no wider proposal. Where the first ten miss it, those of the
+/// verdict find it, and the climb begins anew. Errors of the mean 9 are those of 400 effective draws, five of them.
 #[test]
 fn modes_that_later_starts_find_are_in_the_answer() {
-    let log_parts = |z: &[f64]| [0.0, 10.0].map(|m: f64| -0.5 * ((z[0] - m) * (z[0] - m) + z[1] * z[1]));
+    let log_parts = |z: &[f64]| [0.0, 30.0].map(|m: f64| -0.5 * ((z[0] - m) * (z[0] - m) + z[1] * z[1]));
     let density = move |z: &[f64]| {
         let [a, b] = log_parts(z);
         let top = a.max(b);
@@ -171,7 +184,7 @@ fn modes_that_later_starts_find_are_in_the_answer() {
     let target = from_fn(2, density).with_gradient(move |z, gradient| {
         let [a, b] = log_parts(z);
         let share = 1.0 / (1.0 + 7.0 / 3.0 * (a - b).exp());
-        (gradient[0], gradient[1]) = (10.0 * share - z[0], -z[1]);
+        (gradient[0], gradient[1]) = (30.0 * share - z[0], -z[1]);
     });
     let fit = |options: &Options| {
         let counted = Target::with_gradient(&target);
@@ -189,7 +202,7 @@ fn modes_that_later_starts_find_are_in_the_answer() {
     for seed in 1..=6 {
         let options = Options { draws: 1_000, ..Options::seeded(seed) };
         let (known, modes, fitted) = fit(&options);
-        assert!(modes == 2 && (fitted.parameters[0].mean - 3.0).abs() < 1.15, "{seed} {fitted}");
+        assert!(modes == 2 && (fitted.parameters[0].mean - 9.0).abs() < 3.45, "{seed} {fitted}");
         if known == Some(1) {
             late += 1;
             // Counterexample: without the later starts the mode is not in the answer.
