@@ -93,7 +93,7 @@ def test_wrong_libraries_and_data(library, tmp_path):
 
 
 def test_names_of_arrays():
-    from mcsa.stan import _arrays
+    from mcsa.stan.program import _arrays
 
     values = np.arange(14.0).reshape(2, 7)
     found = _arrays(["a", "b.1.1", "b.2.1", "b.1.2", "b.2.2", "t:1", "z.real"], values)

@@ -16,7 +16,9 @@ pub(crate) fn library(program: &str) -> Option<PathBuf> {
     let python = std::env::var_os("MCSA_STAN_PYTHON").unwrap_or_else(|| "python3".into());
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program).with_extension("so");
     let mut compile = Command::new(python);
-    compile.arg(root.join("compile.py")).arg(root.join("programs").join(program).with_extension("stan"));
+    compile
+        .arg(root.join("../python/mcsa/stan/compile.py"))
+        .arg(root.join("programs").join(program).with_extension("stan"));
     match compile.arg(&library).output() {
         Ok(done) if done.status.success() => Some(library),
         Ok(done) => skipped(&String::from_utf8_lossy(&done.stderr)),

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import compile
+
 __all__ = ["from_stan"]
 
 
@@ -22,8 +24,9 @@ def from_stan(
     ``mcsa.fit(**mcsa.from_stan("schools_model.so", data))``.
 
     Args:
-        program: A library compiled by BridgeStan (``bridgestan.compile_model``, or ``stan/compile.py`` of this project). A file
-            that ends in ``.stan`` is compiled by the Python package ``bridgestan``, which needs its tools.
+        program: A library compiled by BridgeStan (``bridgestan.compile_model``), or a program in a file that ends in ``.stan``. The
+            latter is compiled to a library beside it, once: by :mod:`mcsa.stan.compile` where the package ``httpstan`` and a C++
+            compiler are there, else by the package ``bridgestan`` with its tools.
         data: A dict of numbers and arrays, JSON, or the path of a JSON file.
         seed: Seed of random numbers in the block ``transformed data``.
 
@@ -33,11 +36,7 @@ def from_stan(
     path = Path(program)
     if not path.exists():
         raise FileNotFoundError(f"there is no Stan program or library {path}")
-    if path.suffix == ".stan":
-        import bridgestan
-
-        path = Path(bridgestan.compile_model(path))
-    model = _Program(path, _json(data), seed)
+    model = _Program(_compiled(path) if path.suffix == ".stan" else path, _json(data), seed)
     return {
         "log_density": model.log_density,
         "gradient": model.gradient,
@@ -45,6 +44,23 @@ def from_stan(
         "names": model.names("bs_param_unc_names"),
         "transform": model.constrained,
     }
+
+
+def _compiled(program: Path) -> Path:
+    """Library of a program."""
+    if compile.folder() is not None:
+        # The name that BridgeStan gives it.
+        library = program.with_name(f"{program.stem}_model.so")
+        compile.compile_program(program, library)
+        return library
+    try:
+        import bridgestan
+    except ImportError as error:
+        raise ImportError(
+            "a Stan program is compiled with the package httpstan (pip install --no-deps httpstan==4.13.0) and a C++ compiler, or with "
+            "bridgestan"
+        ) from error
+    return Path(bridgestan.compile_model(program))
 
 
 def _json(data: Mapping[str, Any] | str | os.PathLike[str] | None) -> str:
@@ -163,9 +179,10 @@ def _arrays(names: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
         columns.setdefault(stem, []).append((tuple(int(part) - 1 for part in index), column))
     found = {}
     for stem, entries in columns.items():
-        shape = tuple(max(places) + 1 for places in zip(*(index for index, _ in entries), strict=True))
+        shape = tuple(max(places) + 1 for places in zip(*(place for place, _ in entries), strict=True))
         array = np.full((len(values), *shape), np.nan)
-        for index, column in entries:
-            array[(slice(None), *index)] = values[:, column]
+        for place, column in entries:
+            within: tuple[Any, ...] = (slice(None), *place)
+            array[within] = values[:, column]
         found[stem] = array
     return found

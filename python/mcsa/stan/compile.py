@@ -2,8 +2,14 @@
 
     python compile.py PROGRAM.stan LIBRARY.so
 
-``stanc``, the headers and the libraries of Stan come from the package ``httpstan`` (Linux and macOS on x86-64, Python 3.11 or the
-package unpacked: ``pip install --no-deps httpstan==4.13.0``). The interface is compiled once per folder and kept beside the library.
+``stanc``, the headers and the libraries of Stan come from the package ``httpstan``, of which only files are used: it need not be
+importable. Wheels exist for Linux and macOS on x86-64 and Python 3.11:
+
+    pip install --no-deps httpstan==4.13.0
+    pip install --no-deps --python-version 3.11 --only-binary=:all: --target FOLDER httpstan==4.13.0
+
+The second line serves another Python; the variable ``MCSA_HTTPSTAN`` then names ``FOLDER/httpstan``. The interface is compiled once per
+folder of libraries and kept there. A program takes about half a minute.
 """
 
 from __future__ import annotations
@@ -32,14 +38,21 @@ FLAGS = [
 INTERFACE = Path(__file__).with_name("interface.cpp")
 
 
+class CannotCompile(RuntimeError):
+    """The tools are missing, or a program is wrong."""
+
+
 def compile_program(program: Path, library: Path) -> None:
-    """Compiles ``program`` to ``library``; nothing is done if the library is newer than the program."""
-    stan = _stan()
+    """Compiles ``program`` to ``library``; nothing is done if the library is newer than the program and the interface."""
+    newest = max(program.stat().st_mtime, INTERFACE.stat().st_mtime)
+    if library.exists() and library.stat().st_mtime > newest:
+        return
+    stan = folder()
+    if stan is None:
+        raise CannotCompile("the package httpstan is not installed: pip install --no-deps httpstan==4.13.0")
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
-        raise SystemExit("no C++ compiler was found (g++, clang++, or the program that CXX names)")
-    if library.exists() and library.stat().st_mtime > program.stat().st_mtime:
-        return
+        raise CannotCompile("no C++ compiler was found (g++, clang++, or the program that CXX names)")
     library.parent.mkdir(parents=True, exist_ok=True)
     include = ["-I", str(stan / "include")]
     digest = hashlib.sha256(INTERFACE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
@@ -57,21 +70,29 @@ def compile_program(program: Path, library: Path) -> None:
     object_.unlink()
 
 
-def _stan() -> Path:
+def folder() -> Path | None:
+    """Folder of the package httpstan, if there is one."""
+    if named := os.environ.get("MCSA_HTTPSTAN"):
+        return Path(named)
     found = importlib.util.find_spec("httpstan")
-    if found is None or found.origin is None:
-        raise SystemExit("the package httpstan is not installed: pip install --no-deps httpstan==4.13.0")
-    return Path(found.origin).parent
+    return None if found is None or found.origin is None else Path(found.origin).parent
 
 
 def _run(command: list[str], made: Path) -> None:
     """Runs a command that makes a file; what a failed one left is removed."""
-    if subprocess.run(command, check=False).returncode != 0:
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    except OSError as error:
+        raise CannotCompile(f"{command[0]} cannot be run: {error}") from error
+    if done.returncode != 0:
         made.unlink(missing_ok=True)
-        raise SystemExit(f"failed: {' '.join(command)}")
+        raise CannotCompile(f"{Path(command[0]).name} failed: {(done.stderr or done.stdout).strip()[-2000:]}")
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
-    compile_program(Path(sys.argv[1]), Path(sys.argv[2]))
+    try:
+        compile_program(Path(sys.argv[1]), Path(sys.argv[2]))
+    except CannotCompile as error:
+        raise SystemExit(str(error)) from None
