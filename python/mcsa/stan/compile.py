@@ -39,7 +39,11 @@ INTERFACE = Path(__file__).with_name("interface.cpp")
 
 
 class CannotCompile(RuntimeError):
-    """The tools are missing, or a program is wrong."""
+    """A program is wrong, or a tool failed."""
+
+
+class NoTools(CannotCompile):
+    """The package httpstan or a C++ compiler is missing."""
 
 
 def compile_program(program: Path, library: Path) -> None:
@@ -49,10 +53,10 @@ def compile_program(program: Path, library: Path) -> None:
         return
     stan = folder()
     if stan is None:
-        raise CannotCompile("the package httpstan is not installed: pip install --no-deps httpstan==4.13.0")
+        raise NoTools("the package httpstan is not installed: pip install --no-deps httpstan==4.13.0")
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
-        raise CannotCompile("no C++ compiler was found (g++, clang++, or the program that CXX names)")
+        raise NoTools("no C++ compiler was found (g++, clang++, or the program that CXX names)")
     library.parent.mkdir(parents=True, exist_ok=True)
     include = ["-I", str(stan / "include")]
     digest = hashlib.sha256(INTERFACE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
@@ -95,4 +99,6 @@ if __name__ == "__main__":
     try:
         compile_program(Path(sys.argv[1]), Path(sys.argv[2]))
     except CannotCompile as error:
-        raise SystemExit(str(error)) from None
+        print(error, file=sys.stderr)
+        # 2: the tools are missing. Tests are skipped then, and then alone.
+        sys.exit(2 if isinstance(error, NoTools) else 1)

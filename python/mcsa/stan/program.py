@@ -106,6 +106,11 @@ class _Program:
         for name, (result, arguments) in signatures.items():
             function = getattr(self._library, name)
             function.restype, function.argtypes = result, arguments
+        # Libraries compiled here take batches; one compiled by BridgeStan takes a point at a time.
+        self._takes_batches = hasattr(self._library, "mcsa_log_densities")
+        if self._takes_batches:
+            self._library.mcsa_log_densities.argtypes = [pointer, number, pointer, pointer]
+            self._library.mcsa_gradients.argtypes = [pointer, number, pointer, pointer, pointer]
         self._message = ctypes.c_char_p()
         self._model = construct(data.encode(), seed, ctypes.byref(self._message))
         if not self._model:
@@ -134,39 +139,57 @@ class _Program:
 
     def log_density(self, z: np.ndarray) -> np.ndarray:
         """Log density at each row. A point that the program rejects has density zero."""
-        z = np.ascontiguousarray(z, dtype=np.float64)
+        z, at = self._points(z)
         out = np.empty(len(z))
+        to, row = _address(out), 8 * self.dim
+        if self._takes_batches:
+            self._library.mcsa_log_densities(self._model, len(z), at, to)
+            return out
         function, message = self._library.bs_log_density, ctypes.byref(self._message)
-        at, to = z.ctypes.data, out.ctypes.data
         for i in range(len(z)):
-            if function(self._model, False, True, at + 8 * self.dim * i, to + 8 * i, message):
+            if function(self._model, False, True, at + row * i, to + 8 * i, message):
                 self._said()
                 out[i] = -np.inf
         return out
 
     def gradient(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log density and gradient at each row."""
-        z = np.ascontiguousarray(z, dtype=np.float64)
+        z, at = self._points(z)
         out, slopes = np.empty(len(z)), np.empty(z.shape)
+        to, slope, row = _address(out), _address(slopes), 8 * self.dim
+        if self._takes_batches:
+            self._library.mcsa_gradients(self._model, len(z), at, to, slope)
+            return out, slopes
         function, message = self._library.bs_log_density_gradient, ctypes.byref(self._message)
-        at, to, slope, row = z.ctypes.data, out.ctypes.data, slopes.ctypes.data, 8 * self.dim
         for i in range(len(z)):
             if function(self._model, False, True, at + row * i, to + 8 * i, slope + row * i, message):
                 self._said()
                 out[i], slopes[i] = -np.inf, 0.0
         return out, slopes
 
+    def _points(self, z: np.ndarray) -> tuple[np.ndarray, int]:
+        """Points as the library reads them, and their address."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        if z.ndim != 2 or z.shape[1] != self.dim:
+            raise ValueError(f"points have shape {z.shape}; expected (N, {self.dim})")
+        return z, _address(z)
+
     def constrained(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Parameters and transformed parameters of each row by name."""
-        z = np.ascontiguousarray(z, dtype=np.float64)
+        z, at = self._points(z)
         flat = self._library.bs_param_names(self._model, True, False).decode().split(",")
         values = np.full((len(z), len(flat)), np.nan)
-        at, to = z.ctypes.data, values.ctypes.data
+        to = _address(values)
         for i in range(len(z)):
             places = (at + 8 * self.dim * i, to + 8 * len(flat) * i)
             if self._library.bs_param_constrain(self._model, True, False, *places, None, ctypes.byref(self._message)):
                 raise ValueError(f"the parameters of a draw cannot be computed: {self._said()}")
         return _arrays(flat, values)
+
+
+def _address(array: np.ndarray) -> int:
+    """Address of the numbers; ``array.ctypes.data`` takes as long as a density."""
+    return int(array.__array_interface__["data"][0])
 
 
 def _arrays(names: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
