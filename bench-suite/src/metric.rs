@@ -86,7 +86,7 @@ pub const METRICS: &[Metric] = metrics! {
     "objects_budget" None, "1 if the budget ends before the climb settles, else absent";
     "objects_error" None, "1 if the fit ends with an error, else absent";
     "objects_gradient" None, "1 if the gradient is not that of the density, else absent";
-    "objects_missed" None, "1 if witness chains stay where q has too little mass, else absent";
+    "objects_missed" None, "1 if witness chains stay where q has too little mass, or stretched copies of q find mass beyond it, else absent";
     "objects_mixing" None, "1 if witness chains disagree, else absent";
     "objects_moments" None, "1 if witness chains and draws disagree, else absent";
     "objects_non_finite" None, "1 if the density is NaN at draws, else absent";

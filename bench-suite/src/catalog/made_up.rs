@@ -1,7 +1,7 @@
 //! Synthetic targets.
 
 use faer::Mat;
-use mcsa_core::Error;
+use mcsa_core::{Error, Stream};
 use mcsa_models::{Gaussian, Mixture};
 
 use super::Target;
@@ -16,6 +16,17 @@ pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Err
     let mean = (0..dim).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     let entry = |i, j| scale(i) * scale(j) * if i == j { 1.0 } else { correlation };
     Gaussian::new(mean, Mat::from_fn(dim, dim, entry).as_ref())
+}
+
+/// Gaussian around 0 with the covariance `I + B B'`, where B has `factors` columns of standard normal numbers.
+///
+/// # Errors
+/// If `dim` is 0.
+pub(super) fn of_factors(dim: usize, factors: usize, stream: &mut Stream) -> Result<Gaussian, Error> {
+    let loadings = Mat::from_fn(dim, factors, |_, _| stream.normal());
+    let mut covariance = &loadings * loadings.transpose();
+    (0..dim).for_each(|i| covariance[(i, i)] += 1.0);
+    Gaussian::new(vec![0.0; dim], covariance.as_ref())
 }
 
 impl Target {

@@ -13,6 +13,7 @@ use super::fitted::Fitted;
 use super::landmarks::Landmarks;
 use super::low_rank::DENSE;
 use super::moments::white;
+use super::outskirts::Outskirts;
 use super::shape::{BENT, COMPONENTS};
 use super::summary;
 use super::tails::tail_objection;
@@ -75,7 +76,7 @@ pub struct Fitting {
 
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
-/// Decrease of k-hat from which on a larger family has helped.
+/// Decrease of k-hat from which on a larger family has helped, and increase from which on a flow has not.
 const LIGHTER: f64 = 0.1;
 /// k-hat of the final draws above which the climb goes on, and how often it may.
 const HEAVY_DRAWS: f64 = 0.7;
@@ -168,7 +169,9 @@ impl Fitting {
         let helped = self.mends > 0
             || before.is_none_or(|before| {
                 let lighter = last.tail() < before.tail() - LIGHTER && last.share() > 0.5 * before.share();
-                last.share() > HELPED * before.share() || lighter
+                // The weights of a flow may be more even and yet have a heavier tail.
+                let heavier = is_flow && last.tail() > before.tail() + LIGHTER;
+                (last.share() > HELPED * before.share() && !heavier) || lighter
             });
         let larger = last.shape.larger(target.dim()).filter(|_| !is_good && helped && self.mends == 0);
         let Some(larger) = larger else {
@@ -291,7 +294,16 @@ impl Fitting {
             ascents: &self.ascents,
             chains: &chains,
         };
-        let found = evidence.objections();
+        let mut found = evidence.objections();
+        let mut points = points;
+        if target.dim() <= DENSE {
+            let shape = self.current()?.shape;
+            let around = seed.named("verdict").child(self.mends as u64);
+            if let Some(far) = Outskirts::of(target, shape, &*family, &params, &draws, &map, around)? {
+                found.extend(far.objection(target));
+                points = faer::concat![[points, far.points]];
+            }
+        }
         let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
         if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
             return Ok(());

@@ -5,7 +5,7 @@
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
 //!           low-rank Gaussian, if one is near; a flow where mixtures do not follow
 //! draws     from the frozen q, weighted for p
-//! verdict   witnesses that q did not make: other starts, chains of another kernel, the tails of the density
+//! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density
 //! ```
 
 mod ascents;
@@ -27,6 +27,7 @@ mod measured;
 mod moments;
 mod objection;
 mod options;
+mod outskirts;
 mod pace;
 mod progress;
 mod rates;

@@ -86,6 +86,14 @@ pub enum Objection {
         /// Number of chains.
         of: usize,
     },
+    /// Draws of stretched copies of q give a parameter a larger variance than draws of q.
+    Outskirts {
+        /// Name of the parameter.
+        name: String,
+        /// Ratio of the variances.
+        #[serde(with = "bits::decimal")]
+        ratio: f64,
+    },
     /// The density falls too slowly along a line for moments to exist.
     Tail {
         /// Name of the parameter, or of the direction.
@@ -133,6 +141,7 @@ impl Objection {
                 | Self::Mixing { .. }
                 | Self::Moments { .. }
                 | Self::Missed { .. }
+                | Self::Outskirts { .. }
         )
     }
 }
@@ -174,11 +183,16 @@ impl fmt::Display for Objection {
                 f,
                 "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {log_weight:+.1}"
             ),
+            Self::Outskirts { name, ratio } => write!(
+                f,
+                "draws that reach farther out give {name} a variance {ratio:.2} times that of the fit: mass lies beyond its draws"
+            ),
             Self::Tail { name, fall } => {
                 let missing = match fall {
                     fall if *fall <= 1.02 => "an integral: the posterior is improper",
                     fall if *fall <= 2.02 => "a mean: quantiles alone can be used",
-                    _ => "a variance",
+                    fall if *fall <= 3.02 => "a variance",
+                    _ => "a variance that draws can show",
                 };
                 write!(f, "the density falls like r^{:.2} along {name}, too slowly to have {missing}", -fall)
             }

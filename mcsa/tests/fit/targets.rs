@@ -158,11 +158,11 @@ fn a_flow_follows_what_mixtures_do_not() {
     assert_eq!(round.shape, Shape::StudentT);
 }
 
-/// `0.7 N(0, I) + 0.3 N((10, 0), I)`: about one start in eight ends at the smaller mode. Where the first ten miss it, those of the verdict
-/// find it, and the climb begins anew. Errors of the mean 3 are those of 400 effective draws, five of them.
+/// `0.7 N(0, I) + 0.3 N((30, 0), I)`: few starts end at the smaller mode, and no wider proposal. Where the first ten miss it, those of the
+/// verdict find it, and the climb begins anew. Errors of the mean 9 are those of 400 effective draws, five of them.
 #[test]
 fn modes_that_later_starts_find_are_in_the_answer() {
-    let log_parts = |z: &[f64]| [0.0, 10.0].map(|m: f64| -0.5 * ((z[0] - m) * (z[0] - m) + z[1] * z[1]));
+    let log_parts = |z: &[f64]| [0.0, 30.0].map(|m: f64| -0.5 * ((z[0] - m) * (z[0] - m) + z[1] * z[1]));
     let density = move |z: &[f64]| {
         let [a, b] = log_parts(z);
         let top = a.max(b);
@@ -171,7 +171,7 @@ fn modes_that_later_starts_find_are_in_the_answer() {
     let target = from_fn(2, density).with_gradient(move |z, gradient| {
         let [a, b] = log_parts(z);
         let share = 1.0 / (1.0 + 7.0 / 3.0 * (a - b).exp());
-        (gradient[0], gradient[1]) = (10.0 * share - z[0], -z[1]);
+        (gradient[0], gradient[1]) = (30.0 * share - z[0], -z[1]);
     });
     let fit = |options: &Options| {
         let counted = Target::with_gradient(&target);
@@ -189,7 +189,7 @@ fn modes_that_later_starts_find_are_in_the_answer() {
     for seed in 1..=6 {
         let options = Options { draws: 1_000, ..Options::seeded(seed) };
         let (known, modes, fitted) = fit(&options);
-        assert!(modes == 2 && (fitted.parameters[0].mean - 3.0).abs() < 1.15, "{seed} {fitted}");
+        assert!(modes == 2 && (fitted.parameters[0].mean - 9.0).abs() < 3.45, "{seed} {fitted}");
         if known == Some(1) {
             late += 1;
             // Counterexample: without the later starts the mode is not in the answer.

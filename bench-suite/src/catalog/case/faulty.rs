@@ -1,8 +1,13 @@
 //! Gaussians with a wrong gradient or a corner without a density, pairs of bananas, and a likelihood without a prior.
 
-use mcsa_core::{Gradient, LogDensity, Stream};
-use mcsa_models::Banana;
+use std::sync::Arc;
+
+use faer::Mat;
+use mcsa_core::{Error, Gradient, LogDensity, Stream};
+use mcsa_models::{Banana, GroundTruth};
 use serde::{Deserialize, Serialize};
+
+use super::{Built, Margin, Margins, Truth};
 
 /// Fault of a gradient, in the first coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +92,29 @@ impl Gradient for NanCorner {
         let value = self.log_density(z, work);
         gradient.iter_mut().zip(z).for_each(|(slope, z)| *slope = if value.is_nan() { value } else { -z });
         value
+    }
+}
+
+impl Bananas {
+    /// Pairs with a ridge of standard deviation 2, with their moments and margins.
+    pub(super) fn built(pairs: usize, bend: f64) -> Result<Built, Error> {
+        let banana = Banana::new(2.0, bend)?;
+        let truth = match Truth::of(&banana) {
+            Truth::Moments { means, sds } => {
+                Truth::Moments { means: means.repeat(pairs), sds: sds.repeat(pairs) }
+            }
+            Truth::None => Truth::None,
+        };
+        let one = banana.covariance();
+        let entry = |i: usize, j: usize| match &one {
+            Some(one) if i / 2 == j / 2 => one[(i % 2, j % 2)],
+            _ => 0.0,
+        };
+        let covariance = one.is_some().then(|| Mat::from_fn(2 * pairs, 2 * pairs, entry));
+        let pair = vec![Margin::Normals(vec![[1.0, 0.0, 2.0]]), Margin::banana(2.0, bend)];
+        let margins = Some(Margins::repeated(pair, pairs));
+        let target = Arc::new(Self { pairs, banana });
+        Ok(Built { truth, covariance, log_z: Some(0.0), margins, ..Built::unknown(target) })
     }
 }
 

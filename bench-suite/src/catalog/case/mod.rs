@@ -16,13 +16,12 @@ mod truth;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use faer::Mat;
 use mcsa_core::{Error, Seed, Stream};
 use mcsa_data::Catalogue;
 use mcsa_models::{
-    Banana, Centring, CoxProcess, EightSchools, Funnel, Gaussian, GroundTruth, HierarchicalLogistic,
-    HorseshoeLogistic, LinearRegression, LogisticRegression, ManyWell, Mixture, ProbitRegression, Radon,
-    ScalePrior, SkewNormal, Student,
+    Centring, CoxProcess, EightSchools, Funnel, Gaussian, HierarchicalLogistic, HorseshoeLogistic,
+    LinearRegression, LogisticRegression, ManyWell, Mixture, ProbitRegression, Radon, ScalePrior, SkewNormal,
+    Student,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +37,7 @@ use rows::{scaled, standardised, synthetic_rows};
 pub use truth::Truth;
 
 use super::Posterior;
+use super::made_up::{correlated_gaussian, of_factors};
 
 /// Case of a verdict: a target with what is known of its moments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,6 +138,20 @@ pub enum Case {
     Wishart {
         /// The dimension.
         dim: usize,
+    },
+    /// Gaussian with the covariance `I + B B'` of random factors.
+    Factors {
+        /// The dimension.
+        dim: usize,
+        /// Number of columns of B, whose entries are standard normal.
+        factors: usize,
+    },
+    /// Gaussian with equal correlations and variances from 1/4 to 4.
+    EqualCorrelation {
+        /// The dimension.
+        dim: usize,
+        /// Correlation of every pair.
+        correlation: f64,
     },
     /// The skew normal of MSC.
     Skewed,
@@ -295,28 +309,12 @@ impl Case {
                 let target = NanCorner { dim, coordinates: (*coordinates).clamp(1, dim), from: *from };
                 normal(dim, Arc::new(target))
             }
-            Self::Bananas { pairs, bend } => {
-                let banana = Banana::new(2.0, *bend)?;
-                let truth = match Truth::of(&banana) {
-                    Truth::Moments { means, sds } => {
-                        Truth::Moments { means: means.repeat(*pairs), sds: sds.repeat(*pairs) }
-                    }
-                    Truth::None => Truth::None,
-                };
-                let one = banana.covariance();
-                let entry = |i: usize, j: usize| match &one {
-                    Some(one) if i / 2 == j / 2 => one[(i % 2, j % 2)],
-                    _ => 0.0,
-                };
-                let covariance = one.is_some().then(|| Mat::from_fn(2 * pairs, 2 * pairs, entry));
-                let pair = vec![Margin::Normals(vec![[1.0, 0.0, 2.0]]), Margin::banana(2.0, *bend)];
-                let margins = Some(Margins::repeated(pair, *pairs));
-                let target = Arc::new(Bananas { pairs: *pairs, banana });
-                Built { truth, covariance, log_z: Some(0.0), margins, ..unknown(target) }
-            }
+            Self::Bananas { pairs, bend } => Bananas::built(*pairs, *bend)?,
             Self::Wishart { dim } => {
                 gaussian(Gaussian::random_wishart(*dim, 6.0 * *dim as f64, &mut stream)?)
             }
+            Self::Factors { dim, factors } => gaussian(of_factors(*dim, *factors, &mut stream)?),
+            Self::EqualCorrelation { dim, correlation } => gaussian(correlated_gaussian(*dim, *correlation)?),
             Self::Skewed => {
                 let target = SkewNormal::msc();
                 Built::exact(target, Margins::each(vec![Margin::skew_normal(0.5, 2.0, 5.0)]))

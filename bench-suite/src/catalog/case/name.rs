@@ -20,6 +20,8 @@ impl Case {
             Self::NanCorner { .. } => "nan-corner",
             Self::Bananas { .. } => "bananas",
             Self::Wishart { .. } => "wishart",
+            Self::Factors { .. } => "factors",
+            Self::EqualCorrelation { .. } => "equal-correlation",
             Self::Skewed => "skewed",
             Self::Schools => "schools",
             Self::HierarchicalRows { .. } => "hierarchical-rows",
@@ -66,6 +68,10 @@ impl Case {
             }
             Self::Bananas { pairs, bend } => format!("bananas: d {}, bend {bend}", 2 * pairs),
             Self::Wishart { dim } => format!("Gaussian: d {dim}"),
+            Self::Factors { dim, factors } => format!("Gaussian of {factors} factors: d {dim}"),
+            Self::EqualCorrelation { dim, correlation } => {
+                format!("Gaussian, correlations {correlation}: d {dim}")
+            }
             Self::Skewed => "skew normal".to_owned(),
             Self::Schools => "eight schools".to_owned(),
             Self::HierarchicalRows { data } => format!("hierarchical logistic: {data}"),
@@ -91,6 +97,8 @@ impl Case {
         match self {
             Self::Student { freedom, .. } => *freedom <= 2.0,
             Self::Wishart { .. }
+            | Self::Factors { .. }
+            | Self::EqualCorrelation { .. }
             | Self::Skewed
             | Self::Schools
             | Self::HierarchicalRows { .. }
@@ -122,6 +130,8 @@ impl Case {
             | Self::WrongGradient { dim, .. }
             | Self::NanCorner { dim, .. }
             | Self::Wishart { dim }
+            | Self::Factors { dim, .. }
+            | Self::EqualCorrelation { dim, .. }
             | Self::ManyWell { dim }
             | Self::SyntheticRows { dim } => Some(*dim),
             Self::Bananas { pairs, .. } => Some(2 * pairs),

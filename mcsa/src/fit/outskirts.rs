@@ -1,0 +1,196 @@
+//! Second moments of p seen by proposals that are wider than q.
+
+use faer::{Mat, MatRef};
+use mcsa_core::{AffineMap, Error, Family, LogDensity, Seed, batch, batch_mut, numeric};
+use mcsa_estimators::Draws;
+use mcsa_optim::deterministic::Gaussian;
+
+use super::shape::Shape;
+use super::{Objection, Target};
+
+/// Factors by which q is stretched, about its centre and, for a mixture, component by component.
+const STRETCHES: [f64; 2] = [2.0, 4.0];
+/// Draws of each wide proposal.
+const EACH: usize = 1_000;
+/// Largest factor between the variance that the draws of q give and that of all draws.
+const RATIO: f64 = 1.2;
+/// Points of p that are handed on.
+const POINTS: usize = 200;
+
+/// Draws of q and of wider proposals `q_k`, weighted for p as those of one mixture (Veach & Guibas 1995, balance heuristic):
+///
+/// ```text
+/// w(z) = p(z) / (n q(z) + sum_k n_k q_k(z))
+/// ```
+/// The wider proposals are q stretched about its centre, `s^-d q(m + (z - m)/s)` for s = 2 and 4, which reaches long tails and the mouth
+/// of a funnel in few dimensions; and, if q is a mixture, the mixture of the same components with equal weights, each stretched about its
+/// own centre, which reaches the ends of a bent ridge. Where p lies within q, the variances by the draws of q and by all are one.
+pub(crate) struct Outskirts {
+    /// The parameter whose variance by all draws exceeds that by the draws of q most, and the factor.
+    worst: (usize, f64),
+    /// Points from all draws by their weights, one per column.
+    pub(crate) points: Mat<f64>,
+}
+
+impl Outskirts {
+    /// Looks around q; `map` has its centre. `None` without any weight.
+    ///
+    /// # Errors
+    /// If the parameters do not suit the family.
+    pub(crate) fn of(
+        target: &Target<'_>,
+        shape: Shape,
+        family: &dyn Family,
+        params: &[f64],
+        draws: &Draws,
+        map: &AffineMap,
+        seed: Seed,
+    ) -> Result<Option<Self>, Error> {
+        let (dim, density) = (target.dim(), target.density());
+        let mut centre = vec![0.0; dim];
+        map.forward_into(&vec![0.0; dim], &mut centre);
+        let stretched = |z: MatRef<'_, f64>, s: f64| {
+            Mat::from_fn(dim, z.ncols(), |i, j| centre[i] + s * (z[(i, j)] - centre[i]))
+        };
+        let mut wide: Vec<(Vec<f64>, f64)> = STRETCHES.map(|s| (params.to_vec(), s)).to_vec();
+        if let Shape::Mixture { components } = shape {
+            for s in STRETCHES {
+                wide.push((each_stretched(dim, components, params, s)?, 1.0));
+            }
+        }
+        let count = draws.len() + wide.len() * EACH;
+        let (mut points, mut log_p) = (Mat::zeros(dim, count), draws.log_p.clone());
+        points.as_mut().subcols_mut(0, draws.len()).copy_from(&draws.points);
+        let mut work = vec![0.0; family.work_len(count).max(density.work_len(EACH))];
+        for (k, (params, s)) in wide.iter().enumerate() {
+            let (mut z, mut values) = (vec![0.0; dim * EACH], vec![0.0; EACH]);
+            let lane = &mut [seed.named("outskirts").stream(0, k as u64)];
+            family.sample_into(params, lane, batch_mut(&mut z, dim, EACH), &mut values, &mut work);
+            let far = stretched(batch(&z, dim, EACH), *s);
+            density.log_densities(far.as_ref(), &mut values, &mut work);
+            log_p.extend_from_slice(&values);
+            points.as_mut().subcols_mut(draws.len() + k * EACH, EACH).copy_from(&far);
+        }
+        let mut log_proposals = vec![Vec::with_capacity(1 + wide.len()); count];
+        let mut log_q = vec![0.0; count];
+        let of_q = std::iter::once((params, 1.0, draws.len()));
+        for (params, s, number) in of_q.chain(wide.iter().map(|(params, s)| (&**params, *s, EACH))) {
+            let shrunk = stretched(points.as_ref(), 1.0 / s);
+            family.log_probs(params, shrunk.as_ref(), &mut log_q, &mut work);
+            let volume = dim as f64 * s.ln() - (number as f64).ln();
+            log_proposals.iter_mut().zip(&log_q).for_each(|(all, log_q)| all.push(log_q - volume));
+        }
+        let log_weights: Vec<f64> = (log_p.iter().zip(&log_proposals))
+            .map(|(log_p, all)| log_p - numeric::log_sum_exp(all))
+            .map(|log_weight| if log_weight < f64::INFINITY { log_weight } else { f64::NEG_INFINITY })
+            .collect();
+        let total = numeric::log_sum_exp(&log_weights);
+        if !total.is_finite() {
+            return Ok(None);
+        }
+        let weights: Vec<f64> = log_weights.iter().map(|log_weight| (log_weight - total).exp()).collect();
+        let (mean, variance) = draws.moments();
+        let ratio = |i: usize| {
+            let weighed = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+            weighed.map(|(j, weight)| weight * (points[(i, j)] - mean[i]).powi(2)).sum::<f64>() / variance[i]
+        };
+        let worst = (0..dim).map(|i| (i, ratio(i))).max_by(|a, b| a.1.total_cmp(&b.1));
+        Ok(worst.map(|worst| Self { worst, points: resampled(&points, &weights) }))
+    }
+
+    /// The objection, if the factor is above its limit.
+    pub(crate) fn objection(&self, target: &Target<'_>) -> Option<Objection> {
+        let (i, ratio) = self.worst;
+        (!(ratio <= RATIO)).then(|| Objection::Outskirts { name: target.name(i), ratio })
+    }
+}
+
+/// The mixture with equal weights whose components are `s` times as wide.
+fn each_stretched(dim: usize, components: usize, params: &[f64], s: f64) -> Result<Vec<f64>, Error> {
+    let (family, student) = (Shape::mixture(dim, components)?, Shape::student_t(dim)?);
+    let part = |k: usize| {
+        let part = family.part(params, k);
+        let dof = student.dof_at(part);
+        let Some(covariance) = student.covariance(part)? else { return Ok(part.to_vec()) };
+        let scale = covariance * faer::Scale(s * s * (dof - 2.0) / dof);
+        let wide = Gaussian { mean: part[..dim].to_vec(), covariance: scale };
+        student.at(&wide.mean, wide.factor()?.as_ref(), dof)
+    };
+    let parts = (0..components).map(part).collect::<Result<Vec<_>, Error>>()?;
+    family.at(&vec![1.0; components], &parts)
+}
+
+/// Points by their weights, which sum to one, by systematic resampling at the middles of equal parts.
+fn resampled(points: &Mat<f64>, weights: &[f64]) -> Mat<f64> {
+    let (mut source, mut cumulated) = (0, weights[0]);
+    let mut chosen = Mat::zeros(points.nrows(), POINTS);
+    for j in 0..POINTS {
+        while cumulated < (j as f64 + 0.5) / POINTS as f64 && source + 1 < weights.len() {
+            source += 1;
+            cumulated += weights[source];
+        }
+        chosen.col_mut(j).copy_from(points.col(source));
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_core::from_fn;
+    use mcsa_families::MultivariateT;
+
+    /// The objection to a q that is nearly standard normal, for p with this share of a normal six times as wide.
+    fn objection(share: f64) -> Option<Objection> {
+        let normal = |square: f64, scale: f64| (-0.5 * square / (scale * scale)).exp() / (scale * scale);
+        let model = from_fn(2, move |z| {
+            let square = z[0] * z[0] + z[1] * z[1];
+            ((1.0 - share) * normal(square, 1.0) + share * normal(square, 6.0)).ln()
+        });
+        let (family, identity) =
+            (MultivariateT::fixed(2, 30.0).expect("degrees of freedom"), Mat::identity(2, 2));
+        let params = family.at(&[0.0; 2], identity.as_ref()).expect("a factor");
+        let draws = Draws::of(&model, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
+        let map = AffineMap::new(vec![0.0; 2], identity).expect("a map");
+        let target = Target::density_only(&model);
+        let around = Outskirts::of(&target, Shape::StudentT, &family, &params, &draws, &map, Seed::new(2))
+            .expect("densities");
+        around.expect("weights").objection(&target)
+    }
+
+    /// A 30th of the mass, six times as wide, makes the variance 2.2; few draws of q reach it, and 2000 stretched ones do.
+    #[test]
+    fn a_wide_halo_is_seen_that_draws_of_q_do_not_reach() {
+        let found = objection(1.0 / 30.0);
+        assert!(matches!(found, Some(Objection::Outskirts { ratio, .. }) if ratio > RATIO), "{found:?}");
+        // Counterexample: no halo.
+        assert_eq!(objection(0.0), None);
+    }
+
+    /// Two narrow modes at distance 40, of whose mass a share lies in halos six times as wide, across the line between them.
+    fn objection_of_modes(share: f64) -> Option<Objection> {
+        let model = from_fn(2, move |z| {
+            let square = (z[0].abs() - 20.0).powi(2) + z[1] * z[1];
+            let normal = |scale: f64| (-0.5 * square / (scale * scale)).exp() / (scale * scale);
+            ((1.0 - share) * normal(0.5) + share * normal(3.0)).ln()
+        });
+        let (family, student) = (Shape::mixture(2, 2).expect("two"), Shape::student_t(2).expect("a t"));
+        let factor = faer::mat![[0.5, 0.0], [0.0, 0.5]];
+        let part = |x: f64| student.at(&[x, 0.0], factor.as_ref(), 30.0).expect("a factor");
+        let params = family.at(&[1.0; 2], &[part(-20.0), part(20.0)]).expect("parts");
+        let draws = Draws::of(&model, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
+        let map = AffineMap::new(vec![0.0; 2], faer::mat![[20.0, 0.0], [0.0, 0.5]]).expect("a map");
+        let (target, shape) = (Target::density_only(&model), Shape::Mixture { components: 2 });
+        let around = Outskirts::of(&target, shape, &family, &params, &draws, &map, Seed::new(2));
+        around.expect("densities").expect("weights").objection(&target)
+    }
+
+    /// Copies stretched about the common centre lie between or beyond the modes; components stretched about their own meet the halos.
+    #[test]
+    fn halos_of_separate_modes_are_seen() {
+        let found = objection_of_modes(1.0 / 15.0);
+        assert!(matches!(found, Some(Objection::Outskirts { ratio, .. }) if ratio > RATIO), "{found:?}");
+        // Counterexample: no halos.
+        assert_eq!(objection_of_modes(0.0), None);
+    }
+}
