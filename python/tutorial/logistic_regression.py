@@ -164,6 +164,7 @@ try:
     print(az.loo(data))
     results["library"].to_zarr(OUT / "logistic_regression.zarr")
     if plt is not None:
-        picture(lambda: az.plot_dist(data), OUT / "logistic_regression_arviz.png")
+        plot = az.plot_dist if az.__version__ >= "1" else az.plot_posterior
+        picture(lambda: plot(data), OUT / "logistic_regression_arviz.png")
 except ImportError as error:
     print(f"without ArviZ: {error}")
