@@ -6,12 +6,12 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ._mcsa import Climbing, Model
-from .fit import Batch, Line, labels, target
+from .fit import Batch, Description, Line, described
 from .result import Result
 
 __all__ = ["FAMILIES", "KERNELS", "METHODS", "OPTIMIZERS", "Ascent", "ascend"]
@@ -80,17 +80,10 @@ class Ascent:
         scale: float | Sequence[float] = 1.0,
         seed: int = 1,
         draws: int = 4000,
-        vectorized: bool = True,
-        names: Sequence[str] | None = None,
-        transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
-        dims: dict[str, list[str]] | None = None,
-        coords: dict[str, Sequence[Any]] | None = None,
-        log_likelihood: Callable[[np.ndarray], Any] | None = None,
-        observed: dict[str, Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        **description: Unpack[Description],
     ) -> None:
-        self._labels = labels(log_density, transform, dims, coords, log_likelihood, observed)
-        density = target(log_density, dim, gradient, vectorized, names)
+        target, self._labels = described(log_density, dim, gradient, **description)
         sides = log_density.dim if isinstance(log_density, Model) else int(dim or 0)
         rule = _part("optimizer", optimizer, {name: {} for name in OPTIMIZERS})
         if rule["kind"] != "dog":
@@ -102,10 +95,10 @@ class Ascent:
             "optimizer": rule,
             "seed": seed,
         }
-        start = [_vector(name, value, sides) for name, value in (("mean", mean), ("scale", scale))]
+        start = _vector("mean", mean, sides), _vector("scale", scale, sides)
         self._draws = draws
         self._checkpoint = None if checkpoint is None else os.fspath(checkpoint)
-        self._climbing = Climbing(density, json.dumps(plan, default=float), *start, self._checkpoint)
+        self._climbing = Climbing(target, json.dumps(plan, default=float), *start, self._checkpoint)
 
     @property
     def step(self) -> int:
@@ -189,7 +182,7 @@ def _part(what: str, given: Part, known: Mapping[str, Mapping[str, Any]]) -> dic
     """Name and settings of a part; settings that are not given have their default."""
     settings = {"kind": given} if isinstance(given, str) else dict(given)
     kind = settings.get("kind")
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise ValueError(f"no {what} {kind!r}; there are {', '.join(known)}")
     return {**known[kind], **settings}
 
@@ -198,4 +191,4 @@ def _vector(name: str, value: float | Sequence[float], dim: int) -> list[float]:
     found = np.asarray(value, dtype=float)
     if found.shape not in ((), (dim,)):
         raise ValueError(f"{name} has shape {found.shape}, expected a number or ({dim},)")
-    return np.broadcast_to(found, (dim,)).tolist()
+    return [float(number) for number in np.broadcast_to(found, (dim,))]

@@ -44,14 +44,14 @@ def from_pymc(model: Any) -> dict[str, Any]:
     expanded = compiled.n_expanded
 
     @numba.njit
-    def densities(z: np.ndarray, data: tuple) -> np.ndarray:
+    def densities(z: np.ndarray, data: tuple[np.ndarray, ...]) -> np.ndarray:
         out = np.empty(len(z))
         for i in range(len(z)):
             out[i : i + 1] = joint(z[i], *data)[0]
         return out
 
     @numba.njit
-    def gradients(z: np.ndarray, data: tuple) -> tuple[np.ndarray, np.ndarray]:
+    def gradients(z: np.ndarray, data: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         out, slopes = np.empty(len(z)), np.empty(z.shape)
         for i in range(len(z)):
             value, slope = joint(z[i], *data)
@@ -59,7 +59,7 @@ def from_pymc(model: Any) -> dict[str, Any]:
         return out, slopes
 
     @numba.njit
-    def values(z: np.ndarray, data: tuple) -> np.ndarray:
+    def values(z: np.ndarray, data: tuple[np.ndarray, ...]) -> np.ndarray:
         out = np.empty((len(z), expanded))
         for i in range(len(z)):
             out[i] = expand(z[i], *data)[0]
@@ -104,6 +104,6 @@ def from_pymc(model: Any) -> dict[str, Any]:
     }
 
 
-def _compiled(function: Any) -> tuple[Any, tuple]:
+def _compiled(function: Any) -> tuple[Any, tuple[np.ndarray, ...]]:
     """Compiled part of a PyTensor function, and the values of its shared variables, which are its further arguments."""
     return function.vm.jit_fn, tuple(np.asarray(variable.get_value()) for variable in function.get_shared())

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,6 +17,18 @@ from .result import Labels, Result
 __all__ = ["Fit", "fit", "resume"]
 
 Batch = Callable[[np.ndarray], Any]
+
+
+class Description(TypedDict, total=False):
+    """What is known of a target beside its density. :func:`fit` says what each is."""
+
+    vectorized: bool
+    names: Sequence[str] | None
+    transform: Callable[[np.ndarray], dict[str, Any]] | None
+    dims: dict[str, list[str]] | None
+    coords: dict[str, Sequence[Any]] | None
+    log_likelihood: Callable[[np.ndarray], Any] | None
+    observed: dict[str, Any] | None
 
 
 class Fit:
@@ -36,13 +48,6 @@ class Fit:
         dim: int | None = None,
         gradient: Batch | None = None,
         *,
-        vectorized: bool = True,
-        names: Sequence[str] | None = None,
-        transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
-        dims: dict[str, list[str]] | None = None,
-        coords: dict[str, Sequence[Any]] | None = None,
-        log_likelihood: Callable[[np.ndarray], Any] | None = None,
-        observed: dict[str, Any] | None = None,
         seed: int = 1,
         draws: int = 4000,
         starts: int = 100,
@@ -50,18 +55,19 @@ class Fit:
         seconds: float | None = None,
         share: float = 0.7,
         checkpoint: str | os.PathLike[str] | None = None,
+        **description: Unpack[Description],
     ) -> None:
-        self._labels = labels(log_density, transform, dims, coords, log_likelihood, observed)
-        options = {
-            "seed": seed,
-            "draws": draws,
-            "starts": starts,
-            "evaluations": evaluations,
-            "seconds": seconds,
-            "share": share,
-            "checkpoint": None if checkpoint is None else os.fspath(checkpoint),
-        }
-        self._fitting = Fitting(target(log_density, dim, gradient, vectorized, names), **options)
+        target, self._labels = described(log_density, dim, gradient, **description)
+        self._fitting = Fitting(
+            target,
+            seed=seed,
+            draws=draws,
+            starts=starts,
+            evaluations=evaluations,
+            seconds=seconds,
+            share=share,
+            checkpoint=None if checkpoint is None else os.fspath(checkpoint),
+        )
 
     @property
     def stage(self) -> str:
@@ -94,19 +100,12 @@ class Fit:
         log_density: Batch | Model,
         dim: int | None = None,
         gradient: Batch | None = None,
-        *,
-        vectorized: bool = True,
-        names: Sequence[str] | None = None,
-        transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
-        dims: dict[str, list[str]] | None = None,
-        coords: dict[str, Sequence[Any]] | None = None,
-        log_likelihood: Callable[[np.ndarray], Any] | None = None,
-        observed: dict[str, Any] | None = None,
+        **description: Unpack[Description],
     ) -> Fit:
         """The fit that :meth:`save` wrote, with the options in the file. Another target is an error."""
         self = cls.__new__(cls)
-        self._labels = labels(log_density, transform, dims, coords, log_likelihood, observed)
-        self._fitting = Fitting.load(target(log_density, dim, gradient, vectorized, names), os.fspath(path))
+        target, self._labels = described(log_density, dim, gradient, **description)
+        self._fitting = Fitting.load(target, os.fspath(path))
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -173,7 +172,7 @@ def resume(
     gradient: Batch | None = None,
     *,
     progress: bool = False,
-    **labels: Any,
+    **description: Unpack[Description],
 ) -> Result:
     """Continues the fit in a file to its end, with the options in the file, and with the bits of a fit that was never interrupted.
 
@@ -183,46 +182,43 @@ def resume(
     >>> mcsa.resume(path, mcsa.models.eight_schools()).ok
     True
     """
-    return Fit.load(path, log_density, dim, gradient, **labels).run(progress=progress)
+    return Fit.load(path, log_density, dim, gradient, **description).run(progress=progress)
 
 
-def labels(
+def described(
     log_density: Batch | Model,
-    transform: Callable[[np.ndarray], dict[str, Any]] | None,
-    dims: dict[str, list[str]] | None,
-    coords: dict[str, Sequence[Any]] | None,
-    log_likelihood: Callable[[np.ndarray], Any] | None,
-    observed: dict[str, Any] | None,
-) -> Labels:
-    """Labels of a fit; a model of the library brings its log likelihood and data."""
+    dim: int | None,
+    gradient: Batch | None,
+    *,
+    vectorized: bool = True,
+    names: Sequence[str] | None = None,
+    transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
+    dims: dict[str, list[str]] | None = None,
+    coords: dict[str, Sequence[Any]] | None = None,
+    log_likelihood: Callable[[np.ndarray], Any] | None = None,
+    observed: dict[str, Any] | None = None,
+) -> tuple[Density | Model, Labels]:
+    """Target of a fit, and its labels. A model of the library brings its log likelihood and data."""
     for name, given in (("transform", transform), ("log_likelihood", log_likelihood)):
         if given is not None and not callable(given):
             raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")
+    target: Density | Model
     if isinstance(log_density, Model):
+        if dim is not None or gradient is not None or names is not None:
+            raise TypeError("a model brings its own dimension, gradient and names")
         if log_likelihood is None and log_density.num_data is not None:
             log_likelihood = log_density.log_likelihood
         if observed is None:
             observed = observed_data(log_density)
-    return Labels(transform, dims or {}, coords or {}, log_likelihood, observed or {})
-
-
-def target(
-    log_density: Batch | Model,
-    dim: int | None,
-    gradient: Batch | None,
-    vectorized: bool,
-    names: Sequence[str] | None,
-) -> Density | Model:
-    if isinstance(log_density, Model):
-        if dim is not None or gradient is not None or names is not None:
-            raise TypeError("a model brings its own dimension, gradient and names")
-        return log_density
-    if dim is None:
-        raise TypeError("dim, the number of parameters, is missing")
-    if not vectorized and callable(log_density):
-        log_density = _each(log_density)
-        gradient = None if gradient is None else _each(gradient)
-    return Density(log_density, dim, gradient, None if names is None else list(names))
+        target = log_density
+    else:
+        if dim is None:
+            raise TypeError("dim, the number of parameters, is missing")
+        if not vectorized and callable(log_density):
+            log_density = _each(log_density)
+            gradient = None if gradient is None else _each(gradient)
+        target = Density(log_density, dim, gradient, None if names is None else list(names))
+    return target, Labels(transform, dims or {}, coords or {}, log_likelihood, observed or {})
 
 
 def _each(function: Batch) -> Batch:

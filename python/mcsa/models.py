@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "by_name",
     "correlated_gaussian",
     "cox_process",
+    "diagonal_gaussian",
     "eight_schools",
     "funnel",
     "fx_volatility",
@@ -33,6 +34,7 @@ __all__ = [
     "hierarchical_logistic",
     "horseshoe_logistic",
     "linear_regression",
+    "local_regression",
     "logistic_regression",
     "many_well",
     "mixture",
@@ -43,11 +45,13 @@ __all__ = [
     "radon",
     "robust_gp",
     "skew_normal",
+    "sparse_process",
     "standard_gaussian",
     "stock_volatility",
     "student",
     "student_regression",
     "unknown_noise_regression",
+    "wishart_gaussian",
 ]
 
 #: Data of models, which belong to their results.
@@ -93,6 +97,15 @@ def _rows(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return found
 
 
+def _both(scale: float | None, freedom: float | None) -> tuple[float, float] | None:
+    """Scale and freedom of Student t errors, if they are known."""
+    if scale is None and freedom is None:
+        return None
+    if scale is None or freedom is None:
+        raise ValueError("scale and freedom of the errors are given both, or neither")
+    return scale, freedom
+
+
 def standard_gaussian(dim: int) -> Model:
     """Gaussian with mean 0 and covariance 1."""
     return gaussian(np.zeros(dim), np.eye(dim))
@@ -108,6 +121,16 @@ def correlated_gaussian(dim: int, *, correlation: float) -> Model:
 def gaussian(mean: ArrayLike, covariance: ArrayLike) -> Model:
     """Gaussian ``N(mean, covariance)``."""
     return Model.gaussian(_vector("mean", mean), _matrix("covariance", covariance))
+
+
+def diagonal_gaussian(dim: int = 100, *, seed: int = 2022) -> Model:
+    """Gaussian with independent coordinates of random mean and variance. The default seed gives the target of the experiments."""
+    return Model.diagonal_gaussian(dim, seed)
+
+
+def wishart_gaussian(dim: int = 100, *, freedom: float = 600.0, seed: int = 2022) -> Model:
+    """Gaussian with random mean and Wishart covariance. The default seed gives the target of the experiments."""
+    return Model.wishart_gaussian(dim, freedom, seed)
 
 
 def student(location: ArrayLike, scale: ArrayLike, *, freedom: float) -> Model:
@@ -212,11 +235,13 @@ def student_regression(
     x: ArrayLike, y: ArrayLike, *, prior_scale: float = 1.0, scale: float | None = None, freedom: float | None = None
 ) -> Model:
     """Linear regression with Student t errors; without ``scale`` and ``freedom`` both are parameters."""
-    if (scale is None) != (freedom is None):
-        raise ValueError("scale and freedom of the errors are given both, or neither")
     rows = _rows(x, y)
-    known = None if scale is None or freedom is None else (scale, freedom)
-    return _with_data(Model.student_regression(*rows, prior_scale, known), rows[1])
+    return _with_data(Model.student_regression(*rows, prior_scale, _both(scale, freedom)), rows[1])
+
+
+def local_regression(x: ArrayLike, y: ArrayLike, *, freedom: float = 4.0, prior_scale: float = 1.0) -> Model:
+    """Linear regression with Student t errors, written with a precision for each datum: ``features + 1 + rows`` dimensions."""
+    return Model.local_regression(*_rows(x, y), freedom, prior_scale)
 
 
 def neural_regression(x: ArrayLike, y: ArrayLike, *, hidden: int) -> Model:
@@ -233,6 +258,26 @@ def gp_classification(x: ArrayLike, y: ArrayLike) -> Model:
 def robust_gp(x: ArrayLike, y: ArrayLike) -> Model:
     """Gaussian process regression with Student t errors."""
     return Model.robust_gp(*_rows(x, y))
+
+
+def sparse_process(
+    x: ArrayLike,
+    y: ArrayLike,
+    inducing: ArrayLike,
+    *,
+    length: float | ArrayLike = 1.0,
+    scale: float | None = None,
+    freedom: float | None = None,
+) -> Model:
+    """Sparse Gaussian process at fixed hyperparameters: its whitened values at the points ``inducing``, one per row.
+
+    ``y`` has labels 0 and 1; with ``scale`` and ``freedom`` of Student t errors it has responses. The kernel is the squared exponential
+    with amplitude 1 and these lengths, one or one per feature.
+    """
+    rows = _rows(x, y)
+    lengths = np.broadcast_to(_numbers("length", length), (rows[0].shape[1],)) if np.ndim(length) == 0 else _vector("length", length)
+    noise = _both(scale, freedom)
+    return _with_data(Model.sparse_process(*rows, _matrix("inducing", inducing), np.ascontiguousarray(lengths), noise), rows[1])
 
 
 def cox_process(counts: ArrayLike, *, centred: bool = False) -> Model:
@@ -256,9 +301,11 @@ def fx_volatility(returns: ArrayLike) -> Model:
 
 
 #: Models by the names of ``mcsa-bench fit --list-models``, and further ones.
-MODELS = {
+MODELS: dict[str, Callable[..., Model]] = {
     "standard-gaussian": standard_gaussian,
     "correlated-gaussian": correlated_gaussian,
+    "diagonal-gaussian": diagonal_gaussian,
+    "wishart-gaussian": wishart_gaussian,
     "gaussian": gaussian,
     "student": student,
     "skew-normal": skew_normal,
@@ -279,6 +326,8 @@ MODELS = {
     "linear": linear_regression,
     "unknown-noise": unknown_noise_regression,
     "student-regression": student_regression,
+    "local-regression": local_regression,
+    "sparse-process": sparse_process,
     "gp-classification": gp_classification,
     "neural-regression": neural_regression,
     "robust-gp": robust_gp,

@@ -102,12 +102,12 @@ class Result:
     @property
     def mean(self) -> np.ndarray:
         """Posterior mean of every coordinate."""
-        return self.weights @ self.draws
+        return np.asarray(self.weights @ self.draws)
 
     @property
     def sd(self) -> np.ndarray:
         """Posterior standard deviation of every coordinate."""
-        return np.sqrt(self.weights @ (self.draws - self.mean) ** 2)
+        return np.asarray(np.sqrt(self.weights @ (self.draws - self.mean) ** 2))
 
     @property
     def ok(self) -> bool:

@@ -8,4 +8,5 @@ mod fitting;
 mod model;
 mod module;
 mod source;
+mod sparse;
 mod zarr;

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use mcsa::core::{Error, Gradient, Separable};
+use mcsa::core::{Error, Gradient, Seed, Separable};
 use mcsa::faer::Mat;
 use mcsa::models::{
     Banana, Centring, CoxProcess, EightSchools, Funnel, FxVolatility, Gaussian,
     GaussianProcessClassification, HierarchicalLogistic, HorseshoeLogistic, LinearRegression,
-    LogisticRegression, ManyWell, Mixture, NeuralRegression, NoisePrior, ProbitRegression, Radon,
-    RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise, StudentRegression,
-    Theta, UnknownNoiseRegression, WeightPrior,
+    LocalRobustRegression, LogisticRegression, ManyWell, Mixture, NeuralRegression, NoisePrior,
+    ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student,
+    StudentNoise, StudentRegression, Theta, UnknownNoiseRegression, WeightPrior,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
+use crate::sparse::SparseProcess;
 
 /// Posterior of a model of the library.
 #[pyclass(frozen, weakref, module = "mcsa._mcsa")]
@@ -60,6 +61,22 @@ impl Model {
     #[staticmethod]
     fn gaussian(mean: Vector<'_>, covariance: Matrix<'_>) -> PyResult<Self> {
         of("gaussian", Gaussian::new(vector(&mean), matrix(&covariance).as_ref()))
+    }
+
+    /// Gaussian with independent coordinates of random mean and variance.
+    #[staticmethod]
+    fn diagonal_gaussian(dim: usize, seed: u64) -> PyResult<Self> {
+        mcsa::core::fits_in_memory("dim", dim, dim).map_err(value_error)?;
+        let mut stream = Seed::new(seed).named("diagonal-gaussian").stream(0, 0);
+        of("diagonal gaussian", Gaussian::random_diagonal(dim, &mut stream))
+    }
+
+    /// Gaussian with a random covariance.
+    #[staticmethod]
+    fn wishart_gaussian(dim: usize, freedom: f64, seed: u64) -> PyResult<Self> {
+        mcsa::core::fits_in_memory("dim", dim, dim).map_err(value_error)?;
+        let mut stream = Seed::new(seed).named("wishart-gaussian").stream(0, 0);
+        of("wishart gaussian", Gaussian::random_wishart(dim, freedom, &mut stream))
     }
 
     #[staticmethod]
@@ -188,6 +205,13 @@ impl Model {
         by_rows("Student t regression", built)
     }
 
+    /// Linear regression with Student t errors, written with a local precision for each datum.
+    #[staticmethod]
+    fn local_regression(x: Matrix<'_>, y: Vector<'_>, freedom: f64, prior_scale: f64) -> PyResult<Self> {
+        let built = LocalRobustRegression::new(matrix(&x).as_ref(), &vector(&y), freedom, prior_scale);
+        of("local regression", built)
+    }
+
     #[staticmethod]
     fn neural_regression(x: Matrix<'_>, y: Vector<'_>, hidden: usize) -> PyResult<Self> {
         by_rows("neural regression", NeuralRegression::new(matrix(&x).as_ref(), &vector(&y), hidden))
@@ -202,6 +226,20 @@ impl Model {
     #[staticmethod]
     fn robust_gp(x: Matrix<'_>, y: Vector<'_>) -> PyResult<Self> {
         of("robust Gaussian process", RobustGaussianProcess::new(matrix(&x).as_ref(), &vector(&y)))
+    }
+
+    /// Sparse Gaussian process: classification, or, with a scale and a freedom, regression with Student t errors.
+    #[staticmethod]
+    fn sparse_process(
+        x: Matrix<'_>,
+        y: Vector<'_>,
+        inducing: Matrix<'_>,
+        lengths: Vector<'_>,
+        noise: Option<(f64, f64)>,
+    ) -> PyResult<Self> {
+        let (x, inducing) = (matrix(&x), matrix(&inducing));
+        let built = SparseProcess::new(x.as_ref(), &vector(&y), inducing.as_ref(), &vector(&lengths), noise);
+        by_rows("sparse Gaussian process", built)
     }
 
     #[staticmethod]

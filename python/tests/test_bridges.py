@@ -21,6 +21,26 @@ def test_jax():
     assert np.allclose(result.draws, by_numpy.draws, atol=1e-6)
 
 
+def test_torch():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    def log_density(z):
+        return -0.5 * ((torch.from_numpy(z) - 1.0) ** 2).sum(dim=1)
+
+    def gradient(z):
+        at = torch.from_numpy(z).requires_grad_()
+        values = -0.5 * ((at - 1.0) ** 2).sum(dim=1)
+        return values.detach(), torch.autograd.grad(values.sum(), at)[0]
+
+    result = mcsa.fit(log_density, 3, gradient, seed=1)
+    by_numpy = mcsa.fit(lambda z: -0.5 * ((z - 1.0) ** 2).sum(axis=1), 3, lambda z: 1.0 - z, seed=1)
+    assert result.ok and np.allclose(result.draws, by_numpy.draws, atol=1e-6)
+    single = mcsa.fit(lambda z: log_density(z).to(torch.float32), 3, seed=1)
+    assert np.allclose(single.mean, 1.0, atol=0.2)
+    with pytest.raises(RuntimeError, match="requires grad|detach"):
+        mcsa.fit(lambda z: -0.5 * (torch.from_numpy(z).requires_grad_() ** 2).sum(dim=1), 3)
+
+
 def test_pymc():
     pm = pytest.importorskip("pymc", reason="PyMC is not installed")
     pytest.importorskip("nutpie", reason="nutpie is not installed")
@@ -37,8 +57,7 @@ def test_pymc():
     for name in ("mu", "tau"):
         assert abs(summary[name]["mean"] - native[name]["mean"]) < 0.1 * native[name]["sd"]
     assert "theta[7]" in summary.names and "tau_log__" not in summary.names
-    arviz = pytest.importorskip("arviz", reason="ArviZ is not installed")
+    pytest.importorskip("arviz", reason="ArviZ is not installed")
     data = result.to_arviz()
     theta = (data["posterior"] if "posterior" in data else data.posterior)["theta"]
     assert theta.dims == ("chain", "draw", "school")
-    del arviz

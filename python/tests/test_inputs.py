@@ -136,6 +136,44 @@ def test_functions_of_one_point():
         mcsa.fit(lambda z: 1 / 0, 2, vectorized=False)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        (lambda z: gaussian(z)[:-1], ValueError, "returned an array of shape"),
+        (lambda z: gaussian(z).astype("M8[s]"), TypeError, "expected real numbers"),
+        (lambda z: 1 / 0, ZeroDivisionError, "division"),
+    ],
+)
+def test_callables_that_fail_late(wrong, error, words):
+    """After some hundred right batches; the exception is that of the first wrong one, and the callable is not called again."""
+    for f, more in ((mcsa.fit, {}), (mcsa.ascend, {"steps": 3_000})):
+        calls, failed = 0, 0
+
+        def late(z):
+            nonlocal calls, failed
+            calls += 1
+            if calls <= 300:
+                return gaussian(z)
+            failed += 1
+            return wrong(z)
+
+        with pytest.raises(error, match=words):
+            f(late, 2, **more)
+        assert failed == 1
+
+
+def test_labels_that_fail():
+    """Functions for reports raise where they are asked, and the result stays usable."""
+    result = mcsa.fit(gaussian, 2, transform=lambda z: 1 / 0, log_likelihood=lambda z: 1 / 0, seed=1, draws=200)
+    for use in (result.summary, result.parameters, result.log_likelihood, result.to_arviz, lambda: repr(result)):
+        with pytest.raises((ZeroDivisionError, ImportError)):
+            use()
+    assert result.mean.shape == (2,) and result.resampled(5).shape == (5, 2)
+    short = mcsa.fit(gaussian, 2, transform=lambda z: {"a": z[:-1]}, seed=1, draws=200)
+    with pytest.raises(ValueError, match="transform gave a the shape"):
+        short.summary()
+
+
 def test_objects_after_a_failed_fit():
     state = mcsa.Fit(lambda z: 1 / 0, 2)
     with pytest.raises(ZeroDivisionError):
@@ -150,6 +188,14 @@ def test_objects_after_a_failed_fit():
     with pytest.raises(ZeroDivisionError):
         ascent.result()
     assert ascent.step == 0 and "step 0" in repr(ascent)
+    assert "ended by an exception" in repr(state)
+    for broken in (mcsa.Fit, mcsa.Ascent):
+        with pytest.raises(TypeError):
+            broken(gaussian, "two")
+        # An object whose constructor failed has no state; its methods say so by an ordinary exception.
+        empty = broken.__new__(broken)
+        with pytest.raises(AttributeError):
+            empty.run()
 
 
 def test_a_fit_in_use():

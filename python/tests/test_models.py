@@ -11,6 +11,8 @@ Y = RNG.normal(size=12)
 DATA = {
     "standard-gaussian": ((3,), {}),
     "correlated-gaussian": ((3,), {"correlation": 0.5}),
+    "diagonal-gaussian": ((3,), {}),
+    "wishart-gaussian": ((3,), {"freedom": 8.0, "seed": 5}),
     "gaussian": ((np.zeros(2), np.eye(2)), {}),
     "student": ((np.zeros(2), np.ones(2)), {"freedom": 4.0}),
     "skew-normal": ((), {}),
@@ -31,6 +33,8 @@ DATA = {
     "linear": ((X, Y), {"noise_scale": 1.0}),
     "unknown-noise": ((X, Y), {}),
     "student-regression": ((X, Y), {}),
+    "local-regression": ((X, Y), {}),
+    "sparse-process": ((X, LABELS, X[:3]), {"length": 2.0}),
     "gp-classification": ((X, LABELS), {}),
     "neural-regression": ((X, Y), {"hidden": 2}),
     "robust-gp": ((X, Y), {}),
@@ -63,6 +67,34 @@ def test_likelihood_terms_are_those_of_the_density():
     assert np.allclose(model.log_likelihood(z).sum(axis=1) + prior, model.log_density(z), rtol=1e-12)
     with pytest.raises(ValueError, match="no likelihood terms"):
         mcsa.models.funnel(2).log_likelihood(z)
+
+
+def test_local_precisions_are_those_of_student_errors():
+    """Both forms of the regression have the same posterior of the weights: means within 0.3 standard deviations."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(25, 1))
+    y = 0.7 * x[:, 0] + 0.4 * rng.standard_t(4.0, size=25)
+    local = mcsa.models.local_regression(x, y)
+    assert local.dim == 1 + 1 + 25 and local.num_data is None
+    found = mcsa.fit(local, seed=1)
+    noise = np.exp((found.weights @ found.draws)[1])
+    known = mcsa.fit(mcsa.models.student_regression(x, y, scale=float(noise), freedom=4.0), seed=1)
+    assert abs(found.mean[0] - known.mean[0]) < 0.3 * known.sd[0]
+
+
+def test_a_sparse_process_at_its_data_is_dense():
+    """With the data as inducing points and whitened values ``e`` the log density is that of ``u = L e``."""
+    x = np.linspace(-2.0, 2.0, 6)[:, None]
+    labels = np.array([0, 0, 1, 0, 1, 1])
+    model = mcsa.models.sparse_process(x, labels, x, length=0.7)
+    assert model.dim == 6 and model.num_data == 6
+    factor = np.linalg.cholesky(np.exp(-0.5 * ((x - x.T) / 0.7) ** 2) + 1e-6 * np.eye(6))
+    z = RNG.normal(size=(4, 6))
+    odds = z @ factor.T
+    terms = labels * odds - np.logaddexp(0.0, odds)
+    assert np.allclose(model.log_likelihood(z), terms, atol=1e-4)
+    responses = mcsa.models.sparse_process(x, x[:, 0], x, scale=0.3, freedom=4.0)
+    assert np.isfinite(responses.log_density(z)).all() and responses.num_data == 6
 
 
 def test_sources_of_data_that_are_no_plain_arrays():
@@ -99,6 +131,15 @@ def test_sources_of_data_that_are_no_plain_arrays():
         (lambda m: m.radon([0.5, 1.0], [0.0, 1.0], [1.0, 1.0]), ValueError, "whole numbers from 0 on"),
         (lambda m: m.cox_process([[1, 2, 3]]), ValueError, "expected a square"),
         (lambda m: m.student_regression(X, Y, scale=1.0), ValueError, "both, or neither"),
+        (lambda m: m.wishart_gaussian(5, freedom=3.0), ValueError, "above the dimension less one"),
+        (lambda m: m.diagonal_gaussian(10**9), ValueError, "dim"),
+        (lambda m: m.local_regression(X, Y, freedom=0.0), ValueError, "freedom"),
+        (lambda m: m.sparse_process(X, Y, X[:3]), ValueError, "label"),
+        (lambda m: m.sparse_process(X, LABELS, X[:3, :1]), ValueError, "inducing"),
+        (lambda m: m.sparse_process(X, LABELS, X[:3], length=-1.0), ValueError, "length"),
+        (lambda m: m.sparse_process(X, LABELS, X[:3], length=[1.0, 1.0, 1.0]), ValueError, "lengths"),
+        (lambda m: m.sparse_process(X, Y, X[:3], scale=0.3, freedom=2.0), ValueError, "freedom"),
+        (lambda m: m.sparse_process(X, Y, X[:3], scale=0.3), ValueError, "both, or neither"),
         (lambda m: m.banana(width=-1.0, bend=0.0), ValueError, "width"),
         (lambda m: m.funnel(-1), OverflowError, "negative"),
         (lambda m: m.standard_gaussian(2).log_density(np.zeros((3, 3))), ValueError, "points have 3 coordinates"),

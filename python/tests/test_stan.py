@@ -1,6 +1,5 @@
-"""Stan programs, against models of the library. Libraries are those in the folder that MCSA_STAN names, or compiled by compile.py."""
+"""Stan programs, against models of the library. Libraries are those in the folder that MCSA_STAN names, or compiled by mcsa.stan.compile."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 import mcsa
 import numpy as np
 import pytest
+from mcsa.stan import compile
 
 SOURCES = Path(__file__).parents[2] / "stan"
 DATA = {"schools": 8, "effects": [28, 8, -3, 7, -1, 1, 18, 12], "errors": [15, 10, 16, 11, 9, 11, 10, 18]}
@@ -25,12 +25,13 @@ def library(tmp_path_factory):
             if not path.exists():
                 pytest.skip(f"there is no {path}")
             return path
-        if importlib.util.find_spec("httpstan") is None or not SOURCES.is_dir():
+        if compile.folder() is None or not SOURCES.is_dir():
             pytest.skip("neither MCSA_STAN nor the package httpstan is there to compile Stan programs")
         path = tmp_path_factory.getbasetemp() / f"{name}.so"
-        done = subprocess.run([sys.executable, SOURCES / "compile.py", SOURCES / f"programs/{name}.stan", path], capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.skip(f"no Stan program can be compiled: {done.stderr[-300:]}")
+        done = subprocess.run([sys.executable, compile.__file__, SOURCES / f"programs/{name}.stan", path], capture_output=True, text=True)
+        if done.returncode == 2:
+            pytest.skip(f"no Stan program can be compiled: {done.stderr.strip()}")
+        assert done.returncode == 0, done.stderr
         return path
 
     return found
@@ -76,6 +77,42 @@ def test_a_logistic_regression(library, tmp_path):
         assert np.array_equal(mcsa.from_stan(library("logistic_regression"), given)["log_density"](z), arguments["log_density"](z))
 
 
+def test_points_one_at_a_time(library):
+    """A library of BridgeStan has no functions of batches; its numbers have the same bits."""
+    arguments = mcsa.from_stan(library("eight_schools"), DATA)
+    program = arguments["log_density"].__self__
+    z = np.random.default_rng(2).normal(size=(6, 10))
+    z[3] = np.nan
+    expected = arguments["gradient"](z)
+    densities = arguments["log_density"](z)
+    assert program._takes_batches and np.isfinite(densities[:3]).all()
+    program._takes_batches = False
+    for found, whole in ((arguments["gradient"](z), expected), ((arguments["log_density"](z),), (densities,))):
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(found, whole, strict=True))
+    for wrong in (z[:, :9], z[0]):
+        with pytest.raises(ValueError, match="points have shape"):
+            arguments["log_density"](wrong)
+
+
+def test_a_program_is_compiled_beside_itself(library, tmp_path, monkeypatch):
+    library("eight_schools")
+    monkeypatch.setattr(compile, "folder", lambda: None)
+    program = tmp_path / "coin.stan"
+    program.write_text("data { int heads; } parameters { real<lower=0, upper=1> p; } model { heads ~ binomial(8, p); }")
+    monkeypatch.setitem(sys.modules, "bridgestan", None)
+    with pytest.raises(ImportError, match="httpstan"):
+        mcsa.from_stan(program, {"heads": 6})
+    monkeypatch.undo()
+    if compile.folder() is None:
+        pytest.skip("the package httpstan is not there to compile a program")
+    result = mcsa.fit(**mcsa.from_stan(program, {"heads": 6}), seed=1)
+    # Beta(7, 3): 4000 weighted draws.
+    assert result.ok and abs(result.summary()["p"]["mean"] - 0.7) < 0.02 and (tmp_path / "coin_model.so").exists()
+    program.write_text("parameters { real p } model { }")
+    with pytest.raises(compile.CannotCompile, match="stanc failed"):
+        mcsa.from_stan(program)
+
+
 def test_wrong_libraries_and_data(library, tmp_path):
     with pytest.raises(FileNotFoundError, match="no Stan program"):
         mcsa.from_stan(tmp_path / "none.so")
@@ -93,7 +130,7 @@ def test_wrong_libraries_and_data(library, tmp_path):
 
 
 def test_names_of_arrays():
-    from mcsa.stan import _arrays
+    from mcsa.stan.program import _arrays
 
     values = np.arange(14.0).reshape(2, 7)
     found = _arrays(["a", "b.1.1", "b.2.1", "b.1.2", "b.2.2", "t:1", "z.real"], values)

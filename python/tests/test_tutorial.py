@@ -13,6 +13,7 @@ TUTORIALS = Path(__file__).parents[1] / "tutorial"
 def test_a_tutorial(name, tmp_path, monkeypatch):
     if not TUTORIALS.is_dir():
         pytest.skip("the sources of the package are not there")
+    monkeypatch.syspath_prepend(TUTORIALS)
     monkeypatch.setattr(sys, "argv", [name, str(tmp_path)])
     found = runpy.run_path(str(TUTORIALS / f"{name}.py"))
     report = found["report"]

@@ -9,13 +9,12 @@
 # integrated out by hand. `python eight_schools.py FOLDER` writes the pictures to a folder. Parts whose package is missing are left out.
 
 # %%
-import os
 import sys
-import warnings
 from pathlib import Path
 
 import mcsa
 import numpy as np
+from comparison import compare, picture, stan_program
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else "pictures")
 OUT.mkdir(parents=True, exist_ok=True)
@@ -136,15 +135,15 @@ except ImportError as error:
 # %% [markdown]
 # ## Stan
 #
-# A program that BridgeStan compiled. `MCSA_STAN` names the folder of the libraries; `stan/compile.py` makes one.
+# `stan/programs/eight_schools.stan`, compiled with the package httpstan and a C++ compiler; `MCSA_STAN` names a folder of libraries that
+# are compiled already.
 
 # %%
-library = Path(os.environ.get("MCSA_STAN", ".")) / "eight_schools.so"
-if library.exists():
+try:
     data = {"schools": 8, "effects": EFFECTS, "errors": ERRORS}
-    results["Stan"] = mcsa.fit(**mcsa.from_stan(library, data), seed=3)
-else:
-    print(f"without Stan: there is no {library}")
+    results["Stan"] = mcsa.fit(**mcsa.from_stan(stan_program("eight_schools", OUT), data), seed=3)
+except (ImportError, RuntimeError) as error:
+    print(f"without Stan: {error}")
 
 # %% [markdown]
 # ## Answers
@@ -152,18 +151,8 @@ else:
 # Mean and standard deviation of each, beside the exact ones. The errors are in standard deviations of the posterior.
 
 # %%
-names = {"mu": "mu", "tau": "tau", **{school: f"theta[{j}]" for j, school in enumerate(SCHOOLS)}}
-report = {}
-print(f"{'':>4} {'exact':>14}" + "".join(f"{source:>16}" for source in results))
-for short, name in names.items():
-    mean, sd = REFERENCE[short]
-    rows = {source: result.summary()[name] for source, result in results.items()}
-    print(f"{short:>4} {mean:7.2f} {sd:6.2f}" + "".join(f"{row['mean']:9.2f} {row['sd']:6.2f}" for row in rows.values()))
-    for source, row in rows.items():
-        report[source, short] = (row["mean"] - mean) / sd, row["sd"] / sd
-for source, result in results.items():
-    worst = max(abs(error) for (of, _), (error, _) in report.items() if of == source)
-    print(f"{source}: largest error {worst:.3f} sd, k-hat {result.k_hat:.2f}, {sum(result.evaluations.values())} evaluations, {result.verdict}")
+names = {school: f"theta[{j}]" for j, school in enumerate(SCHOOLS)}
+report = compare(REFERENCE, results, names)
 
 # %% [markdown]
 # ## Pictures
@@ -218,13 +207,6 @@ try:
     print(az.loo(data))
     results["NumPy"].to_zarr(OUT / "eight_schools.zarr")
     if plt is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a warning on fonts and layouts is none on the data
-            drawn = az.plot_forest(data, var_names=["theta"], combined=True)
-            if hasattr(drawn, "savefig"):
-                drawn.savefig(OUT / "eight_schools_forest.png", bbox_inches="tight")
-            else:
-                drawn[0].figure.savefig(OUT / "eight_schools_forest.png", bbox_inches="tight")
-        plt.close("all")
+        picture(lambda: az.plot_forest(data, var_names=["theta"], combined=True), OUT / "eight_schools_forest.png")
 except ImportError as error:
     print(f"without ArviZ: {error}")

@@ -9,12 +9,12 @@
 # `python logistic_regression.py FOLDER` writes the pictures to a folder. Parts whose package is missing are left out.
 
 # %%
-import os
 import sys
 from pathlib import Path
 
 import mcsa
 import numpy as np
+from comparison import compare, picture, stan_program
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else "pictures")
 OUT.mkdir(parents=True, exist_ok=True)
@@ -93,13 +93,12 @@ except ImportError as error:
 # ## Stan
 
 # %%
-library = Path(os.environ.get("MCSA_STAN", ".")) / "logistic_regression.so"
-if library.exists():
+try:
     data = {"rows": 20, "features": 2, "x": X, "y": Y.astype(int), "prior_scale": SCALE}
-    arguments = mcsa.from_stan(library, data)
+    arguments = mcsa.from_stan(stan_program("logistic_regression", OUT), data)
     results["Stan"] = mcsa.fit(**{**arguments, "transform": weights}, seed=3)
-else:
-    print(f"without Stan: there is no {library}")
+except (ImportError, RuntimeError) as error:
+    print(f"without Stan: {error}")
 
 # %% [markdown]
 # ## A method of the papers
@@ -113,16 +112,7 @@ gaussian = mcsa.ascend(log_density, 2, gradient, method="pmcsa", family="full-ra
 # ## Answers
 
 # %%
-report = {}
-print(f"{'':>10} {'exact':>14}" + "".join(f"{source:>16}" for source in results))
-for name, (mean, sd) in REFERENCE.items():
-    rows = {source: result.summary()[name] for source, result in results.items()}
-    print(f"{name:>10} {mean:7.2f} {sd:6.2f}" + "".join(f"{row['mean']:9.2f} {row['sd']:6.2f}" for row in rows.values()))
-    for source, row in rows.items():
-        report[source, name] = (row["mean"] - mean) / sd, row["sd"] / sd
-for source, result in results.items():
-    worst = max(abs(error) for (of, _), (error, _) in report.items() if of == source)
-    print(f"{source}: largest error {worst:.3f} sd, k-hat {result.k_hat:.2f}, {sum(result.evaluations.values())} evaluations, {result.verdict}")
+report = compare(REFERENCE, results)
 log, error = results["NumPy"].log_evidence
 report["log evidence"] = log - LOG_EVIDENCE, error
 print(f"log evidence {log:.3f} +- {error:.3f}, exact {LOG_EVIDENCE:.3f}")
@@ -173,5 +163,8 @@ try:
     print(az.summary(data, kind="stats"))
     print(az.loo(data))
     results["library"].to_zarr(OUT / "logistic_regression.zarr")
+    if plt is not None:
+        plot = az.plot_dist if az.__version__ >= "1" else az.plot_posterior
+        picture(lambda: plot(data), OUT / "logistic_regression_arviz.png")
 except ImportError as error:
     print(f"without ArviZ: {error}")

@@ -8,8 +8,8 @@
 //! # Ok::<(), mcsa_core::Error>(())
 //! ```
 //!
-//! The library comes from `bridgestan.compile_model` or CmdStan's users; `compile.py` beside this crate makes one from packages of
-//! PyPI and a C++ compiler alone. The crate is outside the workspace, because its build needs libclang.
+//! The library comes from `bridgestan.compile_model` or CmdStan's users; `python/mcsa/stan/compile.py` makes one from
+//! packages of PyPI and a C++ compiler alone. The crate is outside the workspace, because its build needs libclang.
 
 mod program;
 

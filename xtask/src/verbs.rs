@@ -221,9 +221,10 @@ pub(crate) const VERBS: [Verb; 15] = [
         summary: "Build the Python package and run its tests",
         usage: " [ARGS]...",
         details: "Makes an environment below target/, installs the package of the folder `python` with pip, and runs\n\
-                  pytest on its tests. Tests that need JAX, PyMC, ArviZ or Stan are skipped where these are absent:\n\
-                  `target/python/venv/bin/pip install jax pymc nutpie arviz zarr matplotlib` brings them;\n\
-                  for Stan, MCSA_STAN names a folder of compiled programs (stan/README.md).\n\
+                  pytest on its tests. Tests that need other packages are skipped where these are absent:\n\
+                  `target/python/venv/bin/pip install jax pymc nutpie arviz zarr matplotlib mypy` brings them.\n\
+                  For Stan: `pip install --no-deps httpstan==4.13.0` and a C++ compiler, or MCSA_STAN, a folder of\n\
+                  compiled programs (stan/README.md).\n\
                   Needs Python 3.11 and the network; without Python it says so.\n\n\
                   ARGS go to pytest: `-k interrupt`.",
         check: anything,

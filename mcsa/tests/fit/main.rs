@@ -1,6 +1,7 @@
 //! Tests of the fit in one call.
 
 mod archive;
+mod arviz;
 mod hostile;
 mod limits;
 mod many_dimensions;

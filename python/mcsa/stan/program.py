@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import compile
+
 __all__ = ["from_stan"]
 
 
@@ -22,8 +24,9 @@ def from_stan(
     ``mcsa.fit(**mcsa.from_stan("schools_model.so", data))``.
 
     Args:
-        program: A library compiled by BridgeStan (``bridgestan.compile_model``, or ``stan/compile.py`` of this project). A file
-            that ends in ``.stan`` is compiled by the Python package ``bridgestan``, which needs its tools.
+        program: A library compiled by BridgeStan (``bridgestan.compile_model``), or a program in a file that ends in ``.stan``. The
+            latter is compiled to a library beside it, once: by :mod:`mcsa.stan.compile` where the package ``httpstan`` and a C++
+            compiler are there, else by the package ``bridgestan`` with its tools.
         data: A dict of numbers and arrays, JSON, or the path of a JSON file.
         seed: Seed of random numbers in the block ``transformed data``.
 
@@ -33,11 +36,7 @@ def from_stan(
     path = Path(program)
     if not path.exists():
         raise FileNotFoundError(f"there is no Stan program or library {path}")
-    if path.suffix == ".stan":
-        import bridgestan
-
-        path = Path(bridgestan.compile_model(path))
-    model = _Program(path, _json(data), seed)
+    model = _Program(_compiled(path) if path.suffix == ".stan" else path, _json(data), seed)
     return {
         "log_density": model.log_density,
         "gradient": model.gradient,
@@ -45,6 +44,23 @@ def from_stan(
         "names": model.names("bs_param_unc_names"),
         "transform": model.constrained,
     }
+
+
+def _compiled(program: Path) -> Path:
+    """Library of a program."""
+    if compile.folder() is not None:
+        # The name that BridgeStan gives it.
+        library = program.with_name(f"{program.stem}_model.so")
+        compile.compile_program(program, library)
+        return library
+    try:
+        import bridgestan
+    except ImportError as error:
+        raise ImportError(
+            "a Stan program is compiled with the package httpstan (pip install --no-deps httpstan==4.13.0) and a C++ compiler, or with "
+            "bridgestan"
+        ) from error
+    return Path(bridgestan.compile_model(program))
 
 
 def _json(data: Mapping[str, Any] | str | os.PathLike[str] | None) -> str:
@@ -90,6 +106,11 @@ class _Program:
         for name, (result, arguments) in signatures.items():
             function = getattr(self._library, name)
             function.restype, function.argtypes = result, arguments
+        # Libraries compiled here take batches; one compiled by BridgeStan takes a point at a time.
+        self._takes_batches = hasattr(self._library, "mcsa_log_densities")
+        if self._takes_batches:
+            self._library.mcsa_log_densities.argtypes = [pointer, number, pointer, pointer]
+            self._library.mcsa_gradients.argtypes = [pointer, number, pointer, pointer, pointer]
         self._message = ctypes.c_char_p()
         self._model = construct(data.encode(), seed, ctypes.byref(self._message))
         if not self._model:
@@ -118,39 +139,57 @@ class _Program:
 
     def log_density(self, z: np.ndarray) -> np.ndarray:
         """Log density at each row. A point that the program rejects has density zero."""
-        z = np.ascontiguousarray(z, dtype=np.float64)
+        z, at = self._points(z)
         out = np.empty(len(z))
+        to, row = _address(out), 8 * self.dim
+        if self._takes_batches:
+            self._library.mcsa_log_densities(self._model, len(z), at, to)
+            return out
         function, message = self._library.bs_log_density, ctypes.byref(self._message)
-        at, to = z.ctypes.data, out.ctypes.data
         for i in range(len(z)):
-            if function(self._model, False, True, at + 8 * self.dim * i, to + 8 * i, message):
+            if function(self._model, False, True, at + row * i, to + 8 * i, message):
                 self._said()
                 out[i] = -np.inf
         return out
 
     def gradient(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log density and gradient at each row."""
-        z = np.ascontiguousarray(z, dtype=np.float64)
+        z, at = self._points(z)
         out, slopes = np.empty(len(z)), np.empty(z.shape)
+        to, slope, row = _address(out), _address(slopes), 8 * self.dim
+        if self._takes_batches:
+            self._library.mcsa_gradients(self._model, len(z), at, to, slope)
+            return out, slopes
         function, message = self._library.bs_log_density_gradient, ctypes.byref(self._message)
-        at, to, slope, row = z.ctypes.data, out.ctypes.data, slopes.ctypes.data, 8 * self.dim
         for i in range(len(z)):
             if function(self._model, False, True, at + row * i, to + 8 * i, slope + row * i, message):
                 self._said()
                 out[i], slopes[i] = -np.inf, 0.0
         return out, slopes
 
+    def _points(self, z: np.ndarray) -> tuple[np.ndarray, int]:
+        """Points as the library reads them, and their address."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        if z.ndim != 2 or z.shape[1] != self.dim:
+            raise ValueError(f"points have shape {z.shape}; expected (N, {self.dim})")
+        return z, _address(z)
+
     def constrained(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Parameters and transformed parameters of each row by name."""
-        z = np.ascontiguousarray(z, dtype=np.float64)
+        z, at = self._points(z)
         flat = self._library.bs_param_names(self._model, True, False).decode().split(",")
         values = np.full((len(z), len(flat)), np.nan)
-        at, to = z.ctypes.data, values.ctypes.data
+        to = _address(values)
         for i in range(len(z)):
             places = (at + 8 * self.dim * i, to + 8 * len(flat) * i)
             if self._library.bs_param_constrain(self._model, True, False, *places, None, ctypes.byref(self._message)):
                 raise ValueError(f"the parameters of a draw cannot be computed: {self._said()}")
         return _arrays(flat, values)
+
+
+def _address(array: np.ndarray) -> int:
+    """Address of the numbers; ``array.ctypes.data`` takes as long as a density."""
+    return int(array.__array_interface__["data"][0])
 
 
 def _arrays(names: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
@@ -163,9 +202,10 @@ def _arrays(names: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
         columns.setdefault(stem, []).append((tuple(int(part) - 1 for part in index), column))
     found = {}
     for stem, entries in columns.items():
-        shape = tuple(max(places) + 1 for places in zip(*(index for index, _ in entries), strict=True))
+        shape = tuple(max(places) + 1 for places in zip(*(place for place, _ in entries), strict=True))
         array = np.full((len(values), *shape), np.nan)
-        for index, column in entries:
-            array[(slice(None), *index)] = values[:, column]
+        for place, column in entries:
+            within: tuple[Any, ...] = (slice(None), *place)
+            array[within] = values[:, column]
         found[stem] = array
     return found

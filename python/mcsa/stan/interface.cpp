@@ -2,6 +2,8 @@
 //
 // It is linked to the class that stanc writes for a program. Second derivatives are left out: they return an error.
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -37,6 +39,9 @@ class bs_model {
     unconstrained = join(of);
     name = model->model_name();
     for (const auto& line : model->model_compile_info()) info += line + "\n";
+#ifdef STAN_THREADS
+    info += "STAN_THREADS=true\n";
+#endif
   }
   std::unique_ptr<stan::model::model_base> model;
   std::string names[4], unconstrained, name, info;
@@ -180,6 +185,25 @@ PUBLIC int bs_log_density(const bs_model* m, bool propto, bool jacobian, const d
 PUBLIC int bs_log_density_gradient(const bs_model* m, bool propto, bool jacobian, const double* z, double* out,
                                    double* slope, char** message) {
   return guarded(message, [&] { *out = gradient(m, propto, jacobian, z, slope); });
+}
+
+// Beyond BridgeStan: the points of a batch one after another. A point that the program rejects has density zero.
+
+PUBLIC void mcsa_log_densities(const bs_model* m, int points, const double* z, double* out) {
+  const int count = bs_param_unc_num(m);
+  for (int j = 0; j < points; ++j)
+    if (bs_log_density(m, false, true, z + j * count, out + j, nullptr)) out[j] = -INFINITY;
+}
+
+PUBLIC void mcsa_gradients(const bs_model* m, int points, const double* z, double* out, double* slopes) {
+  const int count = bs_param_unc_num(m);
+  for (int j = 0; j < points; ++j) {
+    double* slope = slopes + j * count;
+    if (bs_log_density_gradient(m, false, true, z + j * count, out + j, slope, nullptr)) {
+      out[j] = -INFINITY;
+      std::fill(slope, slope + count, 0.0);
+    }
+  }
 }
 
 PUBLIC int bs_log_density_hessian(const bs_model*, bool, bool, const double*, double*, double*, double*, char** message) {
