@@ -179,14 +179,15 @@ pub(crate) const VERBS: [Verb; 15] = [
         name: "fuzz",
         summary: "Feed changed inputs to everything that reads files",
         usage: " [--seconds N] [--seed S] [--program FILE] [FORMATS]...",
-        details: "Changes experiments, settings, finite problems, annealed paths, tables and checkpoints at random and\n\
-                  starts mcsa-bench on each. A panic, an end by a signal, 10 s of one core, or 4 GB of memory\n\
+        details: "Changes experiments, settings, finite problems, annealed paths, tables, checkpoints, stored results,\n\
+                  folders of posteriordb and files of points at random and starts mcsa-bench on each. A panic, an end by a signal, 10 s of one core, or 4 GB of memory\n\
                   is a finding;\n\
                   its input is kept below target/fuzz. The files of bench-suite/fuzz are read unchanged first.\n\n\
                   --seconds N      how long; 60 if not given\n\
                   --seed S         seed of the changes; 1 if not given\n\
                   --program FILE   mcsa-bench, built before\n\
-                  FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit",
+                  FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit,\n\
+                  \x20                flow, result, posteriordb, points",
         check: fuzz::check,
         run: fuzz::run,
     },
