@@ -18,7 +18,7 @@ mod mutation;
 mod table;
 
 use format::Format;
-use mutation::Dice;
+pub(crate) use mutation::Dice;
 
 /// Longest wait for the program on one input; a busy machine may need it for 10 s of one core.
 const LIMIT: Duration = Duration::from_secs(60);

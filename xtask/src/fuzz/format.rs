@@ -28,7 +28,7 @@ pub(super) enum Format {
     Checkpoint,
     /// Checkpoints of a fit in one call.
     Fit,
-    /// Checkpoints of a fit of a flow: its configuration and its weights.
+    /// Checkpoints of a fit in one call that has come to its flow: configurations and weights.
     Flow,
     /// A stored result, from which tables, figures and verdicts are made.
     Result,
@@ -172,7 +172,7 @@ impl Format {
                 command.args(["--no-draw", "--force"]);
             }
             Self::Checkpoint | Self::Fit | Self::Flow => {
-                fs::write(&file, if self == Self::Fit { signed(input) } else { input.to_vec() })?;
+                fs::write(&file, if self == Self::Checkpoint { input.to_vec() } else { signed(input) })?;
                 self.arguments(&mut command);
                 command.arg("--checkpoint").arg(&file);
             }
@@ -185,11 +185,9 @@ impl Format {
             Self::Fit => {
                 command.args(["fit", "--model=radon", "--auto", "--budget=20000", "--draws=draws.csv"])
             }
+            Self::Flow => command.args(["fit", "--model=funnel", "--auto", "--budget=300000"]),
             _ => command.args(["fit", "--model=radon", "--method=pmcsa", "--set=steps=20000"]),
         };
-        if self == Self::Flow {
-            command.arg("--set=family.kind=affine-flow");
-        }
     }
 
     /// Command that runs and draws the experiment of this format, `bench-suite/fuzz/<name>.toml`, in the working folder.
@@ -202,7 +200,7 @@ impl Format {
         Ok(command)
     }
 
-    /// Checkpoint of a fit that was interrupted after half a second; none on systems without `kill`.
+    /// Checkpoint of a fit that was interrupted after a second; none on systems without `kill`.
     fn interrupted(self, program: &Path, place: &Path) -> io::Result<Option<Vec<u8>>> {
         let file = place.join(format!("interrupted-{}.json", self.name()));
         let _ = fs::remove_file(&file); // of an earlier run; most often there is none
@@ -211,7 +209,7 @@ impl Format {
         command.arg("--checkpoint").arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         #[expect(clippy::disallowed_methods, reason = "the fit has to be under way")]
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_secs(1));
         let asked =
             Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
         if !asked.is_ok_and(|status| status.success()) {

@@ -1,7 +1,7 @@
 //! Random changes of bytes, from a seed.
 
 /// Pseudorandom numbers: SplitMix64 (Steele, Lea & Flood, 2014).
-pub(super) struct Dice(pub(super) u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 /// Words that readers of numbers and lists are likely to mistake.
 const WORDS: [&str; 24] = [
@@ -43,7 +43,7 @@ impl Dice {
     }
 
     /// Number below `end`; 0 if `end` is 0.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % (end.max(1) as u64)) as usize
     }
 
