@@ -40,7 +40,7 @@ fn line(n: f64, sum: f64, order: f64) -> (f64, f64) {
     ((sum - b * one) / n, b)
 }
 
-/// What is after `key = ` on its line.
+/// Text after `key = ` on its line.
 fn value<'a>(entry: &'a str, key: &str) -> Option<&'a str> {
     entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
 }
