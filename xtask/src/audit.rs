@@ -169,4 +169,16 @@ mod tests {
             fs::read_to_string(workspace::root().join(".github/workflows/checks.yml")).expect("readable");
         assert!(workflow.contains(OLDEST));
     }
+
+    /// A version such as `1` also allows the first of its kind, which may lack what the workspace uses.
+    #[test]
+    fn lowest_versions_have_three_numbers() {
+        let manifest = fs::read_to_string(workspace::root().join("Cargo.toml")).expect("readable");
+        let (_, section) = manifest.split_once("[workspace.dependencies]").expect("a section");
+        let section = section.split("\n[").next().expect("a section");
+        for line in section.lines().filter(|line| !line.is_empty() && !line.contains("path = ")) {
+            let version = line.split('"').nth(1).unwrap_or_default();
+            assert_eq!(version.split('.').count(), 3, "{line}");
+        }
+    }
 }

@@ -15,9 +15,10 @@ use crate::workspace;
 
 mod format;
 mod mutation;
+mod table;
 
 use format::Format;
-use mutation::{Dice, mutated};
+pub(crate) use mutation::Dice;
 
 /// Longest wait for the program on one input; a busy machine may need it for 10 s of one core.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
             let (Some(input), Some(other)) = (pick(corpus, &mut dice), pick(corpus, &mut dice)) else {
                 continue;
             };
-            let input = corpus.get(round).cloned().unwrap_or_else(|| mutated(input, other, &mut dice));
+            let input = corpus.get(round).cloned().unwrap_or_else(|| format.mutated(input, other, &mut dice));
             let Some(command) = format.command(&program, &place, &input)? else { continue };
             let (fault, code) = judged(command)?;
             tried[place_of] += 1;

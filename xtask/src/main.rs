@@ -18,6 +18,7 @@ mod command_line;
 mod counts;
 mod fuzz;
 mod interpreter;
+mod mutants;
 mod python;
 mod release;
 mod steps;

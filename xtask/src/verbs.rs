@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::actions::{
     anything, bench, ci, claims, data, figures, fit, manner_of_steps, nothing, swept, test, theory, tidy,
 };
-use crate::{anchors, audit, book, fuzz, python, release};
+use crate::{anchors, audit, book, fuzz, mutants, python, release};
 
 /// One verb.
 pub(crate) struct Verb {
@@ -27,7 +27,7 @@ impl Verb {
 }
 
 /// All verbs, in the order of the overview.
-pub(crate) const VERBS: [Verb; 15] = [
+pub(crate) const VERBS: [Verb; 16] = [
     Verb {
         name: "test",
         summary: "Run everything that says whether the workspace is right",
@@ -179,16 +179,31 @@ pub(crate) const VERBS: [Verb; 15] = [
         name: "fuzz",
         summary: "Feed changed inputs to everything that reads files",
         usage: " [--seconds N] [--seed S] [--program FILE] [FORMATS]...",
-        details: "Changes experiments, settings, finite problems, annealed paths, tables and checkpoints at random and\n\
-                  starts mcsa-bench on each. A panic, an end by a signal, 10 s of one core, or 4 GB of memory\n\
-                  is a finding;\n\
+        details: "Changes experiments, settings, finite problems, annealed paths, tables, checkpoints, stored results,\n\
+                  folders of posteriordb and files of points at random and starts mcsa-bench on each.\n\
+                  A panic, an end by a signal, 10 s of one core, or 4 GB of memory is a finding;\n\
                   its input is kept below target/fuzz. The files of bench-suite/fuzz are read unchanged first.\n\n\
                   --seconds N      how long; 60 if not given\n\
                   --seed S         seed of the changes; 1 if not given\n\
                   --program FILE   mcsa-bench, built before\n\
-                  FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit",
+                  FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit,\n\
+                  \x20                flow, result, posteriordb, points",
         check: fuzz::check,
         run: fuzz::run,
+    },
+    Verb {
+        name: "mutants",
+        summary: "Change a crate in random places, and see whether its tests notice",
+        usage: " --crate NAME [--sample N] [--seed S] [--list]",
+        details: "Draws N of the changes that `cargo mutants` lists for the crate, and tries each with the crate's\n\
+                  own tests; target/mutants.out has the outcomes. docs/mutants.md tells those of two crates.\n\
+                  Without cargo-mutants it says how to get it.\n\n\
+                  --crate NAME   folder of the crate, such as kernels\n\
+                  --sample N     how many changes; 150 if not given\n\
+                  --seed S       seed of the sample; 24 if not given\n\
+                  --list         print the sample alone",
+        check: mutants::check,
+        run: mutants::run,
     },
     Verb {
         name: "release",

@@ -1,11 +1,13 @@
 //! Formats that the program reads, each with its inputs and the command that reads one.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::mutation::{Dice, mutated, mutated_rows};
+use super::table::{WHOLE, whole_table};
 use crate::sweep::hash;
 use crate::workspace;
 
@@ -26,10 +28,18 @@ pub(super) enum Format {
     Checkpoint,
     /// Checkpoints of a fit in one call.
     Fit,
+    /// Checkpoints of a fit in one call that has come to its flow: configurations and weights.
+    Flow,
+    /// A stored result, from which tables, figures and verdicts are made.
+    Result,
+    /// A folder of posteriordb: `reference.json`, a line `%%`, and the table of its posterior.
+    Posteriordb,
+    /// Points of the plane.
+    Points,
 }
 
 impl Format {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Experiment,
         Self::Setting,
         Self::Instance,
@@ -37,6 +47,10 @@ impl Format {
         Self::Table,
         Self::Checkpoint,
         Self::Fit,
+        Self::Flow,
+        Self::Result,
+        Self::Posteriordb,
+        Self::Points,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -48,6 +62,20 @@ impl Format {
             Self::Table => "table",
             Self::Checkpoint => "checkpoint",
             Self::Fit => "fit",
+            Self::Flow => "flow",
+            Self::Result => "result",
+            Self::Posteriordb => "posteriordb",
+            Self::Points => "points",
+        }
+    }
+
+    /// A changed copy of `input`. Of inputs that are rows, three in four keep the number of rows, on which all else depends.
+    pub(super) fn mutated(self, input: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
+        match self {
+            Self::Table | Self::Result | Self::Posteriordb | Self::Points if dice.below(4) > 0 => {
+                mutated_rows(input, other, dice)
+            }
+            _ => mutated(input, other, dice),
         }
     }
 
@@ -72,7 +100,16 @@ impl Format {
                     .collect();
                 inputs = lines.into_iter().filter(|line| !line.is_empty()).collect();
             }
-            Self::Checkpoint | Self::Fit => inputs.extend(self.interrupted(program, place)?),
+            Self::Checkpoint | Self::Fit | Self::Flow => inputs.extend(self.interrupted(program, place)?),
+            Self::Table => {
+                let manifest = fs::read_to_string(root.join("data/manifest.toml"))?;
+                inputs.extend(WHOLE.iter().filter_map(|name| whole_table(&manifest, name)));
+            }
+            Self::Result => {
+                let mut run = self.drawn(program, place)?;
+                run.args(["--no-draw", "--force"]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+                inputs.extend(result_file(place).map(fs::read).transpose()?);
+            }
             _ => {}
         }
         Ok(inputs)
@@ -112,8 +149,30 @@ impl Format {
                 command.args(["fit", &format!("--model={model}"), &format!("--method={method}")]);
                 command.args([&format!("--set={setting}"), "--set=steps=2"]);
             }
-            Self::Checkpoint | Self::Fit => {
-                fs::write(&file, if self == Self::Fit { signed(input) } else { input.to_vec() })?;
+            Self::Result => {
+                let Some(stored) = result_file(place) else { return Ok(None) };
+                fs::write(stored, sealed(input))?;
+                command = self.drawn(program, place)?;
+                command.arg("--no-run");
+            }
+            Self::Posteriordb => {
+                let folder = place.join(self.name());
+                fs::create_dir_all(&folder)?;
+                let cut = input.windows(4).position(|four| four == b"\n%%\n");
+                let (reference, table) =
+                    cut.map_or((input, &input[..0]), |at| (&input[..at], &input[at + 4..]));
+                fs::write(folder.join("reference.json"), reference)?;
+                fs::write(folder.join("small.csv"), table)?;
+                command = self.drawn(program, place)?;
+                command.env("MCSA_POSTERIORDB", folder).args(["--no-draw", "--force"]);
+            }
+            Self::Points => {
+                fs::write(place.join("input-points.csv"), input)?;
+                command = self.drawn(program, place)?;
+                command.args(["--no-draw", "--force"]);
+            }
+            Self::Checkpoint | Self::Fit | Self::Flow => {
+                fs::write(&file, if self == Self::Checkpoint { input.to_vec() } else { signed(input) })?;
                 self.arguments(&mut command);
                 command.arg("--checkpoint").arg(&file);
             }
@@ -126,11 +185,22 @@ impl Format {
             Self::Fit => {
                 command.args(["fit", "--model=radon", "--auto", "--budget=20000", "--draws=draws.csv"])
             }
+            Self::Flow => command.args(["fit", "--model=funnel", "--auto", "--budget=300000"]),
             _ => command.args(["fit", "--model=radon", "--method=pmcsa", "--set=steps=20000"]),
         };
     }
 
-    /// Checkpoint of a fit that was interrupted after half a second; none on systems without `kill`.
+    /// Command that runs and draws the experiment of this format, `bench-suite/fuzz/<name>.toml`, in the working folder.
+    fn drawn(self, program: &Path, place: &Path) -> io::Result<Command> {
+        let file = format!("{}.toml", self.name());
+        fs::copy(workspace::root().join("bench-suite/fuzz").join(&file), place.join(&file))?;
+        let mut command = limited(program);
+        command.current_dir(place).env("MCSA_DATA", place.join("data"));
+        command.args(["figures", &file, "--preset=quick", "--jobs=1", "--out", self.name()]);
+        Ok(command)
+    }
+
+    /// Checkpoint of a fit that was interrupted after a second; none on systems without `kill`.
     fn interrupted(self, program: &Path, place: &Path) -> io::Result<Option<Vec<u8>>> {
         let file = place.join(format!("interrupted-{}.json", self.name()));
         let _ = fs::remove_file(&file); // of an earlier run; most often there is none
@@ -139,7 +209,7 @@ impl Format {
         command.arg("--checkpoint").arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         #[expect(clippy::disallowed_methods, reason = "the fit has to be under way")]
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_secs(1));
         let asked =
             Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
         if !asked.is_ok_and(|status| status.success()) {
@@ -171,6 +241,35 @@ fn signed(input: &[u8]) -> Vec<u8> {
     [&input[..sum], format!("{:016x}", hash(rest)).as_bytes(), b"\n", rest, b"\n"].concat()
 }
 
+/// File of the only stored result.
+fn result_file(place: &Path) -> Option<PathBuf> {
+    let files = fs::read_dir(place.join("result/results/fuzz-result")).ok()?;
+    let mut paths = files.flatten().map(|entry| entry.path());
+    paths.find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+}
+
+/// A stored result whose last line has the number of the rows and the SHA-256 of all lines before it, by the command `sha256sum`;
+/// unchanged without one.
+fn sealed(input: &[u8]) -> Vec<u8> {
+    let whole = input.strip_suffix(b"\n").unwrap_or(input);
+    let Some(last) = whole.iter().rposition(|byte| *byte == b'\n') else { return input.to_vec() };
+    let body = &input[..=last];
+    let rows = body.iter().filter(|byte| **byte == b'\n').count().saturating_sub(2);
+    match sha256(body) {
+        Ok(sum) => [body, format!("{{\"rows\":{rows},\"sha256\":\"{sum}\"}}\n").as_bytes()].concat(),
+        Err(_) => input.to_vec(),
+    }
+}
+
+fn sha256(bytes: &[u8]) -> io::Result<String> {
+    let mut child = Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    if let Some(mut to) = child.stdin.take() {
+        to.write_all(bytes)?;
+    }
+    let told = String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned();
+    told.split(' ').next().map(String::from).ok_or_else(|| io::Error::other("sha256sum told nothing"))
+}
+
 /// Text of one argument: no NUL, in UTF-8.
 fn argument(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0') && text.len() < 100_000)
@@ -195,5 +294,17 @@ mod tests {
         assert_eq!(signed(text.as_bytes()), text.as_bytes());
         assert_ne!(signed(text.replace("abc", "abd").as_bytes()), text.replace("abc", "abd").as_bytes());
         assert_eq!(signed(b"no line"), b"no line");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_changed_result_has_its_seal() {
+        let seal =
+            "{\"rows\":1,\"sha256\":\"1b0c15eef4d92f1c8e2e8de7a8a36ef42f9bc1aa35b3a2b3ea4e7f55f9b3ad5c\"}";
+        let text = format!("head\nrow\ntail\n{seal}\n");
+        let changed = String::from_utf8(sealed(text.as_bytes())).expect("text");
+        assert!(changed.starts_with("head\nrow\ntail\n{\"rows\":1,\"sha256\":\"") && changed != text);
+        assert_eq!(sealed(changed.as_bytes()), changed.as_bytes());
+        assert_eq!(sealed(b"cut short"), b"cut short");
     }
 }

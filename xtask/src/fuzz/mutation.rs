@@ -1,7 +1,7 @@
 //! Random changes of bytes, from a seed.
 
 /// Pseudorandom numbers: SplitMix64 (Steele, Lea & Flood, 2014).
-pub(super) struct Dice(pub(super) u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 /// Words that readers of numbers and lists are likely to mistake.
 const WORDS: [&str; 24] = [
@@ -43,7 +43,7 @@ impl Dice {
     }
 
     /// Number below `end`; 0 if `end` is 0.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % (end.max(1) as u64)) as usize
     }
 
@@ -61,6 +61,21 @@ pub(super) fn mutated(input: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
         bytes.truncate(LONGEST);
     }
     bytes
+}
+
+/// A changed copy of `input` with as many lines: two change places, one replaces another, or one is changed within.
+pub(super) fn mutated_rows(input: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut lines: Vec<Vec<u8>> = input.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let (one, two) = (dice.below(lines.len()), dice.below(lines.len()));
+    match dice.below(6) {
+        0 => lines.swap(one, two),
+        1 => lines[one] = lines[two].clone(),
+        _ => {
+            lines[one] = mutated(&lines[one], other, dice);
+            lines[one].retain(|byte| *byte != b'\n');
+        }
+    }
+    lines.join(&b'\n')
 }
 
 fn change(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
@@ -126,9 +141,19 @@ mod tests {
     }
 
     #[test]
+    fn changed_rows_are_as_many() {
+        let (input, rows) =
+            (b"name\na,b\n1,2\n3,4\n".as_slice(), |text: &[u8]| text.split(|b| *b == b'\n').count());
+        let all: Vec<_> = (0..300).map(|seed| mutated_rows(input, b"x\ny", &mut Dice(seed))).collect();
+        assert!(all.iter().all(|changed| rows(changed) == rows(input)));
+        assert!(all.iter().filter(|changed| changed.as_slice() != input).count() > 200);
+    }
+
+    #[test]
     fn empty_inputs_are_no_trouble() {
         for seed in 0..500 {
             mutated(b"", b"", &mut Dice(seed));
+            mutated_rows(b"", b"", &mut Dice(seed));
         }
     }
 
