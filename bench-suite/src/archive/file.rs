@@ -132,6 +132,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<String, Kept>, Reason> {
         origins.push(Origin { code: code.to_owned(), date: date.to_owned(), unit: unit.to_owned() });
     }
     let mut all: Vec<(String, Kept)> = Vec::new();
+    // Every row has a word at least, its step: more rows than bytes are not there.
+    let mut room = text.len();
     while let Some((number, line)) = lines.next_if(|(_, line)| line.starts_with("job ")) {
         let words: Vec<&str> = line.splitn(5, ' ').collect();
         let [_, id, origin, rows, ended] = words[..] else {
@@ -140,6 +142,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<String, Kept>, Reason> {
         let origin = origin.parse().ok().and_then(|at: usize| origins.get(at)).cloned();
         let origin = origin.ok_or_else(|| place(number, "there is no such origin"))?;
         let count: usize = rows.parse().map_err(|_| place(number, "the number of rows is none"))?;
+        room = room.checked_sub(count).ok_or_else(|| place(number, "more rows than the file has"))?;
         let ended = serde_json::from_str(ended).map_err(|error| place(number, &error.to_string()))?;
         let rows = (0..count).map(|_| Row::default()).collect();
         all.push((id.to_owned(), Kept { origin, rows, ended }));
@@ -187,6 +190,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<String, Kept>, Reason> {
 mod tests {
     use super::*;
     use crate::store::Ended;
+    use mcsa_core::Seed;
 
     fn all() -> BTreeMap<String, Kept> {
         let kept = |code: &str, value: f64| {
@@ -222,6 +226,26 @@ mod tests {
         assert_eq!(write(&read).unwrap(), write(&all).unwrap());
     }
 
+    /// Texts with up to three pieces of four kinds put over places of a seed.
+    #[test]
+    fn no_damage_panics() {
+        let (whole, mut stream) = (text(&all()).unwrap(), Seed::new(24).stream(0, 0));
+        let pieces =
+            ["", "-1", "\n", " ", "18446744073709551615", "nan", "job aa 0 3 {}\n", "{\"", "column step\n"];
+        let mut refused = 0;
+        for _ in 0..5_000 {
+            let mut bytes = whole.clone().into_bytes();
+            for _ in 0..=stream.index(3).unwrap() {
+                let start = stream.index(bytes.len() + 1).unwrap();
+                let end = (start + stream.index(12).unwrap()).min(bytes.len());
+                let piece = pieces[stream.index(pieces.len()).unwrap()];
+                bytes.splice(start..end, piece.bytes());
+            }
+            refused += usize::from(read(&compress_to_vec_zlib(&bytes, 1)).is_err());
+        }
+        assert!((2_000..5_000).contains(&refused), "{refused}");
+    }
+
     #[test]
     fn damage_is_refused_with_its_line() {
         let whole = text(&all()).unwrap();
@@ -233,6 +257,10 @@ mod tests {
         assert!(refused(&whole.replace("0.333333", "0.3 0.3")).contains("3 values of accuracy"));
         let (cut, _) = whole.trim_end().rsplit_once('\n').unwrap();
         assert!(refused(cut).contains("cut short"));
+        for rows in ["18446744073709551615", "1000000000"] {
+            let more = refused(&whole.replace("job aa 1 2 ", &format!("job aa 1 {rows} ")));
+            assert!(more.contains("more rows than the file has"), "{more}");
+        }
         let bytes = write(&all()).unwrap();
         assert!(read(&bytes[..bytes.len() - 9]).unwrap_err().contains("decompressed"));
         // A metric that is no more is left out.

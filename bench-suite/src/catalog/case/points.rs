@@ -16,7 +16,7 @@ pub(super) fn synthetic_points(stream: &mut Stream) -> Result<Vec<[f64; 2]>, Err
 
 /// Points of a file: two numbers in a line, separated by a comma or blanks; a line of letters at the top is skipped.
 pub(super) fn read_points(file: &str) -> Result<Vec<[f64; 2]>, Error> {
-    let text = std::fs::read_to_string(file).map_err(|error| Error::invalid(format!("{file}: {error}")))?;
+    let text = crate::text::read(file.as_ref())?;
     points_of(&text).map_err(|error| error.within(file))
 }
 
