@@ -29,6 +29,7 @@ print(az.summary(even, round_to="none")["mean"].iloc[0], az.loo(even).elpd, appr
 "#;
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn arviz_reads_archives() {
     let x = Mat::from_fn(30, 2, |i, j| ((7 * i + 11 * j) % 13) as f64 / 6.0 - 1.0);
     let labels: Vec<f64> = (0..30).map(|i| f64::from(x[(i, 0)] + 0.7 > ((5 * i) % 7) as f64 / 4.0)).collect();
