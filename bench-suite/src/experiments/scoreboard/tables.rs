@@ -140,29 +140,37 @@ pub(crate) fn winners(boards: &[(&str, &Board<'_>)]) -> Sheet {
     let mut kinds: Vec<&'static str> = boards.iter().flat_map(|(_, board)| &board.methods).copied().collect();
     kinds.sort_by_key(|kind| look::entrant(kind).0);
     kinds.dedup();
-    let row = |(name, board): &(&str, &Board<'_>)| {
-        let budget = board.budgets.last().copied().unwrap_or(0);
-        let won: Vec<Option<&str>> =
-            board.cases.iter().map(|case| board.winner(case, budget, "answer_error")).collect();
-        let count = |method: &&'static str| match won.iter().filter(|won| **won == Some(*method)).count() {
-            _ if !board.methods.contains(method) => "·".to_owned(),
-            count => count.to_string(),
-        };
-        let runs: usize = board.cells.iter().map(|cell| cell.runs.len()).sum();
-        let failures: usize = board.cells.iter().map(Cell::failures).sum();
-        let mut row = vec![(*name).to_owned(), budget.to_string(), won.iter().flatten().count().to_string()];
-        row.extend(kinds.iter().map(count));
-        row.push(share(failures, runs));
-        row
+    let last = |board: &Board<'_>| board.budgets.last().copied().unwrap_or(0);
+    let winners = |(_, board): &(&str, &Board<'_>)| -> Vec<Option<&str>> {
+        board.cases.iter().map(|case| board.winner(case, last(board), "answer_error")).collect()
     };
-    let mut head = ["Board", "Evaluations", "Targets"].map(str::to_owned).to_vec();
-    head.extend(kinds.iter().map(|kind| look::entrant(kind).1.to_owned()));
-    head.push("Failures".to_owned());
+    let won: Vec<_> = boards.iter().map(winners).collect();
+    let row = |method: &&'static str| {
+        let count = |(won, (_, board)): (&Vec<Option<&str>>, &(&str, &Board<'_>))| match board
+            .methods
+            .contains(method)
+        {
+            false => "·".to_owned(),
+            true => won.iter().filter(|won| **won == Some(*method)).count().to_string(),
+        };
+        std::iter::once(look::entrant(method).1.to_owned())
+            .chain(won.iter().zip(boards).map(count))
+            .collect::<Vec<_>>()
+    };
+    let mut rows: Vec<Vec<String>> = kinds.iter().map(row).collect();
+    let targets = won.iter().map(|won| won.iter().flatten().count().to_string());
+    rows.push(std::iter::once("Targets".to_owned()).chain(targets).collect());
+    let failures = |(_, board): &(&str, &Board<'_>)| {
+        let runs: usize = board.cells.iter().map(|cell| cell.runs.len()).sum();
+        share(board.cells.iter().map(Cell::failures).sum(), runs)
+    };
+    rows.push(std::iter::once("Failures".to_owned()).chain(boards.iter().map(failures)).collect());
+    let name = |(name, board): &(&str, &Board<'_>)| format!("{name}, within {}", last(board));
     Sheet {
         name: "winners",
         title: "Targets won".to_owned(),
-        head,
-        rows: boards.iter().map(row).collect(),
+        head: std::iter::once("Method".to_owned()).chain(boards.iter().map(name)).collect(),
+        rows,
         note: "Number of targets with known moments on which the median error of the means by the method is the least within the largest budget \
                that was run; a dot: the method is not run there. Failures: share of all runs of the board."
             .to_owned(),
