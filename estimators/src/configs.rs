@@ -113,6 +113,7 @@ mod tests {
         assert_eq!(difference(&adam("Constant(0.5)"), &adam("Constant(0.25)")).1, "rate: Constant(0.25)");
         assert_eq!(difference("Sgd { rate: 1.0 }", "Adam"), ("Sgd { rate: 1.0 }", "Adam"));
         assert_eq!(difference("A { k: 1 }", "A { k: 11 }"), ("k: 1", "k: 11"));
+        assert_eq!(difference("{a, a, b}", "{a, b}"), ("a, b", "b"));
         assert_eq!(difference("MeanField", "MeanField { dim: 1 }"), ("MeanField", "MeanField { dim: 1 }"));
         let error = same("optimizer", &adam("0.1"), &adam("0.2"), "go on").unwrap_err().to_string();
         assert_eq!(

@@ -225,6 +225,23 @@ mod tests {
         assert_eq!(iterates.longest_stay(8), (6, 3));
     }
 
+    /// The variance of all iterates, whatever was joined, where blocks differ in their spread.
+    #[test]
+    fn variances_are_those_of_the_iterates() {
+        let values: Vec<f64> =
+            (0..1_280_u32).map(|t| f64::from(t * t % 97) + f64::from(t / 16 % 5).exp()).collect();
+        let mut iterates = Iterates::new(1);
+        values.iter().for_each(|value| iterates.note(&[*value], None));
+        assert_eq!((iterates.length(), iterates.blocks), (32, 40));
+        for blocks in [4, 40] {
+            let last = &values[values.len() - 32 * blocks..];
+            let mean = last.iter().sum::<f64>() / last.len() as f64;
+            let squares: f64 = last.iter().map(|x| (x - mean) * (x - mean)).sum();
+            let expected = squares / (last.len() - 1) as f64;
+            assert!((iterates.variance(0, blocks) / expected - 1.0).abs() < 1e-12, "{blocks}");
+        }
+    }
+
     #[test]
     fn one_looks_once_at_block_counts_that_grow() {
         let mut iterates = Iterates::new(1);

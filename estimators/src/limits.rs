@@ -93,4 +93,14 @@ mod tests {
         // A cached value is returned unchanged.
         assert_eq!(many.r_hats(60), Limits::<64>::of(600).r_hats(60));
     }
+
+    /// Degrees of freedom: one fewer than batches, of all parameters together but not more than one fewer than blocks.
+    #[test]
+    fn intervals_have_the_degrees_of_freedom_of_their_batches() {
+        let (mut few, mut many) = (Limits::<64>::of(2), Limits::<64>::of(600));
+        assert_eq!(few.half_width(32, 4), simultaneous_quantile(CONFIDENCE, 2, 14.0));
+        assert_eq!(many.half_width(32, 4), simultaneous_quantile(CONFIDENCE, 600, 31.0));
+        assert_eq!(few.half_width_alone(8), simultaneous_quantile(CONFIDENCE, 2, 7.0));
+        assert_eq!(many.half_width_alone(8), simultaneous_quantile(CONFIDENCE, 20, 7.0));
+    }
 }

@@ -212,6 +212,18 @@ mod tests {
         (u, v, zbar, gbar)
     }
 
+    /// Columns whose product is far below one are left as they are, however small they are themselves.
+    #[test]
+    fn small_columns_are_orthogonal_enough() {
+        let mut columns = [1.0, 0.0, 1e-17, 1e-9];
+        orthogonalise(&mut columns, 2, 0);
+        assert_eq!(columns, [1.0, 0.0, 1e-17, 1e-9]);
+        // The twin: a product that counts.
+        columns[2] = 1e-12;
+        orthogonalise(&mut columns, 2, 0);
+        assert!(columns[2].abs() < 1e-17, "{columns:?}");
+    }
+
     fn normals(seed: u64, count: usize) -> Vec<f64> {
         let mut numbers = vec![0.0; count];
         Seed::new(seed).stream(0, 0).normals_into(&mut numbers);

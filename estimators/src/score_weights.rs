@@ -261,3 +261,20 @@ where
         Ok(info)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each draw is weighed against the mean of the others that count; a draw alone, or outside the support, has weight zero.
+    #[test]
+    fn a_baseline_needs_another_draw() {
+        let weights = |mut log_w: [f64; 3]| {
+            Weighting::Evidence.apply(&mut log_w, &mut ScoreWeightsInfo::default());
+            log_w
+        };
+        let outside = f64::NEG_INFINITY;
+        assert_eq!(weights([0.5, outside, outside]), [0.0; 3]);
+        assert_eq!(weights([0.5, 1.0, outside]), [-0.25, 0.25, 0.0]);
+    }
+}

@@ -109,6 +109,15 @@ mod tests {
         assert_eq!(TailWeight::of(0.9, 0.1, 0.0, 0.7), TailWeight::Heavy);
     }
 
+    /// A shape between both thresholds leaves it open whether more draws would change the verdict.
+    #[test]
+    fn more_draws_are_needed_between_light_and_heavy() {
+        let clear =
+            |shape, error| TailShape { shape, error, growth: 0.0, weights: 100, threshold: 0.7 }.is_clear();
+        assert!(clear(0.9, 0.1) && clear(0.2, 0.1));
+        assert!(!clear(0.7, 0.1) && !clear(0.45, 0.1) && !clear(0.6, 0.01) && !clear(f64::NAN, 0.1));
+    }
+
     /// Log weights of a Gaussian q: against a Gaussian of `1 / (1 - k)` times its variance, whose tail index is k; or
     /// against a t of its variance, whose tail index is 1 or more but is visible only far out.
     fn log_weights(seed: u64, draws: usize, k: Option<f64>) -> Vec<f64> {

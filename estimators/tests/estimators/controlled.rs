@@ -177,6 +177,30 @@ fn at_the_optimum_no_noise_is_left() {
     assert!(run(&elsewhere) > 1e-2);
 }
 
+/// The coefficient is zero before the first step, and after it `g / c`.
+#[test]
+fn a_coefficient_is_that_of_a_regression() {
+    let (target, family) = (Gaussian::standard(1), MeanField::new(1));
+    let (estimator, params) = (Controlled::new(snis(3)), [0.4, 0.8]);
+    let lanes = || mcsa_core::Seed::new(5).streams(1, 0);
+    let mut work = vec![0.0; estimator.work_len(&target, &family)];
+    let mut state = estimator.init(&target, &family, &params, &mut lanes()).unwrap();
+    assert_eq!((state.coefficient(0), state.coefficient(1)), (0.0, 0.0));
+    let mut direction = [0.0; 2];
+    estimator
+        .ascent_direction(&target, &family, &params, &mut state, &mut lanes(), &mut direction, &mut work)
+        .unwrap();
+    let (mut g, mut c) = ([0.0; 2], [0.0; 2]);
+    let both = (&mut g[..], Some(&mut c[..]));
+    let inner = &estimator.estimator;
+    inner.direction_and_control(&target, &family, &params, &mut (), &mut lanes(), both, &mut work).unwrap();
+    assert_eq!(direction, g, "the first step has no control yet");
+    for k in 0..2 {
+        let expected = g[k] / c[k];
+        assert!((state.coefficient(k) - expected).abs() < 1e-12 * expected.abs(), "{k}");
+    }
+}
+
 #[test]
 fn impossible_settings_are_refused() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));

@@ -167,6 +167,16 @@ fn repeated_transitions_lose_no_fault() {
     let found = faults() - before;
     assert!(found > 1_000, "{found} of 4000 proposals should be faults");
     assert_eq!(fit.watch().non_finite(), found as f64);
+    // A report adds those at its own draws.
+    let before = faults();
+    let health = ascent.health_from(&fit, 50).unwrap();
+    assert_eq!(health.draws, 50);
+    assert!(faults() > before);
+    assert_eq!(health.non_finite, (found + faults() - before) as f64);
+    let error = ascent.health_from(&fit, 0).unwrap_err().to_string();
+    assert_eq!(error, "health_from: draws is 0, expected at least 1");
+    let said = |untold| Health { untold, ..health.clone() }.to_string();
+    assert!(said(2.0).contains("2 metrics were told") && !said(0.0).contains("metrics were told"));
     let top = fit.watch().log_weight_top().unwrap();
     assert!(top <= 2.0_f64.ln() && top > 2.0_f64.ln() - 1e-4, "{top} is the largest of some 2400 weights");
 }

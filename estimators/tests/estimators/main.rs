@@ -17,6 +17,7 @@ mod memory;
 mod minibatched;
 mod moments;
 mod moments_of_families;
+mod moments_state;
 mod patched_batch_match;
 mod paths;
 mod resuming;

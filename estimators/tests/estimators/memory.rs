@@ -1,7 +1,10 @@
 //! Steps of every estimator allocate nothing: a run of many steps allocates as much as a run of few.
 
-use faer::Mat;
-use mcsa_core::{Estimator, Learnable, MomentMatched, Optimizer, Seed};
+use faer::{Mat, MatMut, MatRef};
+use mcsa_core::{
+    Columns, ColumnsMut, Estimator, Gradient, Learnable, LogDensity, MomentMatched, Optimizer, Parametric,
+    Seed,
+};
 use mcsa_estimators::{
     Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, PatchedBatchMatch, ScoreWeights,
     Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
@@ -120,6 +123,63 @@ fn steps_over_data_allocate_nothing() {
     let joint = || Joint { climb: jsa_scan(4) };
     let count = |steps| allocations(&model, &shared, joint(), both.clone(), steps);
     assert_eq!(count(5), count(100));
+}
+
+/// A standard normal whose methods insist on all the memory that they ask for.
+struct Roomy(usize);
+
+impl LogDensity for Roomy {
+    fn dim(&self) -> usize {
+        self.0
+    }
+    fn work_len(&self, columns: usize) -> usize {
+        1_000 * columns
+    }
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        assert!(work.len() >= self.work_len(1));
+        -0.5 * z.iter().map(|z| z * z).sum::<f64>()
+    }
+}
+
+impl Gradient for Roomy {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        gradient.iter_mut().zip(z).for_each(|(gradient, z)| *gradient = -z);
+        self.log_density(z, work)
+    }
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        assert!(work.len() >= self.work_len(z.ncols()));
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = self.gradient_into(z.column(j), gradients.column_mut(j), work);
+        }
+    }
+}
+
+/// Memory of the stated length leaves the target all that it asks for, also with fewer draws than dimensions.
+#[test]
+fn a_target_has_all_its_memory() {
+    fn fits<F: Parametric, E: Estimator<Roomy, F>>(family: &F, estimator: &E, params: &[f64]) {
+        let (target, mut lanes) = (Roomy(5), Seed::new(3).streams(estimator.lanes(), 0));
+        let mut state = estimator.init(&target, family, params, &mut lanes).unwrap();
+        let mut work = vec![f64::NAN; estimator.work_len(&target, family)];
+        let mut direction = vec![0.0; params.len()];
+        estimator
+            .ascent_direction(&target, family, params, &mut state, &mut lanes, &mut direction, &mut work)
+            .unwrap();
+    }
+    for draws in [2, 9] {
+        let family = FullRank::new(5);
+        let params = vec![0.1; family.num_params()];
+        fits(&family, &BatchMatch::new(draws), &params);
+        let family = LowRank::new(5, 1);
+        let params = vec![0.1; family.num_params()];
+        fits(&family, &PatchedBatchMatch::new(draws), &params);
+    }
 }
 
 /// The twin: an optimiser that allocates is detected.

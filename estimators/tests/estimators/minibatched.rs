@@ -197,6 +197,33 @@ fn impossible_batches_are_refused() {
     assert!(start(N + 1).unwrap_err().to_string().contains("41 rows a batch, the target has 40"));
 }
 
+/// A state of another number of rows, or of more than the data have, is refused.
+#[test]
+fn rows_of_another_batch_are_refused() {
+    let (target, family) = (target(), MeanField::new(2));
+    let of = |batch| Minibatched::new(batch, Elbo::closed(1));
+    let state = of(N).init(&target, &family, &[0.0; 4], &mut Seed::new(1).streams(2, 0)).unwrap();
+    assert!(of(N).check(&target, &family, &state).is_ok());
+    let error = of(N - 1).check(&target, &family, &state).unwrap_err().to_string();
+    assert_eq!(error, "rows of the minibatch has length 40, expected 39");
+    let fewer =
+        LogisticRegression::new(Mat::from_fn(N - 1, 2, |_, _| 1.0).as_ref(), &[1.0; N - 1], 1.5).unwrap();
+    let error = of(N).check(&fewer, &family, &state).unwrap_err().to_string();
+    assert_eq!(error, "40 rows a batch, the target has 39");
+}
+
+/// A family that is no path has no step sizes to report.
+#[test]
+fn draws_of_a_family_have_no_step_sizes() {
+    let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::Drawn(MeanField::new(2)));
+    let (estimator, optimizer) = (FlowElbo::new(1), Adam::new(1e-3).unwrap());
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(5) };
+    let mut fit = ascent.start(vec![0.0; 4]).unwrap();
+    ascent.run(&mut fit, 5).unwrap();
+    let health = ascent.pushed_health(&fit).unwrap();
+    assert!(health.step_sizes.is_none() && !health.to_string().contains("are zero"), "{health}");
+}
+
 /// Health of an annealed fit, and the log evidence between its two bounds: Gaussian target, exact points.
 #[test]
 fn evidence_is_enclosed() {

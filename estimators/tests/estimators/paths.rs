@@ -177,6 +177,27 @@ fn paths_are_moved_without_allocating() {
     assert!(joint.check_params(&target, &Twisted, &thetas).is_err());
 }
 
+/// Paths start at the draws of the family, one per lane; the configuration names kernel and lanes.
+#[test]
+fn paths_start_at_draws_of_the_family() {
+    let (series, lambda) = (series(4, 3), [0.2; 8]);
+    let model = series.with(TRUTH);
+    let climb = PathClimb { lanes: 3, ..msc_paths(5) };
+    let lanes = || Seed::new(6).streams(3, 0);
+    let paths = climb.init(&model, &Twisted, &lambda, &mut lanes()).expect("shapes");
+    let chain = Twisted.on(&model);
+    let mut z = faer::Mat::<f64>::zeros(4, 3);
+    let mut work = vec![0.0; mcsa_core::Parametric::work_len(&chain, 3)];
+    chain.sample_into(&lambda, &mut lanes(), z.as_mut(), &mut [0.0; 3], &mut work);
+    assert!(z[(0, 0)] != z[(0, 1)]);
+    for j in 0..3 {
+        assert!((0..4).all(|i| paths.positions.col_as_slice(j)[i] == z[(i, j)]), "{j}");
+    }
+    let text = Estimator::<LinearGaussianSeries, Twisted>::config(&Joint { climb });
+    assert!(text.starts_with("Joint { smc: ConditionalSmc { particles: 5,"), "{text}");
+    assert!(text.ends_with("lanes: 3 }"), "{text}");
+}
+
 /// A fit that was saved and read continues bit-identically.
 #[test]
 fn a_fit_of_paths_resumes() {

@@ -206,3 +206,18 @@ fn multiply(numbers: impl Iterator<Item = f64>, ups: &[f64], ancestors: &mut [us
     // Only rounding errors leave a slot free.
     ancestors[slot..].fill(last);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slot that rounding left free goes to the last particle with descendants, not to one that has none.
+    #[test]
+    fn a_free_slot_goes_to_a_particle_with_descendants() {
+        let mut ancestors = [9; 3];
+        multiply([1.0, 1.0, 1.0 - f64::EPSILON].into_iter(), &[0.0; 3], &mut ancestors);
+        assert_eq!(ancestors, [0, 1, 1]);
+        multiply([0.5, 1.5, 1.0].into_iter(), &[1.0, 0.0, 0.0], &mut ancestors);
+        assert_eq!(ancestors, [0, 1, 2]);
+    }
+}

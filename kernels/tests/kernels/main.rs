@@ -1,5 +1,6 @@
 //! Tests of the kernels: laws, metrics, and pinned first numbers.
 
+mod boundaries;
 mod law;
 mod metrics;
 mod particles;
