@@ -20,13 +20,13 @@ pub struct Options {
     pub seed: u64,
     /// Number of weighted draws in the result.
     pub draws: usize,
-    /// Number of ascents from spread points, ten before the climb and the others for the verdict. A basin of attraction that an ascent reaches with probability `s` is missed by all of
-    /// them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
+    /// Number of ascents from spread points, ten before the climb and the others for the verdict. A basin of attraction that an ascent
+    /// reaches with probability `s` is missed by all of them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
-    /// Largest number of evaluations of the target by starts and climbs; starts before the climb take at most half of it. A piece of work that has
-    /// begun is completed, and one start and one round of a climb are made in any case. The last verdict and the draws come on top:
-    /// `draws` evaluations, some 10,000 of witness chains, 6,000 per dimension without a gradient, and up to 4,000 of stretched copies of q. A limit that ends a stage is an
-    /// objection.
+    /// Largest number of evaluations of the target by starts and climbs; starts before the climb take at most half of it. A piece of work
+    /// that has begun is completed, and one start and one round of a climb are made in any case. The last verdict and the draws come on top:
+    /// `draws` evaluations, some 10,000 of witness chains, 6,000 per dimension without a gradient, and up to 4,000 of stretched copies
+    /// of q. A limit that ends a stage is an objection.
     pub evaluations: u64,
     /// Largest time in seconds before the verdict, from the call on, looked at between pieces of work. A limit that ends a stage is
     /// an objection, and such a result depends on the machine.
