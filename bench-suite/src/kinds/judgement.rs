@@ -104,7 +104,7 @@ fn witness(objection: &Objection) -> &'static str {
         Objection::Start { .. } | Objection::Starts { .. } => "objects_start",
         Objection::Mixing { .. } => "objects_mixing",
         Objection::Moments { .. } => "objects_moments",
-        Objection::Missed { .. } | Objection::Outskirts { .. } => "objects_missed",
+        Objection::Missed { .. } | Objection::WiderProposals { .. } => "objects_missed",
         Objection::Tail { .. } => "objects_tail",
         Objection::NonFinite { .. } => "objects_non_finite",
         Objection::Budget | Objection::Time | Objection::Interrupted | Objection::Tempering { .. } => {

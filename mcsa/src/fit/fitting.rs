@@ -13,12 +13,12 @@ use super::fitted::Fitted;
 use super::landmarks::Landmarks;
 use super::low_rank::DENSE;
 use super::moments::white;
-use super::outskirts::Outskirts;
 use super::shape::{BENT, COMPONENTS};
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
 use super::verdict;
+use super::wider_proposals::WiderProposals;
 use super::witness::{self, Chains};
 use super::{Objection, Options, Shape, Target, Verdict};
 
@@ -299,7 +299,7 @@ impl Fitting {
         if target.dim() <= DENSE {
             let shape = self.current()?.shape;
             let around = seed.named("verdict").child(self.mends as u64);
-            if let Some(far) = Outskirts::of(target, shape, &*family, &params, &draws, &map, around)? {
+            if let Some(far) = WiderProposals::of(target, shape, &*family, &params, &draws, &map, around)? {
                 found.extend(far.objection(target));
                 points = faer::concat![[points, far.points]];
             }

@@ -27,7 +27,6 @@ mod measured;
 mod moments;
 mod objection;
 mod options;
-mod outskirts;
 mod pace;
 mod progress;
 mod rates;
@@ -40,6 +39,7 @@ mod target;
 mod tempering;
 mod verdict;
 mod white_guide;
+mod wider_proposals;
 mod witness;
 
 pub use ascents::{Ascents, Mode};

@@ -87,7 +87,7 @@ pub enum Objection {
         of: usize,
     },
     /// Draws of stretched copies of q give a parameter a larger variance than draws of q.
-    Outskirts {
+    WiderProposals {
         /// Name of the parameter.
         name: String,
         /// Ratio of the variances.
@@ -141,7 +141,7 @@ impl Objection {
                 | Self::Mixing { .. }
                 | Self::Moments { .. }
                 | Self::Missed { .. }
-                | Self::Outskirts { .. }
+                | Self::WiderProposals { .. }
         )
     }
 }
@@ -183,7 +183,7 @@ impl fmt::Display for Objection {
                 f,
                 "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {log_weight:+.1}"
             ),
-            Self::Outskirts { name, ratio } => write!(
+            Self::WiderProposals { name, ratio } => write!(
                 f,
                 "draws that reach farther out give {name} a variance {ratio:.2} times that of the fit: mass lies beyond its draws"
             ),

@@ -25,14 +25,14 @@ const POINTS: usize = 200;
 /// The wider proposals are q stretched about its centre, `s^-d q(m + (z - m)/s)` for s = 2 and 4, which reaches long tails and the mouth
 /// of a funnel in few dimensions; and, if q is a mixture, the mixture of the same components with equal weights, each stretched about its
 /// own centre, which reaches the ends of a bent ridge. Where p lies within q, the variances by the draws of q and by all are one.
-pub(crate) struct Outskirts {
+pub(crate) struct WiderProposals {
     /// The parameter whose variance by all draws exceeds that by the draws of q most, and the factor.
     worst: (usize, f64),
     /// Points from all draws by their weights, one per column.
     pub(crate) points: Mat<f64>,
 }
 
-impl Outskirts {
+impl WiderProposals {
     /// Looks around q; `map` has its centre. `None` without any weight.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Outskirts {
     /// The objection, if the factor is above its limit.
     pub(crate) fn objection(&self, target: &Target<'_>) -> Option<Objection> {
         let (i, ratio) = self.worst;
-        (!(ratio <= RATIO)).then(|| Objection::Outskirts { name: target.name(i), ratio })
+        (!(ratio <= RATIO)).then(|| Objection::WiderProposals { name: target.name(i), ratio })
     }
 }
 
@@ -153,8 +153,9 @@ mod tests {
         let draws = Draws::of(&model, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
         let map = AffineMap::new(vec![0.0; 2], identity).expect("a map");
         let target = Target::density_only(&model);
-        let around = Outskirts::of(&target, Shape::StudentT, &family, &params, &draws, &map, Seed::new(2))
-            .expect("densities");
+        let around =
+            WiderProposals::of(&target, Shape::StudentT, &family, &params, &draws, &map, Seed::new(2))
+                .expect("densities");
         around.expect("weights").objection(&target)
     }
 
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn a_wide_halo_is_seen_that_draws_of_q_do_not_reach() {
         let found = objection(1.0 / 30.0);
-        assert!(matches!(found, Some(Objection::Outskirts { ratio, .. }) if ratio > RATIO), "{found:?}");
+        assert!(matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO), "{found:?}");
         // Counterexample: no halo.
         assert_eq!(objection(0.0), None);
     }
@@ -181,7 +182,7 @@ mod tests {
         let draws = Draws::of(&model, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
         let map = AffineMap::new(vec![0.0; 2], faer::mat![[20.0, 0.0], [0.0, 0.5]]).expect("a map");
         let (target, shape) = (Target::density_only(&model), Shape::Mixture { components: 2 });
-        let around = Outskirts::of(&target, shape, &family, &params, &draws, &map, Seed::new(2));
+        let around = WiderProposals::of(&target, shape, &family, &params, &draws, &map, Seed::new(2));
         around.expect("densities").expect("weights").objection(&target)
     }
 
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn halos_of_separate_modes_are_seen() {
         let found = objection_of_modes(1.0 / 15.0);
-        assert!(matches!(found, Some(Objection::Outskirts { ratio, .. }) if ratio > RATIO), "{found:?}");
+        assert!(matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO), "{found:?}");
         // Counterexample: no halos.
         assert_eq!(objection_of_modes(0.0), None);
     }
