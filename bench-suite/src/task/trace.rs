@@ -1,6 +1,6 @@
 //! Recorded steps of a fit.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Steps at which a row is recorded: the first, the last, and points between.
 ///
@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Trace {
-    /// Number of rows after the start; fewer if several would fall on one step.
+    /// Number of rows after the start, at most 100,000 in a file; fewer if several would fall on one step.
+    #[serde(deserialize_with = "bounded")]
     pub points: u64,
     /// Spacing of the rows.
     pub spacing: Spacing,
@@ -29,6 +30,16 @@ pub enum Spacing {
     Logarithmic,
 }
 
+/// Most rows of a fit that a file may ask for.
+const MOST: u64 = 100_000;
+
+/// A number of rows that fits in memory.
+fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let points = u64::deserialize(deserializer)?;
+    let refuse = || serde::de::Error::custom(format!("points: at most {MOST}, not {points}"));
+    if points <= MOST { Ok(points) } else { Err(refuse()) }
+}
+
 impl Trace {
     /// Recorded steps of a fit with `last` steps.
     pub fn steps(&self, last: u64) -> Vec<u64> {
@@ -41,5 +52,19 @@ impl Trace {
         let mut steps: Vec<u64> = std::iter::once(0).chain((1..=points).map(step)).chain([last]).collect();
         steps.dedup();
         steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^31 rows would ask for 17 GB before the first step.
+    #[test]
+    fn a_file_cannot_ask_for_more_rows_than_fit_in_memory() {
+        let read = |points: u64| toml::from_str::<Trace>(&format!("points = {points}\nspacing = \"even\""));
+        assert_eq!(read(MOST).unwrap().points, MOST);
+        let error = read(1 << 31).unwrap_err().to_string();
+        assert!(error.contains("at most 100000, not 2147483648"), "{error}");
     }
 }
