@@ -2,16 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::Task;
 use crate::catalog::{FamilyConfig, Method, Start};
+
+/// Most replicates that a file may ask for: each is a job in memory before the first one runs.
+const MOST: u64 = 10_000;
+
+/// A number of replicates whose jobs fit in memory.
+fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let replicates = u64::deserialize(deserializer)?;
+    let refuse = || serde::de::Error::custom(format!("replicates: at most {MOST}, not {replicates}"));
+    if replicates <= MOST { Ok(replicates) } else { Err(refuse()) }
+}
 
 /// Amount of computation.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Preset {
-    /// Independent repetitions of each job.
+    /// Independent repetitions of each job, at most 10,000 in a file.
+    #[serde(deserialize_with = "bounded")]
     pub replicates: u64,
     /// Steps of a fit; transitions behind a variance; parameters of a scatter.
     pub steps: u64,

@@ -66,5 +66,10 @@ mod tests {
         assert_eq!(read(MOST).unwrap().points, MOST);
         let error = read(1 << 31).unwrap_err().to_string();
         assert!(error.contains("at most 100000, not 2147483648"), "{error}");
+        let replicates = |count: u64| format!("replicates = {count}\nsteps = 1");
+        assert!(toml::from_str::<super::super::Preset>(&replicates(10_000)).is_ok());
+        let error =
+            toml::from_str::<super::super::Preset>(&replicates(u64::MAX >> 1)).unwrap_err().to_string();
+        assert!(error.contains("at most 10000, not 9223372036854775807"), "{error}");
     }
 }
