@@ -40,7 +40,7 @@ mod weights;
 pub use annealed::{AnnealedConfig, Ansatz, Momentum};
 pub(crate) use annealed::{Pushed, full_rank_at};
 pub use case::{Built, Case, Fault, Margins, Truth};
-pub(crate) use case::{HEAD, LongRun};
+pub(crate) use case::{EVIDENCE_HEAD, HEAD, LongRun, evidence_line, stored_evidence};
 pub use entrant::{Entrant, Moment};
 pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};

@@ -2,6 +2,7 @@
 
 mod built;
 mod effects;
+mod evidence;
 mod exported;
 mod faulty;
 mod line;
@@ -26,6 +27,7 @@ use mcsa_models::{
 use serde::{Deserialize, Serialize};
 
 pub use built::Built;
+pub(crate) use evidence::{EVIDENCE_HEAD, line as evidence_line, stored_line as stored_evidence};
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
 use line::{FirstCoordinate, Line};
@@ -231,6 +233,16 @@ fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
     Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), stream)
 }
 
+/// Log-Gaussian Cox process of the points of a file, or of SYNTHETIC ones.
+fn cox_process(grid: usize, centred: bool, points: Option<&str>) -> Result<CoxProcess, Error> {
+    let points = match points {
+        Some(file) => read_points(file)?,
+        None => synthetic_points(&mut FIXED.named("cox-process").stream(0, 0))?,
+    };
+    let centring = if centred { Centring::Centred } else { Centring::NonCentred };
+    CoxProcess::new(grid, &CoxProcess::counts(grid, &points)?, centring)
+}
+
 impl Case {
     /// Builds the case. Moments without a closed form come from stored long runs.
     ///
@@ -252,6 +264,19 @@ impl Case {
     /// slowly that 800,000 draws are too few.
     fn is_hard(&self) -> bool {
         matches!(self, Self::CoxProcess { .. } | Self::HorseshoeRows { .. })
+    }
+
+    /// Log-Gaussian Cox process of the case, if it is one.
+    ///
+    /// # Errors
+    /// If there is no cell, or the points cannot be read.
+    pub(crate) fn cox_process(&self) -> Result<Option<CoxProcess>, Error> {
+        match self {
+            Self::CoxProcess { grid, centred, points } => {
+                cox_process(*grid, *centred, points.as_deref()).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Builds the case with those moments alone that have a closed form.
@@ -371,13 +396,8 @@ impl Case {
                 Built::exact(target, Margins::repeated(vec![first, Margin::standard()], dim / 2))
             }
             Self::CoxProcess { grid, centred, points } => {
-                let points = match points {
-                    Some(file) => read_points(file)?,
-                    None => synthetic_points(&mut stream)?,
-                };
-                let centring = if *centred { Centring::Centred } else { Centring::NonCentred };
-                let counts = CoxProcess::counts(*grid, &points)?;
-                unknown(Arc::new(CoxProcess::new(*grid, &counts, centring)?))
+                let target = cox_process(*grid, *centred, points.as_deref())?;
+                Built { log_z: evidence::stored(&self.title()), ..unknown(Arc::new(target)) }
             }
             Self::HorseshoeRows { data } => {
                 let rows = scaled(catalogue.load(data)?);
