@@ -183,7 +183,7 @@ pub(crate) const VERBS: [Verb; 16] = [
                   folders of posteriordb and files of points at random and starts mcsa-bench on each.\n\
                   A panic, an end by a signal, 10 s of one core, or 4 GB of memory is a finding;\n\
                   its input is kept below target/fuzz. The files of bench-suite/fuzz are read unchanged first.\n\n\
-                  --seconds N      how long; 60 if not given\n\
+                  --seconds N      how long; 60 if not given; each format gets an equal share\n\
                   --seed S         seed of the changes; 1 if not given\n\
                   --program FILE   mcsa-bench, built before\n\
                   FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit,\n\
