@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
         let (format, round, input) = (turn.format, turn.round, turn.input());
         if let Some(command) = format.command(&program, &place, &input)? {
             let (fault, code) = judged(command)?;
-            turn.refused += usize::from(code != Some(0));
+            turn.refused += usize::from(!matches!(code, Some(0 | 3))); // 3: read, and the answer is no
             if let Some(fault) = fault {
                 found += 1;
                 let file = place.join(format!("found-{}-{seed}-{round}", format.name()));

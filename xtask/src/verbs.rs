@@ -34,8 +34,10 @@ pub(crate) const VERBS: [Verb; 16] = [
         usage: " [ARGS]...",
         details: "Runs the house rules (`tidy`) and `cargo test --workspace`: unit, law, claim and doc tests.\n\
                   Needs Rust and nothing else. Both parts run even if the first fails.\n\n\
-                  --backends         instead: the numeric tests and the promise about bits on AVX-512, AVX2 and SSE2,\n\
-                  \x20                  the last two in qemu where the machine has more (Debian: qemu-user)\n\
+                  --backends [UNITS] [ARGS]\n\
+                  \x20                  instead: the whole suite on this machine, then as on one without AVX-512 (unit avx2)\n\
+                  \x20                  and without AVX2 (sse2), or on UNITS alone; ARGS are those of `cargo test`. Where\n\
+                  \x20                  CPUID cannot be made to fault (Linux, x86-64), the numeric tests in qemu\n\
                   --slurm            instead: start Slurm on this machine, run a sweep on four nodes, kill a task\n\
                   \x20                  and a node, and compare all results with those of one process. Needs root\n\
                   \x20                  and the Debian packages munge slurmctld slurmd slurm-client\n\
