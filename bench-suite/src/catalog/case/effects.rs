@@ -1,4 +1,4 @@
-//! Effects in units of their scales: coordinates in which chains move better.
+//! Effects in units of their scales, or weights in the place of their units: coordinates in which chains move better.
 
 use std::ops::Range;
 
@@ -8,23 +8,29 @@ use mcsa_core::{Gradient, LogDensity, borrow};
 use super::Case;
 use crate::catalog::Posterior;
 
-/// Coordinates of a target that are effects around a location, with a scale whose logarithm is a coordinate:
+/// Coordinates of a target that are effects around a location, with a scale whose logarithm is the sum of coordinates:
 ///
 /// ```text
-/// z_k = z_location + e^(z_scale) eta_k,   k in place
+/// z_k = z_location + e^(sign sum_s z_s) eta_k,   k in place, s in scales
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Effects {
     place: Range<usize>,
-    scale: usize,
+    scales: Vec<usize>,
+    /// 1 where the target has effects and chains move their units; -1 where the target has units and chains move the effects.
+    sign: f64,
     /// Coordinate of the location; 0 without one.
     location: Option<usize>,
 }
 
+/// Features of pima on whose weights chains move, because the data know them better than the prior does.
+const PIMA_WEIGHTS: [usize; 5] = [0, 1, 2, 5, 6];
+
 impl Effects {
-    /// Location and scale at a point.
+    /// Location and logarithm of the scale at a point.
     fn at(&self, z: &[f64]) -> (f64, f64) {
-        (self.location.map_or(0.0, |k| z[k]), z[self.scale].exp())
+        let log_scale = self.sign * self.scales.iter().map(|&s| z[s]).sum::<f64>();
+        (self.location.map_or(0.0, |k| z[k]), log_scale)
     }
 }
 
@@ -34,13 +40,23 @@ impl Case {
         let counties = dim.saturating_sub(5) / 2;
         match self {
             Self::RadonCounties => vec![
-                Effects { place: 5..5 + counties, scale: 0, location: Some(3) },
-                Effects { place: 5 + counties..dim, scale: 1, location: Some(4) },
+                Effects { place: 5..5 + counties, scales: vec![0], sign: 1.0, location: Some(3) },
+                Effects { place: 5 + counties..dim, scales: vec![1], sign: 1.0, location: Some(4) },
             ],
             Self::HierarchicalRows { .. } => vec![
-                Effects { place: 2..dim - 1, scale: 0, location: None },
-                Effects { place: dim - 1..dim, scale: 1, location: None },
+                Effects { place: 2..dim - 1, scales: vec![0], sign: 1.0, location: None },
+                Effects { place: dim - 1..dim, scales: vec![1], sign: 1.0, location: None },
             ],
+            Self::HorseshoeRows { data } if data == "pima" => {
+                let features = dim / 2 - 1;
+                let weight = |k| Effects {
+                    place: 1 + features + k..2 + features + k,
+                    scales: vec![0, 1 + k],
+                    sign: -1.0,
+                    location: None,
+                };
+                PIMA_WEIGHTS.map(weight).into()
+            }
             _ => Vec::new(),
         }
     }
@@ -57,8 +73,9 @@ impl Unscaled<'_> {
     fn scale(&self, z: &mut [f64]) -> f64 {
         let mut log_jacobian = 0.0;
         for effects in &self.effects {
-            let (location, scale) = effects.at(z);
-            log_jacobian += effects.place.len() as f64 * z[effects.scale];
+            let (location, log_scale) = effects.at(z);
+            let scale = log_scale.exp();
+            log_jacobian += effects.place.len() as f64 * log_scale;
             z[effects.place.clone()].iter_mut().for_each(|z| *z = location + scale * *z);
         }
         log_jacobian
@@ -94,14 +111,14 @@ impl Gradient for Unscaled<'_> {
         point.copy_from_slice(z);
         let log_p = self.scale(point) + self.posterior.gradient_into(point, gradient, work);
         for effects in &self.effects {
-            let (_, scale) = effects.at(z);
+            let scale = effects.at(z).1.exp();
             let (mut of_scale, mut of_location) = (effects.place.len() as f64, 0.0);
             for k in effects.place.clone() {
                 of_location += gradient[k];
                 gradient[k] *= scale;
                 of_scale += gradient[k] * z[k];
             }
-            gradient[effects.scale] += of_scale;
+            effects.scales.iter().for_each(|&s| gradient[s] += effects.sign * of_scale);
             if let Some(location) = effects.location {
                 gradient[location] += of_location;
             }
@@ -120,7 +137,8 @@ mod tests {
     /// Jacobian is not.
     #[test]
     fn the_gradient_is_a_difference() {
-        for case in [Case::RadonCounties, Case::HierarchicalRows { data: "heart_cleveland".into() }] {
+        let hierarchical = Case::HierarchicalRows { data: "heart_cleveland".into() };
+        for case in [Case::RadonCounties, hierarchical, Case::HorseshoeRows { data: "pima".into() }] {
             let built = case.posterior(&Catalogue::new(None)).unwrap();
             let (posterior, dim) = (&*built.posterior, built.posterior.dim());
             let target = Unscaled { posterior, effects: case.effects(dim) };
@@ -140,9 +158,9 @@ mod tests {
                 let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
                 let error = (gradient[k] - difference).abs() / (1.0 + difference.abs());
                 assert!(error < 1e-5, "{}, {k}: {} {difference}", case.title(), gradient[k]);
-                let terms: usize =
-                    target.effects.iter().filter(|e| e.scale == k).map(|e| e.place.len()).sum();
-                assert!(terms == 0 || (gradient[k] - terms as f64 - difference).abs() > 0.5);
+                let of_scale = target.effects.iter().filter(|effects| effects.scales.contains(&k));
+                let terms: f64 = of_scale.map(|effects| effects.sign * effects.place.len() as f64).sum();
+                assert!(terms == 0.0 || (gradient[k] - terms - difference).abs() > 0.5);
             }
         }
     }

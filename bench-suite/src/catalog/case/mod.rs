@@ -249,7 +249,7 @@ impl Case {
     }
 
     /// True for cases that are built without moments if no long run is stored: large grids, and posteriors in which chains move so
-    /// slowly that 320,000 draws are too few.
+    /// slowly that 800,000 draws are too few.
     fn is_hard(&self) -> bool {
         matches!(self, Self::CoxProcess { .. } | Self::HorseshoeRows { .. })
     }
