@@ -29,7 +29,7 @@ pub(crate) fn manner_of_steps(arguments: &[String]) -> Result<(), String> {
 pub(crate) fn test(arguments: &[String]) -> io::Result<ExitCode> {
     match arguments {
         [only] if only == "--slurm" => return test_slurm(),
-        [only] if only == "--backends" => return crate::backends::run(),
+        [first, rest @ ..] if first == "--backends" => return crate::backends::run(rest),
         _ => {}
     }
     steps::run(&test_steps(arguments), Manner { keep_going: true, skip_missing: false })

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sweep::hash;
 use crate::terminal::{complain, say};
 use crate::workspace;
 
@@ -66,7 +67,37 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
     Ok(request)
 }
 
-/// Runs the loop over the formats in turn until the time is over.
+/// One format with its inputs and the time spent on it.
+struct Turn {
+    format: Format,
+    corpus: Vec<Vec<u8>>,
+    dice: Dice,
+    round: usize,
+    refused: usize,
+    spent: Duration,
+}
+
+impl Turn {
+    /// Next input: those of the corpus unchanged, then changed ones.
+    fn input(&mut self) -> Vec<u8> {
+        let Self { format, corpus, dice, round, .. } = self;
+        *round += 1;
+        let (one, other) = (dice.below(corpus.len()), dice.below(corpus.len()));
+        let unread = corpus.get(*round - 1).cloned();
+        unread.unwrap_or_else(|| format.mutated(&corpus[one], &corpus[other], dice))
+    }
+
+    fn has_unread(&self) -> bool {
+        self.round < self.corpus.len()
+    }
+}
+
+/// Format with the least time so far; when the time is over, of those alone whose corpus was not read to its end.
+fn next(turns: &mut [Turn], is_over: bool) -> Option<&mut Turn> {
+    turns.iter_mut().filter(|turn| !is_over || turn.has_unread()).min_by_key(|turn| turn.spent)
+}
+
+/// Runs the loop until the time is over, with equal shares of it for all formats.
 pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
     let Request { seconds, seed, program, formats } = parse(arguments).map_err(io::Error::other)?;
     let Some(program) = program.map_or_else(built, |program| Ok(Some(program)))? else {
@@ -74,25 +105,25 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
     };
     let place = workspace::target().join("fuzz");
     fs::create_dir_all(place.join("data"))?;
-    let start = now();
-    let until = Duration::from_secs(seconds);
-    let (mut dice, mut found) = (Dice(seed), 0);
-    let (mut tried, mut refused) = ([0_u64; Format::ALL.len()], [0_u64; Format::ALL.len()]);
-    let corpora: Vec<Vec<Vec<u8>>> =
-        formats.iter().map(|format| format.corpus(&program, &place)).collect::<Result<_, _>>()?;
-    for round in 0_usize.. {
-        if formats.iter().zip(&corpora).all(|(_, corpus)| round >= corpus.len()) && start.elapsed() > until {
-            break;
+    let mut found = 0;
+    let mut turns = Vec::new();
+    for format in formats {
+        let corpus = format.corpus(&program, &place)?;
+        let dice = Dice(seed ^ hash(format.name().as_bytes()));
+        if corpus.is_empty() {
+            found += usize::from(cfg!(unix));
+            complain(&format!("fuzz: {}: no input to begin with", format.name()))?;
+        } else {
+            turns.push(Turn { format, corpus, dice, round: 0, refused: 0, spent: Duration::ZERO });
         }
-        for (place_of, (format, corpus)) in formats.iter().zip(&corpora).enumerate() {
-            let (Some(input), Some(other)) = (pick(corpus, &mut dice), pick(corpus, &mut dice)) else {
-                continue;
-            };
-            let input = corpus.get(round).cloned().unwrap_or_else(|| format.mutated(input, other, &mut dice));
-            let Some(command) = format.command(&program, &place, &input)? else { continue };
+    }
+    let (start, until) = (now(), Duration::from_secs(seconds));
+    while let Some(turn) = next(&mut turns, start.elapsed() > until) {
+        let before = now();
+        let (format, round, input) = (turn.format, turn.round, turn.input());
+        if let Some(command) = format.command(&program, &place, &input)? {
             let (fault, code) = judged(command)?;
-            tried[place_of] += 1;
-            refused[place_of] += u64::from(code != Some(0));
+            turn.refused += usize::from(!matches!(code, Some(0 | 3))); // 3: read, and the answer is no
             if let Some(fault) = fault {
                 found += 1;
                 let file = place.join(format!("found-{}-{seed}-{round}", format.name()));
@@ -100,17 +131,14 @@ pub(crate) fn run(arguments: &[String]) -> io::Result<ExitCode> {
                 complain(&format!("fuzz: {}: {fault}; kept as {}", format.name(), file.display()))?;
             }
         }
+        turn.spent += before.elapsed();
     }
-    for (place_of, format) in formats.iter().enumerate() {
-        let (tried, refused) = (tried[place_of], refused[place_of]);
-        say(&format!("{:<11}{tried:>7} inputs, {refused:>7} not accepted\n", format.name()))?;
+    for Turn { format, round, refused, spent, .. } in &turns {
+        let (name, seconds) = (format.name(), spent.as_secs());
+        say(&format!("{name:<11}{round:>7} inputs, {refused:>7} not accepted, {seconds:>5} s\n"))?;
     }
     say(&format!("seed {seed}, {} s: {found} findings\n", start.elapsed().as_secs()))?;
     Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn pick<'a>(corpus: &'a [Vec<u8>], dice: &mut Dice) -> Option<&'a [u8]> {
-    corpus.get(dice.below(corpus.len())).map(Vec::as_slice)
 }
 
 /// Builds the program in release mode; `None` if that fails.
@@ -172,6 +200,25 @@ mod tests {
         for line in ["--seconds", "--seconds soon", "picture", "--program"] {
             assert!(check(&words(line)).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn slow_formats_get_as_much_time_as_fast_ones() {
+        let turn = |format, inputs: usize| {
+            let corpus = vec![b"1".to_vec(); inputs];
+            Turn { format, corpus, dice: Dice(1), round: 0, refused: 0, spent: Duration::ZERO }
+        };
+        let mut turns = [turn(Format::Replay, 1), turn(Format::Flow, 2)];
+        for _ in 0..110 {
+            let turn = next(&mut turns, false).expect("time is left");
+            turn.input();
+            turn.spent += Duration::from_millis(if turn.format == Format::Flow { 10 } else { 1 });
+        }
+        assert!(turns[0].round.abs_diff(100) <= 10 && turns[1].round.abs_diff(10) <= 1);
+        assert!(next(&mut turns, true).is_none());
+        let mut late = [turn(Format::Replay, 1), turn(Format::Flow, 2)];
+        let all = std::iter::from_fn(|| next(&mut late, true).map(Turn::input)).count();
+        assert_eq!(all, 3);
     }
 
     #[test]

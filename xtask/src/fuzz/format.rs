@@ -185,7 +185,9 @@ impl Format {
             Self::Fit => {
                 command.args(["fit", "--model=radon", "--auto", "--budget=20000", "--draws=draws.csv"])
             }
-            Self::Flow => command.args(["fit", "--model=funnel", "--auto", "--budget=300000"]),
+            Self::Flow => {
+                command.args(["fit", "--model=funnel", "--set=model.dim=10", "--auto", "--budget=300000"])
+            }
             _ => command.args(["fit", "--model=radon", "--method=pmcsa", "--set=steps=20000"]),
         };
     }
@@ -200,23 +202,37 @@ impl Format {
         Ok(command)
     }
 
-    /// Checkpoint of a fit that was interrupted after a second; none on systems without `kill`.
-    fn interrupted(self, program: &Path, place: &Path) -> io::Result<Option<Vec<u8>>> {
+    /// Different checkpoints of a fit that is interrupted later and later until it ends; none on systems without `kill`. Those of
+    /// [`Format::Flow`] have a flow.
+    fn interrupted(self, program: &Path, place: &Path) -> io::Result<Vec<Vec<u8>>> {
         let file = place.join(format!("interrupted-{}.json", self.name()));
-        let _ = fs::remove_file(&file); // of an earlier run; most often there is none
-        let mut command = Command::new(program);
-        self.arguments(command.current_dir(place));
-        command.arg("--checkpoint").arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
-        #[expect(clippy::disallowed_methods, reason = "the fit has to be under way")]
-        std::thread::sleep(Duration::from_secs(1));
-        let asked =
-            Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
-        if !asked.is_ok_and(|status| status.success()) {
-            child.kill()?;
+        let mut found: Vec<Vec<u8>> = Vec::new();
+        let mut wait = Duration::from_millis(30);
+        while wait < Duration::from_secs(60) {
+            let _ = fs::remove_file(&file); // of an earlier run; most often there is none
+            let mut command = Command::new(program);
+            self.arguments(command.current_dir(place));
+            command.arg("--checkpoint").arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn()?;
+            #[expect(clippy::disallowed_methods, reason = "the fit has to be under way")]
+            std::thread::sleep(wait);
+            let asked =
+                Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
+            if !asked.is_ok_and(|status| status.success()) {
+                child.kill()?;
+            }
+            let ended = child.wait()?;
+            let text = fs::read(&file).unwrap_or_default();
+            let is_wanted = self != Self::Flow || text.windows(8).any(|part| part == b"\"flow\":{");
+            if is_wanted && !text.is_empty() && !found.contains(&text) {
+                found.push(text);
+            }
+            if matches!(ended.code(), Some(0..=3)) {
+                break;
+            }
+            wait = wait * 3 / 2;
         }
-        child.wait()?;
-        Ok(fs::read(&file).ok())
+        Ok(found)
     }
 }
 
