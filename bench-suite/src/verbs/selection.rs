@@ -18,6 +18,9 @@ use crate::results::Results;
 use crate::store::{Store, check_folder, sweep};
 use mcsa_data::Catalogue;
 
+/// Plan of an experiment.
+pub type Planned<'e> = (&'e Entry, Experiment, Plan);
+
 /// Arguments common to `figures` and `claims`.
 #[derive(Debug, Clone, Args)]
 pub struct Selection {
@@ -92,7 +95,7 @@ impl Selection {
     ///
     /// # Errors
     /// If an experiment cannot be planned.
-    pub fn plans<'e>(&self, entries: &'e [Entry]) -> Result<Vec<(&'e Entry, Experiment, Plan)>, Error> {
+    pub fn plans<'e>(&self, entries: &'e [Entry]) -> Result<Vec<Planned<'e>>, Error> {
         let catalogue = self.catalogue();
         let planned = |entry: &'e Entry| {
             let experiment = entry.experiment()?;
