@@ -141,7 +141,8 @@ impl Selection {
 
     /// Card of archived results: cells are compared with those of the preset `paper`, where there are enough.
     fn archived(&self, entry: &Entry, experiment: Experiment, archive: &Archive) -> Result<Card, Error> {
-        let gather = |preset| Results::archived(experiment.clone(), preset, archive, &self.catalogue());
+        let catalogue = self.catalogue().of_archive();
+        let gather = |preset| Results::archived(experiment.clone(), preset, archive, &catalogue);
         let has_paper = experiment.published.is_some() && experiment.presets.contains_key(&PresetName::Paper);
         let longer = (has_paper && self.preset != PresetName::Paper).then(|| gather(PresetName::Paper));
         Card::new(entry, gather(self.preset)?, longer.transpose()?, Vec::new())
