@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -143,9 +143,13 @@ impl Calibration {
                 fit.trace.points = 1;
             }
             let short = Job { task, ..job.clone() };
-            let (start, work) = (now(), AtomicU64::new(0));
-            let progress = |made| {
-                work.fetch_add(made, Relaxed);
+            let (start, made) = (now(), Mutex::new((0.0, 0.0)));
+            let progress = |work| {
+                if work > 0 {
+                    // What follows the last step, the health of the fit, is no part of the time of steps.
+                    let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+                    *made = (made.0 + work as f64, start.elapsed().as_secs_f64());
+                }
                 self.interrupt.code().is_none() && now() < end
             };
             let place = Place::Nowhere;
@@ -170,7 +174,7 @@ impl Calibration {
                     }
                 }
                 Ok(None) => {
-                    let (seconds, work) = (start.elapsed().as_secs_f64(), work.load(Relaxed) as f64);
+                    let (work, seconds) = made.into_inner().unwrap_or_else(PoisonError::into_inner);
                     return best.or_else(|| (work > 0.0).then(|| Cost { seconds, work, ..Cost::default() }));
                 }
                 Err(_) => return best,

@@ -5,22 +5,25 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Outcome, Store};
+use crate::store::{Ended, Outcome, Store};
 use crate::task::{Job, Task};
 
-/// Observed cost of jobs: seconds per unit of work, and seconds per recorded row.
+/// Observed cost of jobs: seconds per unit of work, per recorded row, and for the health of a fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cost {
     pub(crate) seconds: f64,
     pub(crate) work: f64,
     pub(crate) measuring: f64,
     pub(crate) rows: f64,
+    pub(crate) judging: f64,
+    pub(crate) jobs: f64,
 }
 
 impl Cost {
     pub(crate) fn observed(outcome: &Outcome) -> Self {
-        let (seconds, measuring) = (outcome.ended.seconds, outcome.ended.measuring);
-        Self { seconds, work: outcome.job.task.work() as f64, measuring, rows: outcome.rows.len() as f64 }
+        let Ended { seconds, measuring, judging, .. } = outcome.ended;
+        let (work, rows) = (outcome.job.task.work() as f64, outcome.rows.len() as f64);
+        Self { seconds, work, measuring: measuring - judging, rows, judging, jobs: 1.0 }
     }
 
     fn add(&mut self, other: &Self) {
@@ -28,19 +31,22 @@ impl Cost {
         self.work += other.work;
         self.measuring += other.measuring;
         self.rows += other.rows;
+        self.judging += other.judging;
+        self.jobs += other.jobs;
     }
 
     fn of(&self, task: &Task) -> f64 {
         let per = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
         per(self.seconds, self.work) * task.work() as f64
             + per(self.measuring, self.rows) * task.recorded().len() as f64
+            + per(self.judging, self.jobs)
     }
 }
 
 /// Cost estimates of tasks.
 ///
 /// Tasks that differ in length alone share one estimate: running time is assumed proportional to [`Task::work`], time for
-/// measurements to the number of rows. A task that has not been timed is estimated by the mean of its target's tasks, or else
+/// measurements to the number of rows, that for the health of a fit is the same at any length. A task that has not been timed is estimated by the mean of its target's tasks, or else
 /// of all tasks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Forecast {
@@ -150,6 +156,9 @@ mod tests {
     use crate::registry::REGISTRY;
     use crate::results::Results;
 
+    /// Seconds for the health of each fit.
+    const HEALTH: f64 = 20.0;
+
     /// Synthetic results of an experiment that cost `price` of each task: seconds per unit of work, and per row.
     fn results(id: &str, price: fn(&Task) -> (f64, f64)) -> Vec<Outcome> {
         let entry = REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap();
@@ -158,7 +167,8 @@ mod tests {
         for outcome in &mut evidence.outcomes {
             let (unit, row) = price(&outcome.job.task);
             outcome.ended.seconds = unit * outcome.job.task.work() as f64;
-            outcome.ended.measuring = row * outcome.rows.len() as f64;
+            outcome.ended.judging = HEALTH;
+            outcome.ended.measuring = row * outcome.rows.len() as f64 + HEALTH;
         }
         evidence.outcomes
     }
@@ -177,7 +187,7 @@ mod tests {
         for outcome in &outcomes {
             let (unit, row) = price(&outcome.job.task);
             let long = outcome.job.task.of_length(40_000);
-            let expected = unit * long.work() as f64 + row * long.recorded().len() as f64;
+            let expected = unit * long.work() as f64 + row * long.recorded().len() as f64 + HEALTH;
             assert!((forecast.seconds(&long).unwrap() / expected - 1.0).abs() < 1e-12);
         }
         let jobs: Vec<&Job> = outcomes.iter().map(|outcome| &outcome.job).collect();
@@ -196,13 +206,13 @@ mod tests {
         let forecast = learned(outcomes.iter().filter(kind));
         let other = outcomes.iter().find(|outcome| outcome.job.task.method().kind() == "snis").unwrap();
         assert!(!forecast.knows(&other.job.task));
-        let expected = 1e-3 * other.job.task.work() as f64;
+        let expected = 1e-3 * other.job.task.work() as f64 + HEALTH;
         assert!((forecast.seconds(&other.job.task).unwrap() / expected - 1.0).abs() < 1e-12, "that of pima");
         let pima = |outcome: &&Outcome| kind(outcome) && outcome.job.task.target().label() == "pima";
         let forecast = learned(outcomes.iter().filter(pima));
         let german =
             outcomes.iter().find(|o| o.job.task.target().label() == "german_credit_numeric").unwrap();
-        let expected = 1e-3 * german.job.task.work() as f64;
+        let expected = 1e-3 * german.job.task.work() as f64 + HEALTH;
         assert!((forecast.seconds(&german.job.task).unwrap() / expected - 1.0).abs() < 1e-12);
         let estimate = forecast.of(&[&german.job]).unwrap();
         assert_eq!((estimate.known, estimate.guessed), (0, 1));

@@ -4,14 +4,13 @@ use std::fmt;
 
 use faer::MatMut;
 use mcsa_core::{
-    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Record, StepSizes, batch, batch_mut,
-    bits,
+    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Record, StepSizes, bits,
 };
 use mcsa_diagnostics::{LogEvidence, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
+use crate::fresh_weights::{BATCH, DRAWS, FreshWeights, Pieces};
 use crate::log_weights::add_log_weights;
-use crate::tail_weight::TailShape;
 use crate::{Ascent, Fit, Judged, TailWeight};
 
 /// Diagnostics of a fit at one lambda, [`judged`](Self::judged). They are estimates, not guarantees.
@@ -119,11 +118,6 @@ pub struct Health {
     pub step_sizes: Option<StepSizes>,
 }
 
-/// Number of draws at first, and in all if the first leave the verdict on k-hat open.
-pub(crate) const DRAWS: [usize; 2] = [4_000, 16_000];
-/// Number of draws held in memory.
-pub(crate) const BATCH: usize = 1_000;
-
 impl<P, F, E, O> Ascent<'_, P, F, E, O>
 where
     P: LogDensity + ?Sized,
@@ -157,6 +151,40 @@ where
         Ok(self.judge(fit, judged, params, &[draws]))
     }
 
+    /// As [`health_from`](Self::health_from), or, without a number of draws, as [`health`](Self::health), but in pieces, for targets
+    /// whose draws take minutes to evaluate.
+    ///
+    /// Before each piece, `next` receives the log densities of the draws so far and returns the number of draws in the piece. If
+    /// that is 0, the result is `None`, and a later call with these log densities as `done` continues. The report is the same to
+    /// the bit, whatever the pieces.
+    ///
+    /// # Errors
+    /// As [`health_from`](Self::health_from), and if `done` has more log densities than the report has draws.
+    pub fn health_in_pieces(
+        &self,
+        fit: &Fit<E::State, O::State>,
+        draws: Option<usize>,
+        done: Vec<f64>,
+        mut next: impl FnMut(&[f64]) -> usize,
+    ) -> Result<Option<Health>, Error> {
+        let refuse = |error: Error| Err(error.within("health_in_pieces"));
+        let enough = draws.as_ref().map_or(&DRAWS[..], std::slice::from_ref);
+        let most = enough[enough.len() - 1];
+        if most == 0 {
+            return refuse(Error::parameter("draws", 0.0, "at least 1"));
+        }
+        if done.len() > most {
+            return refuse(Error::parameter(
+                "length of done",
+                done.len() as f64,
+                "at most that of all draws",
+            ));
+        }
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        let (judged, params) = self.recommended(fit);
+        Ok(self.judge_in(fit, judged, params, enough, Pieces { done, next: Some(&mut next) }))
+    }
+
     /// As [`health`](Self::health), at the given `params`, which must be as long as the params of the fit. Numbers of the
     /// kernel and of directions are still those of the last steps.
     ///
@@ -176,6 +204,18 @@ where
         params: &[f64],
         enough: &[usize],
     ) -> Health {
+        let health = self.judge_in(fit, judged, params, enough, Pieces::default());
+        health.expect("a report in one piece is not stopped")
+    }
+
+    fn judge_in(
+        &self,
+        fit: &Fit<E::State, O::State>,
+        judged: Judged,
+        params: &[f64],
+        enough: &[usize],
+        pieces: Pieces<'_>,
+    ) -> Option<Health> {
         let params = &params[..self.family.num_params()];
         let mut at_chains = Vec::new();
         if let Some(chains) = self.estimator.chains(fit.estimator()) {
@@ -185,7 +225,7 @@ where
             add_log_weights(&chains.log_p, &log_q, &mut at_chains);
         }
         let mut lane = [self.seed.named("health").stream(0, fit.step())];
-        self.judge_by(fit, judged, enough, &at_chains, |z, log_q, work| {
+        self.judge_by(fit, judged, enough, &at_chains, pieces, |z, log_q, work| {
             self.family.sample_into(params, &mut lane, z, log_q, work);
         })
     }
@@ -198,34 +238,19 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// Diagnostics from draws that `draw` makes, with `log q`, and from log weights at the chains.
+    /// Diagnostics from draws that `draw` makes, with `log q`, and from log weights at the chains; `None` if a piece is empty.
     pub(crate) fn judge_by(
         &self,
         fit: &Fit<E::State, O::State>,
         judged: Judged,
         enough: &[usize],
         at_chains: &[f64],
-        mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]),
-    ) -> Health {
-        let dim = self.family.dim();
-        let mut work = vec![0.0; self.family.work_len(BATCH).max(self.target.work_len(BATCH))];
-        let (mut points, mut log_q, mut log_p) = (vec![0.0; dim * BATCH], vec![0.0; BATCH], vec![0.0; BATCH]);
-        let (mut log_w, mut broken) = (Vec::new(), 0);
-        let mut tail = TailShape::NONE;
-        for &draws in enough {
-            while log_w.len() < draws {
-                let count = BATCH.min(draws - log_w.len());
-                let (points, log_q, log_p) =
-                    (&mut points[..dim * count], &mut log_q[..count], &mut log_p[..count]);
-                draw(batch_mut(points, dim, count), log_q, &mut work);
-                self.target.log_densities(batch(points, dim, count), log_p, &mut work);
-                broken += add_log_weights(log_p, log_q, &mut log_w);
-            }
-            tail = TailShape::of(&log_w);
-            if tail.is_clear() {
-                break;
-            }
-        }
+        pieces: Pieces<'_>,
+        draw: impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]),
+    ) -> Option<Health> {
+        let lent = self.family.work_len(BATCH).max(self.target.work_len(BATCH));
+        let FreshWeights { log_w, broken, tail } =
+            FreshWeights::of(self.target, self.family.dim(), lent, enough, pieces, draw)?;
         let draws = log_w.len();
         let evidence = LogEvidence::of(&log_w, draws, at_chains);
         let watch = fit.watch();
@@ -236,7 +261,7 @@ where
         let (signal, noise) = watch.signal_and_noise();
         // sup p / q is at least 1, since both integrate to 1.
         let log_weight_bound = if top.is_nan() { f64::NAN } else { (top - log_evidence).max(0.0) };
-        Health {
+        Some(Health {
             step: fit.step(),
             judged,
             draws,
@@ -259,7 +284,7 @@ where
             non_finite: watch.non_finite() + broken as f64,
             untold: watch.untold(),
             step_sizes: None,
-        }
+        })
     }
 }
 

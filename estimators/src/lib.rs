@@ -47,6 +47,7 @@ mod elbo;
 mod family_parameters;
 mod fit;
 mod flow_elbo;
+mod fresh_weights;
 mod health;
 mod interleaved;
 mod iterates;

@@ -6,7 +6,7 @@ use mcsa_core::{
 };
 use mcsa_diagnostics::LogEvidence;
 
-use crate::health::{BATCH, DRAWS};
+use crate::fresh_weights::{BATCH, DRAWS, Pieces};
 use crate::log_weights::add_log_weights;
 use crate::{Ascent, Draws, Fit, Health};
 
@@ -77,11 +77,12 @@ where
         let (params, rows) = (&params[..self.family.num_params()], self.family.noise_dim());
         let mut lane = [self.seed.named("health").stream(0, fit.step())];
         let mut noise = vec![0.0; rows * BATCH];
-        let health = self.judge_by(fit, judged, &DRAWS, &[], |z, log_q, work| {
+        let health = self.judge_by(fit, judged, &DRAWS, &[], Pieces::default(), |z, log_q, work| {
             let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
             self.family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
             self.family.push(params, batch(noise, rows, columns), z, log_q, work);
         });
+        let health = health.expect("a report in one piece is not stopped");
         let step_sizes = self.family.step_sizes(params, &mut vec![0.0; self.family.work_len(1)]);
         Ok(Health { step_sizes: Some(step_sizes).filter(|sizes| sizes.steps > 0), ..health })
     }

@@ -25,6 +25,7 @@ use super::{
 pub struct Catalogue {
     entries: Vec<Entry>,
     folder: Option<PathBuf>,
+    is_of_archive: bool,
 }
 
 /// Availability of a data set.
@@ -41,7 +42,7 @@ pub enum State {
 impl Catalogue {
     /// Catalogue of carried data sets and of those in `folder`, each as `<name>.csv`. The folder need not exist.
     pub fn new(folder: Option<PathBuf>) -> Self {
-        Self { entries: Entry::all(), folder }
+        Self { entries: Entry::all(), folder, is_of_archive: false }
     }
 
     /// Catalogue of the program: uses `folder` if given, else the one that `MCSA_DATA` names, else `data` below the current
@@ -49,6 +50,17 @@ impl Catalogue {
     pub fn found(folder: Option<PathBuf>) -> Self {
         let named = || std::env::var_os("MCSA_DATA").filter(|name| !name.is_empty()).map(PathBuf::from);
         Self::new(Some(folder.or_else(named).unwrap_or_else(|| PathBuf::from("data"))))
+    }
+
+    /// This catalogue for archived results, which are found without their data sets.
+    #[must_use]
+    pub fn of_archive(self) -> Self {
+        Self { is_of_archive: true, ..self }
+    }
+
+    /// Digest of an absent data set behind archived results, if this catalogue is for these.
+    pub fn archived_digest(&self, name: &str) -> Option<String> {
+        self.entry(name).ok().filter(|_| self.is_of_archive)?.archived.clone()
     }
 
     /// Descriptions of all data sets.
@@ -256,6 +268,17 @@ mod tests {
         assert_eq!(text, "no data set \"pimma\"; did you mean \"pima\"? `cargo xtask data` lists them");
         let text = Catalogue::new(None).load("zzz").unwrap_err().to_string();
         assert_eq!(text, "no data set \"zzz\"; `cargo xtask data` lists them");
+    }
+
+    #[test]
+    fn a_catalogue_of_the_archive_knows_digests_of_absent_data() {
+        let (plain, archive) = (Catalogue::new(None), Catalogue::new(None).of_archive());
+        assert!(archive.archived_digest("energy").is_some_and(|digest| digest.len() == 64));
+        assert!(archive.digest("energy").unwrap_err().is_absent(), "it has no contents");
+        for name in ["gas", "nothing"] {
+            assert_eq!(archive.archived_digest(name), None);
+        }
+        assert_eq!(plain.archived_digest("energy"), None);
     }
 
     #[test]

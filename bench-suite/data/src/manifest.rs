@@ -33,6 +33,8 @@ pub struct Entry {
     pub fill: BTreeMap<String, f64>,
     /// SHA-256 of the file, for carried data sets.
     pub sha256: Option<String>,
+    /// SHA-256 of the imported file behind archived results, for data sets that are not carried.
+    pub archived: Option<String>,
     /// Publisher of the file.
     pub source: String,
     /// Work to cite.

@@ -52,6 +52,10 @@ impl Target {
     pub fn digest(&self, catalogue: &Catalogue) -> Result<Option<String>, DataError> {
         match self.data().map(|name| catalogue.digest(name)).transpose() {
             Err(DataError::Absent(absent)) if absent.stand_in && self.stands_in() => Ok(None),
+            Err(DataError::Absent(absent)) => match catalogue.archived_digest(&absent.name) {
+                Some(digest) => Ok(Some(digest)),
+                None => Err(DataError::Absent(absent)),
+            },
             found => found,
         }
     }

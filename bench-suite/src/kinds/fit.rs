@@ -13,7 +13,7 @@ use super::checkpoints::Checkpoints;
 use super::measure::{Measured, Recorder, Records, Warmed};
 use super::propagation::propagate;
 use super::spent::{Meter, Spent};
-use super::{Done, Running, Tally, totals};
+use super::{Done, Running, Tally, now, totals};
 use crate::catalog::{CountedFamily, CountedTarget, Method, OptimizerConfig, Start, Target, WithEstimator};
 use crate::store::Ended;
 use crate::task::{Fit, Job, Metrics};
@@ -23,6 +23,9 @@ pub(crate) const SINGLE: &str = "fit";
 
 /// Draws for the health of each fit of an experiment; its k-hat is reported with an error.
 const HEALTH_DRAWS: usize = 1_000;
+
+/// Most draws in a piece of a health.
+const MOST_DRAWS: u64 = 1_000;
 
 /// Number of chains of a warm fit.
 const WARM_CHAINS: usize = 10;
@@ -82,7 +85,12 @@ impl Fit {
             Some(Saved { stretch, state, log, spent }) => (stretch, Some(state), log, spent),
             None => {
                 let average = (self.averaged > 0).then(|| Average::new(dim));
-                (0, None, Records { rows: Vec::new(), average, warm: None }, Spent::default())
+                (
+                    0,
+                    None,
+                    Records { rows: Vec::new(), average, warm: None, judged: Vec::new() },
+                    Spent::default(),
+                )
             }
         };
         let log = Recorder { fit: self, seed: job.seed, measured, records };
@@ -262,15 +270,49 @@ impl<'a> WithEstimator<'a> for Plain<'_, '_, 'a> {
         let (optimizer, seed) = (fit.optimizer.clone(), job.seed.named("fit"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
         let Some(climbed) = run.climb(&ascent, stretch, params, state)? else { return Ok(None) };
-        let health = run.meter.aside(stretch.counts, || match job.experiment.as_str() {
-            SINGLE => ascent.health(&climbed.fit),
-            _ => ascent.health_from(&climbed.fit, HEALTH_DRAWS),
-        });
-        let health = health.ok().map(|health| match climbed.fit.step() {
+        let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
+        let health = match judge(&ascent, &climbed, draws, run, stretch) {
+            Ok(None) => return Ok(None),
+            judged => judged.ok().flatten(),
+        };
+        let health = health.map(|health| match climbed.fit.step() {
             // Before the first step the chains are draws from q, which give no upper bound.
             0 => Health { evidence_upper: f64::NAN, ..health },
             _ => health,
         });
         Ok(Some(Halt { health, ..Halt::from(climbed) }))
     }
+}
+
+/// Health of a fit from some draws, by default as many as k-hat needs, in pieces as short as the stretches of steps. `None` if it was
+/// interrupted.
+fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
+    ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
+    climbed: &Climbed<E::State>,
+    draws: Option<usize>,
+    run: &mut Trail<'_, Recorder<'_>>,
+    stretch: &Stretch<'_>,
+) -> Result<Option<Health>, Error> {
+    let Trail { checkpoints, meter, log, .. } = run;
+    let (before, begun) = (meter.spent((stretch.counts)()), now());
+    let (done, mut is_first) = (std::mem::take(&mut log.records.judged), true);
+    let next = |log_p: &[f64]| {
+        // A fit that failed has no checkpoint after its last step: it would be continued from an earlier one.
+        if climbed.failure.is_some() {
+            return usize::MAX;
+        }
+        log_p.clone_into(&mut log.records.judged);
+        let log = &*log;
+        let state = || {
+            let took = begun.elapsed().as_secs_f64();
+            let (measuring, judging) = (before.measuring + took, before.judging + took);
+            let spent = Spent { measuring, judging, ..before.clone() };
+            Saved { stretch: stretch.number, state: (&climbed.fit, None::<()>), log, spent }
+        };
+        if !std::mem::take(&mut is_first) && !checkpoints.goes_on(0, 0, state) {
+            return 0;
+        }
+        checkpoints.stretch(MOST_DRAWS).max(1) as usize
+    };
+    meter.judge(stretch.counts, || ascent.health_in_pieces(&climbed.fit, draws, done, next))
 }

@@ -34,6 +34,9 @@ pub(super) struct Records {
     pub(super) average: Option<Average>,
     /// Parameters at the end of the warm fit, once it has ended.
     pub(super) warm: Option<Warmed>,
+    /// Log densities of the draws for the health of the fit, as far as they are evaluated.
+    #[serde(with = "mcsa_core::bits::vector")]
+    pub(super) judged: Vec<f64>,
 }
 
 /// Parameters of a warm fit.

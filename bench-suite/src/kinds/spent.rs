@@ -16,13 +16,15 @@ pub(super) struct Spent {
     pub(super) seconds: f64,
     /// Seconds for metrics.
     pub(super) measuring: f64,
+    /// Part of them for the health of the fit.
+    pub(super) judging: f64,
 }
 
 impl Spent {
     /// The end of a job of this cost.
     pub(super) fn ended(self) -> Ended {
-        let Self { counts, seconds, measuring } = self;
-        Ended { counts, seconds, measuring, ..Ended::default() }
+        let Self { counts, seconds, measuring, judging } = self;
+        Ended { counts, seconds, measuring, judging, ..Ended::default() }
     }
 }
 
@@ -31,13 +33,14 @@ pub(super) struct Meter {
     before: Spent,
     since: Instant,
     aside: f64,
+    judging: f64,
     uncounted: Tally,
 }
 
 impl Meter {
     /// Continues from the cost of earlier runs.
     pub(super) fn after(before: Spent) -> Self {
-        Self { before, since: now(), aside: 0.0, uncounted: Tally::new() }
+        Self { before, since: now(), aside: 0.0, judging: 0.0, uncounted: Tally::new() }
     }
 
     /// Runs `look`, whose time is spent on metrics, and whose evaluations are not counted: `counts` are those of this run.
@@ -49,6 +52,14 @@ impl Meter {
             *self.uncounted.entry(name).or_default() += made;
         }
         self.aside += start.elapsed().as_secs_f64();
+        seen
+    }
+
+    /// As [`aside`](Self::aside), for the health of the fit.
+    pub(super) fn judge<T>(&mut self, counts: &dyn Fn() -> Tally, look: impl FnOnce() -> T) -> T {
+        let before = self.aside;
+        let seen = self.aside(counts, look);
+        self.judging += self.aside - before;
         seen
     }
 
@@ -64,6 +75,7 @@ impl Meter {
             counts,
             seconds: self.before.seconds + self.since.elapsed().as_secs_f64() - self.aside,
             measuring: self.before.measuring + self.aside,
+            judging: self.before.judging + self.judging,
         }
     }
 }

@@ -88,6 +88,9 @@ pub struct Ended {
     /// Seconds for metrics.
     #[serde(default)]
     pub measuring: f64,
+    /// Part of them for the health of the fit; 0 in results of earlier versions, where it is not known apart.
+    #[serde(default)]
+    pub judging: f64,
 }
 
 /// A job with its rows.

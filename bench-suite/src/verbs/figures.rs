@@ -9,7 +9,7 @@ use clap::Args;
 use mcsa_core::Error;
 use rayon::prelude::*;
 
-use super::{Exit, Selection, status, threads};
+use super::{Exit, Planned, Selection, status, threads};
 use crate::archive::Archive;
 use crate::calibration::Calibration;
 use crate::experiment::{Experiment, PresetName};
@@ -91,7 +91,12 @@ impl Figures {
             return self.list(&entries, out);
         }
         if self.status {
-            return status::tell(&self.selection, &entries, &self.known(&entries)?, out);
+            return status::tell(
+                self.chosen(&entries)?,
+                &self.selection.store(),
+                &self.known(&entries)?,
+                out,
+            );
         }
         self.selection.check_out()?;
         if self.forecast {
@@ -138,8 +143,7 @@ impl Figures {
     ) -> Result<Vec<Error>, Exit> {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
-        let (mut plans, mut shared) = (self.selection.plans(entries)?, None);
-        plans.iter_mut().for_each(|(_, _, plan)| plan.jobs.retain(|job| self.is_chosen(job)));
+        let (mut plans, mut shared) = (self.chosen(entries)?, None);
         if let Some(shard) = &self.shard {
             let all: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
             let agreed = agreed(&self.selection.forecasts(), &all, || self.known(entries))?;
@@ -210,6 +214,13 @@ impl Figures {
         Ok(())
     }
 
+    /// Plans with the jobs of `--only` and `--replicates` alone.
+    fn chosen<'e>(&self, entries: &'e [Entry]) -> Result<Vec<Planned<'e>>, Error> {
+        let mut plans = self.selection.plans(entries)?;
+        plans.iter_mut().for_each(|(_, _, plan)| plan.jobs.retain(|job| self.is_chosen(job)));
+        Ok(plans)
+    }
+
     /// Returns true if a job is among those of `--only` and `--replicates`.
     fn is_chosen(&self, job: &Job) -> bool {
         let words = format!("{}\n{}", job.title(), serde_json::to_string(&job.task).unwrap_or_default());
@@ -262,7 +273,7 @@ impl Figures {
 
     /// Estimates the time of all jobs, keeps the estimate for shards, and prints how long shards would take.
     fn foresee(&self, entries: &[Entry], interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
-        let plans = self.selection.plans(entries)?;
+        let plans = self.chosen(entries)?;
         let jobs: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
         let ours = || {
             let forecast = self.forecast(entries, &jobs, true, interrupt)?;

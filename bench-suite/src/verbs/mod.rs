@@ -20,7 +20,7 @@ pub use figures::Figures;
 pub use fit::FitModel;
 pub use rates::WriteRates;
 pub use references::References;
-pub use selection::Selection;
+pub use selection::{Planned, Selection};
 
 use clap::builder::RangedU64ValueParser;
 use mcsa_core::Error;

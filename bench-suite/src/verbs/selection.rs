@@ -18,6 +18,9 @@ use crate::results::Results;
 use crate::store::{Store, check_folder, sweep};
 use mcsa_data::Catalogue;
 
+/// Plan of an experiment.
+pub type Planned<'e> = (&'e Entry, Experiment, Plan);
+
 /// Arguments common to `figures` and `claims`.
 #[derive(Debug, Clone, Args)]
 pub struct Selection {
@@ -92,7 +95,7 @@ impl Selection {
     ///
     /// # Errors
     /// If an experiment cannot be planned.
-    pub fn plans<'e>(&self, entries: &'e [Entry]) -> Result<Vec<(&'e Entry, Experiment, Plan)>, Error> {
+    pub fn plans<'e>(&self, entries: &'e [Entry]) -> Result<Vec<Planned<'e>>, Error> {
         let catalogue = self.catalogue();
         let planned = |entry: &'e Entry| {
             let experiment = entry.experiment()?;
@@ -138,7 +141,8 @@ impl Selection {
 
     /// Card of archived results: cells are compared with those of the preset `paper`, where there are enough.
     fn archived(&self, entry: &Entry, experiment: Experiment, archive: &Archive) -> Result<Card, Error> {
-        let gather = |preset| Results::archived(experiment.clone(), preset, archive, &self.catalogue());
+        let catalogue = self.catalogue().of_archive();
+        let gather = |preset| Results::archived(experiment.clone(), preset, archive, &catalogue);
         let has_paper = experiment.published.is_some() && experiment.presets.contains_key(&PresetName::Paper);
         let longer = (has_paper && self.preset != PresetName::Paper).then(|| gather(PresetName::Paper));
         Card::new(entry, gather(self.preset)?, longer.transpose()?, Vec::new())

@@ -5,12 +5,12 @@ use std::io::Write;
 
 use rayon::prelude::*;
 
-use super::{Exit, Selection};
+use super::{Exit, Planned};
 use crate::forecast::{Forecast, span};
 use crate::notice::warn;
 use crate::plan::Job;
 use crate::provenance::Run;
-use crate::registry::Entry;
+use crate::store::Store;
 
 /// Number of processes that are shown individually.
 const SHOWN: usize = 32;
@@ -20,22 +20,21 @@ const SHOWN: usize = 32;
 /// A job is done if it has a complete result of this code; running if a process that is alive has begun it (see
 /// [`Run::is_alive`]); failed if it ended with an error and has no result; missing otherwise.
 pub(super) fn tell(
-    selection: &Selection,
-    entries: &[Entry],
+    plans: Vec<Planned<'_>>,
+    store: &Store,
     forecast: &Forecast,
     out: &mut impl Write,
 ) -> Result<(), Exit> {
-    let store = selection.store();
     let mut table =
         vec![["experiment", "jobs", "done", "running", "failed", "missing", "left"].map(String::from)];
     let (mut sums, mut rest, mut processes) = ([0; 5], Vec::new(), Vec::new());
-    for (_, experiment, plan) in selection.plans(entries)? {
+    for (_, experiment, plan) in plans {
         if plan.jobs.is_empty() {
             continue;
         }
-        let (runs, warnings) = Run::all(&store, &experiment.id);
+        let (runs, warnings) = Run::all(store, &experiment.id);
         warnings.iter().for_each(|warning| warn(warning));
-        let alive: Vec<&Run> = runs.iter().filter(|run| run.is_alive(&store, &experiment.id)).collect();
+        let alive: Vec<&Run> = runs.iter().filter(|run| run.is_alive(store, &experiment.id)).collect();
         let begun: HashSet<&String> = alive.iter().flat_map(|run| &run.begun).collect();
         let errors: Vec<&String> = runs.iter().flat_map(|run| &run.errors).collect();
         let all = plan.jobs.len();

@@ -27,7 +27,7 @@ fn folder(name: &str) -> PathBuf {
 /// A result without its seconds, the only part that may differ.
 fn result(folder: &Path, job: &Job) -> Outcome {
     let mut outcome = Store::new(folder).fresh(job).unwrap().expect("a result");
-    (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
+    (outcome.ended.seconds, outcome.ended.measuring, outcome.ended.judging) = (0.0, 0.0, 0.0);
     for row in &mut outcome.rows {
         let _ = row.values.remove("seconds");
     }
@@ -155,6 +155,35 @@ fn judgements_and_rungs_go_on_after_each_row() {
         assert!(same(&expected, &result(&parts, &job)), "{name}");
         let other = Job { seed: job.seed.child(0), ..job.clone() };
         assert!(!same(&expected, &whole(&other, "rows-of-fits")), "{name}");
+    }
+}
+
+/// The health of a fit is estimated in pieces: stopped within them again and again, a fit has the result of an uninterrupted one, and no
+/// draw is evaluated twice.
+#[test]
+fn a_health_goes_on_from_its_checkpoints() {
+    let catalogue = Catalogue::new(None);
+    let jobs = jobs();
+    let (_, jobs) = jobs.iter().find(|(kind, _)| *kind == "fits").unwrap();
+    for job in jobs {
+        let (parts, expected) = (folder("health"), whole(job, "health"));
+        let (store, mut done) = (Store::new(&parts), vec![0]);
+        loop {
+            // Stretches of 1, 2, 4, .. steps or draws, if they are fast.
+            let calls = AtomicU64::new(0);
+            let progress = |_| calls.fetch_add(1, Relaxed) < 7;
+            let checkpoint = Due::Seconds(1e9);
+            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
+            if job.run(&running).unwrap() == Ending::Stored {
+                break;
+            }
+            let state: serde_json::Value = store.checkpoint(job).unwrap().unwrap();
+            done.push(state["log"]["judged"].as_str().unwrap().len() / 16);
+        }
+        let name = job.task.title();
+        assert!(done.is_sorted() && done.iter().filter(|&&draws| draws > 0).count() > 4, "{name}: {done:?}");
+        assert!(expected.ended.health.as_ref().is_some_and(|health| health.draws == 1_000), "{name}");
+        assert!(same(&expected, &result(&parts, job)), "{name}");
     }
 }
 

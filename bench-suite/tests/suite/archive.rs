@@ -134,3 +134,17 @@ fn every_disagreement_of_the_archive_has_a_cause() {
     assert!(size <= BUDGET, "{size} bytes");
     assert!(judged > 50, "{judged}");
 }
+
+/// Archived results on data that were imported elsewhere are found without them; a catalogue for running finds none.
+#[test]
+fn results_on_absent_data_are_found() {
+    let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-bnn")).expect("an experiment");
+    let found = |catalogue: &Catalogue| {
+        let (experiment, archive) = (entry.experiment().expect("an experiment"), Archive::of_repository());
+        let results =
+            Results::archived(experiment, PresetName::Paper, &archive, catalogue).expect("an archive");
+        results.outcomes.iter().filter(|outcome| outcome.job.task.target().label() == "energy").count()
+    };
+    assert_eq!(found(&Catalogue::new(None).of_archive()), 30);
+    assert_eq!(found(&Catalogue::new(None)), 0);
+}

@@ -32,7 +32,7 @@ fn fresh(store: &Store, job: &Job) -> Outcome {
 
 /// A result without its seconds, the only part that may differ.
 fn timeless(mut outcome: Outcome) -> Outcome {
-    (outcome.ended.seconds, outcome.ended.measuring) = (0.0, 0.0);
+    (outcome.ended.seconds, outcome.ended.measuring, outcome.ended.judging) = (0.0, 0.0, 0.0);
     for row in &mut outcome.rows {
         assert!(row.values.remove("seconds").is_some());
     }

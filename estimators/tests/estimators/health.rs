@@ -1,5 +1,7 @@
 //! Health reports: closed forms, and a fit unchanged by reports.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use mcsa_core::{LogDensity, Record, Seed, from_fn};
 use mcsa_estimators::{
     Ascent, Average, Elbo, Health, Judged, Outcome, Run, ScoreClimb, Stationary, TailWeight, pmcsa,
@@ -179,4 +181,52 @@ fn repeated_transitions_lose_no_fault() {
     assert!(said(2.0).contains("2 metrics were told") && !said(0.0).contains("metrics were told"));
     let top = fit.watch().log_weight_top().unwrap();
     assert!(top <= 2.0_f64.ln() && top > 2.0_f64.ln() - 1e-4, "{top} is the largest of some 2400 weights");
+}
+
+/// A report in pieces of any sizes, stopped and continued, equals a whole one to the bit; with another density at one draw it does
+/// not.
+#[test]
+fn pieces_make_the_same_report() {
+    let (inner, family) = (Gaussian::standard(3), MeanField::new(3));
+    let calls = AtomicUsize::new(0);
+    let target = from_fn(3, |z| {
+        calls.fetch_add(1, Relaxed);
+        inner.log_density(z, &mut [0.0; 3])
+    });
+    let (estimator, optimizer, seed) = (pmcsa(4), Adam::new(0.01).unwrap(), Seed::new(9));
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+    let mut fit = ascent.start(family.at(&[0.5; 3], &[0.9; 3]).unwrap()).unwrap();
+    ascent.run(&mut fit, 20).unwrap();
+    for draws in [Some(1), Some(1_000), Some(2_300), None] {
+        let expected = match draws {
+            Some(draws) => ascent.health_from(&fit, draws).unwrap(),
+            None => ascent.health(&fit).unwrap(),
+        };
+        calls.store(0, Relaxed);
+        let (mut done, mut stops) = (Vec::new(), 0);
+        let health = loop {
+            let (mut pieces, mut so_far) = (0, Vec::new());
+            let next = |seen: &[f64]| {
+                (pieces, so_far) = (pieces + 1, seen.to_vec());
+                // Three pieces a call, across the borders of batches.
+                if pieces > 3 { 0 } else { 1 + 137 * pieces }
+            };
+            match ascent.health_in_pieces(&fit, draws, done, next).unwrap() {
+                Some(health) => break health,
+                None => (done, stops) = (so_far, stops + 1),
+            }
+        };
+        assert_eq!(calls.load(Relaxed), expected.draws, "no draw is evaluated twice");
+        assert_eq!(stops > 0, expected.draws > 1);
+        let text = |health: &Health| serde_json::to_string(health).unwrap();
+        assert_eq!(text(&health), text(&expected));
+        let other = ascent.health_in_pieces(&fit, draws, vec![-100.0], |_| usize::MAX).unwrap().unwrap();
+        assert_ne!(text(&other), text(&expected));
+    }
+    let refused = |draws, done| ascent.health_in_pieces(&fit, draws, done, |_| 1).unwrap_err().to_string();
+    assert_eq!(refused(Some(0), vec![]), "health_in_pieces: draws is 0, expected at least 1");
+    assert_eq!(
+        refused(Some(2), vec![0.0; 3]),
+        "health_in_pieces: length of done is 3, expected at most that of all draws"
+    );
 }
