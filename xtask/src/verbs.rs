@@ -35,9 +35,9 @@ pub(crate) const VERBS: [Verb; 16] = [
         details: "Runs the house rules (`tidy`) and `cargo test --workspace`: unit, law, claim and doc tests.\n\
                   Needs Rust and nothing else. Both parts run even if the first fails.\n\n\
                   --backends [UNITS] [ARGS]\n\
-                  \x20                  instead: the whole suite on this machine, then as on one without AVX-512 (unit avx2)\n\
-                  \x20                  and without AVX2 (sse2), or on UNITS alone; ARGS are those of `cargo test`. Where\n\
-                  \x20                  CPUID cannot be made to fault (Linux, x86-64), the numeric tests in qemu\n\
+                  \x20                  instead: the suite on this machine, as on one without AV\x20-512 (avx2),\n\
+                  \x20                  and without AV\x202 (sse2), or on UNITS alone; ARGS go to `cargo test`.\n\
+                  \x20                  Where CPUID cannot fault, the numeric tests in qemu\n\
                   --slurm            instead: start Slurm on this machine, run a sweep on four nodes, kill a task\n\
                   \x20                  and a node, and compare all results with those of one process. Needs root\n\
                   \x20                  and the Debian packages munge slurmctld slurmd slurm-client\n\
@@ -185,7 +185,7 @@ pub(crate) const VERBS: [Verb; 16] = [
                   folders of posteriordb and files of points at random and starts mcsa-bench on each.\n\
                   A panic, an end by a signal, 10 s of one core, or 4 GB of memory is a finding;\n\
                   its input is kept below target/fuzz. The files of bench-suite/fuzz are read unchanged first.\n\n\
-                  --seconds N      how long; 60 if not given; each format gets an equal share\n\
+                  --seconds N      how long, in equal shares; 60 if not given\n\
                   --seed S         seed of the changes; 1 if not given\n\
                   --program FILE   mcsa-bench, built before\n\
                   FORMATS          only these: experiment, setting, instance, replay, table, checkpoint, fit,\n\
