@@ -40,10 +40,19 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     ]
 }
 
+/// Markers of the methods of other packages.
+const MARKERS: [Marker; 7] = [
+    Marker::Ring,
+    Marker::Triangle,
+    Marker::Plus,
+    Marker::Wedge,
+    Marker::Diamond,
+    Marker::Square,
+    Marker::Circle,
+];
+
 /// Style of a method of another package: black, with a marker of its own.
 fn anchor(place: usize) -> Style {
-    const MARKERS: [Marker; 5] =
-        [Marker::Ring, Marker::Triangle, Marker::Plus, Marker::Wedge, Marker::Diamond];
     Style { color: Color(0, 0, 0), marker: MARKERS[place % MARKERS.len()], ..Style::series(0) }.sized(3.6)
 }
 
@@ -201,4 +210,19 @@ fn profiles(board: &Board<'_>, results: &Results) -> Plate {
     );
     let figure = Figure::new(panels).as_multiples(3).shaped(0.8);
     Plate::new("profiles", figure.captioned(caption))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::anchors::Anchor;
+
+    #[test]
+    fn stored_methods_have_markers_of_their_own() {
+        let names: BTreeSet<String> = Anchor::stored().unwrap().iter().map(Anchor::name).collect();
+        let markers: BTreeSet<String> = MARKERS.iter().map(|marker| format!("{marker:?}")).collect();
+        assert!(names.len() <= MARKERS.len() && markers.len() == MARKERS.len(), "{names:?}");
+    }
 }
