@@ -11,7 +11,7 @@ use std::time::Duration;
 const FOLDER: &str = "MCSA_KINDS_FOLDER";
 const KIND: &str = "MCSA_KINDS_KIND";
 
-/// Code of a child process, not a test: saves a checkpoint after every step, reports each, and waits for a line of its
+/// Code of a child process, not a test: saves a checkpoint after every step, reports each and whether work preceded it, and waits for a line of its
 /// standard input before it goes on: `step`, or `free` to wait no more. After the last line it waits for a signal.
 #[test]
 #[ignore = "run by the tests of signals, in processes of its own"]
@@ -30,8 +30,8 @@ fn child() {
     };
     let (store, catalogue) = (Store::new(folder), Catalogue::new(None));
     let is_free = AtomicBool::new(false);
-    let progress = |_| {
-        say("checkpoint");
+    let progress = |work| {
+        say(if work > 0 { "checkpoint after work" } else { "checkpoint" });
         let mut line = String::new();
         if !is_free.load(Relaxed) && std::io::stdin().read_line(&mut line).unwrap() == 0 {
             while interrupt.code().is_none() {
@@ -66,6 +66,8 @@ fn send(signal: &str, child: &Child) {
 /// Each kind is killed, and asked to stop, while it runs, and resumed in between.
 #[test]
 fn signals_change_no_row() {
+    // A health has checkpoints without steps, more of them on a slower machine.
+    let worked = |line: &String| line.contains("after work");
     for (kind, jobs) in jobs() {
         let parts = folder(&format!("signals-{kind}"));
         let ends = [("-KILL", 5, None), ("-TERM", 3, Some(143)), ("-INT", 6, Some(130)), ("-KILL", 4, None)];
@@ -76,21 +78,23 @@ fn signals_change_no_row() {
             orders.write_all("step\n".repeat(checkpoints - 1).as_bytes()).unwrap();
             let said = |line: &String| line.contains("checkpoint");
             // The reader lives until the end, because a child whose pipe breaks would end.
-            assert_eq!(lines.by_ref().filter(said).take(checkpoints).count(), checkpoints, "{kind}");
+            let first: Vec<String> = lines.by_ref().filter(said).take(checkpoints).collect();
+            assert_eq!(first.len(), checkpoints, "{kind}");
             // The child waits here, however slow the machine is.
             send(signal, &child);
             drop(orders);
-            told += checkpoints + lines.filter(said).count();
+            told += first.into_iter().chain(lines).filter(worked).count();
             let status = child.wait().unwrap();
             assert_eq!(status.code(), code, "{kind}, {signal}: {status}");
             assert_eq!(status.signal(), code.is_none().then_some(9), "{kind}, {signal}: {status}");
         }
         let (mut child, lines) = spawn(kind, &parts);
         child.stdin.take().unwrap().write_all(b"free\n").unwrap();
-        told += lines.filter(|line| line.contains("checkpoint")).count();
+        told += lines.filter(worked).count();
         assert!(child.wait().unwrap().success(), "{kind}");
-        // At most 40 steps, the first call of each of five runs, and one repeated step after each kill.
-        assert!(told <= 40 + 5 + 2, "{kind}: it went on, and did not begin again: {told}");
+        // At most 40 steps (some kinds tell several at once), the first call of each of the four runs that resume, and one
+        // repeated step after each kill.
+        assert!((5..=40 + 4 + 2).contains(&told), "{kind}: it went on, and did not begin again: {told}");
         assert!(same(&result(&parts, &jobs[0]), &whole(&jobs[0], "signals")), "{kind}");
     }
 }

@@ -20,9 +20,8 @@ use std::sync::Arc;
 use mcsa_core::{Error, Seed, Stream};
 use mcsa_data::Catalogue;
 use mcsa_models::{
-    Centring, CoxProcess, EightSchools, Funnel, Gaussian, HierarchicalLogistic, HorseshoeLogistic,
-    LinearRegression, LogisticRegression, ManyWell, Mixture, ProbitRegression, Radon, ScalePrior, SkewNormal,
-    Student,
+    CoxProcess, EightSchools, Funnel, Gaussian, HierarchicalLogistic, HorseshoeLogistic, LinearRegression,
+    LogisticRegression, ManyWell, Mixture, ProbitRegression, Radon, ScalePrior, SkewNormal, Student,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +33,7 @@ use line::{FirstCoordinate, Line};
 pub(crate) use long_run::{HEAD, LongRun};
 use margin::Margin;
 pub use margin::Margins;
-use points::{read_points, synthetic_points};
+use points::cox_process;
 use rows::{scaled, standardised, synthetic_rows};
 pub use truth::Truth;
 
@@ -231,16 +230,6 @@ fn gaussian(target: Gaussian) -> Built {
 
 fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
     Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), stream)
-}
-
-/// Log-Gaussian Cox process of the points of a file, or of SYNTHETIC ones.
-fn cox_process(grid: usize, centred: bool, points: Option<&str>) -> Result<CoxProcess, Error> {
-    let points = match points {
-        Some(file) => read_points(file)?,
-        None => synthetic_points(&mut FIXED.named("cox-process").stream(0, 0))?,
-    };
-    let centring = if centred { Centring::Centred } else { Centring::NonCentred };
-    CoxProcess::new(grid, &CoxProcess::counts(grid, &points)?, centring)
 }
 
 impl Case {

@@ -1,21 +1,33 @@
-//! Points of the unit square: synthetic ones, and those of a file.
+//! Log-Gaussian Cox process on points of the unit square: synthetic ones, or those of a file.
 
 use mcsa_core::{Error, Stream};
 use mcsa_models::{Centring, CoxProcess};
+
+use super::FIXED;
 
 /// Number of SYNTHETIC points: that of the pines of Møller et al. (1998), whose places are not carried.
 const POINTS: usize = 126;
 /// Cells on a side of the field that the points are drawn from.
 const GRID: usize = 40;
 
+/// Log-Gaussian Cox process of the points of a file, or of SYNTHETIC ones.
+pub(super) fn cox_process(grid: usize, centred: bool, points: Option<&str>) -> Result<CoxProcess, Error> {
+    let points = match points {
+        Some(file) => read_points(file)?,
+        None => synthetic_points(&mut FIXED.named("cox-process").stream(0, 0))?,
+    };
+    let centring = if centred { Centring::Centred } else { Centring::NonCentred };
+    CoxProcess::new(grid, &CoxProcess::counts(grid, &points)?, centring)
+}
+
 /// SYNTHETIC points of a log-Gaussian Cox process.
-pub(super) fn synthetic_points(stream: &mut Stream) -> Result<Vec<[f64; 2]>, Error> {
+fn synthetic_points(stream: &mut Stream) -> Result<Vec<[f64; 2]>, Error> {
     let process = CoxProcess::new(GRID, &vec![0.0; GRID * GRID], Centring::Centred)?;
     Ok(process.draw_points(POINTS, stream))
 }
 
 /// Points of a file: two numbers in a line, separated by a comma or blanks; a line of letters at the top is skipped.
-pub(super) fn read_points(file: &str) -> Result<Vec<[f64; 2]>, Error> {
+fn read_points(file: &str) -> Result<Vec<[f64; 2]>, Error> {
     let text = crate::text::read(file.as_ref())?;
     points_of(&text).map_err(|error| error.within(file))
 }
