@@ -262,7 +262,8 @@ impl Case {
     pub(crate) fn cox_process(&self) -> Result<Option<CoxProcess>, Error> {
         match self {
             Self::CoxProcess { grid, centred, points } => {
-                cox_process(*grid, *centred, points.as_deref()).map(Some)
+                let mut stream = FIXED.named(self.kind()).stream(0, 0);
+                cox_process(*grid, *centred, points.as_deref(), &mut stream).map(Some)
             }
             _ => Ok(None),
         }
@@ -385,7 +386,7 @@ impl Case {
                 Built::exact(target, Margins::repeated(vec![first, Margin::standard()], dim / 2))
             }
             Self::CoxProcess { grid, centred, points } => {
-                let target = cox_process(*grid, *centred, points.as_deref())?;
+                let target = cox_process(*grid, *centred, points.as_deref(), &mut stream)?;
                 Built { log_z: evidence::stored(&self.title()), ..unknown(Arc::new(target)) }
             }
             Self::HorseshoeRows { data } => {

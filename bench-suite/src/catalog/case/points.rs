@@ -3,18 +3,21 @@
 use mcsa_core::{Error, Stream};
 use mcsa_models::{Centring, CoxProcess};
 
-use super::FIXED;
-
 /// Number of SYNTHETIC points: that of the pines of Møller et al. (1998), whose places are not carried.
 const POINTS: usize = 126;
 /// Cells on a side of the field that the points are drawn from.
 const GRID: usize = 40;
 
 /// Log-Gaussian Cox process of the points of a file, or of SYNTHETIC ones.
-pub(super) fn cox_process(grid: usize, centred: bool, points: Option<&str>) -> Result<CoxProcess, Error> {
+pub(super) fn cox_process(
+    grid: usize,
+    centred: bool,
+    points: Option<&str>,
+    stream: &mut Stream,
+) -> Result<CoxProcess, Error> {
     let points = match points {
         Some(file) => read_points(file)?,
-        None => synthetic_points(&mut FIXED.named("cox-process").stream(0, 0))?,
+        None => synthetic_points(stream)?,
     };
     let centring = if centred { Centring::Centred } else { Centring::NonCentred };
     CoxProcess::new(grid, &CoxProcess::counts(grid, &points)?, centring)
