@@ -1,34 +1,107 @@
-//! Products and solves of packed triangles in few dimensions, four points at a time.
+//! Products and solves of packed triangles in few dimensions, many points at a time.
 //!
-//! In few dimensions a column of a triangle is too short for vector instructions along it, so four points are taken at a time, one per lane.
-//! Each point goes through the operations of the forms for many dimensions in the same order, and gets the same bits.
+//! In few dimensions a column of a triangle is too short for vector instructions along it. Here points are taken four to a register,
+//! and the triangle is read row by row with the sums of a row in registers. Each point goes through the operations of the forms for
+//! many dimensions in the same order, and gets the same bits.
+
+use faer::{MatMut, MatRef};
+use mcsa_core::{Columns, ColumnsMut};
+use pulp::{Arch, NullaryFnOnce};
 
 /// Largest dimension of these forms.
 pub(crate) const FEW: usize = 32;
-const TOGETHER: usize = 4;
+/// Points of a register.
+const QUAD: usize = 4;
+/// Largest number of registers of a coordinate.
+const REGISTERS: usize = 4;
+/// Largest number of points that are taken together.
+const GROUP: usize = REGISTERS * QUAD;
 
 /// A coordinate of four points.
-type Row = [f64; TOGETHER];
+type Quad = [f64; QUAD];
 
 /// True if these forms are the faster ones for so many numbers of points.
 pub(crate) const fn are_few(dim: usize, numbers: usize) -> bool {
     dim <= FEW && numbers >= 3 * dim
 }
 
-/// Rows of up to four points; missing points are copies of the last one.
+/// Length of the memory that [`Squares`] and [`Place`] are lent.
+pub(crate) const fn work_len(dim: usize) -> usize {
+    if dim <= FEW { GROUP * dim } else { 0 }
+}
+
+/// Coordinates of up to `G` quads of points, a row each, in lent memory.
 #[inline(always)]
-fn gather(points: &[f64], rows: &mut [Row]) {
-    let (dim, last) = (rows.len(), points.len() / rows.len() - 1);
-    let [a, b, c, d] = [0, 1, 2, 3].map(|lane: usize| &points[lane.min(last) * dim..][..dim]);
-    for ((((row, a), b), c), d) in rows.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-        *row = [*a, *b, *c, *d];
+fn rows<const G: usize>(memory: &mut [f64], dim: usize) -> &mut [[Quad; G]] {
+    &mut memory.as_chunks_mut().0.as_chunks_mut().0[..dim]
+}
+
+/// Copies points into rows; missing points are copies of the last one.
+#[inline(always)]
+fn gather<'a, const G: usize>(rows: &mut [[Quad; G]], count: usize, point: impl Fn(usize) -> &'a [f64]) {
+    for g in 0..G {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|lane| &point((g * QUAD + lane).min(count - 1))[..rows.len()]);
+        for ((((row, a), b), c), d) in rows.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            row[g] = [*a, *b, *c, *d];
+        }
     }
 }
 
+/// Copies one point out of the rows.
 #[inline(always)]
-fn scatter(rows: &[Row], points: &mut [f64]) {
-    for (lane, point) in points.chunks_exact_mut(rows.len()).enumerate().take(TOGETHER) {
-        rows.iter().zip(point).for_each(|(row, x)| *x = row[lane]);
+fn scatter<const G: usize>(rows: &[[Quad; G]], lane: usize, point: &mut [f64]) {
+    let (g, l) = (lane / QUAD, lane % QUAD);
+    rows.iter().zip(point).for_each(|(row, x)| *x = row[g][l]);
+}
+
+/// `sums <- add(sums, L_ic x_c)` for each column c of row i before its diagonal, in their order; `rows` are the x_c.
+#[inline(always)]
+fn along_row<const G: usize>(
+    triangle: &[f64],
+    dim: usize,
+    rows: &[[Quad; G]],
+    mut sums: [Quad; G],
+    add: impl Fn(f64, f64) -> f64,
+) -> [Quad; G] {
+    let mut at = rows.len();
+    for (c, values) in rows.iter().enumerate() {
+        let entry = triangle[at];
+        for (sum, value) in sums.iter_mut().zip(values) {
+            for l in 0..QUAD {
+                sum[l] = add(sum[l], entry * value[l]);
+            }
+        }
+        at += dim - c - 1;
+    }
+    sums
+}
+
+/// `x <- L^-1 x`; `inverse` holds the reciprocals of the diagonal.
+#[inline(always)]
+fn solve_rows<const G: usize>(triangle: &[f64], inverse: &[f64], rows: &mut [[Quad; G]]) {
+    for (i, &scale) in inverse.iter().enumerate() {
+        let (solved, rest) = rows.split_at_mut(i);
+        rest[0] = along_row(triangle, inverse.len(), solved, rest[0], |x, product| x - product);
+        rest[0].as_flattened_mut().iter_mut().for_each(|x| *x *= scale);
+    }
+}
+
+/// `x <- start(i) + L x`, with this diagonal in place of that of the triangle.
+#[inline(always)]
+fn multiply_rows<const G: usize>(
+    triangle: &[f64],
+    diagonal: &[f64],
+    rows: &mut [[Quad; G]],
+    start: impl Fn(usize) -> [Quad; G],
+) {
+    // From the last row up: the rows above do not read it.
+    for i in (0..diagonal.len()).rev() {
+        let sums = along_row(triangle, diagonal.len(), &rows[..i], start(i), |sum, product| sum + product);
+        for (x, sum) in rows[i].iter_mut().zip(sums) {
+            for l in 0..QUAD {
+                x[l] = sum[l] + diagonal[i] * x[l];
+            }
+        }
     }
 }
 
@@ -36,24 +109,12 @@ fn scatter(rows: &[Row], points: &mut [f64]) {
 #[inline(always)]
 pub(crate) fn solve(triangle: &[f64], inverse: &[f64], points: &mut [f64]) {
     let dim = inverse.len();
-    let mut rows = [Row::default(); FEW];
+    let mut rows = [[Quad::default(); 1]; FEW];
     let rows = &mut rows[..dim];
-    for points in points.chunks_mut(TOGETHER * dim) {
-        gather(points, rows);
-        let mut columns = triangle;
-        for c in 0..dim {
-            let (row, below) = rows[c..].split_first_mut().expect("a row per coordinate");
-            row.iter_mut().for_each(|x| *x *= inverse[c]);
-            let values = *row;
-            let (column, rest) = columns.split_at(dim - c);
-            for (x, entry) in below.iter_mut().zip(&column[1..]) {
-                for l in 0..TOGETHER {
-                    x[l] -= entry * values[l];
-                }
-            }
-            columns = rest;
-        }
-        scatter(rows, points);
+    for points in points.chunks_mut(QUAD * dim) {
+        gather(rows, points.len() / dim, |j| &points[j * dim..]);
+        solve_rows(triangle, inverse, rows);
+        points.chunks_exact_mut(dim).enumerate().for_each(|(lane, point)| scatter(rows, lane, point));
     }
 }
 
@@ -61,26 +122,114 @@ pub(crate) fn solve(triangle: &[f64], inverse: &[f64], points: &mut [f64]) {
 #[inline(always)]
 pub(crate) fn multiply_add(triangle: &[f64], diagonal: &[f64], points: &[f64], out: &mut [f64]) {
     let dim = diagonal.len();
-    let (mut rows, mut sums) = ([Row::default(); FEW], [Row::default(); FEW]);
+    let (mut rows, mut sums) = ([[Quad::default(); 1]; FEW], [[Quad::default(); 1]; FEW]);
     let (rows, sums) = (&mut rows[..dim], &mut sums[..dim]);
-    for (points, out) in points.chunks(TOGETHER * dim).zip(out.chunks_mut(TOGETHER * dim)) {
-        gather(points, rows);
-        gather(out, sums);
-        let mut columns = triangle;
-        for (c, &values) in rows.iter().enumerate() {
-            let (sum, below) = sums[c..].split_first_mut().expect("a row per coordinate");
-            for l in 0..TOGETHER {
-                sum[l] += diagonal[c] * values[l];
-            }
-            let (column, rest) = columns.split_at(dim - c);
-            for (sum, entry) in below.iter_mut().zip(&column[1..]) {
-                for l in 0..TOGETHER {
-                    sum[l] += entry * values[l];
+    for (points, out) in points.chunks(QUAD * dim).zip(out.chunks_mut(QUAD * dim)) {
+        gather(rows, points.len() / dim, |j| &points[j * dim..]);
+        gather(sums, points.len() / dim, |j| &out[j * dim..]);
+        multiply_rows(triangle, diagonal, rows, |i| sums[i]);
+        out.chunks_exact_mut(dim).enumerate().for_each(|(lane, point)| scatter(rows, lane, point));
+    }
+}
+
+/// Squared lengths `|L^-1 (z - m)|^2` of the columns of z; `inverse` holds the reciprocals of the diagonal.
+pub(crate) struct Squares<'a> {
+    pub(crate) triangle: &'a [f64],
+    pub(crate) inverse: &'a [f64],
+    pub(crate) mean: &'a [f64],
+    pub(crate) z: MatRef<'a, f64>,
+    pub(crate) squares: &'a mut [f64],
+    pub(crate) work: &'a mut [f64],
+}
+
+/// Points `z = m + L eps`, one per column, with `scales` in place of the diagonal of the triangle.
+pub(crate) struct Place<'a> {
+    pub(crate) triangle: &'a [f64],
+    pub(crate) scales: &'a [f64],
+    pub(crate) mean: &'a [f64],
+    pub(crate) eps: &'a [f64],
+    pub(crate) z: MatMut<'a, f64>,
+    pub(crate) work: &'a mut [f64],
+}
+
+impl Squares<'_> {
+    pub(crate) fn run(self) {
+        Arch::new().dispatch(self);
+    }
+
+    #[inline(always)]
+    fn group<const G: usize>(&mut self, first: usize, count: usize) {
+        let dim = self.inverse.len();
+        let rows = rows::<G>(self.work, dim);
+        gather(rows, count, |j| self.z.column(first + j));
+        for (row, mean) in rows.iter_mut().zip(self.mean) {
+            row.as_flattened_mut().iter_mut().for_each(|z| *z -= mean);
+        }
+        solve_rows(self.triangle, self.inverse, rows);
+        // The order of `numeric::dot`: 32 accumulators, of which the second half is added to the first, repeatedly.
+        for row in rows.iter_mut() {
+            row.as_flattened_mut().iter_mut().for_each(|x| *x *= *x);
+        }
+        let mut half = FEW / 2;
+        while half > 0 {
+            let (low, high) = rows[..dim.min(2 * half)].split_at_mut(dim.min(half));
+            for (low, high) in low.iter_mut().zip(high) {
+                for (low, high) in low.as_flattened_mut().iter_mut().zip(high.as_flattened()) {
+                    *low += high;
                 }
             }
-            columns = rest;
+            half /= 2;
         }
-        scatter(sums, out);
+        self.squares[first..][..count].copy_from_slice(&rows[0].as_flattened()[..count]);
+    }
+}
+
+impl NullaryFnOnce for Squares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(mut self) {
+        for first in (0..self.squares.len()).step_by(GROUP) {
+            match (self.squares.len() - first).min(GROUP) {
+                count @ ..=4 => self.group::<1>(first, count),
+                count @ ..=8 => self.group::<2>(first, count),
+                count @ ..=12 => self.group::<3>(first, count),
+                count => self.group::<REGISTERS>(first, count),
+            }
+        }
+    }
+}
+
+impl Place<'_> {
+    pub(crate) fn run(self) {
+        Arch::new().dispatch(self);
+    }
+
+    #[inline(always)]
+    fn group<const G: usize>(&mut self, first: usize, count: usize) {
+        let dim = self.scales.len();
+        let rows = rows::<G>(self.work, dim);
+        gather(rows, count, |j| &self.eps[(first + j) * dim..]);
+        multiply_rows(self.triangle, self.scales, rows, |i| [[self.mean[i]; QUAD]; G]);
+        for lane in 0..count {
+            scatter(rows, lane, self.z.column_mut(first + lane));
+        }
+    }
+}
+
+impl NullaryFnOnce for Place<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(mut self) {
+        for first in (0..self.z.ncols()).step_by(GROUP) {
+            match (self.z.ncols() - first).min(GROUP) {
+                count @ ..=4 => self.group::<1>(first, count),
+                count @ ..=8 => self.group::<2>(first, count),
+                count @ ..=12 => self.group::<3>(first, count),
+                count => self.group::<REGISTERS>(first, count),
+            }
+        }
     }
 }
 

@@ -2,13 +2,15 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
+    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, batch, batch_mut,
+    borrow, same_length,
 };
 
+use crate::few::{Place, Squares};
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
-use crate::{Link, standard};
+use crate::{Link, few, standard};
 
 /// Full-rank Gaussian `N(m, L L^T)`, parametrised by mean and Cholesky factor.
 ///
@@ -123,22 +125,44 @@ impl FullRank {
         }
     }
 
+    /// Squared lengths of the whitened points, `|L^-1 (z - m)|^2`, one per column of `z`.
+    pub(crate) fn squares(
+        &self,
+        params: &[f64],
+        inverse: &[f64],
+        z: MatRef<'_, f64>,
+        squares: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let eps = borrow(&mut work, self.dim * z.ncols());
+        if self.dim > 0 && few::are_few(self.dim, eps.len()) {
+            let (mean, triangle) = self.parts(params);
+            return Squares { triangle, inverse, mean, z, squares, work }.run();
+        }
+        self.whiten(params, inverse, z, eps);
+        standard::sums_squares(batch(eps, self.dim, z.ncols()), squares);
+    }
+
     /// Points `z = m + L eps`, one per column.
     pub(crate) fn place(
         &self,
         params: &[f64],
         scales: &[f64],
         eps: &[f64],
-        room: &mut [f64],
+        mut work: &mut [f64],
         mut z: MatMut<'_, f64>,
     ) {
         let (mean, triangle) = self.parts(params);
+        let room = borrow(&mut work, eps.len());
+        if self.dim > 0 && few::are_few(self.dim, eps.len()) {
+            return Place { triangle, scales, mean, eps, z, work }.run();
+        }
         if self.dim > 0 {
             room.chunks_exact_mut(self.dim).for_each(|out| out.copy_from_slice(mean));
             MultiplyAdd { triangle, diagonal: scales, points: eps, out: room }.run();
         }
-        for j in 0..z.ncols() {
-            z.column_mut(j).copy_from_slice(&room[j * self.dim..][..self.dim]);
+        for (j, room) in room.chunks_exact(self.dim.max(1)).enumerate() {
+            z.column_mut(j).copy_from_slice(room);
         }
     }
 }
@@ -161,7 +185,7 @@ impl Parametric for FullRank {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        self.dim * (3 + 2 * columns)
+        self.dim * (3 + 2 * columns) + few::work_len(self.dim)
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -181,11 +205,9 @@ impl Family for FullRank {
         let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
         let peak = self.peak(scales, room);
         invert(scales);
-        let eps = borrow(&mut work, self.dim * z.ncols());
-        self.whiten(params, scales, z, eps);
+        self.squares(params, scales, z, log_q, work);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            let eps = &eps[j * self.dim..][..self.dim];
-            *log_q = standard::log_density(peak, standard::dot(eps, eps), z.column(j));
+            *log_q = standard::log_density(peak, *log_q, z.column(j));
         }
     }
 
@@ -193,21 +215,18 @@ impl Family for FullRank {
         &self,
         params: &[f64],
         lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
+        z: MatMut<'_, f64>,
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
         let peak = self.peak(scales, room);
-        let (noise, room) =
-            (borrow(&mut work, self.dim * z.ncols()), borrow(&mut work, self.dim * z.ncols()));
-        each_column(lanes, z.as_mut(), |lane, j, z| {
-            lane.normals_into(z);
-            log_q[j] = peak - 0.5 * standard::dot(z, z);
-            noise[j * self.dim..][..self.dim].copy_from_slice(z);
-        });
-        self.place(params, scales, noise, room, z);
+        let noise = borrow(&mut work, self.dim * z.ncols());
+        each_column(lanes, batch_mut(noise, self.dim, z.ncols()), |lane, _, noise| lane.normals_into(noise));
+        standard::sums_squares(batch(noise, self.dim, z.ncols()), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
+        self.place(params, scales, noise, work, z);
     }
 
     fn add_scores(
@@ -268,11 +287,11 @@ impl Reparameterised for FullRank {
         assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
         assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
         let Diagonal { scales, .. } = self.diagonal(self.parts(params).1, &mut work);
-        let (eps, room) = (borrow(&mut work, self.dim * z.ncols()), borrow(&mut work, self.dim * z.ncols()));
+        let eps = borrow(&mut work, self.dim * z.ncols());
         for j in 0..noise.ncols() {
             eps[j * self.dim..][..self.dim].copy_from_slice(noise.column(j));
         }
-        self.place(params, scales, eps, room, z);
+        self.place(params, scales, eps, work, z);
     }
 
     fn add_pullbacks(

@@ -1,7 +1,9 @@
 //! Multivariate Student t family, parametrised by location and Cholesky factor of the scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, borrow};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, batch, batch_mut, borrow,
+};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
@@ -210,10 +212,9 @@ impl<D: Dof> Family for MultivariateT<D> {
         let Diagonal { scales, room, .. } = self.frame().diagonal(&frame[self.dim..], &mut work);
         let peak = self.peak(student, scales, room);
         invert(scales);
-        let eps = borrow(&mut work, self.dim * z.ncols());
-        self.frame().whiten(frame, scales, z, eps);
+        self.frame().squares(frame, scales, z, log_q, work);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            let fallen = self.fallen(student, radius(&eps[j * self.dim..][..self.dim]));
+            let fallen = self.fallen(student, log_q.sqrt());
             *log_q = standard::log_density(peak, 2.0 * fallen, z.column(j));
         }
     }
@@ -222,7 +223,7 @@ impl<D: Dof> Family for MultivariateT<D> {
         &self,
         params: &[f64],
         lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
+        z: MatMut<'_, f64>,
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
@@ -230,13 +231,13 @@ impl<D: Dof> Family for MultivariateT<D> {
         let (frame, student) = self.parts(params);
         let Diagonal { scales, room, .. } = self.frame().diagonal(&frame[self.dim..], &mut work);
         let peak = self.peak(student, scales, room);
-        let [noise, room] = [(); 2].map(|()| borrow(&mut work, self.dim * z.ncols()));
-        each_column(lanes, z.as_mut(), |lane, j, z| {
-            draw(student, lane, z);
-            log_q[j] = peak - self.fallen(student, radius(z));
-            noise[j * self.dim..][..self.dim].copy_from_slice(z);
+        let noise = borrow(&mut work, self.dim * z.ncols());
+        each_column(lanes, batch_mut(noise, self.dim, z.ncols()), |lane, _, noise| {
+            draw(student, lane, noise)
         });
-        self.frame().place(frame, scales, noise, room, z);
+        standard::sums_squares(batch(noise, self.dim, z.ncols()), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = peak - self.fallen(student, log_q.sqrt()));
+        self.frame().place(frame, scales, noise, work, z);
     }
 
     fn add_scores(
