@@ -100,9 +100,7 @@ impl FullRank {
 
     pub(crate) fn diagonal<'a>(&self, triangle: &[f64], work: &mut &'a mut [f64]) -> Diagonal<'a> {
         let [scales, rho, room] = [(); 3].map(|()| borrow(work, self.dim));
-        for (k, rho) in rho.iter_mut().enumerate() {
-            *rho = triangle[packed::start(self.dim, k)];
-        }
+        packed::take_diagonal(triangle, rho);
         self.link.scales_into(rho, scales);
         Diagonal { scales, rho, room }
     }
@@ -255,9 +253,7 @@ impl Family for FullRank {
         let (d_mean, d_triangle) = gradient.split_at_mut(dim);
         // Diagonal entries are scattered over the packed triangle: they are gathered once per batch, not once per point.
         let d_rho = rho;
-        for (k, d_rho) in d_rho.iter_mut().enumerate() {
-            *d_rho = d_triangle[packed::start(dim, k)];
-        }
+        packed::take_diagonal(d_triangle, d_rho);
         for ((eps, y), &weight) in eps.chunks_exact_mut(dim).zip(y.chunks_exact(dim)).zip(weights) {
             for k in 0..dim {
                 d_mean[k] += weight * y[k];
@@ -265,9 +261,7 @@ impl Family for FullRank {
                 eps[k] *= weight;
             }
         }
-        for (k, d_rho) in d_rho.iter().enumerate() {
-            d_triangle[packed::start(dim, k)] = *d_rho;
-        }
+        packed::put_diagonal(d_triangle, d_rho);
         AddOuters { dim, rows: y, columns: eps, triangle: d_triangle }.run();
     }
 

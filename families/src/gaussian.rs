@@ -116,9 +116,12 @@ impl FullRank {
         weighted_mean(points, weights, mean);
         matched.copy_from_slice(params);
         let (location, triangle) = matched.split_at_mut(dim);
-        for k in 0..dim {
-            let diagonal = &mut triangle[packed::start(dim, k)];
-            *diagonal = self.link.scale(*diagonal);
+        // The rows are not filled yet: they lend their memory.
+        if dim > 0 {
+            let (rho, scales) = rows[..2 * dim].split_at_mut(dim);
+            packed::take_diagonal(triangle, rho);
+            self.link.scales_into(rho, scales);
+            packed::put_diagonal(triangle, scales);
         }
         let kept = stretch * (1.0 - gain).sqrt();
         triangle.iter_mut().for_each(|entry| *entry *= kept);
@@ -145,10 +148,13 @@ impl FullRank {
             row[weights.len()] = root * delta;
         }
         AddSquare { dim, triangle, rows }.run();
-        for k in 0..dim {
-            let diagonal = &mut triangle[packed::start(dim, k)];
-            let Ok(rho) = self.link.inverse(*diagonal) else { return false };
-            *diagonal = rho;
+        if dim > 0 {
+            let (rho, scales) = rows[..2 * dim].split_at_mut(dim);
+            packed::take_diagonal(triangle, scales);
+            if self.link.inverses_into(scales, rho).is_err() {
+                return false;
+            }
+            packed::put_diagonal(triangle, rho);
         }
         matched.iter().all(|number| number.is_finite())
     }

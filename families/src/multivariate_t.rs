@@ -166,8 +166,9 @@ impl<D: Dof> MultivariateT<D> {
         student.log_peak(self.dim) - standard::sum_of_logs(scales, logs)
     }
 
-    fn fallen(&self, student: Student, radius: f64) -> f64 {
-        0.5 * (student.dof + self.dim as f64) * student.log_fall(radius)
+    /// `nu + d`, twice the power of `1 + |L^-1 (z - m)|^2 / nu` in the density.
+    fn power(&self, student: Student) -> f64 {
+        student.dof + self.dim as f64
     }
 }
 
@@ -213,9 +214,9 @@ impl<D: Dof> Family for MultivariateT<D> {
         let peak = self.peak(student, scales, room);
         invert(scales);
         self.frame().squares(frame, scales, z, log_q, work);
+        student.log_falls(log_q);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            let fallen = self.fallen(student, log_q.sqrt());
-            *log_q = standard::log_density(peak, 2.0 * fallen, z.column(j));
+            *log_q = standard::log_density(peak, self.power(student) * *log_q, z.column(j));
         }
     }
 
@@ -236,7 +237,8 @@ impl<D: Dof> Family for MultivariateT<D> {
             draw(student, lane, noise)
         });
         standard::sums_squares(batch(noise, self.dim, z.ncols()), log_q);
-        log_q.iter_mut().for_each(|log_q| *log_q = peak - self.fallen(student, log_q.sqrt()));
+        student.log_falls(log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * (self.power(student) * *log_q));
         self.frame().place(frame, scales, noise, work, z);
     }
 

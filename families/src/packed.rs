@@ -24,6 +24,18 @@ pub(crate) const fn start(dim: usize, k: usize) -> usize {
     k * (2 * dim + 1 - k) / 2
 }
 
+/// Copies the diagonal out of a triangle.
+pub(crate) fn take_diagonal(triangle: &[f64], diagonal: &mut [f64]) {
+    let dim = diagonal.len();
+    diagonal.iter_mut().enumerate().for_each(|(k, entry)| *entry = triangle[start(dim, k)]);
+}
+
+/// Copies the diagonal into a triangle.
+pub(crate) fn put_diagonal(triangle: &mut [f64], diagonal: &[f64]) {
+    let dim = diagonal.len();
+    diagonal.iter().enumerate().for_each(|(k, entry)| triangle[start(dim, k)] = *entry);
+}
+
 /// Factor of `L L^T + X X^T` in the place of L, by one Householder reflection per column (Golub & Van Loan 2013). X has `dim` rows
 /// of [`width`] numbers and is overwritten. A zero on the diagonal is no harm, and the diagonal stays non-negative.
 ///

@@ -48,6 +48,13 @@ impl Student {
         log_1p_square(u / self.dof.sqrt())
     }
 
+    /// Replaces each square `u^2` by [`log_fall`](Self::log_fall) of u.
+    pub(crate) fn log_falls(self, squares: &mut [f64]) {
+        let inverse = 1.0 / self.dof;
+        squares.iter_mut().for_each(|square| *square *= inverse);
+        numeric::ln_1p(squares);
+    }
+
     /// `sum_{i < n} log_fall(u(i))`, vectorised; the order of summation depends on `n` alone.
     pub(crate) fn total_fall(self, n: usize, u: impl Fn(usize) -> f64) -> f64 {
         let inverse = 1.0 / self.dof.sqrt();

@@ -4,7 +4,6 @@ use faer::MatRef;
 use mcsa_core::MomentMatched;
 
 use crate::full_rank::{Diagonal, invert};
-use crate::multivariate_t::radius;
 use crate::student::Student;
 use crate::{Dof, MultivariateT, StudentT};
 
@@ -65,13 +64,14 @@ impl<D: Dof> MomentMatched for MultivariateT<D> {
             let mut work = &mut *work;
             let Diagonal { scales: inverse, .. } = self.frame().diagonal(&frame[dim..], &mut work);
             invert(inverse);
-            let eps = mcsa_core::borrow(&mut work, dim * weights.len());
-            self.frame().whiten(frame, inverse, points, eps);
-            for ((eps, &weight), weighted) in eps.chunks_exact(dim).zip(weights).zip(&mut *pulls) {
-                let radius = radius(eps);
-                *weighted = weight * student.weight(dim, radius);
+            self.frame().squares(frame, inverse, points, pulls, work);
+            let falls = &mut work[..weights.len()];
+            falls.copy_from_slice(pulls);
+            student.log_falls(falls);
+            for ((&weight, weighted), log_fall) in weights.iter().zip(&mut *pulls).zip(falls) {
+                *weighted = weight * student.weight(dim, weighted.sqrt());
                 pull += *weighted;
-                fall += weight * student.log_fall(radius);
+                fall += weight * *log_fall;
             }
         }
         pulls.iter_mut().for_each(|weighted| *weighted /= pull);
