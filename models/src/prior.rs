@@ -2,14 +2,15 @@
 
 use std::f64::consts::{LN_2, PI};
 
-use mcsa_core::numeric::scalar::{ln_1p_exp, sigmoid};
-
 /// Half-Cauchy prior: `log p(sigma) + z` and its slope in `z`, for `sigma = exp(z)` and this scale.
 ///
 /// `log 2 - log(pi scale) - log(1 + (sigma / scale)^2) + z`, computed without forming the square.
 pub(crate) fn half_cauchy(z: f64, scale: f64) -> (f64, f64) {
     let twice = 2.0 * (z - scale.ln());
-    (LN_2 - (PI * scale).ln() - ln_1p_exp(twice) + z, 1.0 - 2.0 * sigmoid(twice))
+    // Softplus and sigmoid of the same number share an exponential.
+    let small = (-twice.abs()).exp();
+    let (softplus, share) = (twice.max(0.0) + small.ln_1p(), 1.0 / (1.0 + small));
+    (LN_2 - (PI * scale).ln() - softplus + z, if twice < 0.0 { 2.0 * share - 1.0 } else { 1.0 - 2.0 * share })
 }
 
 /// Exponential prior: `log p(sigma) + z` and its slope in `z`, for `sigma = exp(z)` and this rate.
