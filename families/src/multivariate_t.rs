@@ -129,6 +129,15 @@ impl<D: Dof> MultivariateT<D> {
         Ok((student.dof > 1.0).then(|| frame[..self.dim].to_vec()))
     }
 
+    /// The lower Cholesky factor L of the scale matrix `L L^T`.
+    ///
+    /// # Errors
+    /// If `check` refuses `params`.
+    pub fn factor(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
+        self.check(params)?;
+        Ok(self.frame().moments(self.parts(params).0)?.factor().to_owned())
+    }
+
     /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2`, where it does not exist.
     ///
     /// # Errors

@@ -74,6 +74,7 @@ fn moments_exist_from_their_degree_on() {
     }
     let params = q.at(&[1.0, -1.0], factor.as_ref(), 4.0).unwrap();
     let covariance = q.covariance(&params).unwrap().unwrap();
+    assert!((q.factor(&params).unwrap() - &factor).norm_max() < 1e-14);
     let started = q.start(&Start::jittered(), 4.0, &mut Seed::new(1).stream(0, 0)).unwrap();
     assert!(q.check(&started).is_ok() && (q.dof_at(&started) - 4.0).abs() < 1e-14);
     // Twice L L^T, because nu / (nu - 2) = 2.

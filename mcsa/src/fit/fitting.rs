@@ -12,8 +12,8 @@ use super::climb::Climb;
 use super::fitted::Fitted;
 use super::landmarks::Landmarks;
 use super::low_rank::DENSE;
+use super::mending::Kept;
 use super::moments::white;
-use super::shape::{BENT, COMPONENTS};
 use super::summary;
 use super::tails::tail_objection;
 use super::target::Evaluations;
@@ -69,9 +69,11 @@ pub struct Fitting {
     pub(super) objections: Vec<Objection>,
     pub(crate) starts: Starts,
     pub(super) drawn: Drawn,
-    chains: Option<Chains>,
+    pub(super) chains: Option<Chains>,
     again: usize,
     pub(super) mends: usize,
+    #[serde(default)]
+    pub(super) kept: Option<Kept>,
 }
 
 /// Ratio of effective shares from which on a larger family has helped.
@@ -88,8 +90,6 @@ const SOFT: f64 = 0.45;
 const SOFT_OFFSET: f64 = 0.15;
 /// Points at which a mixture begins.
 const POINTS: usize = 400;
-/// Number of climbs that begin at the points of the witness chains.
-const MENDS: usize = 2;
 
 impl Fitting {
     /// A fit that has not begun.
@@ -111,6 +111,7 @@ impl Fitting {
             chains: None,
             again: 0,
             mends: 0,
+            kept: None,
         })
     }
 
@@ -196,7 +197,7 @@ impl Fitting {
     }
 
     /// A climb of a mixture that begins at points of p; false if too few of them differ for a covariance.
-    fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<bool, Error> {
+    pub(super) fn enlarge(&mut self, points: &Mat<f64>, components: usize) -> Result<bool, Error> {
         let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
         let params = match mixture_start(points, components, self.seed().child(number)) {
             Err(Error::NotPositiveDefinite { .. }) => return Ok(false),
@@ -207,34 +208,10 @@ impl Fitting {
         Ok(true)
     }
 
-    /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
-    /// budget left.
-    fn mend(&mut self, target: &Target<'_>, draws: &Draws, points: &Mat<f64>) -> Result<bool, Error> {
-        let dim = target.dim();
-        let components = match self.current()?.shape {
-            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
-            _ => BENT,
-        };
-        let is_over = self.mends == MENDS || dim > DENSE || self.current()?.shape == Shape::Flow;
-        let is_over = is_over || self.is_spent(dim);
-        if is_over || !self.allows(Shape::Mixture { components }, dim) {
-            return Ok(false);
-        }
-        self.mends += 1;
-        let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
-        let drawn = draws.resampled(points.ncols(), &mut stream)?;
-        let both =
-            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
-                None => points[(i, j)],
-                Some(j) => drawn[(i, j)],
-            });
-        self.enlarge(&both, components)
-    }
-
     /// Forgets the climbs and their draws, so that a first climb may begin.
     pub(super) fn forget_climbs(&mut self) {
         self.climbs.clear();
-        (self.drawn, self.again) = (Drawn::default(), 0);
+        (self.drawn, self.again, self.kept) = (Drawn::default(), 0, None);
     }
 
     fn current_mut(&mut self) -> Result<&mut Climb, Error> {
@@ -273,6 +250,9 @@ impl Fitting {
         if self.is_another_start(target)? {
             return Ok(());
         }
+        if self.is_back() {
+            return self.go_back(target);
+        }
         let draws = self.draws(target)?;
         let family = self.current()?.shape.build(target.dim())?;
         let params = self.current()?.proposal(target.dim())?;
@@ -305,7 +285,11 @@ impl Fitting {
             }
         }
         let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
+        if self.returns(&draws, &found) {
+            return self.go_back(target);
+        }
         if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
+            self.keep(draws, chains, &found);
             return Ok(());
         }
         let is_elsewhere =
@@ -315,10 +299,15 @@ impl Fitting {
         }
         self.objections.extend(tail_objection(target, &map, seed));
         self.objections.extend(found);
+        self.conclude(draws, chains);
+        Ok(())
+    }
+
+    /// The last stage ends with these draws and chains.
+    pub(super) fn conclude(&mut self, draws: Draws, chains: Chains) {
         self.chains = Some(chains);
         self.drawn.draws = Some(draws);
         self.stage = Stage::Done;
-        Ok(())
     }
 
     /// The result, at the end of the last stage. The draws are those of the verdict; a state that was read from a file makes them again,

@@ -24,6 +24,7 @@ mod landmarks;
 mod limits;
 mod low_rank;
 mod measured;
+mod mending;
 mod moments;
 mod objection;
 mod options;

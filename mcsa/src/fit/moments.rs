@@ -31,10 +31,11 @@ pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>,
 }
 
 /// Gaussian with the mean and the covariance of weighted draws, or of the draws without weights if the weighted covariance is singular:
-/// if the effective sample size is at most the dimension, or the factorisation fails.
+/// if the effective sample size is at most the dimension, or the factorisation fails. If that fails for both, as it does if single draws
+/// lie very far out, it has the medians, and the halves of the distances between the quantiles at 16 and 84 % as standard deviations.
 ///
 /// # Errors
-/// If neither covariance is positive definite.
+/// If more than two thirds of the draws agree in a coordinate, or are not finite.
 pub(crate) fn gaussian(draws: &Draws) -> Result<Gaussian, Error> {
     let points = draws.points.as_ref();
     if draws.sample_size > points.nrows() as f64 {
@@ -46,7 +47,25 @@ pub(crate) fn gaussian(draws: &Draws) -> Result<Gaussian, Error> {
     }
     let (mean, covariance) = covariance(points, &vec![1.0 / draws.len() as f64; draws.len()]);
     let gaussian = Gaussian { mean, covariance };
+    if gaussian.factor().is_ok() {
+        return Ok(gaussian);
+    }
+    let gaussian = of_quantiles(points);
     gaussian.factor().map(|_| gaussian)
+}
+
+/// Gaussian with independent coordinates and the quantiles of points at 16, 50 and 84 %.
+fn of_quantiles(points: MatRef<'_, f64>) -> Gaussian {
+    let (mut mean, mut sds) = (Vec::new(), Vec::new());
+    for row in points.row_iter() {
+        let mut values: Vec<f64> = row.iter().copied().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let quantile = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+        mean.push(quantile(0.5));
+        sds.push(0.5 * (quantile(0.84) - quantile(0.16)));
+    }
+    let covariance = Mat::from_fn(sds.len(), sds.len(), |i, j| if i == j { sds[i] * sds[i] } else { 0.0 });
+    Gaussian { mean, covariance }
 }
 
 /// Map from coordinates in which [`gaussian`] is standard normal; beyond 100 dimensions, where the draws are too few for a covariance, from
@@ -60,4 +79,31 @@ pub(crate) fn white(draws: &Draws, climb: &Climb) -> Result<AffineMap, Error> {
     let gaussian = of_family.map_or_else(|| gaussian(draws), Ok)?;
     let factor = gaussian.factor()?;
     AffineMap::new(gaussian.mean, factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One point so far out that no covariance of the draws has a factor.
+    #[test]
+    fn quantiles_serve_if_a_single_point_spoils_the_covariance() {
+        let sample = |out: f64| {
+            let at =
+                |i: usize, j: usize| if j == 0 { out } else { (j as f64 - 500.0) * (1 + i * (j % 2)) as f64 };
+            let (model, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::FullRank::new(2));
+            let params = [0.0, 0.0, 0.0, 0.0, 0.0];
+            let lane = mcsa_core::Seed::new(1).stream(0, 0);
+            let mut draws = Draws::of(&model, &family, &params, lane, 1_001).expect("draws");
+            draws.points = Mat::from_fn(2, 1_001, at);
+            gaussian(&draws)
+        };
+        let gaussian = sample(1e200).expect("quantiles");
+        assert!(gaussian.mean.iter().all(|mean| mean.abs() < 3.0), "{:?}", gaussian.mean);
+        assert!((gaussian.covariance[(0, 0)].sqrt() - 340.0).abs() < 2.0, "{:?}", gaussian.covariance);
+        assert_eq!(gaussian.covariance[(0, 1)], 0.0);
+        // Without that point the covariance is that of the draws.
+        let gaussian = sample(-500.0).expect("a covariance");
+        assert!(gaussian.covariance[(0, 1)] > 0.0);
+    }
 }

@@ -137,7 +137,7 @@ impl Fitting {
         let Ok((gaussian, found, exponent)) = tempered(target.density(), self.left(), self.seed()) else {
             return Ok(false);
         };
-        if exponent < 1.0 || !(found > log_evidence + MORE) {
+        if exponent < 1.0 || !(found > log_evidence + MORE) || gaussian.factor().is_err() {
             return Ok(false);
         }
         let (point, covariance) = (gaussian.mean, gaussian.covariance);

@@ -18,7 +18,7 @@ pub struct Verdict {
 }
 
 /// Smallest effective sample size of the draws.
-const FEWEST: f64 = 400.0;
+pub(super) const FEWEST: f64 = 400.0;
 /// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
 const TOP: f64 = 4.0;
 /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.

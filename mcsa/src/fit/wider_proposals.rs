@@ -3,7 +3,6 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{AffineMap, Error, Family, LogDensity, Seed, batch, batch_mut, numeric};
 use mcsa_estimators::Draws;
-use mcsa_optim::deterministic::Gaussian;
 
 use super::shape::Shape;
 use super::{Objection, Target};
@@ -110,11 +109,8 @@ fn each_stretched(dim: usize, components: usize, params: &[f64], s: f64) -> Resu
     let (family, student) = (Shape::mixture(dim, components)?, Shape::student_t(dim)?);
     let part = |k: usize| {
         let part = family.part(params, k);
-        let dof = student.dof_at(part);
-        let Some(covariance) = student.covariance(part)? else { return Ok(part.to_vec()) };
-        let scale = covariance * faer::Scale(s * s * (dof - 2.0) / dof);
-        let wide = Gaussian { mean: part[..dim].to_vec(), covariance: scale };
-        student.at(&wide.mean, wide.factor()?.as_ref(), dof)
+        let wide = student.factor(part)? * faer::Scale(s);
+        student.at(&part[..dim], wide.as_ref(), student.dof_at(part))
     };
     let parts = (0..components).map(part).collect::<Result<Vec<_>, Error>>()?;
     family.at(&vec![1.0; components], &parts)
@@ -193,5 +189,22 @@ mod tests {
         assert!(matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO), "{found:?}");
         // Counterexample: no halos.
         assert_eq!(objection_of_modes(0.0), None);
+    }
+
+    /// The covariance of a component that lies almost on a line has no factor in doubles, but the component has one.
+    #[test]
+    fn a_component_on_a_line_is_stretched() {
+        let (family, student) = (Shape::mixture(2, 1).expect("one"), Shape::student_t(2).expect("a t"));
+        let line = faer::mat![[1.0, 0.0], [1.0, 1e-9]];
+        let params = family.at(&[1.0], &[student.at(&[1.0, 2.0], line.as_ref(), 9.0).expect("a factor")]);
+        let wide = each_stretched(2, 1, &params.expect("a mixture"), 4.0).expect("a wide mixture");
+        let part = family.part(&wide, 0);
+        let factor = student.factor(part).expect("a factor");
+        let expected = line * faer::Scale(4.0);
+        for (i, k) in [(0, 0), (1, 0), (1, 1)] {
+            assert!((factor[(i, k)] / expected[(i, k)] - 1.0).abs() < 1e-12, "{factor:?}");
+        }
+        assert_eq!(part[..2], [1.0, 2.0]);
+        assert!((student.dof_at(part) - 9.0).abs() < 1e-12);
     }
 }

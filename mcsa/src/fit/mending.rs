@@ -1,0 +1,207 @@
+//! Mending of a fit: a mixture that begins at the points of the witnesses, and the way back if its weights are worse.
+
+use faer::Mat;
+use mcsa_core::Error;
+use mcsa_estimators::Draws;
+use serde::{Deserialize, Serialize};
+
+use super::fitting::Drawn;
+use super::low_rank::DENSE;
+use super::moments::white;
+use super::shape::{BENT, COMPONENTS};
+use super::summary::Evidence;
+use super::tails::tail_objection;
+use super::verdict::FEWEST;
+use super::{Chains, Fitting, Objection, Shape, Target};
+
+/// Number of climbs that begin at the points of the witness chains.
+const MENDS: usize = 2;
+/// Ratio of effective sample sizes below which the fit before is the better one.
+const POORER: f64 = 0.5;
+/// Largest difference of the log evidences of the two fits, in standard errors.
+const AGREE: f64 = 3.0;
+
+/// Fit to which no witness objects, while a mixture is tried because its weights are uneven.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// Number of climbs, of which it is the last.
+    climbs: usize,
+    drawn: Drawn,
+    chains: Chains,
+    evidence: [f64; 2],
+    sample_size: f64,
+}
+
+impl Fitting {
+    /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
+    /// budget left.
+    pub(super) fn mend(
+        &mut self,
+        target: &Target<'_>,
+        draws: &Draws,
+        points: &Mat<f64>,
+    ) -> Result<bool, Error> {
+        let dim = target.dim();
+        let components = match self.current()?.shape {
+            Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
+            _ => BENT,
+        };
+        let is_over = self.mends == MENDS || dim > DENSE || self.current()?.shape == Shape::Flow;
+        let is_over = is_over || self.is_spent(dim);
+        if is_over || !self.allows(Shape::Mixture { components }, dim) {
+            return Ok(false);
+        }
+        self.mends += 1;
+        let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
+        let drawn = draws.resampled(points.ncols(), &mut stream)?;
+        let both =
+            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
+                None => points[(i, j)],
+                Some(j) => drawn[(i, j)],
+            });
+        self.enlarge(&both, components)
+    }
+
+    /// Keeps the fit that was just judged, if no witness objected to it: the current climb is the mixture that is tried.
+    pub(super) fn keep(&mut self, draws: Draws, chains: Chains, found: &[Objection]) {
+        if !found.is_empty() || !self.objections.is_empty() {
+            return;
+        }
+        let Evidence { log, error, .. } = Evidence::of(&draws, &chains.log_weights);
+        let sample_size = draws.sample_size;
+        let mut drawn = self.drawn.clone();
+        drawn.draws = Some(draws);
+        self.kept =
+            Some(Kept { climbs: self.climbs.len() - 1, drawn, chains, evidence: [log, error], sample_size });
+    }
+
+    /// True if a limit ended the mixture that was tried before it was as good as the fit before.
+    pub(super) fn is_back(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.climbs == self.climbs.len())
+    }
+
+    /// True if the mixture that was tried was ended by a limit, or has much worse weights than the fit before, and gives the same evidence and
+    /// has no other fault.
+    pub(super) fn returns(&self, draws: &Draws, found: &[Objection]) -> bool {
+        let Some(kept) = &self.kept else { return false };
+        // The spread of few draws says nothing.
+        let is_of_weights = |objection: &Objection| match objection {
+            Objection::Weights { .. } => true,
+            Objection::Spread { .. } => draws.sample_size < FEWEST,
+            _ => false,
+        };
+        let Evidence { log, error, .. } = Evidence::of(draws, &[]);
+        let [before, error_before] = kept.evidence;
+        (draws.sample_size < POORER * kept.sample_size || !self.objections.is_empty())
+            && (log - before).abs() <= AGREE * error.hypot(error_before)
+            && found.iter().all(is_of_weights)
+    }
+
+    /// Ends with the fit before the mixture was tried.
+    pub(super) fn go_back(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let Some(kept) = self.kept.take() else { return Ok(()) };
+        self.climbs.truncate(kept.climbs);
+        self.drawn = kept.drawn;
+        let draws = self.draws(target)?;
+        let map = white(&draws, self.current()?)?;
+        // A limit that ended the attempt is no objection to what was there before it.
+        self.objections.clear();
+        self.objections.extend(tail_objection(target, &map, self.seed()));
+        self.conclude(draws, kept.chains);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{Fitted, Options, Stage};
+    use mcsa_core::{Seed, from_fn};
+    use mcsa_models::Gaussian;
+
+    const MODEL: fn() -> Gaussian = || Gaussian::standard(2);
+
+    /// A fit of a standard normal at its end, with its result.
+    fn fitted() -> (Fitting, Fitted) {
+        let model = MODEL();
+        let target = Target::with_gradient(&model);
+        let mut fitting =
+            Fitting::new(&Options { draws: 2_000, starts: 10, ..Options::seeded(3) }).expect("options");
+        fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a fit");
+        let fitted = fitting.finish(&target).expect("an end");
+        assert!(fitted.verdict.is_yes());
+        (fitting, fitted)
+    }
+
+    /// The state after `fitted`, if a mixture has been tried since: the fit before is kept.
+    fn after_a_mixture() -> (Fitting, Fitted) {
+        let (mut fitting, fitted) = fitted();
+        let last = fitting.climbs.last().expect("a climb");
+        let student = last.start.clone();
+        let start = Shape::mixture(2, 2).and_then(|family| family.at(&[1.0; 2], &[student.clone(), student]));
+        let start = start.expect("parameters");
+        let tried = super::super::Climb::new(last.number + 1, Shape::Mixture { components: 2 }, start);
+        fitting.climbs.push(tried);
+        fitting.stage = Stage::Verdict;
+        fitting.keep(fitted.draws.clone(), fitted.chains.clone(), &[]);
+        (fitting, fitted)
+    }
+
+    /// Draws of the normal with standard deviations `width`, weighted for `exp(shift)` times the standard normal.
+    fn draws(width: f64, shift: f64) -> Draws {
+        let model = from_fn(2, move |z| shift - 0.5 * (z[0] * z[0] + z[1] * z[1]));
+        let family = mcsa_families::FullRank::new(2);
+        let params = family.at(&[0.0; 2], faer::mat![[width, 0.0], [0.0, width]].as_ref()).expect("a factor");
+        Draws::of(&model, &family, &params, Seed::new(5).stream(0, 0), 2_000).expect("draws")
+    }
+
+    #[test]
+    fn a_mixture_with_much_worse_weights_is_dropped_unless_it_shows_something_else() {
+        let (fitting, before) = after_a_mixture();
+        // The integral of exp(-|z|^2 / 2) is 2 pi.
+        let same = before.evidence.log - std::f64::consts::TAU.ln();
+        let poor = |shift: f64| draws(4.0, same + shift);
+        let weights = Objection::Weights { shape: 0.8, threshold: 0.7, sample_size: 200.0, draws: 2_000 };
+        let spread = Objection::Spread { name: "z[0]".into(), shape: 1.0, threshold: 0.9 };
+        let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16 };
+        assert!(poor(0.0).sample_size < FEWEST, "{}", poor(0.0).sample_size);
+        assert!(fitting.returns(&poor(0.0), &[weights.clone(), spread.clone()]));
+        // Counterexamples: other evidence, another witness, even weights, nothing to return to.
+        assert!(!fitting.returns(&poor(1.0), &[weights.clone(), spread]));
+        assert!(!fitting.returns(&poor(0.0), &[weights.clone(), missed]));
+        assert!(!fitting.returns(&draws(1.2, same), &[]));
+        assert!(!fitted().0.returns(&poor(0.0), &[weights]));
+    }
+
+    #[test]
+    fn a_fit_to_which_a_witness_objects_is_not_kept() {
+        let (mut fitting, fitted) = fitted();
+        let found = [Objection::Missed { log_weight: 9.0, chains: 2, of: 16 }];
+        fitting.keep(fitted.draws.clone(), fitted.chains.clone(), &found);
+        assert_eq!(fitting.kept, None);
+        fitting.keep(fitted.draws, fitted.chains, &[]);
+        assert!(fitting.kept.is_some());
+    }
+
+    /// Also from a file, in which there are no draws.
+    #[test]
+    fn the_way_back_ends_with_the_draws_and_the_chains_of_before() {
+        let model = MODEL();
+        let (fitting, before) = after_a_mixture();
+        let text = serde_json::to_string(&fitting).expect("JSON");
+        let read: Fitting = serde_json::from_str(&text).expect("a state");
+        for mut fitting in [fitting, read] {
+            let target = Target::with_gradient(&model);
+            assert!(!fitting.is_back());
+            fitting.objections.push(Objection::Budget);
+            fitting.go_back(&target).expect("a way back");
+            // Of the tails alone: the draws were counted before.
+            assert_eq!(fitting.stage, Stage::Done);
+            assert!(target.evaluations().total() < 100, "{:?}", target.evaluations());
+            let after = fitting.finish(&target).expect("an end");
+            assert!(after.verdict.is_yes());
+            assert_eq!((after.shape, &after.params), (before.shape, &before.params));
+            assert_eq!((&after.draws.points, &after.chains), (&before.draws.points, &before.chains));
+        }
+    }
+}
