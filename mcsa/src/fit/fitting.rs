@@ -9,10 +9,10 @@ use faer::Mat;
 use super::ascents::{Ascents, Starts};
 use super::bend::mixture_start;
 use super::climb::Climb;
+use super::drawn::{Drawn, Kept};
 use super::fitted::Fitted;
 use super::landmarks::Landmarks;
 use super::low_rank::DENSE;
-use super::mending::Kept;
 use super::moments::white;
 use super::summary;
 use super::tails::tail_objection;
@@ -34,22 +34,6 @@ pub enum Stage {
     Verdict,
     /// Nothing is left to do.
     Done,
-}
-
-/// Weighted draws of the last proposal that was drawn from, and which it was: draws are not saved, but made again with the same bits.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Drawn {
-    /// Number of the climb, and its steps.
-    of: Option<(u64, u64)>,
-    #[serde(skip)]
-    pub(super) draws: Option<Draws>,
-}
-
-/// Equality of the proposals.
-impl PartialEq for Drawn {
-    fn eq(&self, other: &Self) -> bool {
-        self.of == other.of
-    }
 }
 
 /// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.

@@ -3,9 +3,8 @@
 use faer::Mat;
 use mcsa_core::Error;
 use mcsa_estimators::Draws;
-use serde::{Deserialize, Serialize};
 
-use super::fitting::Drawn;
+use super::drawn::Kept;
 use super::low_rank::DENSE;
 use super::moments::white;
 use super::shape::{BENT, COMPONENTS};
@@ -20,17 +19,6 @@ const MENDS: usize = 2;
 const POORER: f64 = 0.5;
 /// Largest difference of the log evidences of the two fits, in standard errors.
 const AGREE: f64 = 3.0;
-
-/// Fit to which no witness objects, while a mixture is tried because its weights are uneven.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Kept {
-    /// Number of climbs, of which it is the last.
-    climbs: usize,
-    drawn: Drawn,
-    chains: Chains,
-    evidence: [f64; 2],
-    sample_size: f64,
-}
 
 impl Fitting {
     /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is

@@ -13,6 +13,7 @@ mod bend;
 mod call;
 mod checkpoint;
 mod climb;
+mod drawn;
 mod enlargement;
 mod fitted;
 mod fitting;
