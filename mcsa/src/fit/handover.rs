@@ -34,7 +34,8 @@ pub struct Handover {
     /// Mean `m = sum_i W_i z_i` of the weighted draws.
     pub mean: Vec<f64>,
     /// Metric: the covariance `sum_i W_i (z_i - m)(z_i - m)'` of the weighted draws. If their effective sample size is at most the
-    /// dimension, mean and covariance are those of the draws without weights, because the weighted ones would be singular.
+    /// dimension, mean and covariance are those of the draws without weights, because the weighted ones would be singular; if that
+    /// covariance has no factor either, they are medians, and a diagonal from the quantiles at 16 and 84 %.
     pub covariance: Mat<f64>,
     /// Objections of the witnesses.
     pub objections: Vec<Objection>,
@@ -44,7 +45,7 @@ impl Fitted {
     /// Starting points, metric and objections for a sampler.
     ///
     /// # Errors
-    /// If the covariance of the draws is not positive definite.
+    /// If more than two thirds of the draws agree in a coordinate, or are not finite.
     pub fn handover(&self) -> Result<Handover, Error> {
         let Gaussian { mean, covariance } =
             gaussian(&self.draws).map_err(|error| error.within("handover"))?;

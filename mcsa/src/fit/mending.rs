@@ -107,11 +107,9 @@ mod tests {
     use mcsa_core::{Seed, from_fn};
     use mcsa_models::Gaussian;
 
-    const MODEL: fn() -> Gaussian = || Gaussian::standard(2);
-
     /// A fit of a standard normal at its end, with its result.
     fn fitted() -> (Fitting, Fitted) {
-        let model = MODEL();
+        let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
         let mut fitting =
             Fitting::new(&Options { draws: 2_000, starts: 10, ..Options::seeded(3) }).expect("options");
@@ -174,7 +172,7 @@ mod tests {
     /// Also from a file, in which there are no draws.
     #[test]
     fn the_way_back_ends_with_the_draws_and_the_chains_of_before() {
-        let model = MODEL();
+        let model = Gaussian::standard(2);
         let (fitting, before) = after_a_mixture();
         let text = serde_json::to_string(&fitting).expect("JSON");
         let read: Fitting = serde_json::from_str(&text).expect("a state");

@@ -54,7 +54,7 @@ pub(crate) fn gaussian(draws: &Draws) -> Result<Gaussian, Error> {
     gaussian.factor().map(|_| gaussian)
 }
 
-/// Gaussian with independent coordinates and the quantiles of points at 16, 50 and 84 %.
+/// Gaussian with independent coordinates: medians, and `(q_84 - q_16) / 2` of each coordinate as standard deviation.
 fn of_quantiles(points: MatRef<'_, f64>) -> Gaussian {
     let (mut mean, mut sds) = (Vec::new(), Vec::new());
     for row in points.row_iter() {
