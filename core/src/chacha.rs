@@ -19,14 +19,17 @@ const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 /// One 64-bit word from each of the blocks computed in parallel.
 type Row = [u64; SIDE];
 
+/// The blocks computed in parallel, one row per word.
+type Made = [Row; WORDS];
+
 /// ChaCha8 generator that starts at an address and yields 64-bit words in order.
 pub(crate) struct Generator {
     key: [u32; 8],
     nonce: u64,
     /// Index of the next block to compute.
     block: u64,
-    /// The blocks computed last, one row per word.
-    made: [Row; WORDS],
+    /// The words computed last, in the order in which they are returned.
+    words: [u64; SIDE * WORDS],
     /// Index of the next word to return, and the number of computed words.
     next: usize,
     end: usize,
@@ -35,7 +38,7 @@ pub(crate) struct Generator {
 impl Generator {
     pub(crate) fn at(key: [u32; 8], address: Address) -> Self {
         let (nonce, block) = (address.nonce, address.first_block);
-        Self { key, nonce, block, made: [[0; SIDE]; WORDS], next: 0, end: 0 }
+        Self { key, nonce, block, words: [0; SIDE * WORDS], next: 0, end: 0 }
     }
 
     pub(crate) fn go_to(&mut self, address: Address) {
@@ -48,9 +51,21 @@ impl Generator {
         if self.next == self.end {
             self.go_on();
         }
-        let word = self.made[self.next % WORDS][self.next / WORDS % SIDE];
+        let word = self.words[self.next % (SIDE * WORDS)];
         self.next += 1;
         word
+    }
+
+    /// Stores `count` blocks from `first` on as the next words.
+    #[inline(always)]
+    fn store(&mut self, made: &Made, first: usize, count: usize) {
+        for (k, words) in self.words.as_chunks_mut::<WORDS>().0[..count].iter_mut().enumerate() {
+            for (word, row) in words.iter_mut().zip(made) {
+                *word = row[first + k];
+            }
+        }
+        self.block += count as u64;
+        (self.next, self.end) = (0, count * WORDS);
     }
 
     /// Computes the next blocks, as many as fit into one vector register and so cost as much as one.
@@ -58,10 +73,10 @@ impl Generator {
     fn go_on(&mut self) {
         let places = std::array::from_fn(|i| self.block + i as u64);
         let (key, nonces) = (&self.key, [self.nonce; SIDE]);
-        let rounds = Rounds { key, places: &places, nonces: &nonces, count: 1, out: &mut self.made };
+        let mut made = [[0; SIDE]; WORDS];
+        let rounds = Rounds { key, places: &places, nonces: &nonces, count: 1, out: &mut made };
         let count = Backend::best().run(rounds);
-        self.block += count as u64;
-        (self.next, self.end) = (0, count * WORDS);
+        self.store(&made, 0, count);
     }
 }
 
@@ -97,11 +112,7 @@ fn go_together(waiting: &mut [Option<&mut Generator>]) {
     let (mut made, count) = ([[0; SIDE]; WORDS], waiting.len() * AHEAD);
     Backend::best().run(Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut made });
     for (i, generator) in waiting.iter_mut().flatten().enumerate() {
-        for (own, row) in generator.made.iter_mut().zip(&made) {
-            own[..AHEAD].copy_from_slice(&row[i * AHEAD..][..AHEAD]);
-        }
-        generator.block += AHEAD as u64;
-        (generator.next, generator.end) = (0, AHEAD * WORDS);
+        generator.store(&made, i * AHEAD, AHEAD);
     }
 }
 
@@ -113,7 +124,7 @@ struct Rounds<'a> {
     places: &'a Row,
     nonces: &'a Row,
     count: usize,
-    out: &'a mut [Row; WORDS],
+    out: &'a mut Made,
 }
 
 /// Number of registers of 64-bit words that hold as many numbers as one register of 32-bit words: two, or one if a register holds

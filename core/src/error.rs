@@ -132,8 +132,7 @@ pub fn same_length(what: &'static str, expected: usize, found: usize) -> Result<
 
 /// `Ok` if every value is finite, else [`Error::NotFinite`] at the first that is not.
 pub fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
-    // Without an early exit the comparisons of a whole register are one instruction.
-    if values.iter().fold(true, |all, v| all & v.is_finite()) {
+    if crate::numeric::all_below(values, f64::INFINITY) {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {

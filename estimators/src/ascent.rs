@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, fits_in_memory};
+use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, fits_in_memory, numeric};
 
 use crate::configs::Configs;
 use crate::fit::Verified;
@@ -229,7 +229,9 @@ where
             // The random numbers of this step are spent even if its direction is rejected: the next step uses fresh ones.
             fit.step = step;
             let chains = self.estimator.chains(&fit.estimator);
-            if let Some(parameter) = direction.iter().position(|g| !g.is_finite()) {
+            if !numeric::all_below(&direction, f64::INFINITY)
+                && let Some(parameter) = direction.iter().position(|g| !g.is_finite())
+            {
                 return Ok(Some(Outcome::NonFinite { step, parameter, value: direction[parameter] }));
             }
             fit.watch.note(&info, &direction, chains, &mut chains_before);
@@ -240,7 +242,9 @@ where
                 fit.params.copy_from_slice(&before);
                 return Ok(Some(Outcome::Diverged { step, parameter, reason: error.to_string() }));
             }
-            if let Some(parameter) = fit.params.iter().position(|param| param.abs() > fit.reach) {
+            if !numeric::all_below(&fit.params, fit.reach)
+                && let Some(parameter) = fit.params.iter().position(|param| param.abs() > fit.reach)
+            {
                 let (value, reach) = (fit.params[parameter], fit.reach);
                 let reason = format!(
                     "params[{parameter}] is {value:e}, beyond {reach:e}, 1e10 times what the fit began with: a smaller rate may help"

@@ -1,6 +1,6 @@
 //! Running record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
 
-use mcsa_core::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, same_length};
+use mcsa_core::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, numeric, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Number of steps that a running mean remembers.
@@ -163,10 +163,10 @@ impl Watch {
     ) {
         self.steps += 1;
         let share = 1.0 / self.steps.min(MEMORY) as f64;
-        let mut square = 0.0;
+        // Apart from the mean, whose loop is then one of vector instructions.
+        let square = numeric::dot(direction, direction);
         for (mean, g) in self.direction.iter_mut().zip(direction) {
             *mean += share * (g - *mean);
-            square += g * g;
         }
         self.square += share * (square - self.square);
         if let Some(chains) = chains {

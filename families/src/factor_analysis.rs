@@ -4,7 +4,6 @@ use faer::MatRef;
 use mcsa_core::{Columns, MomentMatched, Parametric, borrow, numeric};
 
 use crate::LowRank;
-use crate::gaussian::weighted_mean;
 use crate::woodbury::{backward_rows, cholesky, forward_rows};
 
 /// Running mean, and one step of EM for factor analysis (Rubin & Thayer 1982) with the running covariance in the place of that of
@@ -34,7 +33,7 @@ impl MomentMatched for LowRank {
         let parts = self.parts(params);
         let woodbury = self.woodbury(parts, &mut work);
         let [centre, x] = [(); 2].map(|()| borrow(&mut work, dim));
-        weighted_mean(points, weights, centre);
+        numeric::weighted_sum(points, weights, centre);
 
         // Expected factors of each point, and of the shift of the mean as a point of its own; the matrices S beta^T and M.
         let [precision, moment] = [(); 2].map(|()| borrow(&mut work, rank * rank));

@@ -3,7 +3,8 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, MomentMatched, Parametric, borrow, numeric, same_length};
 
-use crate::packed::{self, AddSquare};
+use crate::factor_update::{AddSquare, Centre, width};
+use crate::packed;
 use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal};
 
 impl MeanField {
@@ -51,7 +52,7 @@ impl MomentMatched for MeanField {
     ) -> bool {
         assert_eq!((params.len(), matched.len()), (2 * self.dim, 2 * self.dim), "mean and rho");
         let (mean, variances) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
-        weighted_mean(points, weights, mean);
+        numeric::weighted_sum(points, weights, mean);
         variances.fill(0.0);
         for (j, &weight) in weights.iter().enumerate() {
             for ((variance, z), mean) in variances.iter_mut().zip(points.column(j)).zip(&*mean) {
@@ -111,9 +112,9 @@ impl FullRank {
             (self.num_params(), self.num_params()),
             "mean and triangle"
         );
-        let width = packed::width(weights.len() + 1);
+        let width = width(weights.len() + 1);
         let (mean, rows) = (borrow(&mut work, dim), borrow(&mut work, dim * width));
-        weighted_mean(points, weights, mean);
+        numeric::weighted_sum(points, weights, mean);
         matched.copy_from_slice(params);
         let (location, triangle) = matched.split_at_mut(dim);
         // The rows are not filled yet: they lend their memory.
@@ -126,21 +127,8 @@ impl FullRank {
         let kept = stretch * (1.0 - gain).sqrt();
         triangle.iter_mut().for_each(|entry| *entry *= kept);
         // The points about their mean, and the shift of the mean as a column of its own.
-        for (first, weights) in (0..width).step_by(packed::PANEL).zip(weights.chunks(packed::PANEL)) {
-            let root = |l: usize| weights.get(l).map_or(0.0, |weight| stretch * (gain * weight).sqrt());
-            let roots: [f64; packed::PANEL] = std::array::from_fn(root);
-            let [a, b, c, d] = [0, 1, 2, 3].map(|l| points.column(first + l.min(weights.len() - 1)));
-            let of_points = a.iter().zip(b).zip(c).zip(d).zip(&*mean);
-            for (row, ((((a, b), c), d), mean)) in rows.chunks_exact_mut(width).zip(of_points) {
-                let row = &mut row[first..first + packed::PANEL];
-                row.copy_from_slice(&[a - mean, b - mean, c - mean, d - mean]);
-                row.iter_mut().zip(roots).for_each(|(entry, root)| *entry *= root);
-            }
-        }
-        if weights.len().is_multiple_of(packed::PANEL) {
-            let shifts = width - packed::PANEL;
-            rows.chunks_exact_mut(width).for_each(|row| row[shifts..].fill(0.0));
-        }
+        let scale = |weight: f64| stretch * (gain * weight).sqrt();
+        Centre { points, weights, scale, mean, rows }.run();
         let root = gain.sqrt() * kept;
         for ((row, location), mean) in rows.chunks_exact_mut(width).zip(location).zip(&*mean) {
             let delta = mean - *location;
@@ -156,15 +144,7 @@ impl FullRank {
             }
             packed::put_diagonal(triangle, rho);
         }
-        matched.iter().all(|number| number.is_finite())
-    }
-}
-
-pub(crate) fn weighted_mean(points: MatRef<'_, f64>, weights: &[f64], mean: &mut [f64]) {
-    assert_eq!((points.nrows(), points.ncols()), (mean.len(), weights.len()), "a weight per column");
-    mean.fill(0.0);
-    for (j, &weight) in weights.iter().enumerate() {
-        numeric::axpy(weight, points.column(j), mean);
+        numeric::all_below(matched, f64::INFINITY)
     }
 }
 

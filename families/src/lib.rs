@@ -48,6 +48,7 @@ mod defensive;
 mod dof;
 mod drawn;
 mod factor_analysis;
+mod factor_update;
 mod few;
 mod flow;
 mod full_rank;

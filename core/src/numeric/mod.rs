@@ -76,7 +76,9 @@ pub use logarithm::{ln, ln_1p, ln_1p_into, ln_expm1, ln_expm1_into, ln_into};
 pub use logistic_sum::{sum_log_sigmoid, sum_log_sigmoid_with_slopes, sums_log_sigmoid};
 pub use normal::{log_ndtr, log_ndtr_into, log_ndtr_with_hazard, ndtr_hazard, ndtr_hazard_into};
 pub use normal_sum::{sum_log_ndtr, sum_log_ndtr_with_slopes, sums_log_ndtr};
-pub use reduce::{axpy, dot, sum, sum_squares_scaled, sums_squares, sums_squares_scaled};
+pub use reduce::{
+    all_below, axpy, dot, sum, sum_squares_scaled, sums_squares, sums_squares_scaled, weighted_sum,
+};
 pub use softplus::{
     ln_1p_exp, ln_1p_exp_into, log_sigmoid, log_sigmoid_into, log_sigmoid_with_slope, sigmoid, sigmoid_into,
 };

@@ -192,6 +192,53 @@ impl Kernel for SumsSquares<'_> {
     }
 }
 
+struct WeightedSum<'a> {
+    z: MatRef<'a, f64>,
+    weights: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Kernel for WeightedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        let lanes = L::F64_LANES;
+        let (body, tail) = L::as_mut_simd_f64s(self.out);
+        let whole = body.len() * lanes;
+        for (r, out) in body.iter_mut().enumerate() {
+            let mut sum = l.num(0.0);
+            for (j, &weight) in self.weights.iter().enumerate() {
+                let z = &self.z.column(j)[r * lanes..(r + 1) * lanes];
+                sum = l.fma(l.num(weight), L::as_simd_f64s(z).0[0], sum);
+            }
+            *out = sum;
+        }
+        if !tail.is_empty() {
+            let mut sum = l.num(0.0);
+            for (j, &weight) in self.weights.iter().enumerate() {
+                sum = l.fma(l.num(weight), l.partial_load_f64s(&self.z.column(j)[whole..]), sum);
+            }
+            l.partial_store_f64s(tail, sum);
+        }
+    }
+}
+
+struct AllBelow<'a>(&'a [f64], f64);
+
+impl Kernel for AllBelow<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> bool {
+        // An accumulator becomes 1 at the first number that is not below the bound. A comparison with NaN is false.
+        let (bound, above) = (l.num(self.1), l.num(1.0));
+        let mut acc = L::Block::zeroed();
+        accumulate(l, &mut acc, self.0, |a, v| l.choose(l.less(l.magnitude(v), bound), a, above));
+        fold(acc) == 0.0
+    }
+}
+
 /// Sum, `sum_i x_i`.
 ///
 /// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and adds these in a fixed
@@ -252,7 +299,42 @@ pub fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
     Backend::best().sums_squares(z, out);
 }
 
+/// Weighted sum of columns, `out_i = sum_j weights_j z_ij`, bit-identical to [`axpy`] of each column in order.
+///
+/// # Panics
+/// If the shapes differ.
+#[inline]
+pub fn weighted_sum(z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
+    Backend::best().weighted_sum(z, weights, out);
+}
+
+/// True if `|x_i| < bound` for all i, with a positive bound; false if a number is NaN. With an infinite bound: true if all numbers are
+/// finite.
+///
+/// ```
+/// use mcsa_core::numeric::all_below;
+/// assert!(all_below(&[1.0, -2.0], 3.0) && !all_below(&[1.0, -3.0], 3.0) && !all_below(&[f64::NAN], 3.0));
+/// ```
+#[inline]
+pub fn all_below(x: &[f64], bound: f64) -> bool {
+    Backend::best().all_below(x, bound)
+}
+
 impl Backend {
+    /// [`weighted_sum`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn weighted_sum(self, z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
+        assert_eq!((z.nrows(), z.ncols()), (out.len(), weights.len()), "a weight per column");
+        self.run(WeightedSum { z, weights, out });
+    }
+
+    /// [`all_below`] with the instruction set of `self`.
+    pub fn all_below(self, x: &[f64], bound: f64) -> bool {
+        self.run(AllBelow(x, bound))
+    }
+
     /// [`sum`] with the instruction set of `self`.
     #[inline]
     pub fn sum(self, x: &[f64]) -> f64 {

@@ -80,6 +80,53 @@ fn columns_of_squares_have_the_bits_of_each_alone() {
 }
 
 #[test]
+fn weighted_sums_have_the_bits_of_sums_column_by_column() {
+    for b in backends() {
+        for (d, n) in [(0, 2), (1, 1), (3, 0), (11, 10), (40, 3), (8, 2)] {
+            let z = Mat::from_fn(d, n, |i, j| ((i * 7 + j * 3) % 11) as f64 / 3.0 - 1.5);
+            let weights: Vec<f64> = (0..n).map(|j| 0.3 + 0.1 * j as f64).collect();
+            let (mut together, mut one_by_one) = (vec![f64::NAN; d], vec![0.0; d]);
+            b.weighted_sum(z.as_ref(), &weights, &mut together);
+            for (j, &weight) in weights.iter().enumerate() {
+                b.axpy(weight, z.as_ref().column(j), &mut one_by_one);
+            }
+            assert_eq!(together, one_by_one, "{d} {n} {b:?}");
+            // Twin: other weights give another sum.
+            if d > 1 && n > 0 {
+                let others: Vec<f64> = weights.iter().map(|weight| weight + 1e-3).collect();
+                b.weighted_sum(z.as_ref(), &others, &mut together);
+                assert_ne!(together, one_by_one, "{d} {n} {b:?}");
+            }
+        }
+    }
+}
+
+/// With the number that is not below the bound at every place, of every length up to two blocks and more.
+#[test]
+fn one_number_that_is_not_below_the_bound_is_found() {
+    for b in backends() {
+        assert!(b.all_below(&[], 1.0));
+        for length in (1..70).chain([257]) {
+            let mut x: Vec<f64> = (0..length).map(|i| (i as f64 - 20.0).sin()).collect();
+            assert!(b.all_below(&x, 1.0) && b.all_below(&x, f64::INFINITY), "{length} {b:?}");
+            for place in 0..length {
+                let before = x[place];
+                for above in [1.0, -1.0, 5.0, f64::NEG_INFINITY, f64::NAN] {
+                    x[place] = above;
+                    assert!(!b.all_below(&x, 1.0), "{length} {place} {above} {b:?}");
+                    assert_eq!(
+                        b.all_below(&x, f64::INFINITY),
+                        above.is_finite(),
+                        "{length} {place} {above} {b:?}"
+                    );
+                }
+                x[place] = before;
+            }
+        }
+    }
+}
+
+#[test]
 fn padding_that_counts_is_caught() {
     let x = [0.5, -1.0, 0.0, 2.0, 0.25, 0.0];
     let sums = |rows| {
