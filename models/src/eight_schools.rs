@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
 use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
 
+use crate::indexed::indexed;
 use crate::prior::half_cauchy;
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
@@ -149,7 +150,7 @@ impl LogDensity for EightSchools {
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let tau = z[1].exp();
         out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
-        let theta = |j| (Cow::from(format!("theta[{j}]")), self.effect(j, z, tau));
+        let theta = |j| (indexed("theta", j), self.effect(j, z, tau));
         out.extend((0..self.effects.len()).map(theta));
     }
 }

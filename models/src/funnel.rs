@@ -6,6 +6,7 @@ use faer::Mat;
 use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Stream};
 
 use crate::GroundTruth;
+use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, positive};
 
 /// Neal's funnel (2003), normalised:
@@ -66,7 +67,7 @@ impl LogDensity for Funnel {
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         out.push(("log_variance".into(), z[0]));
-        out.extend(z.iter().enumerate().skip(1).map(|(i, &z)| (Cow::from(format!("z[{i}]")), z)));
+        out.extend(z.iter().enumerate().skip(1).map(|(i, &z)| (indexed("z", i), z)));
     }
 }
 

@@ -40,6 +40,7 @@ mod funnel;
 mod gaussian;
 mod gaussian_process;
 mod held_out;
+mod indexed;
 mod linear;
 mod many_well;
 mod mixture;

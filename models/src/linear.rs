@@ -10,6 +10,7 @@ use mcsa_core::{
 
 use crate::Gaussian;
 use crate::design::{MINIBATCH, Rows, finite_matrix};
+use crate::indexed::indexed;
 use crate::support::{decided, positive};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
@@ -213,7 +214,7 @@ impl LogDensity for LinearRegression {
     }
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(k, &z)| (Cow::from(format!("weight[{k}]")), z)));
+        out.extend(z.iter().enumerate().map(|(k, &z)| (indexed("weight", k), z)));
     }
 }
 

@@ -56,18 +56,44 @@ impl Parameter {
         let mean = pairs().map(|(value, weight)| weight * value).sum::<f64>();
         let of_square =
             |power| pairs().map(|(value, weight)| weight.powi(power) * (value - mean).powi(2)).sum::<f64>();
-        let mut order: Vec<(f64, f64)> = pairs().map(|(value, weight)| (*value, *weight)).collect();
-        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let quantiles = PROBABILITIES.map(|probability| {
-            let mut cumulated = 0.0;
-            let reached = order.iter().find(|(_, weight)| {
-                cumulated += weight;
-                cumulated >= probability
-            });
-            reached.or(order.last()).map_or(f64::NAN, |(value, _)| *value)
-        });
+        let mut weighted: Vec<(f64, f64)> = pairs().map(|(value, weight)| (*value, *weight)).collect();
+        let mut quantiles = [f64::NAN; PROBABILITIES.len()];
+        quantiles_into(&mut weighted, 0.0, &PROBABILITIES, &mut quantiles);
         Self { name, mean, error: of_square(2).sqrt(), sd: of_square(1).sqrt(), quantiles }
     }
+}
+
+/// Number of values that are sorted, not divided further.
+const SHORT: usize = 32;
+
+/// Weighted quantiles: the least value up to which the weights, added to `below`, reach each of the ascending `probabilities`; the largest
+/// value where rounding keeps them from reaching it. The values are divided at their median until they are [`SHORT`], and a part without
+/// a quantile is left as it is: linear time, where sorting takes longer than to make the draws.
+fn quantiles_into(weighted: &mut [(f64, f64)], below: f64, probabilities: &[f64], quantiles: &mut [f64]) {
+    let by_value = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0);
+    if probabilities.is_empty() || weighted.is_empty() {
+        return;
+    }
+    if weighted.len() <= SHORT {
+        weighted.sort_unstable_by(by_value);
+        for (quantile, probability) in quantiles.iter_mut().zip(probabilities) {
+            let mut cumulated = below;
+            let reached = weighted.iter().find(|(_, weight)| {
+                cumulated += weight;
+                cumulated >= *probability
+            });
+            *quantile = reached.or(weighted.last()).map_or(f64::NAN, |(value, _)| *value);
+        }
+        return;
+    }
+    let half = weighted.len() / 2;
+    weighted.select_nth_unstable_by(half, by_value);
+    let (low, high) = weighted.split_at_mut(half);
+    let reached = below + low.iter().map(|(_, weight)| weight).sum::<f64>();
+    let count = probabilities.partition_point(|probability| *probability <= reached);
+    let (low_quantiles, high_quantiles) = quantiles.split_at_mut(count);
+    quantiles_into(low, below, &probabilities[..count], low_quantiles);
+    quantiles_into(high, reached, &probabilities[count..], high_quantiles);
 }
 
 impl Evidence {
@@ -80,5 +106,42 @@ impl Evidence {
             lower: ratios.iter().sum::<f64>() / count,
             upper: at_chains.iter().sum::<f64>() / at_chains.len() as f64,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_core::Seed;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against sorted values with whole numbers as weights, whose sums are exact; ties included.
+        #[test]
+        fn quantiles_are_those_of_sorted_values(count in 1..400_usize, seed in any::<u64>(), distinct in 1..500_usize) {
+            let mut stream = Seed::new(seed).stream(0, 0);
+            let mut whole = |most| stream.index(most).expect("a positive count") as f64;
+            let mut weighted: Vec<(f64, f64)> = (0..count).map(|_| (whole(distinct), 1.0 + whole(9))).collect();
+            let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+            let probabilities = [0.0, 0.05, 0.5, 0.95, 1.0].map(|probability| (probability * total).floor());
+            let mut found = [f64::NAN; 5];
+            quantiles_into(&mut weighted, 0.0, &probabilities, &mut found);
+            weighted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            for (found, probability) in found.into_iter().zip(probabilities) {
+                let up_to = |value: f64| weighted.iter().filter(|pair| pair.0 <= value).map(|pair| pair.1).sum::<f64>();
+                let before = |value: f64| weighted.iter().filter(|pair| pair.0 < value).map(|pair| pair.1).sum::<f64>();
+                prop_assert!(up_to(found) >= probability && (before(found) < probability || probability == 0.0));
+                // Twin: the next value is no quantile.
+                prop_assert!(before(found + 1.0) >= probability);
+            }
+        }
+    }
+
+    #[test]
+    fn without_draws_there_are_no_quantiles() {
+        let parameter = Parameter::of("x".into(), &[], &[]);
+        assert!(parameter.quantiles.iter().all(|quantile| quantile.is_nan()));
+        let parameter = Parameter::of("x".into(), &[1.0, 2.0, 3.0], &[0.5, 0.5, 0.0]);
+        assert_eq!(parameter.quantiles, [1.0, 1.0, 2.0]);
     }
 }

@@ -8,6 +8,7 @@ use mcsa_core::{
 
 use super::{Likelihood, Logistic, ScalePrior};
 use crate::design::GROUP;
+use crate::indexed::indexed;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -174,7 +175,7 @@ impl LogDensity for HierarchicalLogistic {
         out.push(("sigma_beta".into(), z[0].exp()));
         out.push(("sigma_alpha".into(), z[1].exp()));
         let (beta, alpha) = z[FIRST..].split_at(self.num_features());
-        out.extend(beta.iter().enumerate().map(|(k, &b)| (Cow::from(format!("beta[{k}]")), b)));
+        out.extend(beta.iter().enumerate().map(|(k, &b)| (indexed("beta", k), b)));
         out.push(("alpha".into(), alpha[0]));
     }
 }

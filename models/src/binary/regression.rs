@@ -7,6 +7,7 @@ use mcsa_core::{
 };
 
 use super::{Likelihood, Link, Logistic, Probit};
+use crate::indexed::indexed;
 use crate::support::{decided, positive};
 
 /// Bayesian regression of labels 0 and 1 with a symmetric link `F` and independent normal weights.
@@ -88,7 +89,7 @@ impl<L: Link> LogDensity for BinaryRegression<L> {
     }
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(k, &z)| (Cow::from(format!("weight[{k}]")), z)));
+        out.extend(z.iter().enumerate().map(|(k, &z)| (indexed("weight", k), z)));
     }
 }
 

@@ -7,6 +7,7 @@ use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_l
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
+use crate::indexed::indexed;
 use crate::support::{decided, zeros_and_ones};
 use crate::{Link, Logistic};
 
@@ -156,8 +157,8 @@ impl LogDensity for GaussianProcessClassification {
         out.push(("amplitude".into(), z[0].exp()));
         out.push(("nugget".into(), z[1].exp()));
         let (lengths, f) = z[2..].split_at(self.field.features());
-        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
-        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
+        out.extend(lengths.iter().enumerate().map(|(k, l)| (indexed("length", k), l.exp())));
+        out.extend(f.iter().enumerate().map(|(i, &f)| (indexed("f", i), f)));
     }
 }
 

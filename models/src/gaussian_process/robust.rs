@@ -8,6 +8,7 @@ use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_l
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
+use crate::indexed::indexed;
 use crate::support::decided;
 
 /// Gaussian process regression with Student t noise. (pMCSA)
@@ -209,8 +210,8 @@ impl LogDensity for RobustGaussianProcess {
         let names = ["eps_y", "eps_f", "amplitude", "nu"];
         out.extend(names.iter().zip(z).map(|(&name, u)| (Cow::from(name), u.exp())));
         let (lengths, f) = z[LENGTHS..].split_at(self.field.features());
-        out.extend(lengths.iter().enumerate().map(|(k, l)| (Cow::from(format!("length[{k}]")), l.exp())));
-        out.extend(f.iter().enumerate().map(|(i, &f)| (Cow::from(format!("f[{i}]")), f)));
+        out.extend(lengths.iter().enumerate().map(|(k, l)| (indexed("length", k), l.exp())));
+        out.extend(f.iter().enumerate().map(|(i, &f)| (indexed("f", i), f)));
     }
 }
 

@@ -6,6 +6,7 @@ use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, borrow, nume
 
 use super::rectifier::{add_rectified, rectify_back};
 use crate::design::{GROUP, Panels, finite_matrix};
+use crate::indexed::indexed;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -159,7 +160,7 @@ impl LogDensity for NeuralRegression {
         let (first, second) = self.layers(&z[2..]);
         let name = |at: usize| Cow::from(format!("W1[{}, {}]", at / d, at % d));
         out.extend(first.iter().enumerate().map(|(at, &w)| (name(at), w)));
-        out.extend(second.iter().enumerate().map(|(h, &w)| (Cow::from(format!("W2[{h}]")), w)));
+        out.extend(second.iter().enumerate().map(|(h, &w)| (indexed("W2", h), w)));
     }
 }
 

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
 
+use crate::indexed::indexed;
 use crate::prior::exponential;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
@@ -193,7 +194,7 @@ impl LogDensity for Radon {
         out.extend(scales.map(|(name, z)| (name.into(), z.exp())));
         out.extend([("mu_a".into(), z[3]), ("mu_b".into(), z[4])]);
         for (name, effects) in ["a", "b"].into_iter().zip(z[5..].chunks(self.num_counties.max(1))) {
-            out.extend(effects.iter().enumerate().map(|(c, &e)| (Cow::from(format!("{name}[{c}]")), e)));
+            out.extend(effects.iter().enumerate().map(|(c, &e)| (indexed(name, c), e)));
         }
     }
 }

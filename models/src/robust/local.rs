@@ -5,6 +5,7 @@ use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Error, Gradient, LogDensity, all_finite, numeric, same_length};
 
 use crate::design::{Rows, finite_matrix};
+use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, positive};
 
 /// Linear regression with Student t errors, written with one local precision per datum. (SL-DAIS, App. A)
@@ -176,9 +177,9 @@ impl LogDensity for LocalRobustRegression {
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let (theta, locals) = z.split_at(self.num_globals());
         let (weights, log_scale) = theta.split_at(self.x.columns());
-        out.extend(weights.iter().enumerate().map(|(k, &w)| (Cow::from(format!("weight[{k}]")), w)));
+        out.extend(weights.iter().enumerate().map(|(k, &w)| (indexed("weight", k), w)));
         out.push(("scale".into(), log_scale[0].exp()));
-        out.extend(locals.iter().enumerate().map(|(i, w)| (Cow::from(format!("tau[{i}]")), w.exp())));
+        out.extend(locals.iter().enumerate().map(|(i, w)| (indexed("tau", i), w.exp())));
     }
 }
 

@@ -9,6 +9,7 @@ use mcsa_core::{
 use super::StudentErrors;
 use super::errors::{MOST, freedom};
 use crate::design::{MINIBATCH, Rows, finite_matrix};
+use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
 
@@ -229,7 +230,7 @@ impl LogDensity for StudentRegression {
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let (w, noise) = z.split_at(self.x.columns());
-        out.extend(w.iter().enumerate().map(|(k, &w)| (Cow::from(format!("weight[{k}]")), w)));
+        out.extend(w.iter().enumerate().map(|(k, &w)| (indexed("weight", k), w)));
         if let [log_scale, u] = noise {
             out.push(("scale".into(), log_scale.exp()));
             out.push(("freedom".into(), freedom(*u).0));

@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use mcsa_core::{Error, Gradient, LearnableRows, LogDensity, Subsampled, borrow};
 
 use super::{SparseGaussianProcess, SparsePosterior};
+use crate::indexed::indexed;
 use crate::support::decided;
 
 /// Density of a minibatch of a [`SparseGaussianProcess`] as a function of its parameters and of the inducing values:
@@ -74,7 +75,7 @@ impl LogDensity for SparseMinibatch<'_> {
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         self.process.name_theta(z, out);
         let inducing = &z[self.process.num_thetas()..];
-        out.extend(inducing.iter().enumerate().map(|(i, &u)| (Cow::from(format!("u[{i}]")), u)));
+        out.extend(inducing.iter().enumerate().map(|(i, &u)| (indexed("u", i), u)));
     }
 }
 

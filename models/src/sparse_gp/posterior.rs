@@ -7,6 +7,7 @@ use super::average::BLOCK;
 use super::process::LEAST;
 use super::{Average, InducingCoordinates, Memory, SparseGaussianProcess};
 use crate::design::RowsRef;
+use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided};
 
 /// Posterior of the inducing values of a [`SparseGaussianProcess`] at one theta, given chosen rows of its data:
@@ -259,7 +260,7 @@ impl LogDensity for SparsePosterior<'_> {
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let name = if self.is_whitened() { "e" } else { "u" };
-        out.extend(z.iter().enumerate().map(|(i, &z)| (Cow::from(format!("{name}[{i}]")), z)));
+        out.extend(z.iter().enumerate().map(|(i, &z)| (indexed(name, i), z)));
     }
 }
 

@@ -7,6 +7,7 @@ use super::average::Prepared;
 use super::memory::MemoryMut;
 use super::{Kernel, Layout, Likelihood};
 use crate::design::{Rows, RowsRef, finite_matrix};
+use crate::indexed::indexed;
 use crate::robust::{MOST, freedom};
 use crate::support::zeros_and_ones;
 
@@ -212,7 +213,7 @@ impl SparseGaussianProcess {
     pub(super) fn name_theta(&self, theta: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let d = self.x.columns();
         out.push(("amplitude".into(), theta[0].exp()));
-        out.extend((0..d).map(|k| (Cow::from(format!("length[{k}]")), theta[1 + k].exp())));
+        out.extend((0..d).map(|k| (indexed("length", k), theta[1 + k].exp())));
         if let [log_scale, u] = theta[1 + d..self.first_inducing()] {
             out.extend([("scale".into(), log_scale.exp()), ("freedom".into(), freedom(u).0)]);
         }

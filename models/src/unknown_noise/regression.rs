@@ -5,6 +5,7 @@ use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_l
 
 use super::{NoisePrior, WeightPrior};
 use crate::design::finite_matrix;
+use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -143,7 +144,7 @@ impl LogDensity for UnknownNoiseRegression {
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         let (b, u) = z.split_at(self.centre.len());
-        out.extend(b.iter().enumerate().map(|(k, &b)| (Cow::from(format!("weight[{k}]")), b)));
+        out.extend(b.iter().enumerate().map(|(k, &b)| (indexed("weight", k), b)));
         out.push(("sigma".into(), u[0].exp()));
     }
 }

@@ -8,6 +8,7 @@ use mcsa_core::numeric::{dot, exp, scalar, sum};
 use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Separable, all_finite, borrow};
 
 use super::path::{LANES, Recursion};
+use crate::indexed::indexed;
 use crate::prior::{cauchy, half_cauchy};
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
@@ -184,7 +185,7 @@ impl LogDensity for StockVolatility {
 
     fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
         out.extend([("phi".into(), persistence(z[0]).0), ("sigma".into(), z[1].exp()), ("mu".into(), z[2])]);
-        out.extend(z[3..].iter().enumerate().map(|(t, &e)| (Cow::from(format!("e[{t}]")), e)));
+        out.extend(z[3..].iter().enumerate().map(|(t, &e)| (indexed("e", t), e)));
     }
 }
 
