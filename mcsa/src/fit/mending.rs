@@ -119,11 +119,13 @@ mod tests {
         (fitting, fitted)
     }
 
-    /// The state after `fitted`, if a mixture has been tried since: the fit before is kept.
-    fn after_a_mixture() -> (Fitting, Fitted) {
+    /// The state after `fitted`, if a mixture of two equal Student t of this width has been tried since: the fit before is kept.
+    fn after_a_mixture(width: f64) -> (Fitting, Fitted) {
         let (mut fitting, fitted) = fitted();
         let last = fitting.climbs.last().expect("a climb");
-        let student = last.start.clone();
+        let factor = faer::mat![[width, 0.0], [0.0, width]];
+        let student = Shape::student_t(2).and_then(|family| family.at(&[0.0; 2], factor.as_ref(), 8.0));
+        let student = student.expect("a Student t");
         let start = Shape::mixture(2, 2).and_then(|family| family.at(&[1.0; 2], &[student.clone(), student]));
         let start = start.expect("parameters");
         let tried = super::super::Climb::new(last.number + 1, Shape::Mixture { components: 2 }, start);
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_mixture_with_much_worse_weights_is_dropped_unless_it_shows_something_else() {
-        let (fitting, before) = after_a_mixture();
+        let (fitting, before) = after_a_mixture(1.0);
         // The integral of exp(-|z|^2 / 2) is 2 pi.
         let same = before.evidence.log - std::f64::consts::TAU.ln();
         let poor = |shift: f64| draws(4.0, same + shift);
@@ -169,11 +171,41 @@ mod tests {
         assert!(fitting.kept.is_some());
     }
 
+    /// The verdict itself takes the way back from a mixture that is much too wide, and not from one that fits.
+    #[test]
+    fn the_verdict_drops_a_mixture_with_much_worse_weights() {
+        let model = Gaussian::standard(2);
+        for (width, is_dropped) in [(6.0, true), (1.0, false)] {
+            let (mut fitting, before) = after_a_mixture(width);
+            let target = Target::with_gradient(&model);
+            fitting.mends = MENDS;
+            fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
+            let after = fitting.finish(&target).expect("an end");
+            assert_eq!(after.shape == before.shape, is_dropped, "{width}: {:?}", after.shape);
+            assert_eq!(after.draws.points == before.draws.points, is_dropped, "{width}");
+            assert!(after.verdict.is_yes(), "{width}: {}", after.verdict);
+        }
+    }
+
+    /// Also the verdict on a mixture that a limit ended, which is dropped whatever its weights.
+    #[test]
+    fn the_verdict_drops_a_mixture_that_a_limit_ended() {
+        let model = Gaussian::standard(2);
+        let (mut fitting, before) = after_a_mixture(1.0);
+        let target = Target::with_gradient(&model);
+        fitting.mends = MENDS;
+        fitting.objections.push(Objection::Budget);
+        fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
+        let after = fitting.finish(&target).expect("an end");
+        assert_eq!((after.shape, &after.draws.points), (before.shape, &before.draws.points));
+        assert!(after.verdict.is_yes(), "{}", after.verdict);
+    }
+
     /// Also from a file, in which there are no draws.
     #[test]
     fn the_way_back_ends_with_the_draws_and_the_chains_of_before() {
         let model = Gaussian::standard(2);
-        let (fitting, before) = after_a_mixture();
+        let (fitting, before) = after_a_mixture(1.0);
         let text = serde_json::to_string(&fitting).expect("JSON");
         let read: Fitting = serde_json::from_str(&text).expect("a state");
         for mut fitting in [fitting, read] {
