@@ -247,11 +247,22 @@ impl Climb {
         Draws::of(target, family, &self.proposal(family.dim())?, seed.stream(0, 0), count)
     }
 
-    /// True if the weights are as even as asked for, or a doubling of the steps gained little.
-    pub(crate) fn is_settled(&self, options: &Options) -> bool {
+    /// True if the weights are as even as asked for, if a doubling of the steps gained little, or if another round would not pay.
+    pub(crate) fn is_settled(&self, options: &Options, dim: usize) -> bool {
         let settled = matches!(self.rounds[..], [.., last] if last.share >= options.share);
         settled
             || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + SLOW) * first.share.max(second.share))
+            || !self.pays(options.draws, dim)
+    }
+
+    /// False if the next round of a good climb takes more evaluations than it could save.
+    ///
+    /// ```text
+    /// draws / share - draws        evaluations that the largest possible gain saves: an effective share of one in place of `share`
+    /// ```
+    fn pays(&self, draws: usize, dim: usize) -> bool {
+        let saved = draws as f64 * (1.0 / self.share() - 1.0);
+        !self.is_good() || self.next_cost(dim) as f64 <= saved
     }
 }
 
@@ -276,4 +287,47 @@ where
     let step = begun.step();
     *fit = Some(begun);
     Ok((ran, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A climb in ten dimensions after `rounds` rounds, the last of which has this effective share and k-hat.
+    fn climbed(rounds: usize, share: f64, shape: f64) -> Climb {
+        let mut climb = Climb::new(0, Shape::StudentT, Vec::new());
+        for k in 0..rounds {
+            let (share, shape) = if k + 1 == rounds { (share, shape) } else { (0.1 * share, 1.0) };
+            let steps = climb.steps() + climb.next_steps(10);
+            climb.rounds.push(Round { steps, shape, share, tail: TailWeight::NotKnown });
+        }
+        climb
+    }
+
+    /// After three rounds the next one takes 4800 evaluations and 1000 draws. More than that is saved if 4000 draws have an effective share
+    /// below `4000 / 9800 = 0.408`.
+    #[test]
+    fn a_climb_ends_where_another_round_takes_more_than_it_can_save() {
+        let options = Options::seeded(1);
+        assert_eq!(climbed(3, 0.5, 0.2).next_cost(10), 5_800);
+        for (rounds, share, shape, is_settled) in [
+            (3, 0.40, 0.2, false),
+            (3, 0.42, 0.2, true),
+            // A round of 2400 evaluations may save more, heavy weights are not kept, and no gain is asked of the first rounds.
+            (2, 0.42, 0.2, false),
+            (3, 0.42, 0.8, false),
+            (0, 0.0, f64::NAN, false),
+            // Asked for.
+            (1, 0.70, 0.2, true),
+        ] {
+            assert_eq!(
+                climbed(rounds, share, shape).is_settled(&options, 10),
+                is_settled,
+                "{rounds} {share}"
+            );
+        }
+        // More draws are worth more steps.
+        let many = Options { draws: 40_000, ..options };
+        assert!(!climbed(3, 0.42, 0.2).is_settled(&many, 10));
+    }
 }

@@ -126,7 +126,7 @@ impl Fitting {
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
         let climb = self.current()?;
-        if climb.is_settled(&self.options) {
+        if climb.is_settled(&self.options, target.dim()) {
             return self.bend(target);
         }
         let is_flow = climb.shape == Shape::Flow;

@@ -31,7 +31,8 @@ pub struct Options {
     /// Largest time in seconds before the verdict, from the call on, looked at between pieces of work. A limit that ends a stage is
     /// an objection, and such a result depends on the machine.
     pub seconds: Option<f64>,
-    /// Effective share of the draws at which climbing ends.
+    /// Effective share of the draws at which climbing ends. It also ends at a good q if another round takes more evaluations than the
+    /// largest possible gain saves, `draws / share - draws`.
     pub share: f64,
     /// True for a line on standard error with the stage and what was found; silent if standard error is not a terminal.
     pub progress: bool,

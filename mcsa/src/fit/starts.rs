@@ -18,6 +18,15 @@ const NEGLIGIBLE: f64 = 1e-4;
 /// Log of the ratio of evidences from which on a tempered start replaces the climbs.
 const MORE: f64 = 3.0;
 
+/// Factor `1 + 1/sqrt(d)` by which the scale of a first Student t exceeds that of the Laplace approximation.
+///
+/// Where a posterior is wider than at its mode, a q as narrow as the mode gives the chains rare points with large weights, at
+/// which they stay; a q that is too wide narrows within a round. If the posterior is Gaussian, the factor divides the effective share by at
+/// most `e^2`, in any dimension. Above [`DENSE`] dimensions, where the start may be as good as what chains can reach, it is one.
+fn wide(dim: usize) -> f64 {
+    if dim > DENSE { 1.0 } else { 1.0 + 1.0 / (dim as f64).sqrt() }
+}
+
 impl Fitting {
     /// The next ascent before the first climb, or tempering.
     pub(super) fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -71,9 +80,12 @@ impl Fitting {
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
         let best: Vec<usize> = order.into_iter().take(MODES).filter(|&k| weights[k] > NEGLIGIBLE).collect();
         let family = Shape::student_t(dim)?;
+        let wide = if best.len() == 1 { wide(dim) } else { 1.0 };
         let part = |&k: &usize| {
             let mode = &self.ascents.modes[k];
-            family.at(&mode.point, mode.factor()?.as_ref(), FREEDOM)
+            let mut factor = mode.factor()?;
+            factor *= wide;
+            family.at(&mode.point, factor.as_ref(), FREEDOM)
         };
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
