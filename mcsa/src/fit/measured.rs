@@ -6,10 +6,10 @@ use super::Rates;
 pub const MEASURED: Rates = Rates {
     rule: 4,
     planted: 610,
-    false_yes: 0,
-    at_most: 0.0049,
+    false_yes: 2,
+    at_most: 0.0103,
     hidden: 50,
     hidden_yes: 40,
-    right: 357,
-    false_no: 38,
+    right: 359,
+    false_no: 31,
 };
