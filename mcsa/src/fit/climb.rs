@@ -260,7 +260,9 @@ impl Climb {
     /// ```text
     /// draws / share - draws        evaluations that the largest possible gain saves: an effective share of one in place of `share`
     /// ```
+    /// Fewer draws than the default count as those of the default: the verdict is about q, whose quality must not depend on them.
     fn pays(&self, draws: usize, dim: usize) -> bool {
+        let draws = draws.max(Options::seeded(0).draws);
         let saved = draws as f64 * (1.0 / self.share() - 1.0);
         !self.is_good() || self.next_cost(dim) as f64 <= saved
     }
@@ -326,8 +328,10 @@ mod tests {
                 "{rounds} {share}"
             );
         }
-        // More draws are worth more steps.
-        let many = Options { draws: 40_000, ..options };
+        // More draws are worth more steps, and fewer as many.
+        let many = Options { draws: 40_000, ..options.clone() };
         assert!(!climbed(3, 0.42, 0.2).is_settled(&many, 10));
+        let few = Options { draws: 500, ..options };
+        assert!(!climbed(3, 0.40, 0.2).is_settled(&few, 10));
     }
 }

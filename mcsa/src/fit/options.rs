@@ -32,7 +32,7 @@ pub struct Options {
     /// an objection, and such a result depends on the machine.
     pub seconds: Option<f64>,
     /// Effective share of the draws at which climbing ends. It also ends at a good q if another round takes more evaluations than the
-    /// largest possible gain saves, `draws / share - draws`.
+    /// largest possible gain saves, `draws / share - draws`, where fewer than 4000 draws count as 4000.
     pub share: f64,
     /// True for a line on standard error with the stage and what was found; silent if standard error is not a terminal.
     pub progress: bool,

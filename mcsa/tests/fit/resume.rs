@@ -63,7 +63,7 @@ fn interruptions_after_every_piece_change_no_bit() {
 /// A climb of a flow has a state of another kind.
 #[test]
 fn a_flow_is_resumed() {
-    let (model, options) = (Funnel::new(4, 2.0).unwrap(), Options { evaluations: 250_000, ..options() });
+    let (model, options) = (Funnel::new(5, 2.0).unwrap(), Options { evaluations: 250_000, ..options() });
     let whole = without_a_break(&Target::with_gradient(&model), &options);
     assert_eq!(whole.shape, Shape::Flow);
     let (parts, _) = in_pieces(&file("flow"), &|| Target::with_gradient(&model), &options);
