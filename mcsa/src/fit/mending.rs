@@ -201,6 +201,19 @@ mod tests {
         assert!(after.verdict.is_yes(), "{}", after.verdict);
     }
 
+    /// A limit before the first round of the mixture: there is nothing to judge, and no witness is asked again.
+    #[test]
+    fn the_verdict_asks_no_witness_where_a_mixture_was_not_begun() {
+        let model = Gaussian::standard(2);
+        let (mut fitting, before) = after_a_mixture(1.0);
+        let target = Target::with_gradient(&model);
+        fitting.climbs.pop();
+        fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
+        assert!(target.evaluations().total() < 100, "{:?}", target.evaluations());
+        let after = fitting.finish(&target).expect("an end");
+        assert_eq!((after.shape, &after.draws.points), (before.shape, &before.draws.points));
+    }
+
     /// Also from a file, in which there are no draws.
     #[test]
     fn the_way_back_ends_with_the_draws_and_the_chains_of_before() {
