@@ -163,7 +163,7 @@ impl Watch {
     ) {
         self.steps += 1;
         let share = 1.0 / self.steps.min(MEMORY) as f64;
-        // Apart from the mean, whose loop is then one of vector instructions.
+        // In a loop of its own, so that both loops are compiled to vector instructions.
         let square = numeric::dot(direction, direction);
         for (mean, g) in self.direction.iter_mut().zip(direction) {
             *mean += share * (g - *mean);

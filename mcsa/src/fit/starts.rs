@@ -20,8 +20,8 @@ const MORE: f64 = 3.0;
 
 /// Factor `1 + 1/sqrt(d)` by which the scale of a first Student t exceeds that of the Laplace approximation.
 ///
-/// Where a posterior is wider than at its mode, a q as narrow as the mode gives the chains rare points with large weights, at
-/// which they stay; a q that is too wide narrows within a round. If the posterior is Gaussian, the factor divides the effective share by at
+/// A q as narrow as the mode of a wider posterior gives the chains rare points with large weights, at which they stay; a q that is too
+/// wide narrowed within a round or two in trials. For a Gaussian q and a Gaussian posterior the factor divides the effective share by at
 /// most `e^2`, in any dimension. Above [`DENSE`] dimensions, where the start may be as good as what chains can reach, it is one.
 fn wide(dim: usize) -> f64 {
     if dim > DENSE { 1.0 } else { 1.0 + 1.0 / (dim as f64).sqrt() }
@@ -168,5 +168,41 @@ impl Fitting {
     /// Evaluations that first climbs leave to ascents.
     pub(super) fn reserved(&self) -> u64 {
         if self.starts.are_over { 0 } else { self.starts.reserved }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Options;
+    use mcsa_core::Parametric;
+    use mcsa_families::GaussianFamily;
+    use mcsa_models::Gaussian;
+
+    /// The share of `N(0, s^2)` for `N(0, 1)` is `sqrt(2 s^2 - 1) / s^2` in each dimension.
+    #[test]
+    fn a_wide_start_divides_the_effective_share_by_at_most_e_squared() {
+        let log_share = |s: f64, dim: usize| dim as f64 * (0.5 * (2.0 * s * s - 1.0).ln() - 2.0 * s.ln());
+        for dim in 1..=DENSE {
+            assert!((-2.0..0.0).contains(&log_share(wide(dim), dim)), "{dim}");
+        }
+        assert_eq!(wide(DENSE + 1), 1.0);
+        // Counterexample: half as wide again.
+        assert!(log_share(1.0 + 1.5 / 10.0, 100) < -2.0);
+    }
+
+    #[test]
+    fn the_first_climb_begins_wider_than_the_mode() {
+        let model = Gaussian::standard(4);
+        let target = Target::with_gradient(&model);
+        let mut fitting = Fitting::new(&Options::seeded(2)).expect("options");
+        while fitting.climbs.is_empty() {
+            fitting.advance(&target).expect("an ascent");
+        }
+        let family = mcsa_families::FullRank::new(4);
+        let variances =
+            family.variances(&fitting.climbs[0].start[..family.num_params()]).expect("a Gaussian");
+        // The curvature of the mode is exact, the factor 1.5.
+        assert!(variances.iter().all(|variance| (variance.sqrt() - 1.5).abs() < 1e-6), "{variances:?}");
     }
 }

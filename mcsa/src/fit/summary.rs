@@ -68,7 +68,7 @@ const SHORT: usize = 32;
 
 /// Weighted quantiles: the least value up to which the weights, added to `below`, reach each of the ascending `probabilities`; the largest
 /// value where rounding keeps them from reaching it. The values are divided at their median until they are [`SHORT`], and a part without
-/// a quantile is left as it is: linear time, where sorting takes longer than to make the draws.
+/// a quantile is left as it is: time is linear in their number.
 fn quantiles_into(weighted: &mut [(f64, f64)], below: f64, probabilities: &[f64], quantiles: &mut [f64]) {
     let by_value = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0);
     if probabilities.is_empty() || weighted.is_empty() {
