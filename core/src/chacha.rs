@@ -56,6 +56,19 @@ impl Generator {
         word
     }
 
+    /// The words that are computed already.
+    #[inline]
+    pub(crate) fn ready(&self) -> &[u64] {
+        &self.words[self.next..self.end]
+    }
+
+    /// Passes over so many of the [`ready`](Self::ready) words.
+    #[inline]
+    pub(crate) fn skip(&mut self, words: usize) {
+        self.next += words;
+        debug_assert!(self.next <= self.end, "words that are ready");
+    }
+
     /// Stores `count` blocks from `first` on as the next words.
     #[inline(always)]
     fn store(&mut self, made: &Made, first: usize, count: usize) {
@@ -102,17 +115,41 @@ pub(crate) fn go_to_all<'g>(moves: impl Iterator<Item = (&'g mut Generator, Addr
 
 /// Computes the first blocks of the waiting generators, if there are at least two.
 fn go_together(waiting: &mut [Option<&mut Generator>]) {
-    let [Some(first), Some(_), ..] = waiting else { return };
-    let (key, mut places, mut nonces) = (first.key, [0; SIDE], [0; SIDE]);
-    for (i, generator) in waiting.iter().flatten().enumerate() {
-        for k in 0..AHEAD {
-            (places[i * AHEAD + k], nonces[i * AHEAD + k]) = (generator.block + k as u64, generator.nonce);
-        }
+    if waiting.len() < 2 {
+        return;
     }
-    let (mut made, count) = ([[0; SIDE]; WORDS], waiting.len() * AHEAD);
-    Backend::best().run(Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut made });
-    for (i, generator) in waiting.iter_mut().flatten().enumerate() {
-        generator.store(&made, i * AHEAD, AHEAD);
+    // A few blocks do not fill the registers of AVX-512, which are no faster than two of AVX2.
+    let backend = match Backend::best() {
+        Backend::Avx512 if waiting.len() * AHEAD <= SIDE / 2 => Backend::Avx2,
+        best => best,
+    };
+    backend.run(Together(waiting));
+}
+
+/// First blocks of generators with one key.
+struct Together<'a, 'g>(&'a mut [Option<&'g mut Generator>]);
+
+impl Kernel for Together<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        let [Some(first), ..] = &*self.0 else { return };
+        let key = first.key;
+        let mut places = [0; SIDE];
+        let mut nonces = [0; SIDE];
+        for (i, generator) in self.0.iter().flatten().enumerate() {
+            for k in 0..AHEAD {
+                places[i * AHEAD + k] = generator.block + k as u64;
+                nonces[i * AHEAD + k] = generator.nonce;
+            }
+        }
+        let mut made = [[0; SIDE]; WORDS];
+        let count = self.0.len() * AHEAD;
+        Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut made }.run(l);
+        for (i, generator) in self.0.iter_mut().flatten().enumerate() {
+            generator.store(&made, i * AHEAD, AHEAD);
+        }
     }
 }
 

@@ -9,19 +9,44 @@ use crate::normal_table::{EDGES, HEIGHTS, TAIL};
 
 const UNIT: f64 = f64::from_bits(0x3ca0_0000_0000_0000); // 2^-53
 
+/// Abscissa in the layer that a word chooses, the layer, and the sign bit.
+#[inline(always)]
+fn place(word: u64) -> (f64, usize, u64) {
+    let layer = (word & 0xff) as usize;
+    ((word >> 11) as f64 * UNIT * EDGES[layer], layer, (word & 0x100) << 55)
+}
+
 #[inline]
 pub(crate) fn draw(source: &mut Generator) -> f64 {
     loop {
-        let word = source.next_u64();
-        let layer = (word & 0xff) as usize;
-        let sign = (word & 0x100) << 55;
-        let x = (word >> 11) as f64 * UNIT * EDGES[layer];
+        let (x, layer, sign) = place(source.next_u64());
         if x < EDGES[layer + 1] {
             return f64::from_bits(x.to_bits() | sign);
         }
         if let Some(x) = edge(source, layer, x) {
             return f64::from_bits(x.to_bits() | sign);
         }
+    }
+}
+
+/// Fills `out` with the values of repeated calls of [`draw`].
+pub(crate) fn fill(source: &mut Generator, out: &mut [f64]) {
+    let mut rest = out;
+    while !rest.is_empty() {
+        // Words that are computed already, up to the first one that chooses a point outside its rectangle.
+        let mut taken = 0;
+        for (out, &word) in rest.iter_mut().zip(source.ready()) {
+            let (x, layer, sign) = place(word);
+            if x >= EDGES[layer + 1] {
+                break;
+            }
+            *out = f64::from_bits(x.to_bits() | sign);
+            taken += 1;
+        }
+        source.skip(taken);
+        let Some((out, others)) = rest[taken..].split_first_mut() else { return };
+        *out = draw(source);
+        rest = others;
     }
 }
 

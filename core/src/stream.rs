@@ -73,7 +73,7 @@ impl Stream {
     /// Fills `out` with standard normals, with the values of repeated calls of [`normal`](Stream::normal).
     pub fn normals_into(&mut self, out: &mut [f64]) {
         match &mut self.0 {
-            Source::Generator(generator) => out.iter_mut().for_each(|x| *x = normal::draw(generator)),
+            Source::Generator(generator) => normal::fill(generator, out),
             Source::Script(_) => out.iter_mut().for_each(|x| *x = self.normal()),
         }
     }
@@ -149,12 +149,16 @@ impl Stream {
             w if w == top => 1.0,
             w => (w - top).exp(),
         };
-        let total: f64 = log_weights.iter().map(|&w| weight(w)).sum();
+        // The weights of a few components are computed once, not again in the search.
+        let mut few = [0.0; FEW_WEIGHTS];
+        few.iter_mut().zip(log_weights).for_each(|(few, &w)| *few = weight(w));
+        let weight = |k: usize| if k < FEW_WEIGHTS { few[k] } else { weight(log_weights[k]) };
+        let total: f64 = (0..log_weights.len()).map(weight).sum();
         match &mut self.0 {
             Source::Generator(_) => {
                 let mut left = self.uniform() * total;
                 let mut last = None;
-                for (k, w) in log_weights.iter().map(|&w| weight(w)).enumerate() {
+                for (k, w) in (0..log_weights.len()).map(weight).enumerate() {
                     if w > 0.0 {
                         last = Some(k);
                         if left < w {
@@ -165,10 +169,13 @@ impl Stream {
                 }
                 last
             }
-            Source::Script(script) => Some(script.decide(log_weights.iter().map(|&w| weight(w) / total))),
+            Source::Script(script) => Some(script.decide((0..log_weights.len()).map(|k| weight(k) / total))),
         }
     }
 }
+
+/// Number of weights of [`Stream::choose`] that are kept.
+const FEW_WEIGHTS: usize = 8;
 
 /// The midpoint of an interval between neighbouring cuts; the script decides which interval.
 #[cold]
@@ -264,6 +271,37 @@ mod tests {
         assert_eq!(stream.index(1), Some(0));
         let branches = crate::enumerate(1, 10, |lanes| lanes[0].index(4)).unwrap();
         assert!(branches.iter().enumerate().all(|(k, b)| b.outcome == Some(k) && b.probability == 0.25));
+    }
+
+    /// With any number of weights the choice is the first one whose cumulated weight exceeds the uniform times their total.
+    #[test]
+    fn choices_are_those_of_cumulated_weights() {
+        for count in [1, 7, 8, 9, 30] {
+            let log_weights: Vec<f64> = (0..count).map(|k| f64::from(k).sin()).collect();
+            let (mut stream, mut uniforms) = (Seed::new(6).stream(0, 0), Seed::new(6).stream(0, 0));
+            let total: f64 = log_weights.iter().map(|w| w.exp()).sum();
+            for _ in 0..500 {
+                let (mut left, mut expected) = (uniforms.uniform() * total, 0);
+                while left >= log_weights[expected].exp() {
+                    left -= log_weights[expected].exp();
+                    expected += 1;
+                }
+                assert_eq!(stream.choose(&log_weights), Some(expected), "{count}");
+            }
+        }
+    }
+
+    /// Also where a point falls outside its rectangle, about once in a hundred draws, and beyond the words computed ahead.
+    #[test]
+    fn many_normals_are_those_of_repeated_calls() {
+        let (mut many, mut one) = (Seed::new(7).stream(0, 0), Seed::new(7).stream(0, 0));
+        for count in (0..40).chain([500, 1, 129, 4_000]) {
+            let mut found = vec![f64::NAN; count];
+            many.normals_into(&mut found);
+            assert!(found.iter().all(|x| x.to_bits() == one.normal().to_bits()), "{count}");
+        }
+        // Twin: streams that are one word apart.
+        assert_ne!(many.normal(), (one.uniform(), one.normal()).1);
     }
 
     #[test]

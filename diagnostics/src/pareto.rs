@@ -1,5 +1,7 @@
 //! Pareto-smoothed importance sampling (PSIS) and k-hat.
 
+use mcsa_core::numeric;
+
 use crate::values::{is_constant, largest};
 
 /// Generalised Pareto distribution of excesses over a threshold.
@@ -46,15 +48,21 @@ impl GeneralisedPareto {
         }
         let quartile = ascending[((n as f64 / 4.0 + 0.5) as usize).max(1) - 1];
         let top = ascending[n - 1];
-        let shape_at = |b: f64| ascending.iter().map(|x| (-b * x).ln_1p()).sum::<f64>() / n as f64;
+        let mut logs = vec![0.0; n];
+        let mut shape_at = |b: f64| {
+            logs.iter_mut().zip(ascending).for_each(|(log, x)| *log = -b * x);
+            numeric::ln_1p(&mut logs);
+            numeric::sum(&logs) / n as f64
+        };
         let grid = 30 + (n as f64).sqrt() as usize;
-        let node = |i: usize| {
+        let mut node = |i: usize| {
             let along = 1.0 - (grid as f64 / (i as f64 + 0.5)).sqrt();
             let b = along / (3.0 * quartile) + 1.0 / top;
             let k = shape_at(b);
             (b, n as f64 * ((-b / k).ln() - k - 1.0), k)
         };
-        let nodes: Vec<(f64, f64, f64)> = (0..grid).map(node).filter(|(_, l, _)| l.is_finite()).collect();
+        let nodes: Vec<(f64, f64, f64)> =
+            (0..grid).map(&mut node).filter(|(_, l, _)| l.is_finite()).collect();
         let best = nodes.iter().fold(f64::NEG_INFINITY, |best, (_, l, _)| best.max(*l));
         let total: f64 = nodes.iter().map(|(_, l, _)| (l - best).exp()).sum();
         let mean = |value: &dyn Fn(f64, f64) -> f64| {

@@ -2,8 +2,7 @@
 
 use faer::{Mat, MatMut};
 use mcsa_core::{
-    Error, Estimator, Family, LogDensity, Optimizer, Parametric, Stream, batch, batch_mut, fits_in_memory,
-    numeric,
+    Error, Estimator, Family, LogDensity, Optimizer, Parametric, Stream, fits_in_memory, numeric,
 };
 
 use crate::log_weights::add_log_weights;
@@ -132,15 +131,15 @@ impl Draws {
         let dim = family.dim();
         fits_in_memory("draws", count, dim)?;
         let mut work = vec![0.0; family.work_len(BATCH).max(target.work_len(BATCH))];
-        let (mut points, mut log_p, mut log_q) = (vec![0.0; dim * count], vec![0.0; count], vec![0.0; count]);
+        let (mut points, mut log_p, mut log_q) = (Mat::zeros(dim, count), vec![0.0; count], vec![0.0; count]);
         for first in (0..count).step_by(BATCH) {
             let last = count.min(first + BATCH);
-            let (places, columns) = (&mut points[dim * first..dim * last], last - first);
+            let mut places = points.as_mut().subcols_mut(first, last - first);
             let (log_p, log_q) = (&mut log_p[first..last], &mut log_q[first..last]);
-            draw(batch_mut(places, dim, columns), log_q, &mut work);
-            target.log_densities(batch(places, dim, columns), log_p, &mut work);
+            draw(places.as_mut(), log_q, &mut work);
+            target.log_densities(places.as_ref(), log_p, &mut work);
         }
-        Self::weighted(Mat::from_fn(dim, count, |i, j| points[dim * j + i]), log_p, log_q)
+        Self::weighted(points, log_p, log_q)
     }
 
     /// `log p - log q` of each draw, `-inf` where p or q is not a density: the logarithms of the weights before smoothing.

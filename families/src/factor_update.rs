@@ -131,3 +131,71 @@ fn dot_panels(a: &[f64], b: &[f64]) -> f64 {
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packed::len;
+    use mcsa_core::Seed;
+
+    /// A factor and the rows of some points, row i times the i-th scale.
+    fn factor(dim: usize, columns: usize, scales: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let mut stream = Seed::new(1).stream(0, dim as u64);
+        let (mut triangle, mut rows) = (vec![0.0; len(dim)], vec![0.0; dim * width(columns)]);
+        for k in 0..dim {
+            for i in k..dim {
+                triangle[start(dim, k) + i - k] = scales[i] * if i == k { 1.5 } else { stream.normal() };
+            }
+        }
+        for (row, scale) in rows.chunks_exact_mut(width(columns)).zip(scales) {
+            row[..columns].iter_mut().for_each(|x| *x = scale * stream.normal());
+        }
+        (triangle, rows)
+    }
+
+    /// The factor with the square of the points, row i divided by the i-th scale.
+    fn updated(dim: usize, columns: usize, scales: &[f64]) -> Vec<f64> {
+        let (mut triangle, mut rows) = factor(dim, columns, scales);
+        AddSquare { dim, triangle: &mut triangle, rows: &mut rows }.run();
+        for k in 0..dim {
+            (k..dim).for_each(|i| triangle[start(dim, k) + i - k] /= scales[i]);
+        }
+        triangle
+    }
+
+    /// `(L L^T)_ij` of a packed factor.
+    fn entry(triangle: &[f64], dim: usize, i: usize, j: usize) -> f64 {
+        (0..=i.min(j)).map(|k| triangle[start(dim, k) + i - k] * triangle[start(dim, k) + j - k]).sum()
+    }
+
+    #[test]
+    fn the_square_is_added() {
+        for (dim, columns) in [(1, 3), (2, 1), (5, 11), (11, 11), (12, 20)] {
+            let (found, (before, x)) =
+                (updated(dim, columns, &vec![1.0; dim]), factor(dim, columns, &vec![1.0; dim]));
+            let x: Vec<&[f64]> = x.chunks_exact(width(columns)).collect();
+            for i in 0..dim {
+                for j in 0..=i {
+                    let square: f64 = x[i].iter().zip(x[j]).map(|(a, b)| a * b).sum();
+                    let expected = entry(&before, dim, i, j) + square;
+                    let error = (entry(&found, dim, i, j) - expected).abs();
+                    assert!(error < 1e-13 * (columns + dim) as f64, "{dim} {columns} {i} {j}: {error}");
+                    // Twin: without the points the factor is another.
+                    assert!(i != j || entry(&before, dim, i, j) < expected);
+                }
+            }
+        }
+    }
+
+    /// Products of rows with such scales overflow and underflow; their quotients do not.
+    #[test]
+    fn rows_may_have_any_scales() {
+        for scales in
+            [[1e-130, 1e250, 1.0, 1e-250], [1e250, 1e-250, 1e139, 1e-139], [1e139, 1e200, 1e-200, 1.0]]
+        {
+            let (found, known) = (updated(4, 7, &scales), updated(4, 7, &[1.0; 4]));
+            let apart = found.iter().zip(&known).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(apart < 1e-13, "{scales:?}: {found:?} {known:?}");
+        }
+    }
+}

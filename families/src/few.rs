@@ -6,7 +6,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut};
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
 /// Largest dimension of these forms.
 pub(crate) const FEW: usize = 32;
@@ -16,6 +16,9 @@ const QUAD: usize = 4;
 const REGISTERS: usize = 4;
 /// Largest number of points that are taken together.
 const GROUP: usize = REGISTERS * QUAD;
+
+/// The shift of points that are copied as they are.
+const ZEROS: [f64; FEW] = [0.0; FEW];
 
 /// A coordinate of four points.
 type Quad = [f64; QUAD];
@@ -27,7 +30,7 @@ pub(crate) const fn are_few(dim: usize, numbers: usize) -> bool {
 
 /// Length of the memory that [`Squares`] and [`Place`] are lent.
 pub(crate) const fn work_len(dim: usize) -> usize {
-    if dim <= FEW { GROUP * dim } else { 0 }
+    if dim <= FEW { 2 * GROUP * dim } else { 0 }
 }
 
 /// Coordinates of up to `G` quads of points, a row each, in lent memory.
@@ -36,22 +39,46 @@ fn rows<const G: usize>(memory: &mut [f64], dim: usize) -> &mut [[Quad; G]] {
     &mut memory.as_chunks_mut().0.as_chunks_mut().0[..dim]
 }
 
-/// Copies points into rows; missing points are copies of the last one.
+/// Copies points into rows, each coordinate less `shift(i)`; missing points are copies of the last one.
 #[inline(always)]
-fn gather<'a, const G: usize>(rows: &mut [[Quad; G]], count: usize, point: impl Fn(usize) -> &'a [f64]) {
+fn gather<'a, const G: usize>(
+    rows: &mut [[Quad; G]],
+    count: usize,
+    shift: &[f64],
+    point: impl Fn(usize) -> &'a [f64],
+) {
     for g in 0..G {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|lane| &point((g * QUAD + lane).min(count - 1))[..rows.len()]);
-        for ((((row, a), b), c), d) in rows.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            row[g] = [*a, *b, *c, *d];
+        let at = |lane: usize| &point((g * QUAD + lane).min(count - 1))[..shift.len()];
+        let points = at(0).iter().zip(at(1)).zip(at(2)).zip(at(3));
+        for ((row, (((a, b), c), d)), shift) in rows.iter_mut().zip(points).zip(shift) {
+            row[g] = [a - shift, b - shift, c - shift, d - shift];
         }
     }
 }
 
-/// Copies one point out of the rows.
+/// Copies the rows to points, four coordinates of four points at a time: `put(j, i, x)` is given coordinates of point j from i on.
 #[inline(always)]
-fn scatter<const G: usize>(rows: &[[Quad; G]], lane: usize, point: &mut [f64]) {
-    let (g, l) = (lane / QUAD, lane % QUAD);
-    rows.iter().zip(point).for_each(|(row, x)| *x = row[g][l]);
+fn scatter<const G: usize>(rows: &[[Quad; G]], count: usize, mut put: impl FnMut(usize, usize, &[f64])) {
+    let (squares, rest) = rows.as_chunks::<QUAD>();
+    for g in 0..G {
+        for (s, [a, b, c, d]) in squares.iter().enumerate() {
+            let (a, b, c, d) = (a[g], b[g], c[g], d[g]);
+            let points: [Quad; QUAD] = [
+                [a[0], b[0], c[0], d[0]],
+                [a[1], b[1], c[1], d[1]],
+                [a[2], b[2], c[2], d[2]],
+                [a[3], b[3], c[3], d[3]],
+            ];
+            for (lane, point) in points[..(count - g * QUAD).min(QUAD)].iter().enumerate() {
+                put(g * QUAD + lane, s * QUAD, point);
+            }
+        }
+        for (i, row) in rest.iter().enumerate() {
+            for (lane, x) in row[g][..(count - g * QUAD).min(QUAD)].iter().enumerate() {
+                put(g * QUAD + lane, squares.len() * QUAD + i, std::slice::from_ref(x));
+            }
+        }
+    }
 }
 
 /// `sums <- add(sums, L_ic x_c)` for each column c of row i before its diagonal, in their order; `rows` are the x_c.
@@ -112,9 +139,9 @@ pub(crate) fn solve(triangle: &[f64], inverse: &[f64], points: &mut [f64]) {
     let mut rows = [[Quad::default(); 1]; FEW];
     let rows = &mut rows[..dim];
     for points in points.chunks_mut(QUAD * dim) {
-        gather(rows, points.len() / dim, |j| &points[j * dim..]);
+        gather(rows, points.len() / dim, &ZEROS[..dim], |j| &points[j * dim..]);
         solve_rows(triangle, inverse, rows);
-        points.chunks_exact_mut(dim).enumerate().for_each(|(lane, point)| scatter(rows, lane, point));
+        scatter(rows, points.len() / dim, |j, i, x| points[j * dim + i..][..x.len()].copy_from_slice(x));
     }
 }
 
@@ -125,11 +152,22 @@ pub(crate) fn multiply_add(triangle: &[f64], diagonal: &[f64], points: &[f64], o
     let (mut rows, mut sums) = ([[Quad::default(); 1]; FEW], [[Quad::default(); 1]; FEW]);
     let (rows, sums) = (&mut rows[..dim], &mut sums[..dim]);
     for (points, out) in points.chunks(QUAD * dim).zip(out.chunks_mut(QUAD * dim)) {
-        gather(rows, points.len() / dim, |j| &points[j * dim..]);
-        gather(sums, points.len() / dim, |j| &out[j * dim..]);
+        gather(rows, points.len() / dim, &ZEROS[..dim], |j| &points[j * dim..]);
+        gather(sums, points.len() / dim, &ZEROS[..dim], |j| &out[j * dim..]);
         multiply_rows(triangle, diagonal, rows, |i| sums[i]);
-        out.chunks_exact_mut(dim).enumerate().for_each(|(lane, point)| scatter(rows, lane, point));
+        scatter(rows, out.len() / dim, |j, i, x| out[j * dim + i..][..x.len()].copy_from_slice(x));
     }
+}
+
+/// Runs `op` with registers of four numbers where there are any: with wider ones the compiler scatters rows, which is slower.
+pub(crate) fn dispatch(op: impl NullaryFnOnce<Output = ()>) {
+    #[cfg(target_arch = "x86_64")]
+    match pulp::x86::V3::try_new() {
+        Some(simd) => simd.vectorize(op),
+        None => op.call(),
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    pulp::Arch::new().dispatch(op);
 }
 
 /// Squared lengths `|L^-1 (z - m)|^2` of the columns of z; `inverse` holds the reciprocals of the diagonal.
@@ -149,38 +187,39 @@ pub(crate) struct Place<'a> {
     pub(crate) mean: &'a [f64],
     pub(crate) eps: &'a [f64],
     pub(crate) z: MatMut<'a, f64>,
+    /// Squared lengths of the eps, or empty if they are not asked for.
+    pub(crate) squares: &'a mut [f64],
     pub(crate) work: &'a mut [f64],
+}
+
+/// Replaces numbers by their squares, and the first row by the squared lengths of the points, summed in the order of `numeric::dot`: 32
+/// accumulators, of which the second half is added to the first, repeatedly.
+#[inline(always)]
+fn square_lengths<const G: usize>(rows: &mut [[Quad; G]]) -> &[f64] {
+    let dim = rows.len();
+    let flat = rows.as_flattened_mut().as_flattened_mut();
+    flat.iter_mut().for_each(|x| *x *= *x);
+    let mut half = FEW / 2;
+    while half > 0 {
+        let (low, high) = flat[..dim.min(2 * half) * G * QUAD].split_at_mut(dim.min(half) * G * QUAD);
+        low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
+        half /= 2;
+    }
+    flat
 }
 
 impl Squares<'_> {
     pub(crate) fn run(self) {
-        Arch::new().dispatch(self);
+        dispatch(self);
     }
 
     #[inline(always)]
     fn group<const G: usize>(&mut self, first: usize, count: usize) {
         let dim = self.inverse.len();
         let rows = rows::<G>(self.work, dim);
-        gather(rows, count, |j| self.z.column(first + j));
-        for (row, mean) in rows.iter_mut().zip(self.mean) {
-            row.as_flattened_mut().iter_mut().for_each(|z| *z -= mean);
-        }
+        gather(rows, count, self.mean, |j| self.z.column(first + j));
         solve_rows(self.triangle, self.inverse, rows);
-        // The order of `numeric::dot`: 32 accumulators, of which the second half is added to the first, repeatedly.
-        for row in rows.iter_mut() {
-            row.as_flattened_mut().iter_mut().for_each(|x| *x *= *x);
-        }
-        let mut half = FEW / 2;
-        while half > 0 {
-            let (low, high) = rows[..dim.min(2 * half)].split_at_mut(dim.min(half));
-            for (low, high) in low.iter_mut().zip(high) {
-                for (low, high) in low.as_flattened_mut().iter_mut().zip(high.as_flattened()) {
-                    *low += high;
-                }
-            }
-            half /= 2;
-        }
-        self.squares[first..][..count].copy_from_slice(&rows[0].as_flattened()[..count]);
+        self.squares[first..][..count].copy_from_slice(&square_lengths(rows)[..count]);
     }
 }
 
@@ -202,18 +241,24 @@ impl NullaryFnOnce for Squares<'_> {
 
 impl Place<'_> {
     pub(crate) fn run(self) {
-        Arch::new().dispatch(self);
+        dispatch(self);
     }
 
     #[inline(always)]
     fn group<const G: usize>(&mut self, first: usize, count: usize) {
         let dim = self.scales.len();
-        let rows = rows::<G>(self.work, dim);
-        gather(rows, count, |j| &self.eps[(first + j) * dim..]);
-        multiply_rows(self.triangle, self.scales, rows, |i| [[self.mean[i]; QUAD]; G]);
-        for lane in 0..count {
-            scatter(rows, lane, self.z.column_mut(first + lane));
+        let (points, spare) = self.work.split_at_mut(GROUP * dim);
+        let rows = rows::<G>(points, dim);
+        gather(rows, count, &ZEROS[..dim], |j| &self.eps[(first + j) * dim..]);
+        if !self.squares.is_empty() {
+            let spare = self::rows::<G>(spare, dim);
+            spare.copy_from_slice(rows);
+            self.squares[first..][..count].copy_from_slice(&square_lengths(spare)[..count]);
         }
+        multiply_rows(self.triangle, self.scales, rows, |i| [[self.mean[i]; QUAD]; G]);
+        scatter(rows, count, |j, i, x| {
+            self.z.column_mut(first + j)[i..i + x.len()].copy_from_slice(x);
+        });
     }
 }
 

@@ -141,19 +141,23 @@ impl FullRank {
         standard::sums_squares(batch(eps, self.dim, z.ncols()), squares);
     }
 
-    /// Points `z = m + L eps`, one per column.
+    /// Points `z = m + L eps`, one per column, and squared lengths of the eps, unless `squares` is empty.
     pub(crate) fn place(
         &self,
         params: &[f64],
         scales: &[f64],
         eps: &[f64],
-        mut work: &mut [f64],
         mut z: MatMut<'_, f64>,
+        squares: &mut [f64],
+        mut work: &mut [f64],
     ) {
         let (mean, triangle) = self.parts(params);
         let room = borrow(&mut work, eps.len());
         if self.dim > 0 && few::are_few(self.dim, eps.len()) {
-            return Place { triangle, scales, mean, eps, z, work }.run();
+            return Place { triangle, scales, mean, eps, z, squares, work }.run();
+        }
+        if !squares.is_empty() {
+            standard::sums_squares(batch(eps, self.dim, z.ncols()), squares);
         }
         if self.dim > 0 {
             room.chunks_exact_mut(self.dim).for_each(|out| out.copy_from_slice(mean));
@@ -222,9 +226,8 @@ impl Family for FullRank {
         let peak = self.peak(scales, room);
         let noise = borrow(&mut work, self.dim * z.ncols());
         each_column(lanes, batch_mut(noise, self.dim, z.ncols()), |lane, _, noise| lane.normals_into(noise));
-        standard::sums_squares(batch(noise, self.dim, z.ncols()), log_q);
+        self.place(params, scales, noise, z, log_q, work);
         log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
-        self.place(params, scales, noise, work, z);
     }
 
     fn add_scores(
@@ -285,7 +288,7 @@ impl Reparameterised for FullRank {
         for j in 0..noise.ncols() {
             eps[j * self.dim..][..self.dim].copy_from_slice(noise.column(j));
         }
-        self.place(params, scales, eps, work, z);
+        self.place(params, scales, eps, z, &mut [], work);
     }
 
     fn add_pullbacks(

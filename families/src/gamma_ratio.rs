@@ -11,8 +11,20 @@
 /// in this sum no large numbers cancel. Absolute error about `n` units of 1e-16.
 pub(crate) fn excess(x: f64, n: usize) -> f64 {
     let m = n / 2;
-    let even: f64 = (0..m).map(|k| (k as f64 / x).ln_1p()).sum();
+    let even = sum_ln_1p((0..m).map(|k| k as f64 / x));
     if n.is_multiple_of(2) { even } else { even + 0.5 * (m as f64 / x).ln_1p() + half(x + m as f64) }
+}
+
+/// `sum_k ln(1 + t_k)` as the logarithm of a product, of which the excess over one is carried: nothing cancels if the terms have one sign.
+fn sum_ln_1p(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut excess) = (0.0, 0.0);
+    for term in terms {
+        excess += (1.0 + excess) * term;
+        if excess > 1e150 {
+            sum += f64::ln_1p(std::mem::take(&mut excess));
+        }
+    }
+    sum + excess.ln_1p()
 }
 
 /// Derivative `d/dx` of [`excess`].
@@ -37,23 +49,22 @@ pub(crate) fn excess_curvature(x: f64, n: usize) -> f64 {
 /// Least `x` at which the series of [`half`] is used: there it is exact to 3e-16.
 const FAR: f64 = 16.0;
 
-/// `B_2k (2 - 2^(1-2k)) / (2k (2k-1))`, negated, `k = 1..5`: Stirling's series at `x + 1/2` less that at `x`.
-const SERIES: [f64; 5] = [-1.0 / 8.0, 1.0 / 192.0, -1.0 / 640.0, 17.0 / 14336.0, -31.0 / 18432.0];
+/// `B_2k (2 - 2^(1-2k)) / (2k (2k-1))`, negated, `k = 1..6`: Stirling's series at `x + 1/2` less that at `x`.
+const SERIES: [f64; 6] =
+    [-1.0 / 8.0, 1.0 / 192.0, -1.0 / 640.0, 17.0 / 14336.0, -31.0 / 18432.0, 691.0 / 180224.0];
 
 /// `h(x)`, by the recurrence `h(x) = h(x + 1) + ln(x (x + 1) / (x + 1/2)^2) / 2` until the series applies.
 fn half(mut x: f64) -> f64 {
     let mut sum = 0.0;
-    while x < FAR {
-        let middle = x + 0.5;
-        // The factor is 1 - 1 / (2 middle)^2; near x = 0 this difference would cancel.
-        sum += if x < 0.5 {
-            0.5 * (x * (x + 1.0) / (middle * middle)).ln()
-        } else {
-            0.5 * (-0.25 / (middle * middle)).ln_1p()
-        };
+    if x < 0.5 {
+        // Near x = 0 the difference in the factor 1 - 1 / (2 x + 1)^2 would cancel.
+        sum = 0.5 * (x * (x + 1.0) / ((x + 0.5) * (x + 0.5))).ln();
         x += 1.0;
     }
-    let y = 1.0 / x;
+    let steps = (FAR - x).ceil().max(0.0);
+    // The least terms first, whose sums round least.
+    sum += 0.5 * sum_ln_1p((0..steps as usize).rev().map(|k| -0.25 / (x + k as f64 + 0.5).powi(2)));
+    let y = 1.0 / (x + steps);
     sum + y * SERIES.iter().rev().fold(0.0, |series, &c| series * y * y + c)
 }
 

@@ -59,6 +59,7 @@ mod lanes;
 mod link;
 mod low_rank;
 mod mean_field;
+mod members;
 mod mixture;
 mod mixture_moments;
 mod multivariate_t;

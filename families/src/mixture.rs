@@ -2,7 +2,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    ColumnsMut, Error, Family, MomentMatched, Parametric, Stream, all_finite, batch_mut, borrow, same_length,
+    ColumnsMut, Error, Family, MomentMatched, Parametric, Stream, all_finite, batch_mut, borrow, numeric,
+    same_length,
 };
 
 use crate::softmax::Softmax;
@@ -98,9 +99,10 @@ impl<F: Family> Mixture<F> {
         z: MatRef<'_, f64>,
         parts: &mut [f64],
         log_q: &mut [f64],
-        work: &mut [f64],
+        mut work: &mut [f64],
     ) {
         let columns = z.ncols();
+        let [sums, ratios] = [(); 2].map(|()| borrow(&mut work, columns));
         let softmax = Softmax::of(&params[..self.components]);
         log_q.fill(f64::NEG_INFINITY);
         for k in 0..self.components {
@@ -113,20 +115,28 @@ impl<F: Family> Mixture<F> {
                 *log_q = if part.is_nan() { *part } else { log_q.max(*part) };
             }
         }
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            let top = *log_q;
-            if top.is_finite() {
-                *log_q = top
-                    + (0..self.components).map(|k| (parts[k * columns + j] - top).exp()).sum::<f64>().ln();
+        sums.fill(0.0);
+        for part in parts.chunks_exact(columns.max(1)) {
+            for ((ratio, part), top) in ratios.iter_mut().zip(part).zip(&*log_q) {
+                *ratio = part - top;
             }
+            numeric::exp(ratios);
+            sums.iter_mut().zip(&*ratios).for_each(|(sum, ratio)| *sum += ratio);
+        }
+        numeric::ln(sums);
+        for (log_q, log_sum) in log_q.iter_mut().zip(sums) {
+            // Where q is zero or NaN it stays so.
+            *log_q += if log_q.is_finite() { *log_sum } else { 0.0 };
         }
     }
 
     /// Replaces log parts by responsibilities times the weight of the column, `weights[j] r_k(z_j)`; zero where q is zero or NaN.
     fn shares(&self, parts: &mut [f64], log_q: &[f64], weights: &[f64]) {
         for part in parts.chunks_exact_mut(log_q.len().max(1)) {
+            part.iter_mut().zip(log_q).for_each(|(part, log_q)| *part -= log_q);
+            numeric::exp(part);
             for ((part, log_q), weight) in part.iter_mut().zip(log_q).zip(weights) {
-                *part = if log_q.is_finite() { weight * (*part - log_q).exp() } else { 0.0 };
+                *part = if log_q.is_finite() { weight * *part } else { 0.0 };
             }
         }
     }
@@ -146,7 +156,7 @@ impl<F: Parametric> Parametric for Mixture<F> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        (self.components + 1) * columns + self.components + self.component.work_len(columns.max(1))
+        (self.components + 3) * columns + self.components + self.component.work_len(columns.max(1))
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -178,16 +188,19 @@ impl<F: Family> Family for Mixture<F> {
         if columns == 0 {
             return;
         }
-        assert!(columns.is_multiple_of(lanes.len()), "lanes divide the columns");
-        let per_lane = columns / lanes.len();
-        for j in 0..columns {
-            let lane = &mut lanes[j / per_lane..][..1];
-            // Logits are finite, so there is a choice.
-            let k = lane[0].choose(&params[..self.components]).unwrap_or(0);
-            let part = self.part(params, k);
-            let mut whole = z.as_mut();
-            let column = batch_mut(whole.column_mut(j), dim, 1);
-            self.component.sample_into(part, lane, column, &mut log_q[j..=j], work);
+        let (logits, members) = params.split_at(self.components);
+        // Logits are finite, so there is a choice.
+        let mut pick = |lane: &mut Stream| lane.choose(logits).unwrap_or(0);
+        if !self.component.sample_members_into(members, &mut pick, lanes, z.as_mut(), work) {
+            assert!(columns.is_multiple_of(lanes.len()), "lanes divide the columns");
+            let per_lane = columns / lanes.len();
+            for j in 0..columns {
+                let lane = &mut lanes[j / per_lane..][..1];
+                let part = self.part(params, pick(&mut lane[0]));
+                let mut whole = z.as_mut();
+                let column = batch_mut(whole.column_mut(j), dim, 1);
+                self.component.sample_into(part, lane, column, &mut log_q[j..=j], work);
+            }
         }
         let parts = borrow(&mut work, self.components * columns);
         self.log_parts(params, z.as_ref(), parts, log_q, work);

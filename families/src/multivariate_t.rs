@@ -1,12 +1,11 @@
 //! Multivariate Student t family, parametrised by location and Cholesky factor of the scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, batch, batch_mut, borrow,
-};
+use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, batch_mut, borrow};
 
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
+use crate::members::Members;
 use crate::packed::{self, AddOuters, SolveTransposed};
 use crate::student::Student;
 use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof, standard};
@@ -181,13 +180,6 @@ impl<D: Dof> MultivariateT<D> {
     }
 }
 
-/// A draw from the standard multivariate t: independent normals times one common stretch.
-fn draw(student: Student, lane: &mut Stream, eps: &mut [f64]) {
-    lane.normals_into(eps);
-    let stretch = student.stretch(lane);
-    eps.iter_mut().for_each(|eps| *eps *= stretch);
-}
-
 pub(crate) fn radius(eps: &[f64]) -> f64 {
     standard::dot(eps, eps).sqrt()
 }
@@ -243,12 +235,24 @@ impl<D: Dof> Family for MultivariateT<D> {
         let peak = self.peak(student, scales, room);
         let noise = borrow(&mut work, self.dim * z.ncols());
         each_column(lanes, batch_mut(noise, self.dim, z.ncols()), |lane, _, noise| {
-            draw(student, lane, noise)
+            student.draw_vector(lane, noise);
         });
-        standard::sums_squares(batch(noise, self.dim, z.ncols()), log_q);
+        self.frame().place(frame, scales, noise, z, log_q, work);
         student.log_falls(log_q);
         log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * (self.power(student) * *log_q));
-        self.frame().place(frame, scales, noise, work, z);
+    }
+
+    fn sample_members_into(
+        &self,
+        members: &[f64],
+        pick: &mut dyn FnMut(&mut Stream) -> usize,
+        lanes: &mut [Stream],
+        z: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) -> bool {
+        let each = self.num_params();
+        let member = |k: usize| self.parts(&members[k * each..][..each]);
+        Members { frame: self.frame(), count: members.len() / each, member }.sample_into(pick, lanes, z, work)
     }
 
     fn add_scores(
@@ -307,7 +311,7 @@ impl Reparameterised for MultivariateT<Fixed> {
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
         let student = Student::new(self.dof.value());
-        each_column(lanes, noise, |lane, _, noise| draw(student, lane, noise));
+        each_column(lanes, noise, |lane, _, noise| student.draw_vector(lane, noise));
     }
 
     fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]) {

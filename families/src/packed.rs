@@ -54,6 +54,9 @@ pub(crate) struct Solve<'a> {
 
 impl Solve<'_> {
     pub(crate) fn run(self) {
+        if few::are_few(self.inverse.len(), self.points.len()) {
+            return few::dispatch(Few(self));
+        }
         Arch::new().dispatch(self);
     }
 }
@@ -64,9 +67,6 @@ impl NullaryFnOnce for Solve<'_> {
     #[inline(always)]
     fn call(self) {
         let dim = self.inverse.len();
-        if few::are_few(dim, self.points.len()) {
-            return few::solve(self.triangle, self.inverse, self.points);
-        }
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
             for x in self.points.chunks_exact_mut(dim) {
@@ -91,6 +91,29 @@ impl NullaryFnOnce for Solve<'_> {
                 }
             }
         }
+    }
+}
+
+/// Form of an operation for few dimensions.
+struct Few<T>(T);
+
+impl NullaryFnOnce for Few<Solve<'_>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Solve { triangle, inverse, points } = self.0;
+        few::solve(triangle, inverse, points);
+    }
+}
+
+impl NullaryFnOnce for Few<MultiplyAdd<'_>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let MultiplyAdd { triangle, diagonal, points, out } = self.0;
+        few::multiply_add(triangle, diagonal, points, out);
     }
 }
 
@@ -172,6 +195,9 @@ pub(crate) struct MultiplyAdd<'a> {
 
 impl MultiplyAdd<'_> {
     pub(crate) fn run(self) {
+        if few::are_few(self.diagonal.len(), self.points.len()) {
+            return few::dispatch(Few(self));
+        }
         Arch::new().dispatch(self);
     }
 }
@@ -182,9 +208,6 @@ impl NullaryFnOnce for MultiplyAdd<'_> {
     #[inline(always)]
     fn call(self) {
         let dim = self.diagonal.len();
-        if few::are_few(dim, self.points.len()) {
-            return few::multiply_add(self.triangle, self.diagonal, self.points, self.out);
-        }
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
             for (x, out) in self.points.chunks_exact(dim).zip(self.out.chunks_exact_mut(dim)) {

@@ -125,6 +125,13 @@ impl Student {
         self.chi_squared.map_or(f64::NAN, |chi_squared| (self.dof / chi_squared.sample(stream)).sqrt())
     }
 
+    /// A draw from the standard multivariate t: independent normals times one common stretch.
+    pub(crate) fn draw_vector(self, stream: &mut Stream, eps: &mut [f64]) {
+        stream.normals_into(eps);
+        let stretch = self.stretch(stream);
+        eps.iter_mut().for_each(|eps| *eps *= stretch);
+    }
+
     /// A draw from the standard t on the line.
     pub(crate) fn draw(self, stream: &mut Stream) -> f64 {
         if self.dof == 1.0 {

@@ -1,7 +1,7 @@
 //! Conformance of mixtures of any family, and their online EM.
 
 use faer::{Mat, MatRef, mat};
-use mcsa_core::{Family, MomentMatched, Parametric};
+use mcsa_core::{Family, MomentMatched, Parametric, Seed};
 use mcsa_families::conformance::{Case, Map};
 use mcsa_families::{FullRank, GaussianMixture, MeanField, Mixture, MultivariateT, suite};
 
@@ -41,6 +41,33 @@ fn of_mean_fields_is_the_gaussian_mixture() {
     assert_eq!(q.num_params(), known.num_params());
     for z in [[0.0, 0.0], [3.0, -1.0], [-20.0, 5.0]] {
         assert!((log_prob(&q, &params, &z) - log_prob(&known, &params, &z)).abs() < 1e-13);
+    }
+}
+
+/// Batches are drawn in groups of one component: their points have the bits of columns that are drawn one by one, from one stream and
+/// from several. The twin picks the next component.
+#[test]
+fn a_batch_has_the_points_of_its_columns() {
+    for (dim, columns, lanes) in [(1, 32, 1), (3, 100, 4), (11, 67, 67), (40, 50, 1), (2, 31, 31)] {
+        let q = Mixture::new(MultivariateT::learned(dim, 3.0).unwrap(), 3).unwrap();
+        let params: Vec<f64> = (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect();
+        let mut work = vec![f64::NAN; q.work_len(columns)];
+        let (mut z, mut log_q) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
+        q.sample_into(&params, &mut Seed::new(1).streams(lanes, 0), z.as_mut(), &mut log_q, &mut work);
+        let one_by_one = |next: usize| {
+            let (mut alone, mut streams) = (Mat::zeros(dim, columns), Seed::new(1).streams(lanes, 0));
+            let mut work = vec![f64::NAN; q.component().work_len(1)];
+            for j in 0..columns {
+                let lane = &mut streams[j * lanes / columns..][..1];
+                let k = (lane[0].choose(&params[..3]).unwrap() + next) % 3;
+                let column = alone.as_mut().subcols_mut(j, 1);
+                q.component().sample_into(q.part(&params, k), lane, column, &mut [0.0], &mut work);
+            }
+            alone
+        };
+        assert_eq!(z, one_by_one(0), "{dim} {columns}");
+        assert_ne!(z, one_by_one(1));
+        assert!((0..columns).all(|j| log_q[j] == log_prob(&q, &params, z.col_as_slice(j))));
     }
 }
 
