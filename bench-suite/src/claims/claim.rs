@@ -84,6 +84,19 @@ pub enum Basis {
 }
 
 impl Claim {
+    /// Checks the claim by `longer` results, those of the published length, where it names what it compares and they have a number for it,
+    /// even if that decides nothing; else by `results`.
+    pub fn find_by_longest(&self, results: &Results, longer: Option<&Results>) -> Finding {
+        let names = matches!(self.basis, Basis::Contrast(_) | Basis::Corrected { .. });
+        let found = longer.filter(|_| names).map(|longer| self.find(longer));
+        match found.filter(|finding| !finding.number.is_nan()) {
+            Some(finding) => {
+                Finding { reason: format!("{}; by fits of the preset paper", finding.reason), ..finding }
+            }
+            None => self.find(results),
+        }
+    }
+
     /// Checks the claim. Abstains if results are of other code or have too few replicates. An exhibit needs no replicates,
     /// because it has no randomness. A verdict on synthetic stand-ins says so.
     pub fn find(&self, results: &Results) -> Finding {

@@ -39,8 +39,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// Draws the figures and checks the claims. Cells of published tables are compared with `longer` results, those of another
-    /// preset, where their fits are longer.
+    /// Draws the figures and checks the claims. Cells of published tables are compared with `longer` results, those of the preset paper,
+    /// where their fits are longer, and claims are checked by them where they suffice.
     ///
     /// # Errors
     /// If a figure cannot be drawn or the published numbers cannot be read.
@@ -57,7 +57,7 @@ impl Card {
             drawings.push((format!("{}-{}", results.experiment.id, plate.name), drawing.map_err(place)?));
         }
         let found = |claim: Claim| {
-            let finding = claim.find(&results);
+            let finding = claim.find_by_longest(&results, longer.as_ref());
             Found { citation: claim.citation, sentence: claim.sentence, finding, reason: claim.reason }
         };
         let findings = entry.claims(&results.experiment)?.into_iter().map(found).collect();

@@ -110,8 +110,8 @@ fn a_damaged_archive_is_named() {
 /// Size of the repository's archive, in bytes.
 const BUDGET: u64 = 5_000_000;
 
-/// The archive of the repository can be read, is small, and every disagreement of its `default` results has a cause or is listed as
-/// open.
+/// The archive of the repository can be read, is small, and every disagreement of its results, those of the preset `default` or longer
+/// ones, has a cause or is listed as open.
 #[test]
 fn every_disagreement_of_the_archive_has_a_cause() {
     let (archive, catalogue) = (Archive::of_repository(), Catalogue::new(None));
@@ -120,9 +120,11 @@ fn every_disagreement_of_the_archive_has_a_cause() {
         let experiment = entry.experiment().unwrap();
         let Ok(data) = fs::metadata(archive.path(&experiment.id)) else { continue };
         size += data.len();
-        let results = Results::archived(experiment, PresetName::Default, &archive, &catalogue).unwrap();
+        let gather = |preset| Results::archived(experiment.clone(), preset, &archive, &catalogue).unwrap();
+        let has_paper = experiment.published.is_some() && experiment.presets.contains_key(&PresetName::Paper);
+        let (results, longer) = (gather(PresetName::Default), has_paper.then(|| gather(PresetName::Paper)));
         for claim in entry.claims(&results.experiment).unwrap() {
-            let finding = claim.find(&results);
+            let finding = claim.find_by_longest(&results, longer.as_ref());
             judged += usize::from(finding.verdict != Verdict::TooLittle);
             if claim.reason.is_none() && finding.verdict.is_at_odds() {
                 unexplained
@@ -133,6 +135,29 @@ fn every_disagreement_of_the_archive_has_a_cause() {
     assert!(unexplained.is_empty(), "{unexplained:#?}");
     assert!(size <= BUDGET, "{size} bytes");
     assert!(judged > 50, "{judged}");
+}
+
+/// A claim on a data set that is not of the preset `default` is checked by longer fits; without them there is too little.
+#[test]
+fn claims_are_checked_at_the_published_length() {
+    let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-bnn")).expect("an experiment");
+    let (archive, catalogue) = (Archive::of_repository(), Catalogue::new(None).of_archive());
+    let gather =
+        |preset| Results::archived(entry.experiment().unwrap(), preset, &archive, &catalogue).unwrap();
+    let (default, paper) = (gather(PresetName::Default), gather(PresetName::Paper));
+    let claims = entry.claims(&default.experiment).unwrap();
+    let claim = claims.iter().find(|claim| claim.sentence.starts_with("On sml")).expect("a claim");
+    let by_longest = claim.find_by_longest(&default, Some(&paper));
+    assert_eq!(by_longest.verdict, Verdict::Agree, "{}", by_longest.reason);
+    assert!(by_longest.reason.ends_with("by fits of the preset paper"), "{}", by_longest.reason);
+    assert_eq!(claim.find_by_longest(&default, None).verdict, Verdict::TooLittle);
+    // Of the published length, but undecided.
+    let claim = claims.iter().find(|claim| claim.sentence.ends_with("by 0.2 nats.")).expect("a claim");
+    assert_eq!(claim.find(&default).verdict, Verdict::Disagree);
+    assert_eq!(claim.find_by_longest(&default, Some(&paper)).verdict, Verdict::TooLittle);
+    // Without longer results of its methods the others decide.
+    let gas = claims.iter().find(|claim| claim.sentence.starts_with("On gas")).expect("a claim");
+    assert_eq!(gas.find_by_longest(&default, Some(&paper)).reason, gas.find(&default).reason);
 }
 
 /// Archived results on data that were imported elsewhere are found without them; a catalogue for running finds none.

@@ -5,11 +5,11 @@ use super::Rates;
 /// Rates of the verdict as measured.
 pub const MEASURED: Rates = Rates {
     rule: 4,
-    planted: 610,
-    false_yes: 2,
-    at_most: 0.0103,
-    hidden: 50,
-    hidden_yes: 40,
-    right: 359,
-    false_no: 31,
+    planted: 1220,
+    false_yes: 4,
+    at_most: 0.0075,
+    hidden: 100,
+    hidden_yes: 80,
+    right: 714,
+    false_no: 57,
 };

@@ -6,7 +6,7 @@ use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
 use super::low_rank::{DENSE, low_rank_start};
 use super::shape::FREEDOM;
-use super::tempering::tempered;
+use super::tempering::{Tempered, tempered};
 use super::{Climb, Fitting, Objection, Shape, Stage, Target};
 
 /// Number of ascents before the first climb. The verdict makes the others.
@@ -15,8 +15,6 @@ const FIRST: usize = 10;
 const MODES: usize = 8;
 /// Share of the evidence below which a mode has no component of its own.
 const NEGLIGIBLE: f64 = 1e-4;
-/// Log of the ratio of evidences from which on a tempered start replaces the climbs.
-const MORE: f64 = 3.0;
 
 /// Factor `1 + 1/sqrt(d)` by which the scale of a first Student t exceeds that of the Laplace approximation.
 ///
@@ -61,7 +59,7 @@ impl Fitting {
     }
 
     fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (gaussian, log_evidence, exponent) =
+        let Tempered { gaussian, log_evidence, exponent } =
             tempered(target.density(), self.left_for_starts(), self.seed())?;
         if exponent < 1.0 {
             self.objections.push(Objection::Tempering { exponent });
@@ -146,14 +144,13 @@ impl Fitting {
             return Ok(false);
         }
         self.starts.are_tempered = true;
-        let Ok((gaussian, found, exponent)) = tempered(target.density(), self.left(), self.seed()) else {
-            return Ok(false);
-        };
-        if exponent < 1.0 || !(found > log_evidence + MORE) || gaussian.factor().is_err() {
+        let Ok(found) = tempered(target.density(), self.left(), self.seed()) else { return Ok(false) };
+        if !found.replaces(log_evidence) {
             return Ok(false);
         }
+        let Tempered { gaussian, log_evidence, .. } = found;
         let (point, covariance) = (gaussian.mean, gaussian.covariance);
-        self.ascents.modes.push(Mode { point, covariance, log_evidence: found, reached: 1 });
+        self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
         self.forget_climbs();
         self.mends = 0;
         self.begin_climb(target)?;

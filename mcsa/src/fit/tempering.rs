@@ -7,6 +7,25 @@ use mcsa_estimators::Draws;
 use mcsa_families::FullRank;
 use mcsa_optim::deterministic::Gaussian;
 
+/// Gaussian that tempering ends at.
+pub(crate) struct Tempered {
+    pub(crate) gaussian: Gaussian,
+    /// Log evidence of its last draws.
+    pub(crate) log_evidence: f64,
+    /// The last beta; 1 if tempering came to p itself.
+    pub(crate) exponent: f64,
+}
+
+/// Log of the ratio of evidences from which on a tempered start replaces the climbs.
+const MORE: f64 = 3.0;
+
+impl Tempered {
+    /// True if tempering came to p, found more evidence than `log_evidence`, and has a covariance with a factor.
+    pub(crate) fn replaces(&self, log_evidence: f64) -> bool {
+        self.exponent >= 1.0 && self.log_evidence > log_evidence + MORE && self.gaussian.factor().is_ok()
+    }
+}
+
 /// Draws of a rung per dimension, and at least.
 const DRAWS: (usize, usize) = (40, 400);
 /// Effective share of the draws that the exponent of a rung leaves.
@@ -21,16 +40,11 @@ const WIDTH: f64 = 3.0;
 /// The largest beta that leaves a quarter of the draws effective is found by bisection, as in tempered and nonlinear population Monte
 /// Carlo (Koblents & Miguez 2015). The first Gaussian is `N(0, 9 I)`.
 ///
-/// Also returns the log evidence of its last draws, and the last beta, which is less than 1 if `evaluations` of the target did not suffice;
-/// one rung is made in any case.
+/// If `evaluations` of the target do not suffice, the last beta is less than 1; one rung is made in any case.
 ///
 /// # Errors
 /// If no draw has a finite density, the moments degenerate, or the rungs do not suffice.
-pub(crate) fn tempered<P: LogDensity>(
-    target: &P,
-    evaluations: u64,
-    seed: Seed,
-) -> Result<(Gaussian, f64, f64), Error> {
+pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) -> Result<Tempered, Error> {
     let dim = target.dim();
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
@@ -58,7 +72,7 @@ pub(crate) fn tempered<P: LogDensity>(
         if beta >= 1.0 || next > evaluations {
             let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
             let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
-            return Ok((gaussian, draws.log_evidence(), beta));
+            return Ok(Tempered { gaussian, log_evidence: draws.log_evidence(), exponent: beta });
         }
     }
     Err(Error::invalid(format!("{RUNGS} rungs of tempering did not reach the posterior")))
@@ -79,4 +93,25 @@ fn exponent(ratios: &[f64]) -> f64 {
         if share(middle) >= SHARE { low = middle } else { high = middle }
     }
     low.max(1e-12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::mat;
+
+    #[test]
+    fn a_tempered_start_replaces_climbs_only_if_it_is_whole_better_and_definite() {
+        let at = |log_evidence, exponent, covariance| {
+            Tempered { gaussian: Gaussian { mean: vec![0.0; 2], covariance }, log_evidence, exponent }
+                .replaces(1.0)
+        };
+        let (definite, singular) = (mat![[1.0, 0.5], [0.5, 1.0]], mat![[1.0, 1.0], [1.0, 1.0]]);
+        assert!(at(4.1, 1.0, definite.clone()));
+        for (log_evidence, exponent) in [(3.9, 1.0), (f64::NAN, 1.0), (4.1, 0.99)] {
+            assert!(!at(log_evidence, exponent, definite.clone()), "{log_evidence} {exponent}");
+        }
+        assert!(!at(4.1, 1.0, singular));
+        assert!(!at(4.1, 1.0, mat![[1.0, f64::NAN], [f64::NAN, 1.0]]));
+    }
 }
