@@ -1,9 +1,8 @@
 //! Target densities and their gradients: unnormalised log densities on unconstrained space.
 
-use std::borrow::Cow;
-
 use faer::{MatMut, MatRef};
 
+use crate::Named;
 use crate::Stream;
 use crate::columns::{Columns, ColumnsMut};
 
@@ -49,8 +48,8 @@ pub trait LogDensity: Send + Sync {
 
     /// Appends the name and the value of each parameter, on its constrained scale, for reports: `("sigma", exp(z[0]))`. By default
     /// the coordinates `z[i]`.
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(i, &z)| (format!("z[{i}]").into(), z)));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.vector("z", z.iter().copied());
     }
 }
 
@@ -133,7 +132,7 @@ impl<P: LogDensity + ?Sized> LogDensity for &P {
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         (**self).log_densities(z, out, work);
     }
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         (**self).constrain(z, out);
     }
 }

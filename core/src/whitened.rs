@@ -1,10 +1,8 @@
 //! Affine changes of coordinates, and targets in new coordinates.
 
-use std::borrow::Cow;
-
 use faer::{Mat, MatMut, MatRef};
 
-use crate::{Columns, ColumnsMut, Error, Gradient, LogDensity, batch, borrow, same_length};
+use crate::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, batch, borrow, same_length};
 
 /// Affine map `z = shift + factor y` with a lower triangular factor.
 ///
@@ -172,7 +170,7 @@ impl<P: LogDensity + ?Sized> LogDensity for Whitened<'_, P> {
         out.iter_mut().for_each(|log_p| *log_p += self.map.log_volume);
     }
 
-    fn constrain(&self, y: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, y: &[f64], out: &mut Named) {
         let mut z = vec![0.0; y.len()];
         self.map.forward_into(y, &mut z);
         self.target.constrain(&z, out);

@@ -2,7 +2,7 @@
 //! `cargo run --release -p mcsa-models --example eight_schools`.
 #![expect(clippy::print_stdout, reason = "results for people")]
 
-use mcsa_core::{Gradient, LogDensity};
+use mcsa_core::{Gradient, LogDensity, Named};
 use mcsa_models::EightSchools;
 use mcsa_models::conformance::{self, Case};
 
@@ -12,7 +12,7 @@ fn main() {
     (z[0], z[1]) = (4.0, 1.0); // the mean of the schools, and the logarithm of their spread
     let mut gradient = vec![0.0; model.dim()];
     let log_p = model.gradient_into(&z, &mut gradient, &mut vec![0.0; model.work_len(1)]);
-    let mut named = Vec::new();
+    let mut named = Named::default();
     model.constrain(&z, &mut named);
     println!("log density {log_p:.3} in {} dimensions at", model.dim());
     for ((name, value), slope) in named.iter().zip(&gradient) {

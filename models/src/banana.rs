@@ -1,9 +1,7 @@
 //! Banana-shaped target: a bent normal distribution in two dimensions.
 
-use std::borrow::Cow;
-
 use faer::{Mat, mat};
-use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Stream};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
@@ -56,8 +54,9 @@ impl LogDensity for Banana {
         decided(-0.5 * (along * along + off * off) - self.log_width - 2.0 * HALF_LOG_TAU, z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend([("along".into(), z[0]), ("across".into(), z[1])]);
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("along", z[0]);
+        out.push("across", z[1]);
     }
 }
 

@@ -1,12 +1,10 @@
 //! Log-Gaussian Cox process on a grid: Poisson counts whose log intensity is a Gaussian field.
 
-use std::borrow::Cow;
-
 use faer::linalg::solvers::Llt;
 use faer::{Mat, MatMut, MatRef, Side};
 use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Stream, batch_mut, borrow, numeric, one,
-    same_length,
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Stream, batch_mut, borrow, numeric,
+    one, same_length,
 };
 
 use crate::Centring;
@@ -204,14 +202,13 @@ impl LogDensity for CoxProcess {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let mut field = z.to_vec();
         match self.coordinates {
             Centring::NonCentred => self.factor.colour_each(&mut field),
             Centring::Centred => Self::centred_into(z, &mut field),
         }
-        let intensity = |x: f64| (x + level()).exp();
-        out.extend(field.iter().enumerate().map(|(i, &x)| (format!("intensity[{i}]").into(), intensity(x))));
+        out.vector("intensity", field.iter().map(|x| (x + level()).exp()));
     }
 }
 

@@ -1,11 +1,12 @@
 //! Eight schools: a small hierarchical model with a funnel-shaped posterior.
 
-use std::borrow::Cow;
+use std::f64::consts::{LN_2, PI};
 
+use faer::MatRef;
+use mcsa_core::numeric::{self, scalar};
 use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
-use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
+use mcsa_core::{Columns as _, Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
-use crate::indexed::indexed;
 use crate::prior::half_cauchy;
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
@@ -17,6 +18,9 @@ const ERRORS: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
 
 /// Scale of both priors, from `posteriordb`.
 const SCALE: f64 = 5.0;
+
+/// Points whose scales are exponentiated together.
+const GROUP: usize = 16;
 
 /// Parametrisation of the latent effects of a model: of schools in [`EightSchools`], of cells in [`CoxProcess`](crate::CoxProcess).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +49,7 @@ pub enum Centring {
 pub struct EightSchools {
     effects: Vec<f64>,
     errors: Vec<f64>,
+    inverse_errors: Vec<f64>,
     centring: Centring,
     /// `-sum log error_j - J log(2 pi) / 2`.
     log_peak: f64,
@@ -80,7 +85,8 @@ impl EightSchools {
 
     fn of(effects: Vec<f64>, errors: Vec<f64>, centring: Centring) -> Self {
         let log_peak = -errors.iter().map(|e| e.ln() + HALF_LOG_TAU).sum::<f64>();
-        Self { effects, errors, centring, log_peak }
+        let inverse_errors = errors.iter().map(|error| error.recip()).collect();
+        Self { effects, errors, inverse_errors, centring, log_peak }
     }
 
     /// Log evidence `log p(effects)`, and its change at the last halving of the step: effects and `mu` are integrated out in
@@ -113,26 +119,49 @@ impl EightSchools {
         }
     }
 
-    fn prior(&self, z: &[f64], tau: f64) -> f64 {
+    /// Log prior, from the parts of [`Scale`].
+    fn prior(&self, z: &[f64], scale: Scale) -> f64 {
         let count = self.effects.len() as f64;
         let spread = match self.centring {
             Centring::Centred => {
-                let square: f64 = z[2..].iter().map(|theta| ((theta - z[0]) / tau).powi(2)).sum();
+                let inverse = scale.tau.recip();
+                let square: f64 = z[2..].iter().map(|theta| ((theta - z[0]) * inverse).powi(2)).sum();
                 -0.5 * square - count * z[1]
             }
             Centring::NonCentred => -0.5 * z[2..].iter().map(|eta| eta * eta).sum::<f64>(),
         };
-        log_normal(z[0], SCALE) + half_cauchy(z[1], SCALE).0 + spread - count * HALF_LOG_TAU
+        // The half-Cauchy density with its Jacobian: `2 tau / (pi s (1 + (tau / s)^2))`.
+        let tau = LN_2 - (PI * SCALE).ln() - scale.softplus + z[1];
+        log_normal(z[0], SCALE) + tau + spread - count * HALF_LOG_TAU
     }
 
     fn likelihood_term(&self, j: usize, z: &[f64], tau: f64) -> f64 {
-        let white = (self.effects[j] - self.effect(j, z, tau)) / self.errors[j];
+        let white = (self.effects[j] - self.effect(j, z, tau)) * self.inverse_errors[j];
         -0.5 * white * white
     }
 
-    fn value(&self, z: &[f64], tau: f64) -> f64 {
-        let likelihood: f64 = (0..self.effects.len()).map(|j| self.likelihood_term(j, z, tau)).sum();
-        decided(self.prior(z, tau) + likelihood + self.log_peak, z)
+    fn value(&self, z: &[f64], scale: Scale) -> f64 {
+        let likelihood: f64 = (0..self.effects.len()).map(|j| self.likelihood_term(j, z, scale.tau)).sum();
+        decided(self.prior(z, scale) + likelihood + self.log_peak, z)
+    }
+}
+
+/// The elementary functions of `log tau` in the density.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    tau: f64,
+    /// `log(1 + (tau / s)^2)`, for the scale s of the prior of tau.
+    softplus: f64,
+}
+
+impl Scale {
+    fn of(z: &[f64]) -> Self {
+        Self { tau: scalar::exp(z[1]), softplus: scalar::ln_1p_exp(Self::power(z)) }
+    }
+
+    /// `log (tau / s)^2`.
+    fn power(z: &[f64]) -> f64 {
+        2.0 * (z[1] - SCALE.ln())
     }
 }
 
@@ -143,32 +172,50 @@ impl LogDensity for EightSchools {
 
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        self.value(z, z[1].exp())
+        self.value(z, Scale::of(z))
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
+        assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
+        for (g, out) in out.chunks_mut(GROUP).enumerate() {
+            let (mut taus, mut softplus) = ([0.0; GROUP], [0.0; GROUP]);
+            let (taus, softplus) = (&mut taus[..out.len()], &mut softplus[..out.len()]);
+            let point = |c| z.column(g * GROUP + c);
+            for (c, (tau, softplus)) in taus.iter_mut().zip(&mut *softplus).enumerate() {
+                (*tau, *softplus) = (point(c)[1], Scale::power(point(c)));
+            }
+            numeric::exp(taus);
+            numeric::ln_1p_exp(softplus);
+            for (c, (out, (&tau, &softplus))) in out.iter_mut().zip(taus.iter().zip(&*softplus)).enumerate() {
+                *out = self.value(point(c), Scale { tau, softplus });
+            }
+        }
     }
 
     /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let tau = z[1].exp();
-        out.extend([("mu".into(), z[0]), ("tau".into(), tau)]);
-        let theta = |j| (indexed("theta", j), self.effect(j, z, tau));
-        out.extend((0..self.effects.len()).map(theta));
+        out.push("mu", z[0]);
+        out.push("tau", tau);
+        out.vector("theta", (0..self.effects.len()).map(|j| self.effect(j, z, tau)));
     }
 }
 
 impl Gradient for EightSchools {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let tau = z[1].exp();
+        let scale = Scale::of(z);
+        let (tau, inverse) = (scale.tau, scale.tau.recip());
         gradient[0] = -z[0] / (SCALE * SCALE);
-        gradient[1] = half_cauchy(z[1], SCALE).1;
-        for (j, &error) in self.errors.iter().enumerate() {
-            let pull = (self.effects[j] - self.effect(j, z, tau)) / (error * error);
+        gradient[1] = 1.0 - 2.0 / (1.0 + (SCALE * inverse).powi(2));
+        for (j, inverse_error) in self.inverse_errors.iter().enumerate() {
+            let pull = (self.effects[j] - self.effect(j, z, tau)) * inverse_error * inverse_error;
             match self.centring {
                 Centring::Centred => {
-                    let white = (z[2 + j] - z[0]) / tau;
-                    gradient[0] += white / tau;
+                    let white = (z[2 + j] - z[0]) * inverse;
+                    gradient[0] += white * inverse;
                     gradient[1] += white * white - 1.0;
-                    gradient[2 + j] = pull - white / tau;
+                    gradient[2 + j] = pull - white * inverse;
                 }
                 Centring::NonCentred => {
                     gradient[0] += pull;
@@ -177,7 +224,7 @@ impl Gradient for EightSchools {
                 }
             }
         }
-        self.value(z, tau)
+        self.value(z, scale)
     }
 }
 
@@ -187,11 +234,11 @@ impl Separable for EightSchools {
     }
 
     fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        decided(self.prior(z, z[1].exp()), z)
+        decided(self.prior(z, Scale::of(z)), z)
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        let tau = z[1].exp();
+        let tau = scalar::exp(z[1]);
         let term = |&j: &usize| self.likelihood_term(j, z, tau) - self.errors[j].ln() - HALF_LOG_TAU;
         // From +0: an empty sum of floats is -0.
         decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
@@ -205,7 +252,7 @@ impl Constrained for EightSchools {
 
     fn log_density_at(&self, theta: &[f64]) -> f64 {
         let (mu, tau) = (theta[0], theta[1]);
-        let half_cauchy = (2.0 / (std::f64::consts::PI * SCALE * (1.0 + (tau / SCALE).powi(2)))).ln();
+        let half_cauchy = (2.0 / (PI * SCALE * (1.0 + (tau / SCALE).powi(2)))).ln();
         let schools = self.effects.iter().zip(&self.errors).zip(&theta[2..]).map(
             |((&effect, &error), &last)| match self.centring {
                 Centring::Centred => log_normal(last - mu, tau) + log_normal(effect - last, error),

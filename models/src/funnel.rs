@@ -1,12 +1,9 @@
 //! Neal's funnel: normal coordinates with a common log-normal variance.
 
-use std::borrow::Cow;
-
 use faer::Mat;
-use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Stream};
+use mcsa_core::{Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream};
 
 use crate::GroundTruth;
-use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, positive};
 
 /// Neal's funnel (2003), normalised:
@@ -65,9 +62,9 @@ impl LogDensity for Funnel {
         self.value(z, Self::form(z))
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("log_variance".into(), z[0]));
-        out.extend(z.iter().enumerate().skip(1).map(|(i, &z)| (indexed("z", i), z)));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("log_variance", z[0]);
+        out.each(|i| format!("z[{}]", i + 1), z[1..].iter().copied());
     }
 }
 

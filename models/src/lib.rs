@@ -40,7 +40,6 @@ mod funnel;
 mod gaussian;
 mod gaussian_process;
 mod held_out;
-mod indexed;
 mod linear;
 mod many_well;
 mod mixture;

@@ -1,16 +1,14 @@
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::linalg::solvers::{Llt, LltError, Solve};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Separable, Stream, Subsampled, all_finite, borrow,
-    numeric, same_length,
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled, all_finite,
+    borrow, numeric, same_length,
 };
 
 use crate::Gaussian;
 use crate::design::{MINIBATCH, Rows, finite_matrix};
-use crate::indexed::indexed;
 use crate::support::{decided, positive};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
@@ -213,8 +211,8 @@ impl LogDensity for LinearRegression {
         self.whitened_into(z, borrow(&mut work, z.len()))
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(k, &z)| (indexed("weight", k), z)));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.vector("weight", z.iter().copied());
     }
 }
 

@@ -1,11 +1,12 @@
 //! Skew-normal target in one dimension.
 
-use std::borrow::Cow;
 use std::f64::consts::{FRAC_2_PI, LN_2};
 
 use faer::{Mat, MatMut, MatRef, mat};
 use mcsa_core::numeric::{log_ndtr, ndtr_hazard, scalar};
-use mcsa_core::{Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, borrow};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, borrow,
+};
 
 use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, positive};
@@ -96,8 +97,8 @@ impl LogDensity for SkewNormal {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("z".into(), z[0]));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("z", z[0]);
     }
 }
 

@@ -1,9 +1,7 @@
 //! Tempered target `p^power`.
 
-use std::borrow::Cow;
-
 use faer::{MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Error, Gradient, LogDensity};
+use mcsa_core::{ColumnsMut, Error, Gradient, LogDensity, Named};
 
 /// Tempered target `p^power`, unnormalised: flatter than `p`, so that an optimisation from a distant start first covers all its
 /// mass.
@@ -58,7 +56,7 @@ impl<P: LogDensity + ?Sized> LogDensity for Tempered<'_, P> {
         out.iter_mut().for_each(|log_p| *log_p *= self.power);
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         self.target.constrain(z, out);
     }
 }

@@ -1,8 +1,6 @@
 //! Posteriors of some weighted rows of the data.
 
-use std::borrow::Cow;
-
-use mcsa_core::{Curvature, Error, Gradient, LogDensity, Subsampled, same_length};
+use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named, Subsampled, same_length};
 
 use crate::support::{decided, positive};
 
@@ -84,7 +82,7 @@ impl<P: Subsampled + ?Sized> LogDensity for WeightedRows<'_, P> {
         decided(log_p, z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         self.target.constrain(z, out);
     }
 }

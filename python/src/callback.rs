@@ -1,10 +1,9 @@
 //! Log density and gradient from Python callables on batches.
 
-use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcsa::core::{Columns, Error, Gradient, LogDensity};
+use mcsa::core::{Columns, Error, Gradient, LogDensity, Named};
 use mcsa::faer::{MatMut, MatRef};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -225,12 +224,9 @@ impl LogDensity for Density {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        let name = |i: usize| match self.names.get(i) {
-            Some(name) => name.clone(),
-            None => format!("z[{i}]"),
-        };
-        out.extend(z.iter().enumerate().map(|(i, z)| (name(i).into(), *z)));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        let name = |i: usize| self.names.get(i).cloned().unwrap_or_else(|| format!("z[{i}]"));
+        out.each(name, z.iter().copied());
     }
 }
 

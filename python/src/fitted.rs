@@ -1,10 +1,10 @@
 //! Weighted draws of a fit as arrays, with what was found about them.
 
-use mcsa::core::{Columns, LogDensity, Seed};
+use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
 use mcsa::fit::{Fitted as Outcome, Parameter};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
@@ -102,17 +102,18 @@ impl Fitted {
 
     /// The result of an ascent: weighted draws of q, which no witness has judged.
     pub(crate) fn of_draws(py: Python<'_>, weighted: Draws, target: &dyn LogDensity) -> PyResult<Self> {
-        let (mut named, count) = (Vec::new(), weighted.len());
-        (0..count).for_each(|j| target.constrain(weighted.points.as_ref().column(j), &mut named));
-        let width = named.len() / count.max(1);
-        let names = named.iter().take(width).map(|(name, _)| name.to_string()).collect();
-        let values: Vec<f64> = named.into_iter().map(|(_, value)| value).collect();
+        let (mut named, count) = (Named::default(), weighted.len());
+        for j in 0..count {
+            named.next_point();
+            target.constrain(weighted.points.as_ref().column(j), &mut named);
+        }
+        let names = named.names().to_vec();
         let ratios = weighted.log_ratios();
         let lower = ratios.iter().sum::<f64>() / count as f64;
         let error = (1.0 / weighted.sample_size - 1.0 / count as f64).max(0.0).sqrt();
         Ok(Self {
             draws: rows(py, weighted.points.as_ref())?.unbind(),
-            values: values.into_pyarray(py).reshape([count, width])?.unbind(),
+            values: named.values().to_pyarray(py).reshape([count, names.len()])?.unbind(),
             log_p: PyArray1::from_slice(py, &weighted.log_p).unbind(),
             log_q: PyArray1::from_slice(py, &weighted.log_q).unbind(),
             log_weights: PyArray1::from_slice(py, &weighted.log_weights).unbind(),

@@ -1,8 +1,6 @@
 //! Sparse Gaussian process with its hyperparameters.
 
-use std::borrow::Cow;
-
-use mcsa::core::{Error, Gradient, LogDensity, Separable};
+use mcsa::core::{Error, Gradient, LogDensity, Named, Separable};
 use mcsa::faer::MatRef;
 use mcsa::models::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 
@@ -70,7 +68,7 @@ impl LogDensity for SparseProcess {
         self.posterior().log_density(z, work)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         self.posterior().constrain(z, out);
     }
 }

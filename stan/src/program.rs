@@ -1,13 +1,12 @@
 //! Compiled Stan program with data.
 
-use std::borrow::Cow;
 use std::ffi::CString;
 use std::path::Path;
 use std::sync::Arc;
 
 use bridgestan::{Model, StanLibrary, open_library};
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity};
+use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named};
 
 /// Posterior of a compiled Stan program with data: its log density on Stan's unconstrained scale, all constants included.
 ///
@@ -79,7 +78,7 @@ impl LogDensity for StanProgram {
         out.iter_mut().enumerate().for_each(|(j, out)| *out = self.log_density(z.column(j), work));
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let mut values = vec![f64::NAN; self.names.len()];
         // Values that cannot be computed stay NaN.
         let _ = self.model.param_constrain(
@@ -89,7 +88,7 @@ impl LogDensity for StanProgram {
             &mut values,
             None::<&mut bridgestan::Rng<&StanLibrary>>,
         );
-        out.extend(self.names.iter().zip(values).map(|(name, value)| (name.clone().into(), value)));
+        self.names.iter().zip(values).for_each(|(name, value)| out.push(name, value));
     }
 }
 

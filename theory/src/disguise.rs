@@ -1,9 +1,7 @@
 //! Equivalent forms of a target and a guide: with a shifted log density, or in affine coordinates.
 
-use std::borrow::Cow;
-
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{AffineMap, Columns, ColumnsMut, Gradient, Guide, LogDensity, Stream};
+use mcsa_core::{AffineMap, Columns, ColumnsMut, Gradient, Guide, LogDensity, Named, Stream};
 
 /// Target with a constant added to its log density; the distribution is unchanged.
 ///
@@ -35,7 +33,7 @@ impl<P: LogDensity + ?Sized> LogDensity for Shifted<'_, P> {
         self.target.log_density(z, work) + self.constant
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         self.target.constrain(z, out);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use faer::Mat;
 use mcsa::fit::{Evaluations, Fitted, Fitting, Handover, Objection, Options};
-use mcsa_core::Error;
+use mcsa_core::{Error, Named};
 use mcsa_estimators::Draws;
 use serde::Serialize;
 
@@ -236,16 +236,16 @@ pub(super) fn stages(fitting: &Fitting) -> String {
 /// Weighted draws as CSV: parameters on their own scales, log p, log q, logarithm of the weight.
 pub(super) fn draws(posterior: &dyn Posterior, draws: &Draws) -> String {
     let mut text = String::new();
-    let mut named = Vec::new();
+    let mut named = Named::default();
     for j in 0..draws.len() {
-        named.clear();
+        named.next_point();
         posterior.constrain(draws.points.col_as_slice(j), &mut named);
         if j == 0 {
-            named.iter().for_each(|(name, _)| text += &format!("{},", quoted(name)));
+            named.names().iter().for_each(|name| text += &format!("{},", quoted(name)));
             text += "log_p,log_q,log_weight\n";
         }
         let last = [draws.log_p[j], draws.log_q[j], draws.log_weights[j]];
-        let values = named.iter().map(|(_, value)| *value).chain(last);
+        let values = named.row().iter().copied().chain(last);
         let words: Vec<String> = values.map(|value| value.to_string()).collect();
         text += &words.join(",");
         text.push('\n');

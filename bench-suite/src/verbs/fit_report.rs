@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcsa_core::{Error, Record, Seed, batch_mut};
+use mcsa_core::{Error, Named, Record, Seed, batch_mut};
 use mcsa_estimators::{Health, Outcome};
 use serde::Serialize;
 
@@ -105,16 +105,16 @@ pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambd
     let Some(family) = fit.family.gaussian(dim) else { return Vec::new() };
     let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
     let mut lane = [seed.named("parameters").stream(0, 0)];
-    let (mut all, mut named): (Vec<Parameter>, _) = (Vec::new(), Vec::new());
+    let mut all: Vec<Parameter> = Vec::new();
     for draw in 1..=DRAWS {
         family.sample_into(lambda, &mut lane, batch_mut(&mut z, dim, 1), &mut log_q, &mut work);
-        named.clear();
+        let mut named = Named::default();
         posterior.constrain(&z, &mut named);
         if all.is_empty() {
             let zero = |name: &str| Parameter { name: name.to_owned(), mean: Number(0.0), sd: Number(0.0) };
             all = named.iter().map(|(name, _)| zero(name)).collect();
         }
-        for (Parameter { mean, sd, .. }, (_, value)) in all.iter_mut().zip(&named) {
+        for (Parameter { mean, sd, .. }, value) in all.iter_mut().zip(named.row()) {
             let off = value - mean.0;
             mean.0 += off / draw as f64;
             sd.0 += off * (value - mean.0);

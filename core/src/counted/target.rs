@@ -1,11 +1,9 @@
 //! Counted targets.
 
-use std::borrow::Cow;
-
 use faer::{MatMut, MatRef};
 
 use super::counter::{Counted, Kind};
-use crate::{Curvature, Gradient, LogDensity, Separable, Subsampled};
+use crate::{Curvature, Gradient, LogDensity, Named, Separable, Subsampled};
 
 impl<P: LogDensity> LogDensity for Counted<P> {
     fn dim(&self) -> usize {
@@ -23,7 +21,7 @@ impl<P: LogDensity> LogDensity for Counted<P> {
         self.inner.log_densities(z, out, work);
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         self.inner.constrain(z, out);
     }
 }

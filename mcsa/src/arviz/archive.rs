@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcsa_core::{Columns, Error, LogDensity, Seed, Separable, fits_in_memory};
+use mcsa_core::{Columns, Error, LogDensity, Named, Seed, Separable, fits_in_memory};
 use mcsa_estimators::Draws;
 use serde_json::{Map, Value};
 
@@ -154,14 +154,12 @@ impl<'a> Archive<'a> {
     }
 
     fn parameters(&self) -> Vec<Variable> {
-        let mut named = Vec::new();
-        let mut table: Vec<Vec<f64>> = Vec::with_capacity(self.points.len());
+        let mut named = Named::default();
         for &i in &self.points {
-            named.clear();
+            named.next_point();
             self.target.constrain(self.draws.points.as_ref().column(i), &mut named);
-            table.push(named.iter().map(|(_, value)| *value).collect());
         }
-        let names: Vec<(&str, Option<usize>)> = named.iter().map(|(name, _)| indexed(name)).collect();
+        let names: Vec<(&str, Option<usize>)> = named.names().iter().map(|name| indexed(name)).collect();
         let mut variables = Vec::new();
         let mut first = 0;
         while first < names.len() {
@@ -174,10 +172,11 @@ impl<'a> Archive<'a> {
                 _ => 1,
             };
             let is_scalar = index != Some(0);
-            let name = if is_scalar { named[first].0.to_string() } else { stem.to_owned() };
+            let name = if is_scalar { &named.names()[first] } else { stem };
             let columns = first..first + length;
-            let values = table.iter().flat_map(|row| row[columns.clone()].iter().copied()).collect();
-            variables.push(Variable { name: safe(&name), length: (!is_scalar).then_some(length), values });
+            let rows = named.values().chunks_exact(names.len());
+            let values = rows.flat_map(|row| row[columns.clone()].iter().copied()).collect();
+            variables.push(Variable { name: safe(name), length: (!is_scalar).then_some(length), values });
             first += length;
         }
         variables

@@ -1,15 +1,13 @@
 //! Summaries of weighted draws: moments and quantiles of parameters, evidence.
 
-use std::borrow::Cow;
-
-use mcsa_core::LogDensity;
+use mcsa_core::{LogDensity, Named};
 use mcsa_estimators::Draws;
 
 /// Posterior of a parameter on its constrained scale, from weighted draws.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Name of the parameter.
-    pub name: Cow<'static, str>,
+    pub name: String,
     /// Posterior mean.
     pub mean: f64,
     /// Monte Carlo standard error of the mean.
@@ -38,20 +36,22 @@ const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
 
 /// Every parameter of the target.
 pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws) -> Vec<Parameter> {
-    let (mut named, weights) = (Vec::new(), draws.weights());
-    let mut values: Vec<Vec<f64>> = Vec::new();
+    let (mut named, weights) = (Named::default(), draws.weights());
     for j in 0..draws.len() {
-        named.clear();
+        named.next_point();
         target.constrain(draws.points.col_as_slice(j), &mut named);
-        values.resize_with(named.len(), || Vec::with_capacity(draws.len()));
-        values.iter_mut().zip(&named).for_each(|(values, (_, value))| values.push(*value));
     }
-    let names = named.into_iter().map(|(name, _)| name);
-    names.zip(values).map(|(name, values)| Parameter::of(name, &values, &weights)).collect()
+    let (names, mut values) = (named.names(), Vec::new());
+    let of = |(k, name): (usize, &String)| {
+        values.clear();
+        values.extend(named.values().iter().skip(k).step_by(names.len()));
+        Parameter::of(name.clone(), &values, &weights)
+    };
+    names.iter().enumerate().map(of).collect()
 }
 
 impl Parameter {
-    fn of(name: Cow<'static, str>, values: &[f64], weights: &[f64]) -> Self {
+    fn of(name: String, values: &[f64], weights: &[f64]) -> Self {
         let pairs = || values.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
         let mean = pairs().map(|(value, weight)| weight * value).sum::<f64>();
         let of_square =

@@ -1,6 +1,6 @@
 //! Target of a fit, with or without a gradient, whose evaluations are counted.
 
-use mcsa_core::{Counted, Error, Gradient, LogDensity};
+use mcsa_core::{Counted, Error, Gradient, LogDensity, Named};
 use serde::{Deserialize, Serialize};
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
@@ -88,12 +88,9 @@ impl<'a> Target<'a> {
 
     /// Name of the parameter that belongs to coordinate `i`.
     pub(crate) fn name(&self, i: usize) -> String {
-        let mut named = Vec::new();
+        let mut named = Named::default();
         self.density.constrain(&vec![0.0; self.dim()], &mut named);
-        match named.into_iter().nth(i) {
-            Some((name, _)) => name.into_owned(),
-            None => format!("z[{i}]"),
-        }
+        named.names().get(i).cloned().unwrap_or_else(|| format!("z[{i}]"))
     }
 }
 

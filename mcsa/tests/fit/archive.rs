@@ -61,21 +61,22 @@ fn an_archive_holds_the_draws() {
 
 #[test]
 fn names_that_count_are_one_variable() {
-    struct Named;
-    impl LogDensity for Named {
+    struct Schools;
+    impl LogDensity for Schools {
         fn dim(&self) -> usize {
             3
         }
         fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
             -0.5 * z.iter().map(|z| z * z).sum::<f64>()
         }
-        fn constrain(&self, z: &[f64], out: &mut Vec<(std::borrow::Cow<'static, str>, f64)>) {
-            out.extend([("b[0]".into(), z[0]), ("b[1]".into(), z[1]), ("a/c".into(), z[2])]);
+        fn constrain(&self, z: &[f64], out: &mut mcsa::core::Named) {
+            out.vector("b", z[..2].iter().copied());
+            out.push("a/c", z[2]);
         }
     }
     let path = folder("names");
-    let fitted = mcsa::fit_density(&Named, &Options { draws: 200, ..Options::seeded(1) }).unwrap();
-    Archive::of(&fitted.draws, &Named).unwrap().weighted().write(&path).unwrap();
+    let fitted = mcsa::fit_density(&Schools, &Options { draws: 200, ..Options::seeded(1) }).unwrap();
+    Archive::of(&fitted.draws, &Schools).unwrap().weighted().write(&path).unwrap();
     let both = metadata(&path.join("posterior/b"));
     assert_eq!(both["shape"], serde_json::json!([1, 200, 2]));
     assert_eq!(both["dimension_names"], serde_json::json!(["chain", "draw", "b_dim_0"]));

@@ -1,14 +1,12 @@
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, Subsampled, numeric, one,
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, numeric, one,
 };
 
 use super::{Likelihood, Logistic, ScalePrior};
 use crate::design::GROUP;
-use crate::indexed::indexed;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -171,12 +169,12 @@ impl LogDensity for HierarchicalLogistic {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("sigma_beta".into(), z[0].exp()));
-        out.push(("sigma_alpha".into(), z[1].exp()));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("sigma_beta", z[0].exp());
+        out.push("sigma_alpha", z[1].exp());
         let (beta, alpha) = z[FIRST..].split_at(self.num_features());
-        out.extend(beta.iter().enumerate().map(|(k, &b)| (indexed("beta", k), b)));
-        out.push(("alpha".into(), alpha[0]));
+        out.vector("beta", beta.iter().copied());
+        out.push("alpha", alpha[0]);
     }
 }
 

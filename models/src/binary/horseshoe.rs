@@ -1,8 +1,9 @@
-use std::borrow::Cow;
 use std::f64::consts::{LN_2, PI};
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, batch, batch_mut, borrow, one};
+use mcsa_core::{
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, batch, batch_mut, borrow, one,
+};
 
 use super::{Likelihood, Logistic};
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
@@ -128,13 +129,12 @@ impl LogDensity for HorseshoeLogistic {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let (tau, lambda, w, alpha) = self.parts(z);
-        out.push(("tau".into(), tau.exp()));
-        out.extend(lambda.iter().enumerate().map(|(k, u)| (format!("lambda[{k}]").into(), u.exp())));
-        let betas = lambda.iter().zip(w).enumerate();
-        out.extend(betas.map(|(k, (u, w))| (format!("beta[{k}]").into(), (tau + u).exp() * w)));
-        out.push(("alpha".into(), alpha));
+        out.push("tau", tau.exp());
+        out.vector("lambda", lambda.iter().map(|u| u.exp()));
+        out.vector("beta", lambda.iter().zip(w).map(|(u, w)| (tau + u).exp() * w));
+        out.push("alpha", alpha);
     }
 }
 

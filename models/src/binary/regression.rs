@@ -1,13 +1,11 @@
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Separable, Subsampled, numeric, one,
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, numeric, one,
 };
 
 use super::{Likelihood, Link, Logistic, Probit};
-use crate::indexed::indexed;
 use crate::support::{decided, positive};
 
 /// Bayesian regression of labels 0 and 1 with a symmetric link `F` and independent normal weights.
@@ -88,8 +86,8 @@ impl<L: Link> LogDensity for BinaryRegression<L> {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend(z.iter().enumerate().map(|(k, &z)| (indexed("weight", k), z)));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.vector("weight", z.iter().copied());
     }
 }
 

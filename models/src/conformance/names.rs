@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcsa_core::{Columns, LogDensity};
+use mcsa_core::{Columns, LogDensity, Named};
 
 use super::{Case, Failure};
 use mcsa_core::law::same_bits;
@@ -15,23 +15,24 @@ pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> 
     const LAW: &str = "names_are_distinct";
     let points = case.points(1);
     let z = points.as_ref().column(0);
-    let mut named = vec![("before".into(), 1.0)];
+    let mut named = Named::default();
+    named.push("before", 1.0);
     case.target.constrain(z, &mut named);
-    if named.first().is_none_or(|(name, _)| name != "before") {
+    if named.iter().next() != Some(("before", 1.0)) {
         return Err(Failure::new(LAW, "the list handed in", "appended to", "overwritten"));
     }
     let mut seen = BTreeSet::new();
-    for (name, value) in &named {
-        if !seen.insert(name.as_ref()) {
-            return Err(Failure::new(LAW, name.as_ref(), "one parameter of this name", "two"));
+    for (name, value) in named.iter() {
+        if !seen.insert(name) {
+            return Err(Failure::new(LAW, name, "one parameter of this name", "two"));
         }
         if !value.is_finite() {
-            return Err(Failure::new(LAW, name.as_ref(), "a finite number", format!("{value}")));
+            return Err(Failure::new(LAW, name, "a finite number", format!("{value}")));
         }
     }
-    let mut again = Vec::new();
+    let mut again = Named::default();
     case.target.constrain(z, &mut again);
-    let values = |list: &[(_, f64)]| list.iter().map(|&(_, value)| value).collect::<Vec<_>>();
-    let place = |k: usize| again.get(k).map_or_else(String::new, |(name, _)| format!("{name}, asked again"));
-    same_bits(LAW, place, &values(&again), &values(&named[1..]))
+    let place =
+        |k: usize| again.names().get(k).map_or_else(String::new, |name| format!("{name}, asked again"));
+    same_bits(LAW, place, again.row(), &named.row()[1..])
 }

@@ -1,13 +1,11 @@
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
-use crate::indexed::indexed;
 use crate::support::{decided, zeros_and_ones};
 use crate::{Link, Logistic};
 
@@ -153,12 +151,12 @@ impl LogDensity for GaussianProcessClassification {
         decided(self.hyperprior(z) + field + Logistic::sum_log(self.margins(f, margins)), z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("amplitude".into(), z[0].exp()));
-        out.push(("nugget".into(), z[1].exp()));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("amplitude", z[0].exp());
+        out.push("nugget", z[1].exp());
         let (lengths, f) = z[2..].split_at(self.field.features());
-        out.extend(lengths.iter().enumerate().map(|(k, l)| (indexed("length", k), l.exp())));
-        out.extend(f.iter().enumerate().map(|(i, &f)| (indexed("f", i), f)));
+        out.vector("length", lengths.iter().map(|l| l.exp()));
+        out.vector("f", f.iter().copied());
     }
 }
 

@@ -1,14 +1,12 @@
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::MatRef;
 use mcsa_core::numeric::scalar::{digamma, ln_gamma};
-use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::field::Slopes;
 use super::prediction::{predict, predict_each};
 use super::{Field, Scales};
-use crate::indexed::indexed;
 use crate::support::decided;
 
 /// Gaussian process regression with Student t noise. (pMCSA)
@@ -206,12 +204,12 @@ impl LogDensity for RobustGaussianProcess {
         decided(self.hyperprior(z, None) + field + self.likelihood(z, squares, logs), z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let names = ["eps_y", "eps_f", "amplitude", "nu"];
-        out.extend(names.iter().zip(z).map(|(&name, u)| (Cow::from(name), u.exp())));
+        names.into_iter().zip(z).for_each(|(name, u)| out.push(name, u.exp()));
         let (lengths, f) = z[LENGTHS..].split_at(self.field.features());
-        out.extend(lengths.iter().enumerate().map(|(k, l)| (indexed("length", k), l.exp())));
-        out.extend(f.iter().enumerate().map(|(i, &f)| (indexed("f", i), f)));
+        out.vector("length", lengths.iter().map(|l| l.exp()));
+        out.vector("f", f.iter().copied());
     }
 }
 

@@ -1,12 +1,10 @@
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, borrow, numeric, same_length};
 
 use super::rectifier::{add_rectified, rectify_back};
 use crate::design::{GROUP, Panels, finite_matrix};
-use crate::indexed::indexed;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -153,14 +151,13 @@ impl LogDensity for NeuralRegression {
         decided(self.prior(z) + normals(z[1], self.y.len(), numeric::dot(errors, errors)).0, z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.push(("lambda".into(), z[0].exp()));
-        out.push(("gamma".into(), z[1].exp()));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("lambda", z[0].exp());
+        out.push("gamma", z[1].exp());
         let d = self.inputs.columns();
         let (first, second) = self.layers(&z[2..]);
-        let name = |at: usize| Cow::from(format!("W1[{}, {}]", at / d, at % d));
-        out.extend(first.iter().enumerate().map(|(at, &w)| (name(at), w)));
-        out.extend(second.iter().enumerate().map(|(h, &w)| (indexed("W2", h), w)));
+        out.each(|at| format!("W1[{}, {}]", at / d, at % d), first.iter().copied());
+        out.vector("W2", second.iter().copied());
     }
 }
 

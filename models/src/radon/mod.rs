@@ -3,11 +3,8 @@
 mod counties;
 mod evidence;
 
-use std::borrow::Cow;
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
-use mcsa_core::{Error, Gradient, LogDensity, Separable, all_finite, same_length};
-
-use crate::indexed::indexed;
 use crate::prior::exponential;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
@@ -189,12 +186,12 @@ impl LogDensity for Radon {
         self.value(z, &scales, &sums)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        let scales = ["sigma_a", "sigma_b", "sigma_y"].into_iter().zip(z);
-        out.extend(scales.map(|(name, z)| (name.into(), z.exp())));
-        out.extend([("mu_a".into(), z[3]), ("mu_b".into(), z[4])]);
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        ["sigma_a", "sigma_b", "sigma_y"].into_iter().zip(z).for_each(|(name, z)| out.push(name, z.exp()));
+        out.push("mu_a", z[3]);
+        out.push("mu_b", z[4]);
         for (name, effects) in ["a", "b"].into_iter().zip(z[5..].chunks(self.num_counties.max(1))) {
-            out.extend(effects.iter().enumerate().map(|(c, &e)| (indexed(name, c), e)));
+            out.vector(name, effects.iter().copied());
         }
     }
 }

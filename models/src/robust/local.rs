@@ -1,11 +1,8 @@
-use std::borrow::Cow;
-
 use faer::MatRef;
 use mcsa_core::numeric::scalar::ln_gamma;
-use mcsa_core::{Error, Gradient, LogDensity, all_finite, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, numeric, same_length};
 
 use crate::design::{Rows, finite_matrix};
-use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, positive};
 
 /// Linear regression with Student t errors, written with one local precision per datum. (SL-DAIS, App. A)
@@ -174,12 +171,12 @@ impl LogDensity for LocalRobustRegression {
         decided(self.add_prior_gradient(theta, &mut []) + terms.sum::<f64>(), z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let (theta, locals) = z.split_at(self.num_globals());
         let (weights, log_scale) = theta.split_at(self.x.columns());
-        out.extend(weights.iter().enumerate().map(|(k, &w)| (indexed("weight", k), w)));
-        out.push(("scale".into(), log_scale[0].exp()));
-        out.extend(locals.iter().enumerate().map(|(i, w)| (indexed("tau", i), w.exp())));
+        out.vector("weight", weights.iter().copied());
+        out.push("scale", log_scale[0].exp());
+        out.vector("tau", locals.iter().map(|w| w.exp()));
     }
 }
 

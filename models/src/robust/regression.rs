@@ -1,15 +1,12 @@
-use std::borrow::Cow;
-
 use faer::MatRef;
 use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{
-    Curvature, Error, Gradient, LogDensity, Separable, Subsampled, all_finite, numeric, same_length,
+    Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, all_finite, numeric, same_length,
 };
 
 use super::StudentErrors;
 use super::errors::{MOST, freedom};
 use crate::design::{MINIBATCH, Rows, finite_matrix};
-use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
 
@@ -228,12 +225,12 @@ impl LogDensity for StudentRegression {
         decided(self.prior(z) + self.likelihood(self.y.len(), |i| i, z, None), z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let (w, noise) = z.split_at(self.x.columns());
-        out.extend(w.iter().enumerate().map(|(k, &w)| (indexed("weight", k), w)));
+        out.vector("weight", w.iter().copied());
         if let [log_scale, u] = noise {
-            out.push(("scale".into(), log_scale.exp()));
-            out.push(("freedom".into(), freedom(*u).0));
+            out.push("scale", log_scale.exp());
+            out.push("freedom", freedom(*u).0);
         }
     }
 }

@@ -1,9 +1,6 @@
-use std::borrow::Cow;
-
-use mcsa_core::{Error, Gradient, LearnableRows, LogDensity, Subsampled, borrow};
+use mcsa_core::{Error, Gradient, LearnableRows, LogDensity, Named, Subsampled, borrow};
 
 use super::{SparseGaussianProcess, SparsePosterior};
-use crate::indexed::indexed;
 use crate::support::decided;
 
 /// Density of a minibatch of a [`SparseGaussianProcess`] as a function of its parameters and of the inducing values:
@@ -72,10 +69,10 @@ impl LogDensity for SparseMinibatch<'_> {
         decided(posterior.prior(white) + self.scale() * likelihood, z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         self.process.name_theta(z, out);
         let inducing = &z[self.process.num_thetas()..];
-        out.extend(inducing.iter().enumerate().map(|(i, &u)| (indexed("u", i), u)));
+        out.vector("u", inducing.iter().copied());
     }
 }
 

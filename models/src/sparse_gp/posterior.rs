@@ -1,13 +1,10 @@
-use std::borrow::Cow;
-
 use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Separable, Subsampled, borrow, numeric};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Named, Separable, Subsampled, borrow, numeric};
 
 use super::average::BLOCK;
 use super::process::LEAST;
 use super::{Average, InducingCoordinates, Memory, SparseGaussianProcess};
 use crate::design::RowsRef;
-use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided};
 
 /// Posterior of the inducing values of a [`SparseGaussianProcess`] at one theta, given chosen rows of its data:
@@ -258,9 +255,9 @@ impl LogDensity for SparsePosterior<'_> {
         decided(self.log_prior(z, work) + likelihood, z)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let name = if self.is_whitened() { "e" } else { "u" };
-        out.extend(z.iter().enumerate().map(|(i, &z)| (indexed(name, i), z)));
+        out.vector(name, z.iter().copied());
     }
 }
 

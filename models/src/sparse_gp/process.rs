@@ -1,13 +1,10 @@
-use std::borrow::Cow;
-
 use faer::MatRef;
-use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
+use mcsa_core::{Error, Named, all_finite, checksum, numeric, same_length};
 
 use super::average::Prepared;
 use super::memory::MemoryMut;
 use super::{Kernel, Layout, Likelihood};
 use crate::design::{Rows, RowsRef, finite_matrix};
-use crate::indexed::indexed;
 use crate::robust::{MOST, freedom};
 use crate::support::zeros_and_ones;
 
@@ -210,20 +207,16 @@ impl SparseGaussianProcess {
     }
 
     /// Appends amplitude, lengths, noise and inducing points of theta by name.
-    pub(super) fn name_theta(&self, theta: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    pub(super) fn name_theta(&self, theta: &[f64], out: &mut Named) {
         let d = self.x.columns();
-        out.push(("amplitude".into(), theta[0].exp()));
-        out.extend((0..d).map(|k| (indexed("length", k), theta[1 + k].exp())));
+        out.push("amplitude", theta[0].exp());
+        out.vector("length", theta[1..=d].iter().map(|length| length.exp()));
         if let [log_scale, u] = theta[1 + d..self.first_inducing()] {
-            out.extend([("scale".into(), log_scale.exp()), ("freedom".into(), freedom(u).0)]);
+            out.push("scale", log_scale.exp());
+            out.push("freedom", freedom(u).0);
         }
         let points = &theta[self.first_inducing()..self.num_thetas()];
-        out.extend(
-            points
-                .iter()
-                .enumerate()
-                .map(|(i, &x)| (Cow::from(format!("inducing[{}][{}]", i / d, i % d)), x)),
-        );
+        out.each(|i| format!("inducing[{}][{}]", i / d, i % d), points.iter().copied());
     }
 
     /// Text of the configuration, with a checksum of the data.

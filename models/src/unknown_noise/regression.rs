@@ -1,11 +1,8 @@
-use std::borrow::Cow;
-
 use faer::{Mat, MatRef};
-use mcsa_core::{Error, Gradient, LogDensity, all_finite, borrow, numeric, same_length};
+use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::{NoisePrior, WeightPrior};
 use crate::design::finite_matrix;
-use crate::indexed::indexed;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
 
@@ -142,10 +139,10 @@ impl LogDensity for UnknownNoiseRegression {
         self.value(z, square)
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         let (b, u) = z.split_at(self.centre.len());
-        out.extend(b.iter().enumerate().map(|(k, &b)| (indexed("weight", k), b)));
-        out.push(("sigma".into(), u[0].exp()));
+        out.vector("weight", b.iter().copied());
+        out.push("sigma", u[0].exp());
     }
 }
 

@@ -1,14 +1,12 @@
 //! Stochastic volatility model of one series with unknown parameters.
 
-use std::borrow::Cow;
 use std::f64::consts::{LN_2, PI};
 
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{dot, exp, scalar, sum};
-use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Separable, all_finite, borrow};
+use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
 
 use super::path::{LANES, Recursion};
-use crate::indexed::indexed;
 use crate::prior::{cauchy, half_cauchy};
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
@@ -183,9 +181,11 @@ impl LogDensity for StockVolatility {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
-        out.extend([("phi".into(), persistence(z[0]).0), ("sigma".into(), z[1].exp()), ("mu".into(), z[2])]);
-        out.extend(z[3..].iter().enumerate().map(|(t, &e)| (indexed("e", t), e)));
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        out.push("phi", persistence(z[0]).0);
+        out.push("sigma", z[1].exp());
+        out.push("mu", z[2]);
+        out.vector("e", z[3..].iter().copied());
     }
 }
 

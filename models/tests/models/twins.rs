@@ -1,10 +1,8 @@
 //! Faulty variants of the Gaussian: each breaks one law of the conformance suite, which must detect it.
 
-use std::borrow::Cow;
-
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::numeric::scalar::erfc;
-use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Separable, Stream, Subsampled};
+use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled};
 use mcsa_models::conformance::{self as laws, Case, Failure};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Transform};
 
@@ -102,14 +100,12 @@ impl LogDensity for Twin {
         }
     }
 
-    fn constrain(&self, z: &[f64], out: &mut Vec<(Cow<'static, str>, f64)>) {
+    fn constrain(&self, z: &[f64], out: &mut Named) {
         if self.has(NamesReplace) {
-            out.clear();
+            *out = Named::default();
         }
-        for (i, z) in z.iter().enumerate() {
-            let name = if self.has(TwoNamesAlike) { "theta".into() } else { format!("theta[{i}]").into() };
-            out.push((name, z.exp()));
-        }
+        let name = |i| if self.has(TwoNamesAlike) { "theta".to_owned() } else { format!("theta[{i}]") };
+        out.each(name, z.iter().map(|z| z.exp()));
     }
 }
 

@@ -39,11 +39,12 @@ fn eight_schools_are_ours() {
     equal(&stan, &EightSchools::non_centred());
     assert_eq!(stan.names()[..3], ["mu", "tau", "eta[0]"]);
     assert_eq!(stan.names()[17], "theta[7]");
-    let mut named = Vec::new();
+    let mut named = Named::default();
     stan.constrain(&[1.0, 0.5, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &mut named);
-    assert_eq!(named.len(), 18);
-    assert!((named[1].1 - 0.5_f64.exp()).abs() < 1e-12);
-    assert!((named[10].1 - (1.0 + 2.0 * 0.5_f64.exp())).abs() < 1e-12);
+    let values = named.row();
+    assert_eq!(values.len(), 18);
+    assert!((values[1] - 0.5_f64.exp()).abs() < 1e-12);
+    assert!((values[10] - (1.0 + 2.0 * 0.5_f64.exp())).abs() < 1e-12);
     conformance::check_gradient(&conformance::Case::new(stan)).unwrap();
 }
 

@@ -1,5 +1,5 @@
 use faer::Mat;
-use mcsa_core::LogDensity;
+use mcsa_core::{LogDensity, Named};
 use mcsa_models::{HierarchicalLogistic, LogisticRegression, ProbitRegression, ScalePrior};
 
 use super::check;
@@ -61,9 +61,9 @@ fn hierarchical_density_equals_the_formula() {
     }
     let found = target.log_density(&z, &mut vec![0.0; target.work_len(1)]);
     assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-    let mut names = Vec::new();
-    target.constrain(&z, &mut names);
-    assert_eq!((names.len(), names[0].1, &*names[3].0), (5, tau, "beta[1]"));
+    let mut named = Named::default();
+    target.constrain(&z, &mut named);
+    assert_eq!((named.names().len(), named.row()[0], &*named.names()[3]), (5, tau, "beta[1]"));
 }
 
 #[test]
