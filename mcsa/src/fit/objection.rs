@@ -116,7 +116,7 @@ pub enum Objection {
         /// Number of ascents asked for.
         of: usize,
     },
-    /// The budget of evaluations ended tempering.
+    /// Tempering ended before the target: by the budget of evaluations, its number of rungs, or degenerate moments.
     Tempering {
         /// Exponent of the target that was reached; 1 is the target.
         #[serde(with = "bits::decimal")]
@@ -187,6 +187,9 @@ impl fmt::Display for Objection {
                 f,
                 "draws that reach farther out give {name} a variance {ratio:.2} times that of the fit: mass lies beyond its draws"
             ),
+            Self::Tail { name, fall } if *fall <= 0.0 => {
+                write!(f, "the density does not fall along {name}: the posterior is improper")
+            }
             Self::Tail { name, fall } => {
                 let missing = match fall {
                     fall if *fall <= 1.02 => "an integral: the posterior is improper",
@@ -203,7 +206,10 @@ impl fmt::Display for Objection {
                 write!(f, "a limit of evaluations or time ended the starts after {made} of {of}")
             }
             Self::Tempering { exponent } => {
-                write!(f, "the budget ended tempering at the exponent {exponent:.2e}, of 1")
+                write!(
+                    f,
+                    "tempering ended at the exponent {exponent:.2e}, of 1: the budget or its rungs did not suffice"
+                )
             }
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),

@@ -4,9 +4,9 @@ use mcsa_core::{AffineMap, LogDensity, Seed};
 
 use super::{Objection, Target};
 
-/// Distances in standard deviations of q at which the density is looked at.
-const NEAR: f64 = 1e3;
-const FAR: f64 = 1e5;
+/// Distances in standard deviations of q at which the density is looked at: two of them, and the next two where it rises from one to the
+/// other.
+const RADII: [f64; 4] = [1e3, 1e5, 1e7, 1e9];
 /// Random directions, beside those of the axes.
 const RANDOM: usize = 20;
 /// Exponent of the fall up to which the variance along a line does not exist, with room for rounding, or rests on so few draws that
@@ -19,10 +19,13 @@ const AXES: usize = 50;
 /// The objection to a density that falls too slowly for moments to exist, or for draws to show them: along a ray from the centre of q,
 ///
 /// ```text
-/// (log p(NEAR) - log p(FAR)) / log(FAR / NEAR) <= 3.4
+/// (log p(r) - log p(100 r)) / log(100) <= 3.4,    r = 1000
 /// ```
 /// A density that falls like `r^-3` or more slowly along an axis has no variance over that line; like `1/r`, no integral. Along random
 /// directions the density is taken to fall alike in a cone, and has to fall faster by `r^(d - 1)`.
+///
+/// Where the density rises from r to 100 r there may be a wall at r and a tail beyond it: there the fall is that from the next radius,
+/// and the density is improper if it rises up to the last.
 pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -> Option<Objection> {
     let (dim, density) = (target.dim(), target.density());
     let mut stream = seed.named("tails").stream(0, 0);
@@ -51,17 +54,61 @@ pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -
             let z: Vec<f64> = centre.iter().zip(&direction).map(|(z, step)| z + radius * step).collect();
             density.log_density(&z, &mut work)
         };
-        let (near, far) = (at(NEAR), at(FAR));
-        let fall = (near - far) / (FAR / NEAR).ln();
+        let mut falls =
+            RADII.windows(2).map(|radii| (at(radii[0]) - at(radii[1])) / (radii[1] / radii[0]).ln());
+        let Some(mut fall) = falls.next() else { continue };
+        while fall < 0.0 {
+            let Some(next) = falls.next() else { break };
+            fall = next;
+        }
         // Along a random direction the density is taken to fall alike in a cone, whose volume grows like r^(d - 1).
         let fall = if axis.is_some() { fall } else { fall - (dim as f64 - 1.0) };
-        if near.is_finite() && far.is_finite() && fall <= HEAVIEST {
+        if fall.is_finite() && fall <= HEAVIEST {
             let name = axis.map_or_else(
-                || "random directions, with the volume that grows like r^(d - 1),".to_owned(),
+                || "random directions (less the volume, which grows like r^(d - 1))".to_owned(),
                 |i| target.name(i),
             );
             return Some(Objection::Tail { name, fall });
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::Mat;
+    use mcsa_core::from_fn;
+
+    fn objection(log_density: impl Fn(f64) -> f64 + Send + Sync) -> Option<Objection> {
+        let density = from_fn(2, move |z: &[f64]| log_density(z[0].hypot(z[1])));
+        let map = AffineMap::new(vec![0.0; 2], Mat::identity(2, 2)).expect("a factor");
+        tail_objection(&Target::density_only(&density), &map, Seed::new(1))
+    }
+
+    /// A wall of 10^12 nats where the density is looked at first.
+    fn wall(r: f64) -> f64 {
+        if (500.0..1e4).contains(&r) { -1e12 } else { 0.0 }
+    }
+
+    #[test]
+    fn the_tail_beyond_a_wall_decides() {
+        assert_eq!(objection(|r| wall(r) - 0.5 * r * r), None);
+        // Counterexamples: a Cauchy tail beyond the wall, one without it, and a density that does not fall.
+        for tail in [objection(|r| wall(r) - (r * r).ln_1p()), objection(|r| -(r * r).ln_1p())] {
+            let Some(Objection::Tail { name, fall }) = &tail else { panic!("{tail:?}") };
+            assert!(name == "z[0]" && (fall - 2.0).abs() < 1e-3, "{tail:?}");
+        }
+        let rises = objection(|r| 0.1 * r.ln_1p()).expect("an objection").to_string();
+        assert_eq!(rises, "the density does not fall along z[0]: the posterior is improper");
+    }
+
+    /// In two dimensions a density that falls like `r^-4` leaves `r^-3` over cones, less than along its axes.
+    #[test]
+    fn the_volume_counts_along_random_directions() {
+        let falls_like = |power: f64| objection(move |r| -0.5 * power * (r * r).ln_1p());
+        let words = falls_like(4.0).expect("an objection").to_string();
+        assert!(words.contains("r^-3.00 along random directions (less the volume"), "{words}");
+        assert_eq!(falls_like(4.5), None);
+    }
 }

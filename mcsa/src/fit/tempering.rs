@@ -40,16 +40,19 @@ const WIDTH: f64 = 3.0;
 /// The largest beta that leaves a quarter of the draws effective is found by bisection, as in tempered and nonlinear population Monte
 /// Carlo (Koblents & Miguez 2015). The first Gaussian is `N(0, 9 I)`.
 ///
-/// If `evaluations` of the target do not suffice, the last beta is less than 1; one rung is made in any case.
+/// If `evaluations` of the target or [`RUNGS`] do not suffice, or the moments of a later rung degenerate, the Gaussian is the last one that
+/// was found and its beta is less than 1. One rung is made in any case.
 ///
 /// # Errors
-/// If no draw has a finite density, the moments degenerate, or the rungs do not suffice.
+/// If no draw of the first rung has a finite density, or its moments degenerate.
 pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) -> Result<Tempered, Error> {
     let dim = target.dim();
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
     let count = (DRAWS.0 * dim).max(DRAWS.1);
     let mut work = vec![0.0; family.work_len(count)];
+    // Log evidence and beta of the rung before.
+    let mut last = None;
     for rung in 0..RUNGS {
         let lane = seed.named("tempering").stream(0, rung as u64);
         let draws = Draws::of(target, &family, &params, lane, count)?;
@@ -57,7 +60,10 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
         let beta = exponent(&ratios);
         let top = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !top.is_finite() {
-            return Err(Error::invalid("no draw of N(0, 9 I) has a finite log density"));
+            if last.is_none() {
+                return Err(Error::invalid("no draw of N(0, 9 I) has a finite log density"));
+            }
+            break;
         }
         let mut weights: Vec<f64> = ratios.iter().map(|ratio| (beta * (ratio - top)).exp()).collect();
         let sum: f64 = weights.iter().sum();
@@ -65,17 +71,21 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
         let mut matched = vec![0.0; params.len()];
         let gain = if beta < 1.0 { 1.0 } else { 0.9 };
         if !family.match_moments(&params, gain, draws.points.as_ref(), &weights, &mut matched, &mut work) {
-            return Err(Error::invalid("the moments of the tempered draws degenerate"));
+            if last.is_none() {
+                return Err(Error::invalid("the moments of the tempered draws degenerate"));
+            }
+            break;
         }
         params = matched;
-        let next = (rung as u64 + 2) * count as u64;
-        if beta >= 1.0 || next > evaluations {
-            let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
-            let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
-            return Ok(Tempered { gaussian, log_evidence: draws.log_evidence(), exponent: beta });
+        last = Some((draws.log_evidence(), beta));
+        if beta >= 1.0 || (rung as u64 + 2) * count as u64 > evaluations {
+            break;
         }
     }
-    Err(Error::invalid(format!("{RUNGS} rungs of tempering did not reach the posterior")))
+    let (log_evidence, exponent) = last.expect("one rung");
+    let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
+    let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
+    Ok(Tempered { gaussian, log_evidence, exponent })
 }
 
 /// Largest beta up to 1 at which the weights `exp(beta ratio)` have an effective share of [`SHARE`].
@@ -99,6 +109,36 @@ fn exponent(ratios: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use faer::mat;
+    use mcsa_core::from_fn;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn tempering_that_ends_early_gives_the_last_gaussian() {
+        let at = |centre: f64| {
+            let density = from_fn(1, move |z: &[f64]| -0.5 * (z[0] - centre).powi(2));
+            tempered(&density, u64::MAX, Seed::new(1)).expect("a Gaussian")
+        };
+        // A rung moves the Gaussian by about its standard deviation, 3: 200 of them do not come to 10^6.
+        let (far, near) = (at(1e6), at(10.0));
+        assert!(far.exponent < 1e-3 && far.gaussian.mean[0] > 100.0, "{} {:?}", far.exponent, far.gaussian);
+        assert!(near.exponent == 1.0 && (near.gaussian.mean[0] - 10.0).abs() < 0.3, "{:?}", near.gaussian);
+        // A density that is finite for two rungs or none, and for some draws more.
+        let finite_for = |rungs: usize, more: usize| {
+            let calls = AtomicUsize::new(0);
+            let density = from_fn(1, move |z: &[f64]| {
+                let is_finite = calls.fetch_add(1, Ordering::Relaxed) < rungs * DRAWS.1 + more;
+                if is_finite { -1e6 * z[0] * z[0] } else { f64::NEG_INFINITY }
+            });
+            tempered(&density, u64::MAX, Seed::new(1))
+        };
+        for more in [0, 1] {
+            let later = finite_for(2, more).expect("the second Gaussian");
+            assert!(
+                later.exponent < 1.0 && later.log_evidence.is_finite() && later.gaussian.factor().is_ok()
+            );
+            assert!(finite_for(0, more).is_err());
+        }
+    }
 
     #[test]
     fn a_tempered_start_replaces_climbs_only_if_it_is_whole_better_and_definite() {

@@ -1,5 +1,6 @@
 //! Limits of evaluations and time: they hold in every stage, and a result that they cut short says so.
 
+use mcsa::core::from_fn;
 use mcsa::fit::{Objection, Options};
 use mcsa::models::{Banana, EightSchools};
 
@@ -30,6 +31,19 @@ fn a_budget_ends_every_stage() {
     // Counterexample: with the default budget this objection is not there.
     let long = mcsa::fit(&bent, &Options { evaluations: 1_000_000, ..options }).unwrap();
     assert!(!long.verdict.objections.contains(&Objection::Budget), "{long}");
+}
+
+/// Tempering from `N(0, 9)` does not come to a mode 10^6 away: the answer is no, with the exponent that it came to, and draws.
+#[test]
+fn tempering_that_falls_short_is_no_error() {
+    let fitted = |centre: f64| {
+        let target = from_fn(1, move |z| -0.5 * (z[0] - centre).powi(2));
+        mcsa::fit_density(&target, &Options::seeded(1)).unwrap()
+    };
+    let is_of_tempering = |o: &Objection| matches!(o, Objection::Tempering { exponent } if *exponent < 1.0);
+    let (far, near) = (fitted(1e6), fitted(10.0));
+    assert!(!far.verdict.is_yes() && far.verdict.objections.iter().any(is_of_tempering), "{far}");
+    assert!(near.verdict.is_yes(), "{near}");
 }
 
 #[test]
