@@ -61,6 +61,12 @@ fn join<L: Lanes>(l: L, s: Split<L>) -> L::F {
     l.scale(l.add(l.num(1.0), s.q), s.shifted, s.k)
 }
 
+/// `y e^x` from the parts of `e^x`, with one rounding fewer than the product.
+#[inline(always)]
+pub(crate) fn times_exp<L: Lanes>(l: L, y: L::F, s: &Split<L>) -> L::F {
+    l.scale(l.fma(y, s.q, y), s.shifted, s.k)
+}
+
 #[inline(always)]
 pub(crate) fn exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x))
@@ -72,11 +78,17 @@ pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     join(l, split(l, l.at_least(l.num(LOWEST), x)))
 }
 
-/// `e^(x + low)` for `x <= HIGHEST` and a correction `low` of at most a few ulp of `x`.
+/// Parts of `e^(x + low)` for `x <= HIGHEST` and a correction `low` of at most a few ulp of `x`.
+#[inline(always)]
+pub(crate) fn split_of_sum<L: Lanes>(l: L, x: L::F, low: L::F) -> Split<L> {
+    let (shifted, k, r) = reduce(l, l.at_least(l.num(LOWEST), x));
+    finish(l, shifted, k, l.add(r, low))
+}
+
+/// `e^(x + low)`, as [`split_of_sum`].
 #[inline(always)]
 pub(crate) fn exp_of_sum_lanes<L: Lanes>(l: L, x: L::F, low: L::F) -> L::F {
-    let (shifted, k, r) = reduce(l, l.at_least(l.num(LOWEST), x));
-    join(l, finish(l, shifted, k, l.add(r, low)))
+    join(l, split_of_sum(l, x, low))
 }
 
 #[inline(always)]

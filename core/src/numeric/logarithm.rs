@@ -19,6 +19,7 @@ const SERIES: [f64; 8] = [
 const ROOT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_BITS: u64 = 0x3ff0_0000_0000_0000;
 const MANTISSA_BITS: u64 = 0x000f_ffff_ffff_ffff;
+pub(crate) const EXPONENT_BITS: u64 = 0x7ff0_0000_0000_0000;
 /// `2^52`. The bitwise or of its bits and an integer `n < 2^52` is the double `2^52 + n`.
 pub(crate) const TWO_52: f64 = 4_503_599_627_370_496.0;
 
@@ -30,16 +31,6 @@ pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     let k = l.sub(l.float(exponent), l.num(TWO_52 + 1023.0));
     let mantissa = l.add_bits(l.and(bits, l.int(MANTISSA_BITS)), l.int(ROOT_HALF_BITS));
     (k, l.sub(l.float(mantissa), l.num(1.0)))
-}
-
-/// `k` and `m` in `[sqrt(1/2)/2, sqrt(2)/2)` such that `1/x = 2^k / m`, for positive, finite, normal `x`.
-#[inline(always)]
-pub(crate) fn half_mantissa<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
-    let bits = l.add_bits(l.bits(x), l.int(ONE_BITS - ROOT_HALF_BITS));
-    let exponent = l.or(l.shr_52(bits), l.int(TWO_52.to_bits()));
-    let k = l.sub(l.num(TWO_52 + 1022.0), l.float(exponent));
-    let half = l.int(ROOT_HALF_BITS - (MANTISSA_BITS + 1));
-    (k, l.float(l.add_bits(l.and(bits, l.int(MANTISSA_BITS)), half)))
 }
 
 /// `k ln 2 + ln(1 + f) + correction`, with the smallest terms added first.
