@@ -56,8 +56,9 @@ fn finish<L: Lanes>(l: L, shifted: L::F, k: L::F, r: L::F) -> Split<L> {
     Split { shifted, k, q }
 }
 
+/// `e^x` from its parts.
 #[inline(always)]
-fn join<L: Lanes>(l: L, s: Split<L>) -> L::F {
+pub(crate) fn join<L: Lanes>(l: L, s: Split<L>) -> L::F {
     l.scale(l.add(l.num(1.0), s.q), s.shifted, s.k)
 }
 
@@ -83,12 +84,6 @@ pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
 pub(crate) fn split_of_sum<L: Lanes>(l: L, x: L::F, low: L::F) -> Split<L> {
     let (shifted, k, r) = reduce(l, l.at_least(l.num(LOWEST), x));
     finish(l, shifted, k, l.add(r, low))
-}
-
-/// `e^(x + low)`, as [`split_of_sum`].
-#[inline(always)]
-pub(crate) fn exp_of_sum_lanes<L: Lanes>(l: L, x: L::F, low: L::F) -> L::F {
-    join(l, split_of_sum(l, x, low))
 }
 
 #[inline(always)]

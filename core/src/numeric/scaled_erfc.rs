@@ -1,4 +1,4 @@
-use super::exponential::{HIGHEST, Split, exp_of_sum_lanes, split_of_sum};
+use super::exponential::{HIGHEST, Split, join, split_of_sum};
 use super::lanes::Lanes;
 
 /// `erfcx(t) (1/2 + t)` in `y = (t - 15/4)/(t + 15/4)` on `[-1, 1]`, that is `t >= 0`; degree 24, near-minimax (Chebyshev
@@ -61,30 +61,28 @@ pub(crate) fn erfcx_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
 /// ulp.
 #[inline(always)]
 pub(crate) fn exp_minus_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    let (product, low) = minus_product(l, l.at_most(l.num(1e3), l.magnitude(t)), 1.0);
-    exp_of_sum_lanes(l, product, low)
+    join(l, split_minus_product(l, t, 1.0))
 }
 
 /// `e^(-z^2/2)`, as [`exp_minus_square_lanes`].
 #[inline(always)]
 pub(crate) fn exp_minus_half_square_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    let (product, low) = minus_product(l, l.at_most(l.num(1e3), l.magnitude(z)), 0.5);
-    exp_of_sum_lanes(l, product, low)
+    join(l, split_minus_half_square(l, z))
 }
 
 /// Parts of `e^(-z^2/2)`, of which [`times_exp`](super::exponential::times_exp) makes products.
 #[inline(always)]
 pub(crate) fn split_minus_half_square<L: Lanes>(l: L, z: L::F) -> Split<L> {
-    let (product, low) = minus_product(l, l.at_most(l.num(1e3), l.magnitude(z)), 0.5);
-    split_of_sum(l, product, low)
+    split_minus_product(l, z, 0.5)
 }
 
-/// `-factor t^2` for `0 <= t <= 1000` and a power of two, rounded, and its rounding error.
+/// Parts of `e^(-factor t^2)` for a power of two, with `|t|` limited to 1000.
 #[inline(always)]
-fn minus_product<L: Lanes>(l: L, t: L::F, factor: f64) -> (L::F, L::F) {
+fn split_minus_product<L: Lanes>(l: L, t: L::F, factor: f64) -> Split<L> {
+    let t = l.at_most(l.num(1e3), l.magnitude(t));
     let scaled = l.mul(t, l.num(-factor));
     let product = l.mul(t, scaled);
-    (product, l.exact_fma(t, scaled, l.negated(product)))
+    split_of_sum(l, product, l.exact_fma(t, scaled, l.negated(product)))
 }
 
 /// `e^(t^2)`, as [`exp_minus_square_lanes`].
@@ -94,5 +92,5 @@ pub(crate) fn exp_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
     let t = l.at_most(l.num(26.7), l.magnitude(t));
     let square = l.mul(t, t);
     let low = l.exact_fma(t, t, l.negated(square));
-    exp_of_sum_lanes(l, l.at_most(l.num(HIGHEST), square), low)
+    join(l, split_of_sum(l, l.at_most(l.num(HIGHEST), square), low))
 }

@@ -208,7 +208,7 @@ impl fmt::Display for Objection {
             Self::Tempering { exponent } => {
                 write!(
                     f,
-                    "tempering ended at the exponent {exponent:.2e}, of 1: the budget or its rungs did not suffice"
+                    "tempering ended at the exponent {exponent:.2e}, of 1: the budget or its rungs did not suffice, or its draws degenerated"
                 )
             }
             Self::Budget => f.write_str("the budget ended before the weights had settled"),

@@ -24,8 +24,8 @@ const AXES: usize = 50;
 /// A density that falls like `r^-3` or more slowly along an axis has no variance over that line; like `1/r`, no integral. Along random
 /// directions the density is taken to fall alike in a cone, and has to fall faster by `r^(d - 1)`.
 ///
-/// Where the density rises from r to 100 r there may be a wall at r and a tail beyond it: there the fall is that from the next radius,
-/// and the density is improper if it rises up to the last.
+/// A density that rises from r to 100 r may have a wall at r and a tail beyond it: the fall is then that from the next radius, and the
+/// density is improper if it rises up to the last.
 pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -> Option<Objection> {
     let (dim, density) = (target.dim(), target.density());
     let mut stream = seed.named("tails").stream(0, 0);
