@@ -41,7 +41,7 @@ impl Kernel for Largest<'_> {
             }
             width /= 2;
         }
-        top[0] + fold(poison)
+        top[0] + fold(l, poison)
     }
 }
 
@@ -83,7 +83,7 @@ impl Kernel for Rest<'_> {
         if !tail.is_empty() {
             rest_block(l, self.top, &mut sum, &mut count, &padded(tail, f64::NEG_INFINITY));
         }
-        (fold(sum), fold(count))
+        (fold(l, sum), fold(l, count))
     }
 }
 

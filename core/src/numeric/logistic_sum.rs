@@ -57,7 +57,7 @@ fn renormalise<L: Register>(l: L, q: &mut L::Block) -> f64 {
         *k = l.choose(small, l.num(0.0), exponent);
         *q = l.choose(small, *q, l.sub(l.mul(u, inverse), l.num(1.0)));
     }
-    fold(exponents)
+    fold(l, exponents)
 }
 
 /// `(1 + a) (1 + b) - 1`.
@@ -119,7 +119,7 @@ fn parts<L: Register>(l: L, x: &[f64], mut slopes: Option<&mut [f64]>) -> Parts 
             slopes[x.len() - tail.len()..].copy_from_slice(&last[..tail.len()]);
         }
     }
-    Parts { linear: fold(sum), exponent, q: product_of(l, q) }
+    Parts { linear: fold(l, sum), exponent, q: product_of(l, q) }
 }
 
 /// Number of columns whose logarithms are computed together.

@@ -66,7 +66,7 @@ fn renormalise<L: Register>(l: L, products: &mut L::Block) -> f64 {
         *k = l.sub(l.float(l.or(biased, l.int(TWO_52.to_bits()))), l.num(TWO_52 + 1023.0));
         *u = l.mul(*u, l.float(l.shl_52(l.sub_bits(l.int(2046), biased))));
     }
-    fold(exponents)
+    fold(l, exponents)
 }
 
 /// Product of the 32 accumulators in the order of [`fold`].
@@ -113,7 +113,7 @@ fn parts<L: Register>(l: L, z: &[f64], mut slopes: Option<&mut [f64]>) -> Parts 
         }
         exponent += renormalise(l, &mut to.over) - renormalise(l, &mut to.under);
     }
-    Parts { squares: fold(to.squares), exponent, ratio: product(to.over) / product(to.under) }
+    Parts { squares: fold(l, to.squares), exponent, ratio: product(to.over) / product(to.under) }
 }
 
 /// The sum from its parts, `exponent ln 2 + ln(ratio) - squares / 2`.
@@ -137,7 +137,7 @@ fn checked<L: Register>(l: L, z: &[f64], sum: f64) -> f64 {
             *total = l.add(*total, LogNdtr::apply(l, *z));
         }
     }
-    fold(total)
+    fold(l, total)
 }
 
 /// Number of columns whose logarithms are computed together.

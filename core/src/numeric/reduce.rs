@@ -4,18 +4,20 @@ use crate::{Columns, one};
 use bytemuck::Zeroable;
 use faer::MatRef;
 
-/// Sum of the 32 accumulators in a fixed order: the second half is added to the first, repeatedly.
+/// Sum of the 32 accumulators in a fixed order: the second half is added to the first, repeatedly. Registers are halved as registers, so
+/// that none goes through memory.
 #[inline(always)]
-pub(crate) fn fold<B: bytemuck::Pod>(block: B) -> f64 {
-    let mut a: [f64; BLOCK] = pulp::cast(block);
-    let mut width = BLOCK / 2;
-    while width > 0 {
-        for i in 0..width {
-            a[i] += a[i + width];
+pub(crate) fn fold<L: Register>(l: L, mut block: L::Block) -> f64 {
+    let rows = block.as_mut();
+    let mut half = BLOCK / L::F64_LANES / 2;
+    while half > 0 {
+        for r in 0..half {
+            rows[r] = l.add(rows[r], rows[r + half]);
         }
-        width /= 2;
+        half /= 2;
     }
-    a[0]
+    // Halves of a register are added in the same way.
+    l.reduce_sum_f64s(rows[0])
 }
 
 /// The incomplete last block `tail`, padded with `pad`.
@@ -26,58 +28,44 @@ pub(crate) fn padded(tail: &[f64], pad: f64) -> [f64; BLOCK] {
     block
 }
 
-/// Accumulates `step(acc, x)` over the 32 accumulators.
+/// Accumulates `step(acc, values)` over the 32 accumulators, which stay in registers; `values` are elements of each of the slices, which
+/// have one length.
 #[inline(always)]
-fn accumulate<L: Register>(l: L, acc: &mut L::Block, x: &[f64], step: impl Fn(L::f64s, L::f64s) -> L::f64s) {
-    let (blocks, tail) = x.as_chunks::<BLOCK>();
-    let mut sum = *acc;
-    for block in blocks {
-        for (a, &v) in sum.as_mut().iter_mut().zip(L::as_simd_f64s(block).0) {
-            *a = step(*a, v);
-        }
-    }
-    let (body, tail) = L::as_simd_f64s(tail);
-    let rows = sum.as_mut();
-    for (a, &v) in rows.iter_mut().zip(body) {
-        *a = step(*a, v);
-    }
-    if !tail.is_empty() {
-        let row = &mut rows[body.len()];
-        *row = step(*row, l.partial_load_f64s(tail));
-    }
-    *acc = sum;
-}
-
-/// Accumulates `step(acc, x, y)` over the 32 accumulators.
-#[inline(always)]
-fn accumulate_pairs<L: Register>(
+fn accumulate<L: Register, const N: usize>(
     l: L,
-    acc: &mut L::Block,
-    x: &[f64],
-    y: &[f64],
-    step: impl Fn(L::f64s, L::f64s, L::f64s) -> L::f64s,
-) {
-    let y = &y[..x.len()];
-    let (x_blocks, x_tail) = x.as_chunks::<BLOCK>();
-    let (y_blocks, y_tail) = y.as_chunks::<BLOCK>();
-    let mut sum = *acc;
-    for (bx, by) in x_blocks.iter().zip(y_blocks) {
-        let pairs = L::as_simd_f64s(bx).0.iter().zip(L::as_simd_f64s(by).0);
-        for (a, (&v, &w)) in sum.as_mut().iter_mut().zip(pairs) {
-            *a = step(*a, v, w);
+    slices: [&[f64]; N],
+    step: impl Fn(L::f64s, [L::f64s; N]) -> L::f64s,
+) -> L::Block {
+    let mut sum = L::Block::zeroed();
+    let len = slices[0].len();
+    let whole = len - len % BLOCK;
+    // Loops and no `map` of arrays: what is not inlined passes its registers through memory.
+    for from in (0..whole).step_by(BLOCK) {
+        let blocks = slices.map(|x| &x[from..from + BLOCK]);
+        for (r, sum) in sum.as_mut().iter_mut().enumerate() {
+            let mut values = [l.num(0.0); N];
+            for (value, block) in values.iter_mut().zip(blocks) {
+                *value = L::as_simd_f64s(block).0[r];
+            }
+            *sum = step(*sum, values);
         }
     }
-    let (x_body, x_tail) = L::as_simd_f64s(x_tail);
-    let (y_body, y_tail) = L::as_simd_f64s(y_tail);
-    let rows = sum.as_mut();
-    for (a, (&v, &w)) in rows.iter_mut().zip(x_body.iter().zip(y_body)) {
-        *a = step(*a, v, w);
+    let rest = slices.map(|x| &x[whole..len]);
+    for (r, sum) in sum.as_mut().iter_mut().enumerate() {
+        let (first, end) = (r * L::F64_LANES, (r + 1) * L::F64_LANES);
+        if first >= len - whole {
+            break;
+        }
+        let mut values = [l.num(0.0); N];
+        for (value, rest) in values.iter_mut().zip(rest) {
+            *value = match rest.get(first..end) {
+                Some(register) => L::as_simd_f64s(register).0[0],
+                None => l.partial_load_f64s(&rest[first..]),
+            };
+        }
+        *sum = step(*sum, values);
     }
-    if !x_tail.is_empty() {
-        let row = &mut rows[x_body.len()];
-        *row = step(*row, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
-    }
-    *acc = sum;
+    sum
 }
 
 struct Sum<'a>(&'a [f64]);
@@ -87,9 +75,7 @@ impl Kernel for Sum<'_> {
 
     #[inline(always)]
     fn run<L: Register>(self, l: L) -> f64 {
-        let mut acc = L::Block::zeroed();
-        accumulate(l, &mut acc, self.0, |a, v| l.add(a, v));
-        fold(acc)
+        fold(l, accumulate(l, [self.0], |a, [v]| l.add(a, v)))
     }
 }
 
@@ -100,9 +86,7 @@ impl Kernel for Dot<'_> {
 
     #[inline(always)]
     fn run<L: Register>(self, l: L) -> f64 {
-        let mut acc = L::Block::zeroed();
-        accumulate_pairs(l, &mut acc, self.0, self.1, |a, v, w| l.fma(v, w, a));
-        fold(acc)
+        fold(l, accumulate(l, [self.0, self.1], |a, [v, w]| l.fma(v, w, a)))
     }
 }
 
@@ -129,34 +113,11 @@ impl Kernel for Axpy<'_> {
 /// `sum_i ((z_i - mean_i) scale_i)^2`.
 #[inline(always)]
 fn squares_scaled<L: Register>(l: L, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
-    let mut acc = L::Block::zeroed();
-    let (mean, scale) = (&mean[..z.len()], &scale[..z.len()]);
-    let step = |a: L::f64s, z, m, s| {
-        let t = l.mul(l.sub(z, m), s);
+    let step = |a, [z, mean, scale]: [L::f64s; 3]| {
+        let t = l.mul(l.sub(z, mean), scale);
         l.fma(t, t, a)
     };
-    let (z, z_tail) = z.as_chunks::<BLOCK>();
-    let (m, m_tail) = mean.as_chunks::<BLOCK>();
-    let (s, s_tail) = scale.as_chunks::<BLOCK>();
-    for ((bz, bm), bs) in z.iter().zip(m).zip(s) {
-        let rows = L::as_simd_f64s(bz).0.iter().zip(L::as_simd_f64s(bm).0).zip(L::as_simd_f64s(bs).0);
-        for (a, ((&z, &m), &s)) in acc.as_mut().iter_mut().zip(rows) {
-            *a = step(*a, z, m, s);
-        }
-    }
-    let (z, z_tail) = L::as_simd_f64s(z_tail);
-    let (m, m_tail) = L::as_simd_f64s(m_tail);
-    let (s, s_tail) = L::as_simd_f64s(s_tail);
-    let rows = acc.as_mut();
-    for (a, ((&z, &m), &s)) in rows.iter_mut().zip(z.iter().zip(m).zip(s)) {
-        *a = step(*a, z, m, s);
-    }
-    if !z_tail.is_empty() {
-        let row = &mut rows[z.len()];
-        *row =
-            step(*row, l.partial_load_f64s(z_tail), l.partial_load_f64s(m_tail), l.partial_load_f64s(s_tail));
-    }
-    fold(acc)
+    fold(l, accumulate(l, [z, mean, scale], step))
 }
 
 struct SumsSquaresScaled<'a> {
@@ -185,9 +146,7 @@ impl Kernel for SumsSquares<'_> {
     #[inline(always)]
     fn run<L: Register>(self, l: L) {
         for (j, out) in self.1.iter_mut().enumerate() {
-            let mut acc = L::Block::zeroed();
-            accumulate(l, &mut acc, self.0.column(j), |a, v| l.fma(v, v, a));
-            *out = fold(acc);
+            *out = fold(l, accumulate(l, [self.0.column(j)], |a, [v]| l.fma(v, v, a)));
         }
     }
 }
@@ -233,9 +192,8 @@ impl Kernel for AllBelow<'_> {
     fn run<L: Register>(self, l: L) -> bool {
         // An accumulator becomes 1 at the first number that is not below the bound. A comparison with NaN is false.
         let (bound, above) = (l.num(self.1), l.num(1.0));
-        let mut acc = L::Block::zeroed();
-        accumulate(l, &mut acc, self.0, |a, v| l.choose(l.less(l.magnitude(v), bound), a, above));
-        fold(acc) == 0.0
+        let acc = accumulate(l, [self.0], |a, [v]| l.choose(l.less(l.magnitude(v), bound), a, above));
+        fold(l, acc) == 0.0
     }
 }
 
