@@ -1,241 +1,248 @@
 //! Products and solves of packed triangles in few dimensions, many points at a time.
 //!
-//! In few dimensions a column of a triangle is too short for vector instructions along it. Here points are taken four to a register,
-//! and the triangle is read row by row with the sums of a row in registers. Each point goes through the operations of the forms for
-//! many dimensions in the same order, and gets the same bits.
+//! In few dimensions a column of a triangle is too short for a loop along it. Here the columns and the sums of several points stay in
+//! registers: of one coordinate of each for a solve, whose coordinates wait for each other, and of consecutive coordinates of a point for a
+//! product. Each point goes through the operations of the forms for many dimensions in the same order, and gets the same bits.
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut};
-use pulp::NullaryFnOnce;
+use pulp::{Simd, WithSimd, cast};
+
+use crate::packed::start;
 
 /// Largest dimension of these forms.
-pub(crate) const FEW: usize = 32;
-/// Points of a register.
-const QUAD: usize = 4;
+const FEW: usize = 32;
 /// Largest number of registers of a coordinate.
 const REGISTERS: usize = 4;
-/// Largest number of points that are taken together.
-const GROUP: usize = REGISTERS * QUAD;
-
-/// The shift of points that are copied as they are.
-const ZEROS: [f64; FEW] = [0.0; FEW];
-
-/// A coordinate of four points.
-type Quad = [f64; QUAD];
+/// Largest number of lanes of a register.
+const LANES: usize = 8;
 
 /// True if these forms are the faster ones for so many numbers of points.
 pub(crate) const fn are_few(dim: usize, numbers: usize) -> bool {
     dim <= FEW && numbers >= 3 * dim
 }
 
-/// Length of the memory that [`Squares`] and [`Place`] are lent.
+/// Length of the memory that [`Whiten`] is lent.
 pub(crate) const fn work_len(dim: usize) -> usize {
-    if dim <= FEW { 2 * GROUP * dim } else { 0 }
+    if dim <= FEW { REGISTERS * LANES * dim } else { 0 }
 }
 
-/// Coordinates of up to `G` quads of points, a row each, in lent memory.
-#[inline(always)]
-fn rows<const G: usize>(memory: &mut [f64], dim: usize) -> &mut [[Quad; G]] {
-    &mut memory.as_chunks_mut().0.as_chunks_mut().0[..dim]
-}
-
-/// Copies points into rows, each coordinate less `shift(i)`; missing points are copies of the last one.
-#[inline(always)]
-fn gather<'a, const G: usize>(
-    rows: &mut [[Quad; G]],
-    count: usize,
-    shift: &[f64],
-    point: impl Fn(usize) -> &'a [f64],
-) {
-    for g in 0..G {
-        let at = |lane: usize| &point((g * QUAD + lane).min(count - 1))[..shift.len()];
-        let points = at(0).iter().zip(at(1)).zip(at(2)).zip(at(3));
-        for ((row, (((a, b), c), d)), shift) in rows.iter_mut().zip(points).zip(shift) {
-            row[g] = [a - shift, b - shift, c - shift, d - shift];
-        }
-    }
-}
-
-/// Copies the rows to points, four coordinates of four points at a time: `put(j, i, x)` is given coordinates of point j from i on.
-#[inline(always)]
-fn scatter<const G: usize>(rows: &[[Quad; G]], count: usize, mut put: impl FnMut(usize, usize, &[f64])) {
-    let (squares, rest) = rows.as_chunks::<QUAD>();
-    for g in 0..G {
-        for (s, [a, b, c, d]) in squares.iter().enumerate() {
-            let (a, b, c, d) = (a[g], b[g], c[g], d[g]);
-            let points: [Quad; QUAD] = [
-                [a[0], b[0], c[0], d[0]],
-                [a[1], b[1], c[1], d[1]],
-                [a[2], b[2], c[2], d[2]],
-                [a[3], b[3], c[3], d[3]],
-            ];
-            for (lane, point) in points[..(count - g * QUAD).min(QUAD)].iter().enumerate() {
-                put(g * QUAD + lane, s * QUAD, point);
-            }
-        }
-        for (i, row) in rest.iter().enumerate() {
-            for (lane, x) in row[g][..(count - g * QUAD).min(QUAD)].iter().enumerate() {
-                put(g * QUAD + lane, squares.len() * QUAD + i, std::slice::from_ref(x));
-            }
-        }
-    }
-}
-
-/// `sums <- add(sums, L_ic x_c)` for each column c of row i before its diagonal, in their order; `rows` are the x_c.
-#[inline(always)]
-fn along_row<const G: usize>(
-    triangle: &[f64],
-    dim: usize,
-    rows: &[[Quad; G]],
-    mut sums: [Quad; G],
-    add: impl Fn(f64, f64) -> f64,
-) -> [Quad; G] {
-    let mut at = rows.len();
-    for (c, values) in rows.iter().enumerate() {
-        let entry = triangle[at];
-        for (sum, value) in sums.iter_mut().zip(values) {
-            for l in 0..QUAD {
-                sum[l] = add(sum[l], entry * value[l]);
-            }
-        }
-        at += dim - c - 1;
-    }
-    sums
-}
-
-/// `x <- L^-1 x`; `inverse` holds the reciprocals of the diagonal.
-#[inline(always)]
-fn solve_rows<const G: usize>(triangle: &[f64], inverse: &[f64], rows: &mut [[Quad; G]]) {
-    for (i, &scale) in inverse.iter().enumerate() {
-        let (solved, rest) = rows.split_at_mut(i);
-        rest[0] = along_row(triangle, inverse.len(), solved, rest[0], |x, product| x - product);
-        rest[0].as_flattened_mut().iter_mut().for_each(|x| *x *= scale);
-    }
-}
-
-/// `x <- start(i) + L x`, with this diagonal in place of that of the triangle.
-#[inline(always)]
-fn multiply_rows<const G: usize>(
-    triangle: &[f64],
-    diagonal: &[f64],
-    rows: &mut [[Quad; G]],
-    start: impl Fn(usize) -> [Quad; G],
-) {
-    // From the last row up: the rows above do not read it.
-    for i in (0..diagonal.len()).rev() {
-        let sums = along_row(triangle, diagonal.len(), &rows[..i], start(i), |sum, product| sum + product);
-        for (x, sum) in rows[i].iter_mut().zip(sums) {
-            for l in 0..QUAD {
-                x[l] = sum[l] + diagonal[i] * x[l];
-            }
-        }
-    }
-}
-
-/// `x <- L^-1 x` for each point; `inverse` holds the reciprocals of the diagonal.
-#[inline(always)]
-pub(crate) fn solve(triangle: &[f64], inverse: &[f64], points: &mut [f64]) {
-    let dim = inverse.len();
-    let mut rows = [[Quad::default(); 1]; FEW];
-    let rows = &mut rows[..dim];
-    for points in points.chunks_mut(QUAD * dim) {
-        gather(rows, points.len() / dim, &ZEROS[..dim], |j| &points[j * dim..]);
-        solve_rows(triangle, inverse, rows);
-        scatter(rows, points.len() / dim, |j, i, x| points[j * dim + i..][..x.len()].copy_from_slice(x));
-    }
-}
-
-/// `out += L x` for each point, with this diagonal in place of that of the triangle.
-#[inline(always)]
-pub(crate) fn multiply_add(triangle: &[f64], diagonal: &[f64], points: &[f64], out: &mut [f64]) {
-    let dim = diagonal.len();
-    let (mut rows, mut sums) = ([[Quad::default(); 1]; FEW], [[Quad::default(); 1]; FEW]);
-    let (rows, sums) = (&mut rows[..dim], &mut sums[..dim]);
-    for (points, out) in points.chunks(QUAD * dim).zip(out.chunks_mut(QUAD * dim)) {
-        gather(rows, points.len() / dim, &ZEROS[..dim], |j| &points[j * dim..]);
-        gather(sums, points.len() / dim, &ZEROS[..dim], |j| &out[j * dim..]);
-        multiply_rows(triangle, diagonal, rows, |i| sums[i]);
-        scatter(rows, out.len() / dim, |j, i, x| out[j * dim + i..][..x.len()].copy_from_slice(x));
-    }
-}
-
-/// Runs `op` with registers of four numbers where there are any: with wider ones the compiler scatters rows, which is slower.
-pub(crate) fn dispatch(op: impl NullaryFnOnce<Output = ()>) {
+/// Runs `op` with registers of four numbers where there are any: wider ones need more points.
+fn dispatch(op: impl WithSimd<Output = ()>) {
     #[cfg(target_arch = "x86_64")]
     match pulp::x86::V3::try_new() {
-        Some(simd) => simd.vectorize(op),
-        None => op.call(),
+        Some(simd) => Simd::vectorize(simd, op),
+        None => Simd::vectorize(pulp::Scalar::new(), op),
     }
     #[cfg(not(target_arch = "x86_64"))]
     pulp::Arch::new().dispatch(op);
 }
 
-/// Squared lengths `|L^-1 (z - m)|^2` of the columns of z; `inverse` holds the reciprocals of the diagonal.
-pub(crate) struct Squares<'a> {
+/// A coordinate of the points of `G` registers.
+type Row<S, const G: usize> = [<S as Simd>::f64s; G];
+
+/// Rows in lent memory, one per coordinate.
+#[inline(always)]
+fn rows<S: Simd, const G: usize>(memory: &mut [f64], dim: usize) -> &mut [Row<S, G>] {
+    &mut S::as_mut_simd_f64s(&mut memory[..dim * G * S::F64_LANES]).0.as_chunks_mut().0[..dim]
+}
+
+/// Copies points into rows, less `shift`; missing points are copies of the last one.
+#[inline(always)]
+fn gather<'a, S: Simd, const G: usize>(
+    simd: S,
+    rows: &mut [Row<S, G>],
+    count: usize,
+    shift: &[f64],
+    point: impl Fn(usize) -> &'a [f64],
+) {
+    let dim = rows.len();
+    let shift = &shift[..dim];
+    for g in 0..G {
+        let mut points: [&[f64]; LANES] = [&[]; LANES];
+        for (lane, at) in points[..S::F64_LANES].iter_mut().enumerate() {
+            *at = &point((g * S::F64_LANES + lane).min(count - 1))[..dim];
+        }
+        for (i, row) in rows.iter_mut().enumerate() {
+            let mut lanes = [0.0; LANES];
+            for lane in 0..S::F64_LANES {
+                lanes[lane] = points[lane][i];
+            }
+            row[g] = simd.sub_f64s(S::as_simd_f64s(&lanes[..S::F64_LANES]).0[0], simd.splat_f64s(shift[i]));
+        }
+    }
+}
+
+/// Copies rows to points: `put(j, i, x)` is given coordinate i of point j.
+#[inline(always)]
+fn scatter<S: Simd, const G: usize>(
+    rows: &[Row<S, G>],
+    count: usize,
+    mut put: impl FnMut(usize, usize, f64),
+) {
+    for (i, row) in rows.iter().enumerate() {
+        let mut lanes = [0.0; REGISTERS * LANES];
+        S::as_mut_simd_f64s(&mut lanes[..G * S::F64_LANES]).0.copy_from_slice(row);
+        for (j, x) in lanes[..count].iter().enumerate() {
+            put(j, i, *x);
+        }
+    }
+}
+
+/// `sums - entry x`, not fused: products and differences are those of every instruction set.
+#[inline(always)]
+fn less<S: Simd, const G: usize>(simd: S, mut sums: Row<S, G>, entry: f64, x: &Row<S, G>) -> Row<S, G> {
+    let entry = simd.splat_f64s(entry);
+    for (sum, &x) in sums.iter_mut().zip(x) {
+        *sum = simd.sub_f64s(*sum, simd.mul_f64s(entry, x));
+    }
+    sums
+}
+
+/// `scale x`.
+#[inline(always)]
+fn times<S: Simd, const G: usize>(simd: S, mut x: Row<S, G>, scale: f64) -> Row<S, G> {
+    let scale = simd.splat_f64s(scale);
+    for x in &mut x {
+        *x = simd.mul_f64s(*x, scale);
+    }
+    x
+}
+
+/// `x <- L^-1 x`, two rows at a time; `inverse` holds the reciprocals of the diagonal.
+#[inline(always)]
+fn solve<S: Simd, const G: usize>(simd: S, triangle: &[f64], inverse: &[f64], rows: &mut [Row<S, G>]) {
+    let dim = inverse.len();
+    for i in (0..dim).step_by(2) {
+        let (solved, rest) = rows.split_at_mut(i);
+        let pair = i + 1 < dim;
+        let mut a = rest[0];
+        let mut b = if pair { rest[1] } else { a };
+        let mut at = i;
+        for (c, x) in solved.iter().enumerate() {
+            a = less(simd, a, triangle[at], x);
+            b = less(simd, b, triangle[at + usize::from(pair)], x);
+            at += dim - c - 1;
+        }
+        a = times(simd, a, inverse[i]);
+        rest[0] = a;
+        if pair {
+            rest[1] = times(simd, less(simd, b, triangle[at + 1], &a), inverse[i + 1]);
+        }
+    }
+}
+
+/// Squared lengths of points, summed in the order of `numeric::dot`: 32 accumulators, of which the second half is added to the first,
+/// repeatedly. The rows are overwritten.
+#[inline(always)]
+fn lengths<S: Simd, const G: usize>(simd: S, rows: &mut [Row<S, G>], lengths: &mut [f64]) {
+    for row in rows.iter_mut() {
+        for x in row {
+            *x = simd.mul_f64s(*x, *x);
+        }
+    }
+    let mut half = FEW / 2;
+    while half > 0 {
+        let (low, high) = rows.split_at_mut(half.min(rows.len()));
+        for (low, high) in low.iter_mut().zip(high) {
+            for (low, high) in low.iter_mut().zip(high) {
+                *low = simd.add_f64s(*low, *high);
+            }
+        }
+        half /= 2;
+    }
+    let mut lanes = [0.0; REGISTERS * LANES];
+    S::as_mut_simd_f64s(&mut lanes[..G * S::F64_LANES]).0.copy_from_slice(&rows[0]);
+    lengths.copy_from_slice(&lanes[..lengths.len()]);
+}
+
+/// Calls `$group::<S, G>` for groups of points that fill at most [`REGISTERS`] registers.
+macro_rules! in_groups {
+    ($self:ident, $simd:ident, $count:expr) => {
+        let most = REGISTERS * S::F64_LANES;
+        for first in (0..$count).step_by(most) {
+            let count = ($count - first).min(most);
+            match count.div_ceil(S::F64_LANES) {
+                1 => $self.group::<S, 1>($simd, first, count),
+                2 => $self.group::<S, 2>($simd, first, count),
+                3 => $self.group::<S, 3>($simd, first, count),
+                _ => $self.group::<S, REGISTERS>($simd, first, count),
+            }
+        }
+    };
+}
+
+/// Squared lengths `|L^-1 (z - m)|^2` of the columns of z, and whitened points `L^-1 (z - m)` unless `points` is empty; `inverse` holds
+/// the reciprocals of the diagonal.
+pub(crate) struct Whiten<'a> {
     pub(crate) triangle: &'a [f64],
     pub(crate) inverse: &'a [f64],
     pub(crate) mean: &'a [f64],
     pub(crate) z: MatRef<'a, f64>,
     pub(crate) squares: &'a mut [f64],
+    pub(crate) points: &'a mut [f64],
     pub(crate) work: &'a mut [f64],
 }
 
-/// Points `z = m + L eps`, one per column, with `scales` in place of the diagonal of the triangle.
+impl Whiten<'_> {
+    pub(crate) fn run(self) {
+        dispatch(self);
+    }
+
+    #[inline(always)]
+    fn group<S: Simd, const G: usize>(&mut self, simd: S, first: usize, count: usize) {
+        let dim = self.inverse.len();
+        let rows = rows::<S, G>(self.work, dim);
+        gather(simd, rows, count, self.mean, |j| self.z.column(first + j));
+        solve(simd, self.triangle, self.inverse, rows);
+        if !self.points.is_empty() {
+            scatter::<S, G>(rows, count, |j, i, x| self.points[(first + j) * dim + i] = x);
+        }
+        if !self.squares.is_empty() {
+            lengths(simd, rows, &mut self.squares[first..first + count]);
+        }
+    }
+}
+
+impl WithSimd for Whiten<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        in_groups!(self, simd, self.z.ncols());
+    }
+}
+
+/// Points `z = m + L eps`, one per column, with `scales` in place of the diagonal of the triangle. A register holds consecutive
+/// coordinates of one point.
 pub(crate) struct Place<'a> {
     pub(crate) triangle: &'a [f64],
     pub(crate) scales: &'a [f64],
     pub(crate) mean: &'a [f64],
     pub(crate) eps: &'a [f64],
     pub(crate) z: MatMut<'a, f64>,
-    /// Squared lengths of the eps, or empty if they are not asked for.
-    pub(crate) squares: &'a mut [f64],
-    pub(crate) work: &'a mut [f64],
 }
 
-/// Replaces numbers by their squares, and the first row by the squared lengths of the points, summed in the order of `numeric::dot`: 32
-/// accumulators, of which the second half is added to the first, repeatedly.
+/// Largest number of points that are placed together: with their sums, a column and a product they fill the registers of AVX2.
+const PLACED: usize = 10;
+
+/// Bits of the lanes `k + 1..` of a register, from index `LANES - 1 - k` on.
+const AFTER: [u64; 2 * LANES] = {
+    let mut bits = [0; 2 * LANES];
+    let mut lane = LANES;
+    while lane < 2 * LANES {
+        bits[lane] = u64::MAX;
+        lane += 1;
+    }
+    bits
+};
+
+/// The register of numbers from `at` on; missing ones are zero.
 #[inline(always)]
-fn square_lengths<const G: usize>(rows: &mut [[Quad; G]]) -> &[f64] {
-    let dim = rows.len();
-    let flat = rows.as_flattened_mut().as_flattened_mut();
-    flat.iter_mut().for_each(|x| *x *= *x);
-    let mut half = FEW / 2;
-    while half > 0 {
-        let (low, high) = flat[..dim.min(2 * half) * G * QUAD].split_at_mut(dim.min(half) * G * QUAD);
-        low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
-        half /= 2;
-    }
-    flat
-}
-
-impl Squares<'_> {
-    pub(crate) fn run(self) {
-        dispatch(self);
-    }
-
-    #[inline(always)]
-    fn group<const G: usize>(&mut self, first: usize, count: usize) {
-        let dim = self.inverse.len();
-        let rows = rows::<G>(self.work, dim);
-        gather(rows, count, self.mean, |j| self.z.column(first + j));
-        solve_rows(self.triangle, self.inverse, rows);
-        self.squares[first..][..count].copy_from_slice(&square_lengths(rows)[..count]);
-    }
-}
-
-impl NullaryFnOnce for Squares<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        for first in (0..self.squares.len()).step_by(GROUP) {
-            match (self.squares.len() - first).min(GROUP) {
-                count @ ..=4 => self.group::<1>(first, count),
-                count @ ..=8 => self.group::<2>(first, count),
-                count @ ..=12 => self.group::<3>(first, count),
-                count => self.group::<REGISTERS>(first, count),
-            }
-        }
+fn load<S: Simd>(simd: S, x: &[f64], at: usize) -> S::f64s {
+    match x.get(at..at + S::F64_LANES) {
+        Some(whole) => S::as_simd_f64s(whole).0[0],
+        None => simd.partial_load_f64s(&x[at..]),
     }
 }
 
@@ -244,74 +251,125 @@ impl Place<'_> {
         dispatch(self);
     }
 
+    /// The points `first..first + P`.
     #[inline(always)]
-    fn group<const G: usize>(&mut self, first: usize, count: usize) {
-        let dim = self.scales.len();
-        let (points, spare) = self.work.split_at_mut(GROUP * dim);
-        let rows = rows::<G>(points, dim);
-        gather(rows, count, &ZEROS[..dim], |j| &self.eps[(first + j) * dim..]);
-        if !self.squares.is_empty() {
-            let spare = self::rows::<G>(spare, dim);
-            spare.copy_from_slice(rows);
-            self.squares[first..][..count].copy_from_slice(&square_lengths(spare)[..count]);
+    fn group<S: Simd, const P: usize>(&mut self, simd: S, first: usize) {
+        let Self { triangle, scales, mean, eps, ref mut z } = *self;
+        let dim = scales.len();
+        let eps = &eps[first * dim..];
+        let mut noise: [&[f64]; P] = [&[]; P];
+        for (p, noise) in noise.iter_mut().enumerate() {
+            *noise = &eps[p * dim..][..dim];
         }
-        multiply_rows(self.triangle, self.scales, rows, |i| [[self.mean[i]; QUAD]; G]);
-        scatter(rows, count, |j, i, x| {
-            self.z.column_mut(first + j)[i..i + x.len()].copy_from_slice(x);
-        });
+        for top in (0..dim).step_by(S::F64_LANES) {
+            let end = (top + S::F64_LANES).min(dim);
+            let mut sums = [load(simd, mean, top); P];
+            for c in 0..end - 1 {
+                let mut column = load(simd, triangle, start(dim, c) + top - c);
+                if c >= top {
+                    let after = S::as_simd_u64s(&AFTER[LANES - 1 - (c - top)..][..S::U64_LANES]).0[0];
+                    column = cast(simd.and_u64s(cast(column), after));
+                }
+                for (sum, noise) in sums.iter_mut().zip(noise) {
+                    *sum = simd.add_f64s(*sum, simd.mul_f64s(column, simd.splat_f64s(noise[c])));
+                }
+            }
+            let scales = load(simd, scales, top);
+            for (p, sum) in sums.iter_mut().enumerate() {
+                // Lanes after the last coordinate are of no account.
+                *sum = simd.add_f64s(*sum, simd.mul_f64s(scales, load(simd, eps, p * dim + top)));
+                let places = &mut z.column_mut(first + p)[top..end];
+                match places.len() == S::F64_LANES {
+                    true => S::as_mut_simd_f64s(places).0[0] = *sum,
+                    false => simd.partial_store_f64s(places, *sum),
+                }
+            }
+        }
     }
 }
 
-impl NullaryFnOnce for Place<'_> {
+impl WithSimd for Place<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(mut self) {
-        for first in (0..self.z.ncols()).step_by(GROUP) {
-            match (self.z.ncols() - first).min(GROUP) {
-                count @ ..=4 => self.group::<1>(first, count),
-                count @ ..=8 => self.group::<2>(first, count),
-                count @ ..=12 => self.group::<3>(first, count),
-                count => self.group::<REGISTERS>(first, count),
-            }
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let mut first = 0;
+        while first < self.z.ncols() {
+            first += match self.z.ncols() - first {
+                PLACED.. => {
+                    self.group::<S, PLACED>(simd, first);
+                    PLACED
+                }
+                5.. => {
+                    self.group::<S, 5>(simd, first);
+                    5
+                }
+                2.. => {
+                    self.group::<S, 2>(simd, first);
+                    2
+                }
+                _ => {
+                    self.group::<S, 1>(simd, first);
+                    1
+                }
+            };
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::packed::{MultiplyAdd, Solve, len};
-    use mcsa_core::Seed;
+    use faer::Mat;
+    use mcsa_core::{Columns, Seed, batch};
 
-    /// Every number of points has the bits of each point alone, which takes the form for many dimensions.
+    use super::{Place, Whiten};
+    use crate::packed::{MultiplyAdd, Solve, len};
+    use crate::standard;
+
+    /// Every number of points has the bits of each point alone by the forms for many dimensions.
     #[test]
-    fn four_points_have_the_bits_of_each_alone() {
-        let mut stream = Seed::new(1).stream(0, 0);
-        for dim in [1, 2, 3, 4, 5, 8, 11, 31, 32, 33] {
+    fn many_points_have_the_bits_of_each_alone() {
+        let (mut stream, mut differs) = (Seed::new(1).stream(0, 0), false);
+        for dim in [1, 2, 3, 4, 5, 8, 11, 12, 31, 32] {
             let mut normals = |count: usize| {
                 let mut x = vec![0.0; count];
                 stream.normals_into(&mut x);
                 x
             };
-            let (triangle, diagonal) = (normals(len(dim)), normals(dim));
-            for count in [2, 3, 4, 5, 10, 12] {
-                let (points, before) = (normals(dim * count), normals(dim * count));
-                let (mut solved, mut alone) = (points.clone(), points.clone());
-                Solve { triangle: &triangle, inverse: &diagonal, points: &mut solved }.run();
-                for point in alone.chunks_exact_mut(dim) {
-                    Solve { triangle: &triangle, inverse: &diagonal, points: point }.run();
+            let (triangle, diagonal, mean) = (normals(len(dim)), normals(dim), normals(dim));
+            for count in [1, 2, 3, 4, 5, 10, 12, 17, 26] {
+                let x = normals(dim * count);
+                let (mut points, mut squares) = (vec![0.0; dim * count], vec![0.0; count]);
+                Whiten {
+                    triangle: &triangle,
+                    inverse: &diagonal,
+                    mean: &mean,
+                    z: batch(&x, dim, count),
+                    squares: &mut squares,
+                    points: &mut points,
+                    work: &mut vec![f64::NAN; super::work_len(dim)],
                 }
-                assert_eq!(solved, alone, "{dim} {count}");
-                let (mut sums, mut each) = (before.clone(), before);
-                let (triangle, diagonal) = (&triangle[..], &diagonal[..]);
-                MultiplyAdd { triangle, diagonal, points: &points, out: &mut sums }.run();
-                for (points, out) in points.chunks_exact(dim).zip(each.chunks_exact_mut(dim)) {
-                    MultiplyAdd { triangle, diagonal, points, out }.run();
+                .run();
+                let mut z = Mat::zeros(dim, count);
+                Place { triangle: &triangle, scales: &diagonal, mean: &mean, eps: &x, z: z.as_mut() }.run();
+                for (j, x) in x.chunks_exact(dim).enumerate() {
+                    let mut alone: Vec<f64> = x.iter().zip(&mean).map(|(x, mean)| x - mean).collect();
+                    Solve { triangle: &triangle, inverse: &diagonal, points: &mut alone }.run();
+                    assert_eq!(points[j * dim..][..dim], alone, "{dim} {count}");
+                    assert_eq!(squares[j], standard::dot(&alone, &alone), "{dim} {count}");
+                    let mut alone = mean.clone();
+                    MultiplyAdd { triangle: &triangle, diagonal: &diagonal, points: x, out: &mut alone }
+                        .run();
+                    assert_eq!(z.as_ref().column(j), alone, "{dim} {count}");
+                    // Counterexample: a mean that is an ulp away is seen.
+                    let mut apart = mean.clone();
+                    apart[0] *= 1.0 + f64::EPSILON;
+                    MultiplyAdd { triangle: &triangle, diagonal: &diagonal, points: x, out: &mut apart }
+                        .run();
+                    differs |= apart != alone;
                 }
-                assert_eq!(sums, each, "{dim} {count}");
-                // Counterexample: another point has other bits.
-                assert_ne!(solved[..dim], points[..dim]);
             }
         }
+        assert!(differs);
     }
 }

@@ -6,7 +6,7 @@ use mcsa_core::{
     borrow, same_length,
 };
 
-use crate::few::{Place, Squares};
+use crate::few::{Place, Whiten};
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
@@ -110,8 +110,18 @@ impl FullRank {
     }
 
     /// Whitened points `eps = L^-1 (z - m)`, one per column of `z`.
-    pub(crate) fn whiten(&self, params: &[f64], inverse: &[f64], z: MatRef<'_, f64>, eps: &mut [f64]) {
+    pub(crate) fn whiten(
+        &self,
+        params: &[f64],
+        inverse: &[f64],
+        z: MatRef<'_, f64>,
+        eps: &mut [f64],
+        work: &mut [f64],
+    ) {
         let (mean, triangle) = self.parts(params);
+        if self.dim > 0 && few::are_few(self.dim, eps.len()) {
+            return Whiten { triangle, inverse, mean, z, squares: &mut [], points: eps, work }.run();
+        }
         for j in 0..z.ncols() {
             let eps = &mut eps[j * self.dim..][..self.dim];
             for ((eps, z), mean) in eps.iter_mut().zip(z.column(j)).zip(mean) {
@@ -135,9 +145,9 @@ impl FullRank {
         let eps = borrow(&mut work, self.dim * z.ncols());
         if self.dim > 0 && few::are_few(self.dim, eps.len()) {
             let (mean, triangle) = self.parts(params);
-            return Squares { triangle, inverse, mean, z, squares, work }.run();
+            return Whiten { triangle, inverse, mean, z, squares, points: &mut [], work }.run();
         }
-        self.whiten(params, inverse, z, eps);
+        self.whiten(params, inverse, z, eps, work);
         standard::sums_squares(batch(eps, self.dim, z.ncols()), squares);
     }
 
@@ -152,13 +162,13 @@ impl FullRank {
         mut work: &mut [f64],
     ) {
         let (mean, triangle) = self.parts(params);
-        let room = borrow(&mut work, eps.len());
-        if self.dim > 0 && few::are_few(self.dim, eps.len()) {
-            return Place { triangle, scales, mean, eps, z, squares, work }.run();
-        }
         if !squares.is_empty() {
             standard::sums_squares(batch(eps, self.dim, z.ncols()), squares);
         }
+        if self.dim > 0 && few::are_few(self.dim, eps.len()) {
+            return Place { triangle, scales, mean, eps, z }.run();
+        }
+        let room = borrow(&mut work, eps.len());
         if self.dim > 0 {
             room.chunks_exact_mut(self.dim).for_each(|out| out.copy_from_slice(mean));
             MultiplyAdd { triangle, diagonal: scales, points: eps, out: room }.run();
@@ -249,7 +259,7 @@ impl Family for FullRank {
         self.link.derivatives_into(rho, slope);
         invert(inverse);
         let (eps, y) = (borrow(&mut work, dim * z.ncols()), borrow(&mut work, dim * z.ncols()));
-        self.whiten(params, inverse, z, eps);
+        self.whiten(params, inverse, z, eps, work);
         y.copy_from_slice(eps);
         SolveTransposed { triangle, inverse, points: y }.run();
 
@@ -339,7 +349,7 @@ impl Reparameterised for FullRank {
         let Diagonal { scales: inverse, .. } = self.diagonal(triangle, &mut work);
         invert(inverse);
         let y = borrow(&mut work, dim * z.ncols());
-        self.whiten(params, inverse, z, y);
+        self.whiten(params, inverse, z, y, work);
         SolveTransposed { triangle, inverse, points: y }.run();
         for (j, y) in y.chunks_exact(dim).enumerate() {
             mcsa_core::numeric::axpy(-weight, y, slopes.column_mut(j));

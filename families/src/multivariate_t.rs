@@ -275,7 +275,7 @@ impl<D: Dof> Family for MultivariateT<D> {
         self.link.derivatives_into(rho, slope);
         invert(inverse);
         let [eps, y] = [(); 2].map(|()| borrow(&mut work, dim * z.ncols()));
-        self.frame().whiten(frame, inverse, z, eps);
+        self.frame().whiten(frame, inverse, z, eps, work);
         y.copy_from_slice(eps);
         SolveTransposed { triangle, inverse, points: y }.run();
 
@@ -347,7 +347,7 @@ impl Reparameterised for MultivariateT<Fixed> {
         let Diagonal { scales: inverse, .. } = self.frame().diagonal(triangle, &mut work);
         invert(inverse);
         let [eps, y] = [(); 2].map(|()| borrow(&mut work, dim * z.ncols()));
-        self.frame().whiten(frame, inverse, z, eps);
+        self.frame().whiten(frame, inverse, z, eps, work);
         y.copy_from_slice(eps);
         SolveTransposed { triangle, inverse, points: y }.run();
         for (j, (eps, y)) in eps.chunks_exact(dim).zip(y.chunks_exact(dim)).enumerate() {

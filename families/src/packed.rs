@@ -7,8 +7,6 @@
 
 use pulp::{Arch, NullaryFnOnce};
 
-use crate::few;
-
 pub(crate) const PANEL: usize = 4;
 const LANES: usize = 8;
 /// Rows of a gradient that are updated together, so that these rows of all points stay in the first cache: ten points take 20 kB.
@@ -54,9 +52,6 @@ pub(crate) struct Solve<'a> {
 
 impl Solve<'_> {
     pub(crate) fn run(self) {
-        if few::are_few(self.inverse.len(), self.points.len()) {
-            return few::dispatch(Few(self));
-        }
         Arch::new().dispatch(self);
     }
 }
@@ -91,29 +86,6 @@ impl NullaryFnOnce for Solve<'_> {
                 }
             }
         }
-    }
-}
-
-/// Form of an operation for few dimensions.
-struct Few<T>(T);
-
-impl NullaryFnOnce for Few<Solve<'_>> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Solve { triangle, inverse, points } = self.0;
-        few::solve(triangle, inverse, points);
-    }
-}
-
-impl NullaryFnOnce for Few<MultiplyAdd<'_>> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let MultiplyAdd { triangle, diagonal, points, out } = self.0;
-        few::multiply_add(triangle, diagonal, points, out);
     }
 }
 
@@ -195,9 +167,6 @@ pub(crate) struct MultiplyAdd<'a> {
 
 impl MultiplyAdd<'_> {
     pub(crate) fn run(self) {
-        if few::are_few(self.diagonal.len(), self.points.len()) {
-            return few::dispatch(Few(self));
-        }
         Arch::new().dispatch(self);
     }
 }
