@@ -173,8 +173,9 @@ impl Watch {
             let dim = chains.positions.nrows();
             for (j, age) in self.ages.iter_mut().enumerate() {
                 let (now, then) = (chains.positions.as_ref().column(j), &mut before[j * dim..(j + 1) * dim]);
-                *age = if now == then { *age + 1 } else { 0 };
-                if *age == 0 {
+                let moved = now.iter().zip(&*then).fold(false, |moved, (now, then)| moved | (now != then));
+                *age = if moved { 0 } else { *age + 1 };
+                if moved {
                     then.copy_from_slice(now);
                 }
             }

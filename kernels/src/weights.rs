@@ -18,7 +18,7 @@ pub(crate) struct Evenness {
 /// Replaces log weights by weights that sum to one. `None`, with all weights set to zero, if no weight is positive. A NaN
 /// counts as zero; weights of `+inf` share all the mass equally.
 pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
-    let top = weights.iter().fold(f64::NEG_INFINITY, |top, &w| top.max(w));
+    let top = weights.iter().fold(f64::NEG_INFINITY, |top, &w| if w > top { w } else { top });
     if top == f64::NEG_INFINITY {
         weights.fill(0.0);
         return None;
@@ -33,13 +33,18 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
     }
     mcsa_core::numeric::exp(weights);
     let total: f64 = weights.iter().sum();
-    let (mut largest, mut squares) = (0.0_f64, 0.0);
+    let mut squares = 0.0;
     for w in weights.iter_mut() {
         *w /= total;
-        largest = largest.max(*w);
         squares += *w * *w;
     }
-    Some(Evenness { largest, effective: 1.0 / squares, log_top: top, log_mean: top + (total / count).ln() })
+    // The exponential of the largest is 1.
+    Some(Evenness {
+        largest: 1.0 / total,
+        effective: 1.0 / squares,
+        log_top: top,
+        log_mean: top + (total / count).ln(),
+    })
 }
 
 /// `log(exp(a) + exp(b))`.
