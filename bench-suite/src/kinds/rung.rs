@@ -20,7 +20,7 @@ const OFF: (f64, f64) = (0.3, 1.14);
 const RANK: usize = 10;
 /// Degrees of freedom of the Student t at the start.
 const FREEDOM: f64 = 8.0;
-/// Number of draws that are weighted at the end.
+/// Number of draws that are weighted at the end, if the task has none.
 const DRAWS: usize = 4_000;
 /// Pseudo-observations per dimension that the start is worth.
 const START: f64 = 10.0;
@@ -63,14 +63,16 @@ impl Rung {
         let target: CountedTarget<'_> = Counted::new(&*built.posterior);
         let (family, params) = self.start(built, &target, seed)?;
         let spent = target.counts();
-        let left = self.evaluations.saturating_sub(spent.log_density + spent.gradient);
+        let counted = self.draws.unwrap_or(0) as u64;
+        let left = self.evaluations.saturating_sub(spent.log_density + spent.gradient + counted);
         let estimator = Moments::new(pmcsa(chains), START * family.dim() as f64);
         let (target, family) = (&target, &*family);
         let ascent = Ascent { target, family, estimator, optimizer: Sgd::new(1.0)?, seed };
         let mut fit = ascent.start(params)?;
         ascent.run(&mut fit, Run::of((left / chains as u64).saturating_sub(1)))?;
         let (seconds, spent) = (begun.elapsed().as_secs_f64(), target.counts());
-        let draws = Draws::of(target, family, fit.params(), seed.named("draws").stream(0, 0), DRAWS)?;
+        let number = self.draws.unwrap_or(DRAWS);
+        let draws = Draws::of(target, family, fit.params(), seed.named("draws").stream(0, 0), number)?;
         let (weighted, _) = draws.moments();
         let error = |found: &[f64]| {
             let errors =
@@ -82,7 +84,7 @@ impl Rung {
             ("fit_error", error(&fit.params()[..means.len()])),
             ("answer_error", error(&weighted)),
             ("k_hat", draws.shape),
-            ("sample_share", draws.sample_size / DRAWS as f64),
+            ("sample_share", draws.sample_size / number as f64),
             ("p_evaluations", spent.log_density as f64),
             ("p_gradients", spent.gradient as f64),
             ("seconds", seconds),

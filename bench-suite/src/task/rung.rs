@@ -33,6 +33,8 @@ pub struct Goal {
     pub chains: usize,
     /// Number of climbs.
     pub runs: u64,
+    /// Number of final draws, which then count among the evaluations.
+    pub draws: Option<usize>,
 }
 
 /// Family of a climb.
@@ -63,6 +65,9 @@ pub struct Rung {
     pub evaluations: u64,
     /// Number of climbs.
     pub runs: u64,
+    /// Number of final draws, if they count among the evaluations; else 4,000 that do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<usize>,
 }
 
 impl Climber {
@@ -85,6 +90,13 @@ impl Section for Rungs {
         if self.evaluations == 0 {
             return Err(Error::invalid("rungs: evaluations is at least 1"));
         }
+        let too_many =
+            |goal: &Goal| goal.draws.is_some_and(|draws| draws as u64 >= goal.evaluations || draws < 2);
+        if let Some(at) = self.goals.iter().position(too_many) {
+            return Err(Error::invalid(format!(
+                "rungs.goal[{at}]: draws is at least 2 and less than evaluations, among which they count"
+            )));
+        }
         expand::<Case>("rungs.case", &self.cases).map(drop)
     }
 
@@ -99,13 +111,14 @@ impl Section for Rungs {
             for family in Climber::ALL {
                 let (target, method) = (Target::Case { case: case.clone() }, method.clone());
                 let evaluations = self.evaluations * dim as u64;
-                tasks.push(Rung { target, method, family, evaluations, runs: preset.steps });
+                let runs = preset.steps;
+                tasks.push(Rung { target, method, family, evaluations, runs, draws: None });
             }
         }
-        for Goal { case, evaluations, chains, runs } in &self.goals {
-            let (target, method) = (Target::Case { case: case.clone() }, Method::Pmcsa { chains: *chains });
+        for &Goal { ref case, evaluations, chains, runs, draws } in &self.goals {
+            let (target, method) = (Target::Case { case: case.clone() }, Method::Pmcsa { chains });
             let family = Climber::StudentT;
-            tasks.push(Rung { target, method, family, evaluations: *evaluations, runs: *runs });
+            tasks.push(Rung { target, method, family, evaluations, runs, draws });
         }
         tasks.retain(|task| preset.admits(task.target.label(), &task.method));
         Ok(tasks.into_iter().map(Task::Rung).collect())
@@ -119,5 +132,26 @@ impl Rung {
             Target::Case { case } => Some(case),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Final draws that leave nothing for the climb are refused, with the place; a goal without them is made with none.
+    #[test]
+    fn counted_draws_leave_evaluations() {
+        let with = |goal: &str| {
+            let case = "case = { kind = \"wishart\", dim = 4 }\nchains = 5\nruns = 1\nevaluations = 100";
+            let cases = "[[case]]\nkind = \"wishart\"\ndim = 4";
+            toml::from_str::<Rungs>(&format!("evaluations = 5\n{cases}\n[[goal]]\n{case}\n{goal}")).unwrap()
+        };
+        for bad in ["draws = 100", "draws = 1", "draws = 0"] {
+            let error = with(bad).check().unwrap_err().to_string();
+            assert!(error.starts_with("rungs.goal[0]: draws is at least 2"), "{bad}: {error}");
+        }
+        assert!(with("draws = 99").check().is_ok());
+        assert_eq!(with("").goals[0].draws, None);
     }
 }
