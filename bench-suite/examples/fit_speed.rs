@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mcsa::fit::{Fitting, Options, Stage, Target};
 use mcsa_core::{Error, Gradient, Seed};
-use mcsa_data::{Catalogue, Dataset};
+use mcsa_data::{Catalogue, Dataset, Scaling};
 use mcsa_kernels::{Nuts, Sampling};
 use mcsa_models::{EightSchools, HierarchicalLogistic, ProbitRegression, ScalePrior};
 
@@ -82,14 +82,21 @@ fn load(name: &str) -> Result<Dataset, Error> {
 
 fn main() -> Result<(), Error> {
     let seeds = std::env::args().nth(1).and_then(|seeds| seeds.parse().ok()).unwrap_or(5_u64).max(1);
-    let hierarchical = |name: &str| {
-        let data = load(name)?;
+    let hierarchical = |name: &str, standardised: bool| {
+        let mut data = load(name)?;
+        for k in 0..if standardised { data.x.ncols() } else { 0 } {
+            let column = data.x.col_as_slice_mut(k);
+            let scaling = Scaling::of(column);
+            column.iter_mut().for_each(|x| *x = scaling.apply(*x));
+        }
         HierarchicalLogistic::new(data.x.as_ref(), &data.y, ScalePrior::HalfNormal)
     };
     let probit = load("pima")?.with_ones_first();
-    let targets: [(&str, Box<dyn Gradient>); 4] = [
-        ("pima, hierarchical logistic", Box::new(hierarchical("pima")?)),
-        ("german, hierarchical logistic", Box::new(hierarchical("german_credit_numeric")?)),
+    let targets: [(&str, Box<dyn Gradient>); 6] = [
+        ("pima, hierarchical logistic", Box::new(hierarchical("pima", false)?)),
+        ("the same, standardised", Box::new(hierarchical("pima", true)?)),
+        ("german, hierarchical logistic", Box::new(hierarchical("german_credit_numeric", false)?)),
+        ("the same, standardised", Box::new(hierarchical("german_credit_numeric", true)?)),
         ("eight schools, non-centred", Box::new(EightSchools::non_centred())),
         ("pima, probit", Box::new(ProbitRegression::new(probit.x.as_ref(), &probit.y, 1.0)?)),
     ];
