@@ -156,22 +156,6 @@ fn lengths<S: Simd, const G: usize>(simd: S, rows: &mut [Row<S, G>], lengths: &m
     lengths.copy_from_slice(&lanes[..lengths.len()]);
 }
 
-/// Calls `$group::<S, G>` for groups of points that fill at most [`REGISTERS`] registers.
-macro_rules! in_groups {
-    ($self:ident, $simd:ident, $count:expr) => {
-        let most = REGISTERS * S::F64_LANES;
-        for first in (0..$count).step_by(most) {
-            let count = ($count - first).min(most);
-            match count.div_ceil(S::F64_LANES) {
-                1 => $self.group::<S, 1>($simd, first, count),
-                2 => $self.group::<S, 2>($simd, first, count),
-                3 => $self.group::<S, 3>($simd, first, count),
-                _ => $self.group::<S, REGISTERS>($simd, first, count),
-            }
-        }
-    };
-}
-
 /// Squared lengths `|L^-1 (z - m)|^2` of the columns of z, and whitened points `L^-1 (z - m)` unless `points` is empty; `inverse` holds
 /// the reciprocals of the diagonal.
 pub(crate) struct Whiten<'a> {
@@ -209,7 +193,16 @@ impl WithSimd for Whiten<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        in_groups!(self, simd, self.z.ncols());
+        let most = REGISTERS * S::F64_LANES;
+        for first in (0..self.z.ncols()).step_by(most) {
+            let count = (self.z.ncols() - first).min(most);
+            match count.div_ceil(S::F64_LANES) {
+                1 => self.group::<S, 1>(simd, first, count),
+                2 => self.group::<S, 2>(simd, first, count),
+                3 => self.group::<S, 3>(simd, first, count),
+                _ => self.group::<S, REGISTERS>(simd, first, count),
+            }
+        }
     }
 }
 
@@ -264,14 +257,19 @@ impl Place<'_> {
         for top in (0..dim).step_by(S::F64_LANES) {
             let end = (top + S::F64_LANES).min(dim);
             let mut sums = [load(simd, mean, top); P];
-            for c in 0..end - 1 {
-                let mut column = load(simd, triangle, start(dim, c) + top - c);
-                if c >= top {
-                    let after = S::as_simd_u64s(&AFTER[LANES - 1 - (c - top)..][..S::U64_LANES]).0[0];
-                    column = cast(simd.and_u64s(cast(column), after));
-                }
+            for c in 0..top {
+                let column = load(simd, triangle, start(dim, c) + top - c);
                 for (sum, noise) in sums.iter_mut().zip(noise) {
                     *sum = simd.add_f64s(*sum, simd.mul_f64s(column, simd.splat_f64s(noise[c])));
+                }
+            }
+            for c in top..end - 1 {
+                // Lanes up to that of c hold entries of other columns: their products are replaced by zeros, whatever they are.
+                let column = load(simd, triangle, start(dim, c) + top - c);
+                let after = S::as_simd_u64s(&AFTER[LANES - 1 - (c - top)..][..S::U64_LANES]).0[0];
+                for (sum, noise) in sums.iter_mut().zip(noise) {
+                    let product = simd.mul_f64s(column, simd.splat_f64s(noise[c]));
+                    *sum = simd.add_f64s(*sum, cast(simd.and_u64s(cast(product), after)));
                 }
             }
             let scales = load(simd, scales, top);
@@ -371,5 +369,22 @@ mod tests {
             }
         }
         assert!(differs);
+    }
+
+    /// A coordinate that is no number is one of the coordinates after it alone, as for many dimensions.
+    #[test]
+    fn what_is_no_number_does_not_spread() {
+        for (dim, at) in [(3, 1), (11, 0), (11, 5), (11, 9), (11, 10)] {
+            let (triangle, ones) = (vec![0.5; len(dim)], vec![1.0; dim]);
+            let mut x = vec![1.0; 12 * dim];
+            x[dim + at] = f64::NAN;
+            let mut z = Mat::zeros(dim, 12);
+            Place { triangle: &triangle, scales: &ones, mean: &ones, eps: &x, z: z.as_mut() }.run();
+            for j in 0..12 {
+                for i in 0..dim {
+                    assert_eq!(z[(i, j)].is_nan(), j == 1 && i >= at, "{dim} {at}: {i} {j}");
+                }
+            }
+        }
     }
 }
