@@ -29,7 +29,7 @@ macro_rules! entry {
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/experiments/` and an entry here; for
 /// figures, tables or checks of its own, a room beside this file.
-pub static REGISTRY: [Entry; 45] = [
+pub static REGISTRY: [Entry; 46] = [
     entry!("gaussian"),
     entry!("k000-tab2-logistic", classification::logistic, tables::none, classification::CHECKS),
     entry!("k003-fig2-logistic", classification::logistic_speed, tables::none, classification::CHECKS),
@@ -84,6 +84,7 @@ pub static REGISTRY: [Entry; 45] = [
     entry!("flow-families", shapes::figures, shapes::tables, shapes::CHECKS),
     entry!("flow-directions", directions::figures, shapes::tables, directions::CHECKS),
     entry!("fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
+    entry!("fit-verdict-density", verdict::figures, verdict::tables, verdict::CHECKS),
     entry!("fit-ladder", ladder::figures, ladder::tables, ladder::CHECKS),
     entry!("scoreboard-zoo", scoreboard::figures, scoreboard::tables, scoreboard::REACHED),
     entry!("scoreboard-fab", scoreboard::figures, scoreboard::evidence_tables, []),

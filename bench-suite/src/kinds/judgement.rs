@@ -46,7 +46,10 @@ impl Judgement {
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
         let posterior = &*built.posterior;
-        let target = Target::with_gradient(&posterior);
+        let target = match self.gradient {
+            true => Target::with_gradient(&posterior),
+            false => Target::density_only(&posterior),
+        };
         let number = (seed.stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
         let options = Options { evaluations: self.evaluations, ..Options::seeded(number) };
         let mut fitting = Fitting::new(&options)?;

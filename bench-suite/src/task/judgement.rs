@@ -15,6 +15,9 @@ pub struct Judgements {
     pub evaluations: u64,
     /// Runs of a good target for one of a planted failure.
     pub good: u64,
+    /// False for fits by the log density alone.
+    #[serde(default = "with_gradient")]
+    pub gradient: bool,
     /// The cases.
     #[serde(rename = "case", default)]
     cases: Vec<Entry>,
@@ -32,6 +35,18 @@ pub struct Judgement {
     pub evaluations: u64,
     /// Number of fits.
     pub runs: u64,
+    /// False for fits by the log density alone.
+    #[serde(default = "with_gradient", skip_serializing_if = "is_true")]
+    pub gradient: bool,
+}
+
+const fn with_gradient() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+const fn is_true(gradient: &bool) -> bool {
+    *gradient
 }
 
 impl Section for Judgements {
@@ -48,7 +63,8 @@ impl Section for Judgements {
         let task = |case: Case| {
             let runs = preset.steps * if case.is_planted() { 1 } else { self.good };
             let target = Target::Case { case };
-            Judgement { target, method: method.clone(), evaluations: self.evaluations, runs }
+            let (evaluations, gradient) = (self.evaluations, self.gradient);
+            Judgement { target, method: method.clone(), evaluations, runs, gradient }
         };
         let tasks = cases.map(task).filter(|task| preset.admits(task.target.label(), &method));
         Ok(tasks.map(Task::Judgement).collect())

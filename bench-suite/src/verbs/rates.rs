@@ -13,7 +13,7 @@ use crate::interval::binomial;
 use crate::registry::REGISTRY;
 use crate::results::Results;
 
-/// Write the error rates of the verdict on a fit, from the stored results of the experiment fit-verdict, into the source that quotes them.
+/// Write the error rates of the verdict on a fit, from the stored results of the experiments fit-verdict and fit-verdict-density, into the source that quotes them.
 #[derive(Debug, Clone, Args)]
 pub struct WriteRates {
     /// Amount of computation of the results.
@@ -40,54 +40,68 @@ impl WriteRates {
             archive: false,
             data: None,
         };
-        let known = REGISTRY.iter().find(|entry| entry.file.ends_with("fit-verdict.toml"));
-        let Some(entry) = known else { return Err(Error::invalid("no experiment fit-verdict").into()) };
-        let results =
-            Results::gather(entry.experiment()?, self.preset, &selection.store(), &selection.catalogue())?;
-        if results.is_stale || results.missing > 0 {
-            let advice =
-                format!("run `cargo xtask figures fit-verdict --preset {}` first", self.preset.name());
-            return Err(Error::invalid(format!("results are missing or of other code: {advice}")).into());
-        }
         let place = |error: std::io::Error| Error::invalid(format!("{}: {error}", self.file.display()));
-        std::fs::write(&self.file, text(&rates(&results), mcsa::fit::RULE)).map_err(place)?;
+        let both =
+            [self.measured(&selection, "fit-verdict")?, self.measured(&selection, "fit-verdict-density")?];
+        std::fs::write(&self.file, text(&both, mcsa::fit::RULE)).map_err(place)?;
         writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::fit::RULE)?;
         Ok(())
     }
+
+    /// The rates of one experiment.
+    fn measured(&self, selection: &Selection, id: &str) -> Result<Rates, Error> {
+        let known = REGISTRY.iter().find(|entry| entry.file.ends_with(&format!("{id}.toml")));
+        let entry = known.ok_or_else(|| Error::invalid(format!("no experiment {id}")))?;
+        let results =
+            Results::gather(entry.experiment()?, self.preset, &selection.store(), &selection.catalogue())?;
+        if results.is_stale || results.missing > 0 {
+            let advice = format!("run `cargo xtask figures {id} --preset {}` first", self.preset.name());
+            return Err(Error::invalid(format!("results are missing or of other code: {advice}")));
+        }
+        Ok(rates(&results))
+    }
 }
 
-/// Source of the constant.
-fn text(rates: &Rates, rule: u32) -> String {
-    let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, .. } = rates;
-    let most = binomial(*false_yes, *planted, 0.9)[1];
+/// Source of the constants: with a gradient, and by the log density alone.
+fn text(rates: &[Rates; 2], rule: u32) -> String {
+    let constant = |name: &str, words: &str, gradient: bool, rates: &Rates| {
+        let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, .. } = rates;
+        let most = binomial(*false_yes, *planted, 0.9)[1];
+        format!(
+            "\n/// Rates of the verdict as measured{words}.\n\
+             pub const {name}: Rates = Rates {{\n    rule: {rule},\n    gradient: {gradient},\n    planted: {planted},\n    \
+             false_yes: {false_yes},\n    at_most: {most:.4},\n    hidden: {hidden},\n    hidden_yes: {hidden_yes},\n    \
+             right: {right},\n    false_no: {false_no},\n}};\n"
+        )
+    };
     format!(
-        "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiment `fit-verdict`.\n\n\
-         use super::Rates;\n\n\
-         /// Rates of the verdict as measured.\n\
-         pub const MEASURED: Rates = Rates {{\n    rule: {rule},\n    planted: {planted},\n    false_yes: {false_yes},\n    \
-         at_most: {most:.4},\n    hidden: {hidden},\n    hidden_yes: {hidden_yes},\n    right: {right},\n    false_no: {false_no},\n}};\n"
+        "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `fit-verdict` and\n\
+         //! `fit-verdict-density`.\n\nuse super::Rates;\n{}{}",
+        constant("MEASURED", ", with a gradient", true, &rates[0]),
+        constant("MEASURED_BY_DENSITY", ", by the log density alone", false, &rates[1])
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::fit::MEASURED;
+    use mcsa::fit::{MEASURED, MEASURED_BY_DENSITY};
 
     /// The committed file is what the verb writes for its own numbers.
     #[test]
     fn the_source_is_what_is_written() {
-        let rates = Rates {
-            planted: MEASURED.planted,
-            false_yes: MEASURED.false_yes,
-            hidden: MEASURED.hidden,
-            hidden_yes: MEASURED.hidden_yes,
-            right: MEASURED.right,
-            false_no: MEASURED.false_no,
+        let rates = [MEASURED, MEASURED_BY_DENSITY].map(|measured| Rates {
+            planted: measured.planted,
+            false_yes: measured.false_yes,
+            hidden: measured.hidden,
+            hidden_yes: measured.hidden_yes,
+            right: measured.right,
+            false_no: measured.false_no,
             ..Rates::default()
-        };
+        });
         let committed = include_str!("../../../mcsa/src/fit/measured.rs");
         assert_eq!(text(&rates, MEASURED.rule), committed);
-        assert_ne!(text(&Rates { planted: rates.planted + 1, ..rates }, MEASURED.rule), committed);
+        let others = rates.map(|rates| Rates { planted: rates.planted + 1, ..rates });
+        assert_ne!(text(&others, MEASURED.rule), committed);
     }
 }

@@ -5,6 +5,8 @@ use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, 
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Outcome, Pathfinder, Peak};
 use serde::{Deserialize, Serialize};
 
+use super::differences::Differences;
+
 /// Local maximum of the target, with the Gaussian approximation there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
@@ -24,7 +26,8 @@ pub struct Mode {
 /// Ascents from spread points, and the modes that they reached.
 ///
 /// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`; the rest at `N(0, s^2)` with s = 2, 5 or 15
-/// in coordinates in which the approximation at the first mode is standard normal.
+/// in coordinates in which the approximation at the first mode is standard normal. Without a gradient the first mode is the Gaussian of
+/// tempering, and the others ascend by differences of the log density.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ascents {
     /// Number of ascents made.
@@ -40,13 +43,16 @@ pub struct Ascents {
 /// Progress of the starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Starts {
-    /// True if no ascents are to follow: all are made, a limit ended them, or tempering took their place.
+    /// True if no ascents are to follow: all are made, a limit ended them, or tempering took the place of those that ended nowhere.
     pub(crate) are_over: bool,
     /// True if tempering was tried beside the ascents.
     #[serde(default)]
     pub(crate) are_tempered: bool,
     /// True if the gradient was found to be wrong.
     pub(crate) distrusted: bool,
+    /// True if an ascent by the log density alone ended at a mode outside q.
+    #[serde(default)]
+    pub(crate) is_outside: bool,
     /// Number of modes at which the first climb began.
     pub(crate) known: usize,
     /// Evaluations that the first climb leaves to the ascents that follow it.
@@ -59,6 +65,8 @@ const SPREADS: [f64; 3] = [2.0, 5.0, 15.0];
 const TRIALS: usize = 100;
 /// Norm of the gradient, in whitened coordinates, at which an ascent ends.
 const TOLERANCE: f64 = 0.1;
+/// As [`TOLERANCE`], of ascents by differences: Newton's step from the end must be short also at a mode that is wider than the first.
+const FINE: f64 = 0.01;
 /// Distance of two ends, in standard deviations, below which they are one mode.
 const NEAR: f64 = 0.5;
 /// Largest number of modes that are told apart.
@@ -152,11 +160,63 @@ impl Ascents {
             self.unfinished += 1;
             return;
         };
-        if let Some(mode) = self.modes.iter_mut().find(|mode| mode.distance(&end) < NEAR) {
-            mode.reached += 1;
-            return;
+        if !self.returns_to(&end) {
+            self.discover(Laplace::by_differences(target, &end));
         }
-        match Laplace::by_differences(target, &end) {
+    }
+
+    /// Makes one more ascent by differences of the log density; the end, if it is a new mode. The first mode gives the coordinates.
+    ///
+    /// # Errors
+    /// If there is no first mode, or it has no factor.
+    pub(crate) fn advance_by_density<P: LogDensity>(
+        &mut self,
+        target: &P,
+        seed: Seed,
+    ) -> Result<Option<&Mode>, Error> {
+        let first = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?;
+        let (map, factor) = (first.map()?, first.factor()?);
+        let mut stream = seed.named("ascent").stream(0, self.made as u64);
+        let start = self.starting_point(target, Some(&map), &mut stream);
+        self.made += 1;
+        let Some(mut z) = start else {
+            self.outside += 1;
+            return Ok(None);
+        };
+        let mut y = vec![0.0; z.len()];
+        map.inverse_into(&z, &mut y);
+        let white = Whitened::new(target, map)?;
+        let white = Differences(&white);
+        let mut work = vec![0.0; white.work_len(1)];
+        // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
+        let climbed = Lbfgs::with(FINE, 300, 10)?
+            .maximise(|y, slopes| white.gradient_into(y, slopes, &mut work), &y)
+            .and_then(Peak::converged);
+        let Ok(peak) = climbed else {
+            self.unfinished += 1;
+            return Ok(None);
+        };
+        white.0.map().forward_into(&peak.point, &mut z);
+        if self.returns_to(&z) {
+            return Ok(None);
+        }
+        let known = self.modes.len();
+        self.discover(Laplace::at(&white, &peak.point).map(|Laplace { gaussian, log_evidence }| {
+            let covariance = &factor * &gaussian.covariance * factor.transpose();
+            Laplace { gaussian: Gaussian { mean: z, covariance }, log_evidence }
+        }));
+        Ok(self.modes.get(known))
+    }
+
+    /// True if an ascent ended at a known mode.
+    fn returns_to(&mut self, end: &[f64]) -> bool {
+        let known = self.modes.iter_mut().find(|mode| mode.distance(end) < NEAR);
+        known.map(|mode| mode.reached += 1).is_some()
+    }
+
+    /// Keeps the approximation at an end that is no known mode.
+    fn discover(&mut self, found: Result<Laplace, Error>) {
+        match found {
             Ok(Laplace { gaussian, log_evidence }) if self.modes.len() < MOST => {
                 self.keep(gaussian, log_evidence);
             }

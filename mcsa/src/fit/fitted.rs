@@ -37,10 +37,9 @@ impl fmt::Display for Fitted {
             "", "mean", "error", "sd", "5 %", "50 %", "95 %"
         )?;
         for Parameter { name, mean, error, sd, quantiles: [low, middle, high] } in &self.parameters {
-            writeln!(
-                f,
-                "{name:>16} {mean:>12.4} {error:>10.4} {sd:>12.4} {low:>12.4} {middle:>12.4} {high:>12.4}"
-            )?;
+            let [mean, low, middle, high] = [mean, low, middle, high].map(|x| places(*x, *sd));
+            let (error, sd) = (places(*error, *sd), places(*sd, *sd));
+            writeln!(f, "{name:>16} {mean:>12} {error:>10} {sd:>12} {low:>12} {middle:>12} {high:>12}")?;
         }
         let Evidence { log, error, lower, upper } = self.evidence;
         writeln!(f, "log evidence {log:.3} +- {error:.3}, bounds {lower:.3} and {upper:.3}")?;
@@ -54,5 +53,29 @@ impl fmt::Display for Fitted {
             self.evaluations.total()
         )?;
         write!(f, "May the draws be used? {}", self.verdict)
+    }
+}
+
+/// A number with the decimal places that a standard deviation asks for, or with a power of ten.
+fn places(x: f64, sd: f64) -> String {
+    match sd {
+        _ if !(x.abs() < 1e7) => format!("{x:.4e}"),
+        0.01.. => format!("{x:.4}"),
+        1e-5.. => format!("{x:.7}"),
+        _ => format!("{x:.4e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn small_and_large_numbers_keep_their_digits() {
+        assert_eq!(places(1.25, 0.5), "1.2500");
+        assert_eq!(places(0.001_25, 0.000_5), "0.0012500");
+        assert_eq!(places(1.25e-8, 1e-8), "1.2500e-8");
+        assert_eq!(places(-1.25e40, 1e40), "-1.2500e40");
+        assert_eq!(places(f64::NAN, f64::NAN), "NaN");
     }
 }

@@ -314,7 +314,7 @@ impl Fitting {
             params: climb.proposal(target.dim())?,
             parameters: summary::parameters(*target.density().inner(), &draws),
             evidence: summary::Evidence::of(&draws, &chains.log_weights),
-            verdict: Verdict { objections: self.objections.clone() },
+            verdict: Verdict { objections: self.objections.clone(), has_gradient: self.has_gradient(target) },
             evaluations: self.spent,
             draws,
             chains,

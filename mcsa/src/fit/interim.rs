@@ -41,7 +41,7 @@ impl Fitting {
             params: climb.proposal(target.dim())?,
             parameters: summary::parameters(*target.density().inner(), &draws),
             evidence: summary::Evidence::of(&draws, &chains.log_weights),
-            verdict: Verdict { objections },
+            verdict: Verdict { objections, has_gradient: self.has_gradient(target) },
             evaluations: self.spent + (target.evaluations() - before),
             draws,
             chains,

@@ -151,7 +151,7 @@ mod tests {
         let poor = |shift: f64| draws(4.0, same + shift);
         let weights = Objection::Weights { shape: 0.8, threshold: 0.7, sample_size: 200.0, draws: 2_000 };
         let spread = Objection::Spread { name: "z[0]".into(), shape: 1.0, threshold: 0.9 };
-        let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16 };
+        let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
         assert!(poor(0.0).sample_size < FEWEST, "{}", poor(0.0).sample_size);
         assert!(fitting.returns(&poor(0.0), &[weights.clone(), spread.clone()]));
         // Counterexamples: other evidence, another witness, even weights, nothing to return to.
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_fit_to_which_a_witness_objects_is_not_kept() {
         let (mut fitting, fitted) = fitted();
-        let found = [Objection::Missed { log_weight: 9.0, chains: 2, of: 16 }];
+        let found = [Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 }];
         fitting.keep(fitted.draws.clone(), fitted.chains.clone(), &found);
         assert_eq!(fitting.kept, None);
         fitting.keep(fitted.draws, fitted.chains, &[]);

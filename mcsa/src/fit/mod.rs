@@ -1,7 +1,7 @@
 //! Fit of a posterior in one call: starts, climb, draws, and a verdict.
 //!
 //! ```text
-//! start     ascents from spread points to modes, with their curvature; tempering where there is no gradient
+//! start     ascents from spread points to modes, with their curvature; without a gradient tempering, and ascents by differences later
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
 //!           low-rank Gaussian, if one is near; a flow where mixtures do not follow
 //! draws     from the frozen q, weighted for p
@@ -13,6 +13,7 @@ mod bend;
 mod call;
 mod checkpoint;
 mod climb;
+mod differences;
 mod drawn;
 mod enlargement;
 mod fitted;
@@ -50,7 +51,7 @@ pub use climb::{Climb, Round};
 pub use fitted::Fitted;
 pub use fitting::{Fitting, Stage};
 pub use handover::Handover;
-pub use measured::MEASURED;
+pub use measured::{MEASURED, MEASURED_BY_DENSITY};
 pub use objection::Objection;
 pub use options::Options;
 pub use rates::{RULE, Rates};

@@ -85,6 +85,9 @@ pub enum Objection {
         chains: usize,
         /// Number of chains.
         of: usize,
+        /// Mean log weight of all chains, less that of the weighted draws.
+        #[serde(with = "bits::decimal", default)]
+        offset: f64,
     },
     /// Draws of stretched copies of q give a parameter a larger variance than draws of q.
     WiderProposals {
@@ -167,25 +170,35 @@ impl fmt::Display for Objection {
                 "{reached} of {made} starts ended at a point that the fit all but excludes: the density there is e^{log_weight:.1} times \
                  that of the fit"
             ),
+            Self::Mixing { r_hat, .. } if !r_hat.is_finite() => f.write_str(
+                "chains of another kernel found no point of weight: their log densities are not finite",
+            ),
             Self::Mixing { name, r_hat } => {
-                write!(f, "chains from different starts disagree about {name}: R-hat {r_hat:.2}")
+                write!(f, "chains from different starts disagree about {name}: R-hat {}", brief(*r_hat))
             }
             Self::Moments { name, difference, z, of_variance } => {
                 let (what, unit) =
                     if *of_variance { ("variance", "of it") } else { ("mean", "standard deviations") };
+                let sign = if *difference > 0.0 { "+" } else { "" };
                 write!(
                     f,
-                    "chains of another kernel put the {what} of {name} {difference:+.2} {unit} from that of the draws, {z:.1} standard \
-                     errors"
+                    "chains of another kernel put the {what} of {name} {sign}{} {unit} from that of the draws, {z:.1} standard errors",
+                    brief(*difference)
                 )
             }
-            Self::Missed { log_weight, chains, of } => write!(
+            Self::Missed { chains: 0, offset, .. } => write!(
                 f,
-                "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {log_weight:+.1}"
+                "chains of another kernel find more mass than the fit has: their mean log weight is {offset:.2} above that of the draws"
+            ),
+            Self::Missed { log_weight, chains, of, .. } => write!(
+                f,
+                "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {}",
+                brief(*log_weight)
             ),
             Self::WiderProposals { name, ratio } => write!(
                 f,
-                "draws that reach farther out give {name} a variance {ratio:.2} times that of the fit: mass lies beyond its draws"
+                "draws that reach farther out give {name} a variance {} times that of the fit: mass lies beyond its draws",
+                brief(*ratio)
             ),
             Self::Tail { name, fall } if *fall <= 0.0 => {
                 write!(f, "the density does not fall along {name}: the posterior is improper")
@@ -217,5 +230,34 @@ impl fmt::Display for Objection {
                 f.write_str("the fit was interrupted before its verdict: no witness was heard")
             }
         }
+    }
+}
+
+/// A number with two decimals, or with a power of ten if it is large.
+fn brief(x: f64) -> String {
+    if x.abs() < 1e5 { format!("{x:.2}") } else { format!("{x:.1e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_says_what_was_found() {
+        let missed =
+            |chains, log_weight, offset| Objection::Missed { log_weight, chains, of: 16, offset }.to_string();
+        assert!(missed(2, 1e50, 9.0).ends_with(
+            "2 of 16 chains of another kernel stay where the fit has too little mass: mean log weight 1.0e50"
+        ));
+        assert!(missed(0, 0.4, 0.31).ends_with("their mean log weight is 0.31 above that of the draws"));
+        let mixing = |r_hat| Objection::Mixing { name: "tau".into(), r_hat }.to_string();
+        assert!(mixing(1.5).ends_with("about tau: R-hat 1.50"));
+        assert!(!mixing(f64::NEG_INFINITY).contains("inf"));
+        let moments = |difference| {
+            Objection::Moments { name: "tau".into(), difference, z: 5.0, of_variance: false }.to_string()
+        };
+        assert!(
+            moments(0.25).contains("tau +0.25 standard") && moments(-0.25).contains("tau -0.25 standard")
+        );
     }
 }

@@ -20,7 +20,8 @@ pub struct Options {
     pub seed: u64,
     /// Number of weighted draws in the result.
     pub draws: usize,
-    /// Number of ascents from spread points, ten before the climb and the others for the verdict. A basin of attraction that an ascent
+    /// Number of ascents from spread points, ten before the climb and the others for the verdict; without a gradient the first is tempering,
+    /// and the others, by differences of the log density, are all for the verdict. A basin of attraction that an ascent
     /// reaches with probability `s` is missed by all of them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
     /// Largest number of evaluations of the target by starts and climbs; starts before the climb take at most half of it. A piece of work

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Version of the rule of the verdict: to be raised with every change that can turn a yes into a no or a no into a yes.
-pub const RULE: u32 = 4;
+pub const RULE: u32 = 5;
 
 /// Error rates of the verdict: numbers of fits and of errors among them.
 ///
@@ -14,6 +14,8 @@ pub const RULE: u32 = 4;
 pub struct Rates {
     /// Version of the rule with which they were measured.
     pub rule: u32,
+    /// False if they are of fits by the log density alone.
+    pub gradient: bool,
     /// Fits of planted failures that starts can reach.
     pub planted: usize,
     /// Those with yes and a wrong answer.
@@ -33,10 +35,14 @@ pub struct Rates {
 impl Rates {
     /// The rates in words, as seen from a yes.
     pub(crate) fn of_yes(self) -> impl fmt::Display {
-        let Self { planted, false_yes, at_most, hidden, hidden_yes, .. } = self;
+        let Self { gradient, planted, false_yes, at_most, hidden, hidden_yes, .. } = self;
         let percent = 100.0 * at_most;
+        let (by, wrong) = match gradient {
+            true => ("", ", wrong gradients"),
+            false => ("by the log density alone ", ""),
+        };
         let reachable = format!(
-            "in {planted} fits of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors, wrong gradients, NaN) it \
+            "in {planted} fits {by}of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors{wrong}, NaN) it \
              said yes to a wrong answer in {false_yes}, at most {percent:.1} % with 95 % confidence"
         );
         let hidden = format!(
@@ -47,8 +53,9 @@ impl Rates {
 
     /// The rates in words, as seen from a no.
     pub(crate) fn of_no(self) -> impl fmt::Display {
-        let Self { right, false_no, .. } = self;
-        format!("Of {right} right answers it said no to {false_no}{}", self.age())
+        let Self { gradient, right, false_no, .. } = self;
+        let by = if gradient { "" } else { " by the log density alone" };
+        format!("Of {right} right answers{by} it said no to {false_no}{}", self.age())
     }
 
     fn age(self) -> &'static str {
@@ -59,7 +66,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::MEASURED;
+    use crate::fit::{MEASURED, MEASURED_BY_DENSITY};
 
     #[test]
     fn rates_of_another_rule_say_so() {
@@ -75,8 +82,16 @@ mod tests {
 
     #[test]
     fn errors_are_fewer_than_fits() {
-        let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, at_most, .. } = MEASURED;
-        assert!(false_yes <= planted && hidden_yes <= hidden && false_no <= right);
-        assert!(false_yes as f64 <= at_most * planted as f64 && at_most <= 1.0);
+        for rates in [MEASURED, MEASURED_BY_DENSITY] {
+            let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, at_most, .. } = rates;
+            assert!(false_yes <= planted && hidden_yes <= hidden && false_no <= right);
+            assert!(false_yes as f64 <= at_most * planted as f64 && at_most <= 1.0);
+        }
+    }
+
+    #[test]
+    fn a_fit_by_the_density_alone_quotes_its_own_rates() {
+        let said = |has_gradient| crate::fit::Verdict { objections: Vec::new(), has_gradient }.to_string();
+        assert!(said(false).contains("by the log density alone") && !said(true).contains("alone"));
     }
 }

@@ -1,18 +1,21 @@
 //! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
 
-use mcsa_core::Error;
+use mcsa_core::{Error, LogDensity};
 
 use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
 use super::low_rank::{DENSE, low_rank_start};
 use super::shape::FREEDOM;
 use super::tempering::{Tempered, tempered};
+use super::verdict::TOP;
 use super::{Climb, Fitting, Objection, Shape, Stage, Target};
 
 /// Number of ascents before the first climb. The verdict makes the others.
 const FIRST: usize = 10;
 /// Most modes that a first mixture has.
 const MODES: usize = 8;
+/// Gradients that an ascent by the log density alone is expected to take.
+const SLOPES: u64 = 20;
 /// Share of the evidence below which a mode has no component of its own.
 const NEGLIGIBLE: f64 = 1e-4;
 
@@ -66,7 +69,11 @@ impl Fitting {
         }
         let (point, covariance) = (gaussian.mean, gaussian.covariance);
         self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
-        self.starts.are_over = true;
+        // Tempering is the first of the starts by the log density alone, and the end of ascents that led nowhere.
+        match self.has_gradient(target) {
+            true => self.starts.are_over = true,
+            false => self.ascents.made = 1,
+        }
         Ok(())
     }
 
@@ -99,7 +106,10 @@ impl Fitting {
         };
         self.climbs.push(climb);
         self.stage = Stage::Climb;
-        let each = self.spent.total() / (self.ascents.made as u64).saturating_sub(1).max(1);
+        let each = match self.has_gradient(target) {
+            true => self.spent.total() / (self.ascents.made as u64).saturating_sub(1).max(1),
+            false => SLOPES * (dim as u64 + 1),
+        };
         let following = self.options.starts.saturating_sub(self.ascents.made) as u64;
         self.starts.known = self.ascents.modes.len();
         self.starts.reserved = each.saturating_mul(following).min(self.left_for_starts());
@@ -109,13 +119,40 @@ impl Fitting {
     /// Makes one more of the ascents that the verdict adds, or ends them. True if there is something to do before the verdict: more
     /// ascents, or the climb again, because they found a mode.
     pub(super) fn is_another_start(&mut self, target: &Target<'_>) -> Result<bool, Error> {
-        let Some(gradient) = target.gradient().filter(|_| !self.starts.are_over) else { return Ok(false) };
+        if self.starts.are_over {
+            return Ok(false);
+        }
         if self.has_more_starts() && self.left() > 0 {
-            self.ascents.advance(gradient, self.seed())?;
+            match target.gradient().filter(|_| !self.starts.distrusted) {
+                Some(gradient) => self.ascents.advance(gradient, self.seed())?,
+                None => self.start_by_density(target)?,
+            }
             return Ok(true);
         }
         self.end_starts(target)?;
         Ok(self.stage != Stage::Verdict)
+    }
+
+    /// One more ascent by the log density alone. Its end is outside q if its weight is far above that of every draw.
+    fn start_by_density(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let draws = self.draws(target)?;
+        let (seed, density) = (self.seed(), target.density());
+        let (family, params) =
+            (self.current()?.shape.build(target.dim())?, self.current()?.proposal(target.dim())?);
+        if let Some(mode) = self.ascents.advance_by_density(density, seed)? {
+            let mut work = vec![0.0; family.work_len(1).max(density.work_len(1))];
+            let log_q = family.log_prob(&params, &mode.point, &mut work);
+            let log_weight = density.inner().log_density(&mode.point, &mut work) - log_q;
+            let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
+            self.starts.is_outside |= !(log_weight <= most + TOP);
+        }
+        self.drawn.draws = Some(draws);
+        Ok(())
+    }
+
+    /// True if the target has a gradient that was not found to be wrong.
+    pub(super) fn has_gradient(&self, target: &Target<'_>) -> bool {
+        target.gradient().is_some() && !self.starts.distrusted
     }
 
     /// Ends the ascents, with an objection if not all were made. If modes with a share of the evidence were found since the first climb
@@ -129,7 +166,9 @@ impl Fitting {
             self.objections.push(Objection::Starts { made, of });
         }
         self.starts.are_over = true;
-        let is_found = self.ascents.weights().iter().skip(self.starts.known).any(|share| *share > NEGLIGIBLE);
+        // The Gaussian of tempering may hold modes that ascents find in it.
+        let is_found = (self.has_gradient(target) || self.starts.is_outside)
+            && self.ascents.weights().iter().skip(self.starts.known).any(|share| *share > NEGLIGIBLE);
         if self.stage == Stage::Start || is_found {
             self.forget_climbs();
             self.begin_climb(target)?;

@@ -26,10 +26,15 @@ impl Tempered {
     }
 }
 
-/// Draws of a rung per dimension, and at least.
-const DRAWS: (usize, usize) = (40, 400);
+/// Draws of a rung per dimension, per squared dimension, and at least. The covariance of n effective draws costs about `d^2 / (4 n)` nats, which
+/// in many dimensions would leave no rung a share of [`SHARE`].
+const DRAWS: (usize, usize, usize) = (40, 2, 400);
 /// Effective share of the draws that the exponent of a rung leaves.
 const SHARE: f64 = 0.25;
+/// Draws of the first rung, per coordinate and one more, that are to have a finite density.
+const WITHIN: usize = 10;
+/// Draws of the first rung to which there are no more, whatever has a finite density.
+const MOST: usize = 100_000;
 /// Most rungs.
 const RUNGS: usize = 200;
 /// Standard deviation of the first Gaussian.
@@ -49,36 +54,46 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
     let dim = target.dim();
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
-    let count = (DRAWS.0 * dim).max(DRAWS.1);
-    let mut work = vec![0.0; family.work_len(count)];
+    let count = (DRAWS.0 * dim).max(DRAWS.1 * dim * dim).max(DRAWS.2);
     // Log evidence and beta of the rung before.
-    let mut last = None;
+    let (mut last, mut spent) = (None, 0);
     for rung in 0..RUNGS {
         let lane = seed.named("tempering").stream(0, rung as u64);
-        let draws = Draws::of(target, &family, &params, lane, count)?;
+        let mut draws = Draws::of(target, &family, &params, lane, count)?;
+        let mut more = count;
+        // A support that is small against the first Gaussian holds few of its draws.
+        while rung == 0
+            && within(&draws) < WITHIN * (dim + 1)
+            && more < MOST
+            && 20 * more as u64 <= evaluations
+        {
+            more *= 10;
+            draws = Draws::of(target, &family, &params, seed.named("first").stream(0, more as u64), more)?;
+        }
+        spent += more as u64;
         let ratios = draws.log_ratios();
         let beta = exponent(&ratios);
         let top = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !top.is_finite() {
             if last.is_none() {
-                return Err(Error::invalid("no draw of N(0, 9 I) has a finite log density"));
+                return Err(outside(0, more));
             }
             break;
         }
         let mut weights: Vec<f64> = ratios.iter().map(|ratio| (beta * (ratio - top)).exp()).collect();
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
-        let mut matched = vec![0.0; params.len()];
+        let (mut matched, mut work) = (vec![0.0; params.len()], vec![0.0; family.work_len(more)]);
         let gain = if beta < 1.0 { 1.0 } else { 0.9 };
         if !family.match_moments(&params, gain, draws.points.as_ref(), &weights, &mut matched, &mut work) {
             if last.is_none() {
-                return Err(Error::invalid("the moments of the tempered draws degenerate"));
+                return Err(outside(within(&draws), more));
             }
             break;
         }
         params = matched;
         last = Some((draws.log_evidence(), beta));
-        if beta >= 1.0 || (rung as u64 + 2) * count as u64 > evaluations {
+        if beta >= 1.0 || spent + count as u64 > evaluations {
             break;
         }
     }
@@ -86,6 +101,19 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
     let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
     let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
     Ok(Tempered { gaussian, log_evidence, exponent })
+}
+
+/// Number of draws with a finite log density.
+fn within(draws: &Draws) -> usize {
+    draws.log_p.iter().filter(|log_p| log_p.is_finite()).count()
+}
+
+/// The error of a support that the first Gaussian all but misses.
+fn outside(within: usize, of: usize) -> Error {
+    Error::invalid(format!(
+        "{within} of {of} draws of N(0, 9 I) have a finite log density, too few to begin at: shift and scale the coordinates so that the \
+         posterior is near the origin, and map constrained parameters to the whole line"
+    ))
 }
 
 /// Largest beta up to 1 at which the weights `exp(beta ratio)` have an effective share of [`SHARE`].
@@ -126,7 +154,7 @@ mod tests {
         let finite_for = |rungs: usize, more: usize| {
             let calls = AtomicUsize::new(0);
             let density = from_fn(1, move |z: &[f64]| {
-                let is_finite = calls.fetch_add(1, Ordering::Relaxed) < rungs * DRAWS.1 + more;
+                let is_finite = calls.fetch_add(1, Ordering::Relaxed) < rungs * DRAWS.2 + more;
                 if is_finite { -1e6 * z[0] * z[0] } else { f64::NEG_INFINITY }
             });
             tempered(&density, u64::MAX, Seed::new(1))
@@ -138,6 +166,20 @@ mod tests {
             );
             assert!(finite_for(0, more).is_err());
         }
+    }
+
+    /// A cube holds 0.2 % of the draws of the first Gaussian in three dimensions, and next to none in twelve.
+    #[test]
+    fn a_small_support_gets_more_draws_or_an_error_that_says_so() {
+        let cube = |dim: usize| {
+            let inside = |z: &[f64]| z.iter().all(|z| (0.0..1.0).contains(z));
+            let density = from_fn(dim, move |z: &[f64]| if inside(z) { 0.0 } else { f64::NEG_INFINITY });
+            tempered(&density, 1_000_000, Seed::new(1))
+        };
+        let found = cube(3).expect("a Gaussian");
+        assert!(found.exponent == 1.0 && found.gaussian.mean.iter().all(|mean| (mean - 0.5).abs() < 0.1));
+        let error = cube(12).map(drop).expect_err("nothing inside").to_string();
+        assert!(error.contains("0 of 480000 draws"), "{error}");
     }
 
     #[test]

@@ -8,19 +8,21 @@ use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use super::witness::functions;
-use super::{Ascents, Chains, MEASURED, Objection, Target};
+use super::{Ascents, Chains, MEASURED, MEASURED_BY_DENSITY, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Objections; none means yes.
     pub objections: Vec<Objection>,
+    /// False if the fit used the log density alone, whose error rates are others.
+    pub has_gradient: bool,
 }
 
 /// Smallest effective sample size of the draws.
 pub(super) const FEWEST: f64 = 400.0;
 /// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
-const TOP: f64 = 4.0;
+pub(super) const TOP: f64 = 4.0;
 /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
 const NEGLIGIBLE: f64 = 1e-3;
 /// Largest mean log weight of the chain with the second largest, less the log evidence.
@@ -118,18 +120,25 @@ impl Evidence<'_> {
         (mean - expected, (square / (count - 1.0) / count).sqrt())
     }
 
+    /// Chains without any weight are the objection of [`mixing`](Self::mixing).
     fn missed(&self) -> Option<Objection> {
+        if self.chains.log_weights.is_empty() {
+            return None;
+        }
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
         let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (offset, error) = self.offset();
         let is_missed = chains > 1 || !(log_weight <= STUCK) || !(offset <= OFFSET + 3.0 * error);
-        is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len() })
+        is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len(), offset })
     }
 
     /// The objection to the moment that differs most from that of the chains.
     fn moments(&self) -> Option<Objection> {
+        if self.chains.log_weights.is_empty() {
+            return None;
+        }
         let dim = self.target.dim();
         let weights = self.draws.weights();
         let (mut sums, mut y) = (vec![[0.0; 2]; 2 * dim], vec![0.0; dim]);
@@ -176,12 +185,13 @@ fn heaviest_spread(draws: &Draws) -> Option<(usize, f64)> {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rates = if self.has_gradient { MEASURED } else { MEASURED_BY_DENSITY };
         if self.is_yes() {
-            return write!(f, "yes: no witness objects; {}", MEASURED.of_yes());
+            return write!(f, "yes: no witness objects; {}", rates.of_yes());
         }
         f.write_str("no")?;
         self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))?;
-        write!(f, "\n{}", MEASURED.of_no())
+        write!(f, "\n{}", rates.of_no())
     }
 }
 

@@ -48,6 +48,36 @@ fn one_dimension_and_densities_alone_are_fitted() {
     }
 }
 
+/// Two modes 20 standard deviations apart, 30 % of the mass at the one that the first start does not see.
+#[test]
+fn distant_modes_are_found_by_the_density_alone() {
+    let square = |z: &[f64], x: f64| (z[0] - x).powi(2) + z[1] * z[1];
+    let target = from_fn(2, move |z| {
+        let logs = [0.7_f64.ln() - 0.5 * square(z, 0.0), 0.3_f64.ln() - 0.5 * square(z, 20.0)];
+        let top = logs[0].max(logs[1]);
+        top + logs.iter().map(|log| (log - top).exp()).sum::<f64>().ln()
+    });
+    let options = Options { starts: 100, ..options() };
+    let fitted = mcsa::fit_density(&target, &options).unwrap();
+    assert!(fitted.verdict.is_yes() && has_moments(&fitted, 0, 6.0, 85.0_f64.sqrt()), "{fitted}");
+    assert!(!fitted.verdict.has_gradient);
+    // Counterexample: one start, by tempering, misses a mode, and no other witness sees it.
+    let blind = mcsa::fit_density(&target, &Options { starts: 1, ..options }).unwrap();
+    assert!(blind.verdict.is_yes() && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
+}
+
+/// A uniform density on a cube, of which 0.2 % of the first draws know.
+#[test]
+fn a_small_support_is_fitted() {
+    let inside = |z: &[f64]| z.iter().all(|z| (0.0..1.0).contains(z));
+    let cube = from_fn(3, move |z| if inside(z) { 0.0 } else { f64::NEG_INFINITY });
+    let fitted = mcsa::fit_density(&cube, &options()).unwrap();
+    assert!(
+        has_moments(&fitted, 0, 0.5, (1.0_f64 / 12.0).sqrt()) && fitted.evidence.log.abs() < 0.2,
+        "{fitted}"
+    );
+}
+
 /// A density of the second coordinate alone, with the gradient of a standard normal in both or the right one.
 #[test]
 fn improper_targets_are_objected_to() {
