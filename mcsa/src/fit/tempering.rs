@@ -29,12 +29,14 @@ impl Tempered {
 /// Draws of a rung per dimension, per squared dimension, and at least. The covariance of n effective draws costs about `d^2 / (4 n)` nats, which
 /// in many dimensions would leave no rung a share of [`SHARE`].
 const DRAWS: (usize, usize, usize) = (40, 2, 400);
+/// Rungs that a budget affords if it has so many.
+const AFFORDED: u64 = 20;
 /// Effective share of the draws that the exponent of a rung leaves.
 const SHARE: f64 = 0.25;
 /// Draws of the first rung, per coordinate and one more, that are to have a finite density.
 const WITHIN: usize = 10;
-/// Draws of the first rung to which there are no more, whatever has a finite density.
-const MOST: usize = 100_000;
+/// Coordinates of the draws of the first rung from which on there are no more, whatever has a finite density: they are held in memory.
+const MOST: usize = 1_000_000;
 /// Most rungs.
 const RUNGS: usize = 200;
 /// Standard deviation of the first Gaussian.
@@ -54,7 +56,7 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
     let dim = target.dim();
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
-    let count = (DRAWS.0 * dim).max(DRAWS.1 * dim * dim).max(DRAWS.2);
+    let count = draws_of_rung(dim, evaluations);
     // Log evidence and beta of the rung before.
     let (mut last, mut spent) = (None, 0);
     for rung in 0..RUNGS {
@@ -64,7 +66,7 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
         // A support that is small against the first Gaussian holds few of its draws.
         while rung == 0
             && within(&draws) < WITHIN * (dim + 1)
-            && more < MOST
+            && more * dim < MOST
             && 20 * more as u64 <= evaluations
         {
             more *= 10;
@@ -101,6 +103,13 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
     let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
     let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
     Ok(Tempered { gaussian, log_evidence, exponent })
+}
+
+/// Number of draws of a rung. The square of the dimension counts if the budget has [`AFFORDED`] such rungs.
+fn draws_of_rung(dim: usize, evaluations: u64) -> usize {
+    let square = DRAWS.1 * dim * dim;
+    let square = if AFFORDED * square as u64 <= evaluations { square } else { 0 };
+    square.max(DRAWS.0 * dim).max(DRAWS.2)
 }
 
 /// Number of draws with a finite log density.
@@ -180,6 +189,13 @@ mod tests {
         assert!(found.exponent == 1.0 && found.gaussian.mean.iter().all(|mean| (mean - 0.5).abs() < 0.1));
         let error = cube(12).map(drop).expect_err("nothing inside").to_string();
         assert!(error.contains("0 of 480000 draws"), "{error}");
+    }
+
+    #[test]
+    fn a_rung_has_draws_for_its_covariance_if_the_budget_affords_them() {
+        assert_eq!([1, 20, 40].map(|dim| draws_of_rung(dim, 500_000)), [400, 800, 3_200]);
+        // Not in a thousand dimensions, where it would be two million, and not with few evaluations.
+        assert_eq!([draws_of_rung(1_000, 500_000), draws_of_rung(40, 50_000)], [40_000, 1_600]);
     }
 
     #[test]
