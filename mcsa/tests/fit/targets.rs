@@ -61,6 +61,8 @@ fn distant_modes_are_found_by_the_density_alone() {
     let fitted = mcsa::fit_density(&target, &options).unwrap();
     assert!(fitted.verdict.is_yes() && has_moments(&fitted, 0, 6.0, 85.0_f64.sqrt()), "{fitted}");
     assert!(!fitted.verdict.has_gradient);
+    // The climb begins anew at both modes: no witness has to mend it.
+    assert_eq!(fitted.shape, Shape::Mixture { components: 2 });
     // Counterexample: one start, by tempering, misses a mode, and no other witness sees it.
     let blind = mcsa::fit_density(&target, &Options { starts: 1, ..options }).unwrap();
     assert!(blind.verdict.is_yes() && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
