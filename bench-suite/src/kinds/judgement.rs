@@ -110,8 +110,10 @@ fn witness(objection: &Objection) -> &'static str {
         Objection::Missed { .. } | Objection::WiderProposals { .. } => "objects_missed",
         Objection::Tail { .. } => "objects_tail",
         Objection::NonFinite { .. } => "objects_non_finite",
-        Objection::Budget | Objection::Time | Objection::Interrupted | Objection::Tempering { .. } => {
-            "objects_budget"
-        }
+        Objection::Unconfirmed
+        | Objection::Budget
+        | Objection::Time
+        | Objection::Interrupted
+        | Objection::Tempering { .. } => "objects_budget",
     }
 }

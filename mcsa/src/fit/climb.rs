@@ -168,7 +168,7 @@ impl Climb {
         let seed = seed.named("climb").child(self.number);
         let dim = target.dim();
         if dim > DENSE && self.rounds.is_empty() {
-            return self.look(target, seed);
+            return self.look_at(target, seed);
         }
         let (steps, chains) = (self.next_steps(dim), pmcsa(self.chains(dim)));
         let family = self.shape.build(dim)?;
@@ -190,9 +190,14 @@ impl Climb {
         Ok(())
     }
 
+    pub(crate) fn look(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+        let seed = seed.named("climb").child(self.number);
+        self.look_at(target, seed)
+    }
+
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
     /// start and of a t that is nearly Gaussian.
-    fn look(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+    fn look_at(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
         let (dim, seed) = (target.dim(), seed.named("look").child(0));
         let family = self.shape.build(dim)?;
         let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK)?);

@@ -19,7 +19,7 @@ use super::tails::tail_objection;
 use super::target::Evaluations;
 use super::verdict;
 use super::wider_proposals::WiderProposals;
-use super::witness::{self, Chains};
+use super::witness::{self, CHAINS, Chains, Frozen};
 use super::{Objection, Options, Shape, Target, Verdict};
 
 /// Stage of a fit.
@@ -56,6 +56,8 @@ pub struct Fitting {
     pub(super) chains: Option<Chains>,
     again: usize,
     pub(super) mends: usize,
+    #[serde(default)]
+    pub(super) learnt: usize,
     #[serde(default)]
     pub(super) kept: Option<Kept>,
 }
@@ -95,6 +97,7 @@ impl Fitting {
             chains: None,
             again: 0,
             mends: 0,
+            learnt: 0,
             kept: None,
         })
     }
@@ -247,8 +250,9 @@ impl Fitting {
         }
         let map = white(&draws, self.current()?)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
-        let starts = witness::starts(target, &self.ascents.modes, seed, self.mends as u64)?;
-        let (chains, points) = Chains::run(target, &*family, &params, &map, &starts, of_chains)?;
+        let starts = witness::starts(target, &self.ascents.modes, CHAINS, seed, self.mends as u64)?;
+        let q = Frozen { family: &*family, params: &params, map: &map };
+        let (mut chains, points) = Chains::run(&q, target, &starts, of_chains)?;
         let evidence = verdict::Evidence {
             target,
             family: &*family,
@@ -282,6 +286,9 @@ impl Fitting {
             return Ok(());
         }
         self.objections.extend(tail_objection(target, &map, seed));
+        if self.learns(target, &q, &draws, &mut found, &mut chains)? {
+            return Ok(());
+        }
         self.objections.extend(found);
         self.conclude(draws, chains);
         Ok(())

@@ -1,6 +1,7 @@
 //! Flow of a fit, for posteriors that mixtures do not follow.
 
-use mcsa_core::{Error, Optimizer, Stream};
+use faer::Mat;
+use mcsa_core::{Error, Family, Optimizer, Parametric, Stream};
 use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Flow, Gauss, Layer, Mask};
 use mcsa_optim::deterministic::Gaussian;
 use mcsa_optim::{Adam, AdamState, Schedule};
@@ -25,6 +26,32 @@ pub(crate) fn flow(dim: usize) -> Result<Flow, Error> {
 /// Parameters at which the flow is this Gaussian.
 pub(crate) fn flow_start(gaussian: &Gaussian, stream: &mut Stream) -> Result<Vec<f64>, Error> {
     flow(gaussian.mean.len())?.start_at_factor(&gaussian.mean, gaussian.factor()?.as_ref(), stream)
+}
+
+/// Points of a step of [`learnt`], and steps.
+const LEARN: (usize, usize) = (100, 3_000);
+
+/// Parameters at which points have a large mean log probability, by Adam with minibatches of them from `params`:
+///
+/// ```text
+/// g = (1 / b) sum_{j = 1}^{b} d/dlambda log q_lambda(z_j),   z_j drawn from the points with replacement
+/// ```
+pub(crate) fn learnt(params: &[f64], points: &Mat<f64>, stream: &mut Stream) -> Result<Vec<f64>, Error> {
+    let (dim, (size, steps)) = (points.nrows(), LEARN);
+    let (family, rule, mut params) = (flow(dim)?, White::new(dim)?, params.to_vec());
+    let mut state = rule.init(params.len());
+    let (mut batch, mut direction) = (Mat::zeros(dim, size), vec![0.0; params.len()]);
+    let mut work = vec![0.0; family.work_len(size)];
+    for _ in 0..steps {
+        for j in 0..size {
+            let chosen = (stream.uniform() * points.ncols() as f64) as usize;
+            batch.col_mut(j).copy_from(points.col(chosen));
+        }
+        direction.fill(0.0);
+        family.add_scores(&params, batch.as_ref(), &vec![1.0 / size as f64; size], &mut direction, &mut work);
+        rule.ascend(&mut state, &mut params, &direction);
+    }
+    Ok(params)
 }
 
 /// Adam on the parameters in white coordinates; the affine map stays, so that one rate serves every target.

@@ -13,6 +13,7 @@ mod bend;
 mod call;
 mod checkpoint;
 mod climb;
+mod confirmation;
 mod differences;
 mod drawn;
 mod enlargement;

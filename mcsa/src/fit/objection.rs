@@ -125,6 +125,8 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         exponent: f64,
     },
+    /// The long chains that confirm a flow did not fit into the budget of evaluations.
+    Unconfirmed,
     /// The budget of evaluations ended before the climb settled.
     Budget,
     /// The time ended before the climb settled.
@@ -224,6 +226,9 @@ impl fmt::Display for Objection {
                     "tempering ended at the exponent {exponent:.2e}, of 1: the budget or its rungs did not suffice, or its draws degenerated"
                 )
             }
+            Self::Unconfirmed => f.write_str(
+                "the budget had not enough evaluations left for the long chains without which no flow is trusted",
+            ),
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),
             Self::Interrupted => {

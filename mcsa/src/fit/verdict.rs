@@ -7,7 +7,8 @@ use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::witness::functions;
+use super::confirmation::LONG_CHAINS;
+use super::witness::{CHAINS, functions};
 use super::{Ascents, Chains, MEASURED, MEASURED_BY_DENSITY, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
@@ -37,12 +38,22 @@ const ASTRAY: usize = 4;
 const SPREAD: f64 = 0.9;
 /// Largest R-hat of witness chains.
 const R_HAT: f64 = 1.25;
-/// Smallest difference of means, in standard deviations, that is an objection.
-const SHIFT: f64 = 0.15;
-/// Smallest relative difference of variances that is an objection.
-const STRETCH: f64 = 0.3;
-/// Probability that no comparison of moments objects to a right fit.
-const CONFIDENCE: f64 = 0.999;
+/// Limits of differences of moments between short witness chains and the draws.
+const SHORT: Limits = Limits { shift: 0.15, stretch: 0.3, confidence: 0.999, chains: CHAINS };
+/// The same for long chains.
+const LONG: Limits = Limits { shift: 0.08, stretch: 0.2, confidence: 0.9, chains: LONG_CHAINS };
+
+/// Limits within which moments of chains agree with those of the draws.
+struct Limits {
+    /// Smallest difference of means, in standard deviations, that is an objection.
+    shift: f64,
+    /// Smallest relative difference of variances that is an objection.
+    stretch: f64,
+    /// Probability that no comparison objects to a right fit.
+    confidence: f64,
+    /// Number of chains.
+    chains: usize,
+}
 
 impl Verdict {
     /// True if no witness objects.
@@ -67,7 +78,12 @@ impl Evidence<'_> {
     pub(crate) fn objections(&self) -> Vec<Objection> {
         let found =
             [self.weights(), self.spread(), self.non_finite(), self.starts(), self.mixing(), self.missed()];
-        found.into_iter().flatten().chain(self.moments()).collect()
+        found.into_iter().flatten().chain(self.moments(&SHORT)).collect()
+    }
+
+    /// The objections of long chains.
+    pub(crate) fn objections_of_long_chains(&self) -> Vec<Objection> {
+        [self.mixing(), self.missed(), self.moments(&LONG)].into_iter().flatten().collect()
     }
 
     fn weights(&self) -> Option<Objection> {
@@ -135,7 +151,7 @@ impl Evidence<'_> {
     }
 
     /// The objection to the moment that differs most from that of the chains.
-    fn moments(&self) -> Option<Objection> {
+    fn moments(&self, limits: &Limits) -> Option<Objection> {
         if self.chains.log_weights.is_empty() {
             return None;
         }
@@ -154,15 +170,15 @@ impl Evidence<'_> {
                 sum[1] += (weight * (value - sum[0])).powi(2);
             }
         }
-        let limit = simultaneous_quantile(CONFIDENCE, 2 * dim, (super::witness::CHAINS - 1) as f64);
+        let quantile = simultaneous_quantile(limits.confidence, 2 * dim, (limits.chains - 1) as f64);
         let differences = sums.iter().enumerate().map(|(k, [mean, square])| {
             let difference = mean - self.chains.means[k];
             (k, difference, difference / (square + self.chains.errors[k].powi(2)).sqrt())
         });
         let (k, difference, z) = differences
             .filter(|(k, difference, z)| {
-                let least = if *k < dim { SHIFT } else { STRETCH };
-                !(z.abs() <= limit) && !(difference.abs() <= least)
+                let least = if *k < dim { limits.shift } else { limits.stretch };
+                !(z.abs() <= quantile) && !(difference.abs() <= least)
             })
             .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
         let name = self.target.name(k % dim);

@@ -5,7 +5,7 @@ use mcsa_core::{
     AffineMap, At, Cloud, Ensemble, Error, Family, Guide, Kernel, LogDensity, Seed, Stream, Whitened, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
-use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sampling, Tunable};
+use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sample, Sampling, Tunable};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
@@ -44,10 +44,16 @@ pub struct Chains {
 pub(crate) const CHAINS: usize = 16;
 /// Steps of the warm-up.
 const WARM_UP: u64 = 40;
-/// Distance of a chain's mean log weight from the median below which it is astray.
-const ASTRAY: f64 = 30.0;
 /// Steps after it.
 const LENGTH: usize = 50;
+/// Distance of a chain's mean log weight from the median below which it is astray.
+const ASTRAY: f64 = 30.0;
+
+/// Several steps of a kernel, then one of independent Metropolis-Hastings with a proposal from the guide.
+fn with_proposals<K>(kernel: K, times: usize) -> Cycle<Repeat<K>, Imh> {
+    let second = Imh { acceptance: Acceptance::Metropolis, sweeps: 1 };
+    Cycle { first: Repeat { kernel, times }, second }
+}
 
 /// Functions of a point in white coordinates: `y`, then `y^2`.
 pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
@@ -56,11 +62,17 @@ pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
 
 /// Starting points of the chains: around the modes in turn, twice as far out as their Gaussians; `round` tells the starts of several
 /// runs apart.
-pub(crate) fn starts(target: &Target<'_>, modes: &[Mode], seed: Seed, round: u64) -> Result<Mat<f64>, Error> {
+pub(crate) fn starts(
+    target: &Target<'_>,
+    modes: &[Mode],
+    chains: usize,
+    seed: Seed,
+    round: u64,
+) -> Result<Mat<f64>, Error> {
     let dim = target.dim();
-    let mut starts = Mat::zeros(dim, CHAINS);
+    let mut starts = Mat::zeros(dim, chains);
     let mut work = vec![0.0; target.density().work_len(1)];
-    for j in 0..CHAINS {
+    for j in 0..chains {
         let map = modes[j % modes.len()].map()?;
         let mut stream = seed.named("witness").stream(j as u64, round);
         let mut y = vec![0.0; dim];
@@ -91,73 +103,99 @@ impl Chains {
         }
     }
 
-    /// Runs the chains from `starts`, one per column, in the coordinates of `map`. Also returns all their points.
+    /// Runs the chains from `starts`, one per column, in the coordinates of `q.map`. Also returns all their points.
     pub(crate) fn run(
+        q: &Frozen<'_>,
         target: &Target<'_>,
-        family: &dyn Family,
-        params: &[f64],
-        map: &AffineMap,
         starts: &Mat<f64>,
         seed: Seed,
     ) -> Result<(Self, Mat<f64>), Error> {
-        let q = Frozen { family, params, map };
-        match target.gradient() {
+        let plan = Sampling::new(starts.ncols(), 0).warm_up(WARM_UP);
+        let found = match target.gradient() {
             Some(gradient) => {
-                let white = Whitened::new(gradient, map.clone())?;
-                q.observe(&Hmc::new(0.5, 5)?, 1, &white, starts, seed)
+                let white = Whitened::new(gradient, q.map.clone())?;
+                let warm = q.tuned(plan, &Hmc::new(0.5, 5)?, &white, starts, seed)?;
+                q.observe(&with_proposals(warm.kernel, 1), &white, warm.positions, LENGTH, seed, &|| true)
             }
             None => {
-                let white = Whitened::new(target.density(), map.clone())?;
+                let white = Whitened::new(target.density(), q.map.clone())?;
                 let dim = target.dim();
-                q.observe(&Rwm::new(2.4 / (dim as f64).sqrt())?, 4 * dim, &white, starts, seed)
+                let kernel = Rwm::new(2.4 / (dim as f64).sqrt())?;
+                let warm = q.tuned(plan, &kernel, &white, starts, seed)?;
+                q.observe(
+                    &with_proposals(warm.kernel, 4 * dim),
+                    &white,
+                    warm.positions,
+                    LENGTH,
+                    seed,
+                    &|| true,
+                )
             }
-        }
+        };
+        found?.ok_or_else(|| Error::invalid("witness chains were stopped"))
     }
 }
 
 /// The fitted q, and coordinates in which it is white.
-struct Frozen<'a> {
-    family: &'a dyn Family,
-    params: &'a [f64],
-    map: &'a AffineMap,
+pub(crate) struct Frozen<'a> {
+    pub(crate) family: &'a dyn Family,
+    pub(crate) params: &'a [f64],
+    pub(crate) map: &'a AffineMap,
 }
 
 impl Frozen<'_> {
-    fn observe<P, K>(
+    /// Chains after a warm-up from `starts`.
+    pub(crate) fn tuned<P, K>(
         &self,
+        plan: Sampling,
         kernel: &K,
-        times: usize,
         white: &P,
         starts: &Mat<f64>,
         seed: Seed,
-    ) -> Result<(Chains, Mat<f64>), Error>
+    ) -> Result<Sample<K>, Error>
     where
         P: LogDensity,
-        K: Kernel<P> + Tunable + Clone,
+        K: Kernel<P> + Tunable,
         K::Info: Accepts,
     {
-        let (dim, chains) = (white.dim(), starts.ncols());
-        let plan = Sampling::new(chains, 0).warm_up(WARM_UP);
-        let warm = plan.run_from(kernel, white, self.map.inverse(starts.as_ref()), seed.named("warm"))?;
-        let first = Repeat { kernel: warm.kernel, times };
-        let cycle = Cycle { first, second: Imh { acceptance: Acceptance::Metropolis, sweeps: 1 } };
+        plan.run_from(kernel, white, self.map.inverse(starts.as_ref()), seed.named("warm"))
+    }
+
+    /// Chains of `length` steps from `positions`, with all their points; `None` if `goes_on` ended them.
+    pub(crate) fn observe<P, K>(
+        &self,
+        kernel: &K,
+        white: &P,
+        positions: Mat<f64>,
+        length: usize,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<(Chains, Mat<f64>)>, Error>
+    where
+        P: LogDensity,
+        K: Kernel<P>,
+    {
+        let (dim, chains) = (white.dim(), positions.ncols());
         let mut memory = vec![0.0; self.family.work_len(chains)];
         let mut at = At::new(self.family, self.params, chains, &mut memory)?;
         let mut images = vec![0.0; dim * chains];
         let mut guide = WhiteGuide { guide: &mut at, map: self.map, memory: &mut images };
-        let mut state = cycle.init(white, warm.positions)?;
-        let mut work = vec![0.0; cycle.work_len(white, chains)];
-        let mut points = Mat::zeros(dim, chains * LENGTH);
+        let mut state = kernel.init(white, positions)?;
+        let mut work = vec![0.0; kernel.work_len(white, chains)];
+        let mut points = Mat::zeros(dim, chains * length);
         let (mut log_weights, mut log_q) = (vec![0.0; chains], vec![0.0; chains]);
         let mut lanes = seed.streams(chains, 0);
-        for step in 0..LENGTH {
+        for step in 0..length {
+            if !goes_on() {
+                return Ok(None);
+            }
             Stream::go_to_step(&mut lanes, step as u64);
-            cycle.step(white, &mut guide, &mut state, &mut lanes, &mut work);
+            kernel.step(white, &mut guide, &mut state, &mut lanes, &mut work);
             let Ensemble { positions, log_p, .. } = state.chains();
             guide.log_probs(positions.as_ref(), &mut log_q);
             for j in 0..chains {
-                log_weights[j] += (log_p[j] - log_q[j]) / LENGTH as f64;
-                points.col_mut(j * LENGTH + step).copy_from(positions.col(j));
+                log_weights[j] += (log_p[j] - log_q[j]) / length as f64;
+                points.col_mut(j * length + step).copy_from(positions.col(j));
             }
         }
         let mut sorted = log_weights.clone();
@@ -167,19 +205,19 @@ impl Frozen<'_> {
         // A function of the points, chain by chain.
         let values = |k: usize| -> Vec<Vec<f64>> {
             let of = |y: f64| if k < dim { y } else { y * y };
-            let chain = |&j: &usize| (0..LENGTH).map(|t| of(points[(k % dim, j * LENGTH + t)])).collect();
+            let chain = |&j: &usize| (0..length).map(|t| of(points[(k % dim, j * length + t)])).collect();
             near.iter().map(chain).collect()
         };
         let (mut means, mut errors, mut worst) = (Vec::new(), Vec::new(), (0, f64::NEG_INFINITY));
         for k in 0..2 * dim {
             let chains = values(k);
-            means.push(chains.iter().flatten().sum::<f64>() / (near.len() * LENGTH) as f64);
+            means.push(chains.iter().flatten().sum::<f64>() / (near.len() * length) as f64);
             errors.push(standard_error(&chains));
             let r_hat = r_hat(&chains);
             worst = if r_hat > worst.1 { (k, r_hat) } else { worst };
         }
-        let kept = Mat::from_fn(dim, near.len() * LENGTH, |i, c| {
-            points[(i, near[c / LENGTH] * LENGTH + c % LENGTH)]
+        let kept = Mat::from_fn(dim, near.len() * length, |i, c| {
+            points[(i, near[c / length] * length + c % length)]
         });
         let found = Chains {
             positions: self.map.forward(state.chains().positions.as_ref()),
@@ -190,6 +228,6 @@ impl Frozen<'_> {
             astray: chains - near.len(),
             log_weights: near.iter().map(|&j| log_weights[j]).collect(),
         };
-        Ok((found, self.map.forward(kept.as_ref())))
+        Ok(Some((found, self.map.forward(kept.as_ref()))))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use mcsa::core::LogDensity;
+use mcsa::core::{Gradient, LogDensity};
 use mcsa::fit::{Fitted, Fitting, Objection, Options, Shape, Stage, Target};
-use mcsa::models::{Funnel, Gaussian};
+use mcsa::models::{Banana, Funnel, Gaussian};
 use mcsa::prelude::*;
 
 fn options() -> Options {
@@ -178,7 +178,6 @@ fn a_missing_variance_is_seen_over_cones() {
     assert!(sees(&fitted(2.0)) && !sees(&fitted(8.0)));
 }
 
-/// A funnel is followed by a flow where the budget allows one, and by no mixture; a target that is followed needs none.
 /// The mode of the funnel in ten dimensions lies 13 standard deviations down its neck, without mass: ascents end there. A tempered start
 /// finds the mass, given evaluations enough.
 #[test]
@@ -192,6 +191,7 @@ fn mass_far_from_the_mode_is_found_by_tempering() {
     assert!(!poor.verdict.is_yes() && !rich.verdict.is_yes());
 }
 
+/// A funnel is followed by a flow where the budget allows one, and by no mixture; a target that is followed needs none.
 #[test]
 fn a_flow_follows_what_mixtures_do_not() {
     let funnel = Funnel::new(5, 3.0).unwrap();
@@ -201,6 +201,31 @@ fn a_flow_follows_what_mixtures_do_not() {
     assert!(rich.draws.sample_size > 2.0 * poor.draws.sample_size, "{poor} {rich}");
     let round = mcsa::fit(&Gaussian::standard(3), &Options { evaluations: 400_000, ..options() }).unwrap();
     assert_eq!(round.shape, Shape::StudentT);
+}
+
+/// Two bananas side by side: a flow and its weighted draws stop short of their ends. Long chains reach them, and a flow that learns from
+/// these chains has the spread right, `(1 + 2 bend^2 width^4)^(1/2)`, within a tenth.
+#[test]
+fn a_flow_learns_from_long_chains() {
+    let banana = Banana::new(2.0, 0.8).unwrap();
+    let target =
+        from_fn(4, move |z| banana.log_density(&z[..2], &mut []) + banana.log_density(&z[2..], &mut []))
+            .with_gradient(move |z, gradient| {
+                banana.gradient_into(&z[..2], &mut gradient[..2], &mut []);
+                banana.gradient_into(&z[2..], &mut gradient[2..], &mut []);
+            });
+    let fitted = |evaluations| {
+        let fitted = mcsa::fit(&target, &Options { evaluations, ..Options::seeded(45_028) }).unwrap();
+        let spread = fitted.parameters[1].sd.min(fitted.parameters[3].sd) / (1.0 + 32.0 * 0.64_f64).sqrt();
+        assert_eq!(fitted.shape, Shape::Flow);
+        (spread, fitted)
+    };
+    let (spread, whole) = fitted(1_000_000);
+    assert!((spread - 1.0).abs() < 0.1 && whole.verdict.is_yes(), "{spread} {whole}");
+    // Counterexample: evaluations that do not suffice for long chains.
+    let (spread, short) = fitted(250_000);
+    assert!(spread < 1.0 / 1.3, "{spread} {short}");
+    assert_eq!(short.verdict.objections, [Objection::Unconfirmed]);
 }
 
 /// `0.7 N(0, I) + 0.3 N((30, 0), I)`: few starts end at the smaller mode, and no wider proposal. Where the first ten miss it, those of the

@@ -1,0 +1,194 @@
+//! Long chains, by which a flow is confirmed or mended.
+
+use faer::Mat;
+use mcsa_core::{Error, Gradient, Seed, Whitened};
+use mcsa_estimators::Draws;
+use mcsa_kernels::{Nuts, Sampling};
+use mcsa_optim::deterministic::Gaussian;
+
+use super::climb::Climb;
+use super::differences::Differences;
+use super::flow::{flow_start, learnt};
+use super::low_rank::DENSE;
+use super::moments::covariance;
+use super::verdict::Evidence;
+use super::witness::{self, Chains, Frozen};
+use super::{Fitting, Objection, Shape, Target};
+
+/// Number of long chains.
+pub(crate) const LONG_CHAINS: usize = 32;
+/// Steps of the warm-up.
+const WARM_UP: u64 = 100;
+/// Steps after it.
+const LENGTH: usize = 200;
+/// Acceptance at which the warm-up aims: small steps, for the narrow ends of a bent ridge.
+const ACCEPTANCE: f64 = 0.95;
+/// Largest depth of a tree.
+const DEPTH: usize = 7;
+/// Gradients per step for which there must be evaluations left.
+const LEAPFROGS: u64 = 20;
+
+/// Number of times that a flow learns from long chains.
+const MOST: usize = 2;
+
+impl Fitting {
+    /// Runs long chains where q is a flow, or where a witness objects to a mixture, and adds their objections to those `found`; true if a
+    /// flow that learnt from their points is judged next. Without, `chains` are these.
+    ///
+    /// Where mixtures do not follow a posterior, its ends are often narrow and bent: q and its weighted draws stop short of them, short
+    /// chains do not come there, and stretched copies of q miss them. So no flow is trusted without long chains.
+    pub(super) fn learns(
+        &mut self,
+        target: &Target<'_>,
+        q: &Frozen<'_>,
+        draws: &Draws,
+        found: &mut Vec<Objection>,
+        chains: &mut Chains,
+    ) -> Result<bool, Error> {
+        let is_mixing = |found: &[Objection]| found.iter().any(|o| matches!(o, Objection::Mixing { .. }));
+        let is_flow = self.current()?.shape == Shape::Flow;
+        // Other objections stay, whatever the flow.
+        let is_open = self.objections.is_empty() && found.iter().all(Objection::is_to_q) && !is_mixing(found);
+        if !(2..=DENSE).contains(&target.dim()) || !is_open || (!is_flow && found.is_empty()) {
+            return Ok(false);
+        }
+        let (seed, round) = (self.seed().named("confirmation"), self.learnt as u64);
+        let starts = witness::starts(target, &self.ascents.modes, LONG_CHAINS, seed, round)?;
+        let before = target.evaluations().total();
+        let Some((long, points)) = long_chains(q, target, &starts, seed.child(round), self.left())? else {
+            if is_flow && found.is_empty() {
+                found.push(Objection::Unconfirmed);
+            }
+            return Ok(false);
+        };
+        *chains = long;
+        let Frozen { family, params, map } = *q;
+        let heard = Evidence { target, family, params, draws, map, ascents: &self.ascents, chains };
+        found.extend(heard.objections_of_long_chains());
+        // These chains, those that are to judge the flow, and its draws.
+        let cost = 2 * (target.evaluations().total() - before) + self.options.draws as u64;
+        let is_done = found.is_empty() && self.learnt > 0;
+        if is_done || is_mixing(found) || self.learnt == MOST || cost > self.left() {
+            return Ok(false);
+        }
+        self.learn(target, &points)?;
+        Ok(true)
+    }
+
+    /// A flow that learns from the points of long chains, in place of q.
+    fn learn(&mut self, target: &Target<'_>, points: &Mat<f64>) -> Result<(), Error> {
+        self.learnt += 1;
+        let mut stream = self.seed().named("learn").stream(0, self.learnt as u64);
+        let last = self.current()?;
+        let start = match last.shape {
+            Shape::Flow => last.params().to_vec(),
+            _ => {
+                let even = vec![1.0 / points.ncols() as f64; points.ncols()];
+                let (mean, covariance) = covariance(points.as_ref(), &even);
+                flow_start(&Gaussian { mean, covariance }, &mut stream)?
+            }
+        };
+        let params = learnt(&start, points, &mut stream)?;
+        let mut climb = Climb::new(last.number + 1, Shape::Flow, params);
+        climb.look(target.density(), self.seed())?;
+        self.climbs.push(climb);
+        Ok(())
+    }
+}
+
+/// Chains of the No-U-Turn sampler from `starts`, without a gradient by differences of the log density; `None` if `most` evaluations do not
+/// suffice. There is no proposal from q: it would take the chains back to where q has its mass.
+fn long_chains(
+    q: &Frozen<'_>,
+    target: &Target<'_>,
+    starts: &Mat<f64>,
+    seed: Seed,
+    most: u64,
+) -> Result<Option<(Chains, Mat<f64>)>, Error> {
+    let gradients = starts.ncols() as u64 * (WARM_UP + LENGTH as u64) * LEAPFROGS;
+    let each = if target.gradient().is_some() { 1 } else { target.dim() as u64 + 1 };
+    if gradients * each > most {
+        return Ok(None);
+    }
+    let before = target.evaluations().total();
+    let goes_on = || target.evaluations().total() - before <= most;
+    match target.gradient() {
+        Some(gradient) => follow(q, &Whitened::new(gradient, q.map.clone())?, starts, seed, &goes_on),
+        None => {
+            let white = Whitened::new(target.density(), q.map.clone())?;
+            follow(q, &Differences(&white), starts, seed, &goes_on)
+        }
+    }
+}
+
+fn follow<P: Gradient>(
+    q: &Frozen<'_>,
+    white: &P,
+    starts: &Mat<f64>,
+    seed: Seed,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Option<(Chains, Mat<f64>)>, Error> {
+    let plan = Sampling::new(starts.ncols(), 0).warm_up(WARM_UP).acceptance(ACCEPTANCE);
+    let kernel = Nuts::with(Nuts::new(0.5)?.leapfrog().clone(), DEPTH)?;
+    let warm = q.tuned(plan, &kernel, white, starts, seed)?;
+    q.observe(&warm.kernel, white, warm.positions, LENGTH, seed, goes_on)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Ascents;
+    use mcsa_core::AffineMap;
+    use mcsa_families::FullRank;
+    use mcsa_models::{Banana, Gaussian};
+
+    /// Objections of long chains on the standard normal to a q with this standard deviation in the first coordinate, whose draws are
+    /// weighted for itself, as where mass beyond them has no draw; `None` if `most` evaluations do not suffice.
+    fn objections(width: f64, target: &Target<'_>, most: u64) -> Option<Vec<Objection>> {
+        let factor = faer::mat![[width, 0.0], [0.0, 1.0]];
+        let (family, map) = (FullRank::new(2), AffineMap::new(vec![0.0; 2], factor.clone()).expect("a map"));
+        let params = family.at(&[0.0; 2], factor.as_ref()).expect("a factor");
+        let narrow = mcsa_core::from_fn(2, move |z| -0.5 * ((z[0] / width).powi(2) + z[1] * z[1]));
+        let draws = Draws::of(&narrow, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
+        let q = Frozen { family: &family, params: &params, map: &map };
+        let starts = Mat::from_fn(2, LONG_CHAINS, |i, j| ((3 * i + j) % 5) as f64 - 2.0);
+        let found = long_chains(&q, target, &starts, Seed::new(2), most).expect("chains");
+        let (ascents, Frozen { family, params, map }) = (Ascents::default(), q);
+        found.map(|(chains, _)| {
+            let chains = &chains;
+            let heard = Evidence { target, family, params, draws: &draws, map, ascents: &ascents, chains };
+            heard.objections_of_long_chains()
+        })
+    }
+
+    /// A variance of 0.72 instead of 1, with a gradient and by differences: in units of q it is 1.38.
+    #[test]
+    fn long_chains_object_to_a_narrow_answer() {
+        let model = Gaussian::standard(2);
+        for target in [Target::with_gradient(&model), Target::density_only(&model)] {
+            let found = objections(0.85, &target, u64::MAX).expect("chains");
+            let [Objection::Moments { difference, of_variance: true, .. }] = found[..] else {
+                panic!("{found:?}")
+            };
+            assert!((difference + 0.38).abs() < 0.1, "{difference}");
+            // Counterexample: the right answer.
+            assert_eq!(objections(1.0, &target, u64::MAX), Some(Vec::new()));
+        }
+    }
+
+    /// Chains are not begun where fewer evaluations are left than they are expected to take, which are more without a gradient.
+    #[test]
+    fn long_chains_keep_to_the_budget() {
+        let model = Gaussian::standard(2);
+        let (with, alone) = (Target::with_gradient(&model), Target::density_only(&model));
+        assert_eq!(objections(1.0, &with, 100_000), None);
+        assert_eq!(objections(1.0, &alone, 200_000), None);
+        assert_eq!((with.evaluations().total(), alone.evaluations().total()), (0, 0));
+        assert!(objections(1.0, &with, 200_000).is_some());
+        // Chains that take more than expected are ended: the ends of this ridge are narrow, so that steps are small.
+        let bent = Banana::new(2.0, 3.0).expect("a width");
+        let target = Target::with_gradient(&bent);
+        assert_eq!(objections(1.0, &target, 200_000), None);
+        assert!(target.evaluations().total() > 200_000);
+    }
+}
