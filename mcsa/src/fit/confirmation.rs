@@ -11,7 +11,7 @@ use super::differences::Differences;
 use super::flow::{flow_start, learnt};
 use super::low_rank::DENSE;
 use super::moments::covariance;
-use super::verdict::Evidence;
+use super::verdict::{Evidence, FEWEST};
 use super::witness::{self, Chains, Frozen};
 use super::{Fitting, Objection, Shape, Target};
 
@@ -49,13 +49,14 @@ impl Fitting {
         let is_flow = self.current()?.shape == Shape::Flow;
         // Other objections stay, whatever the flow.
         let is_open = self.objections.is_empty() && found.iter().all(Objection::is_to_q) && !is_mixing(found);
-        if !(2..=DENSE).contains(&target.dim()) || !is_open || (!is_flow && found.is_empty()) {
+        let is_enough = draws.len() as f64 >= FEWEST && (2..=DENSE).contains(&target.dim());
+        if !is_enough || !is_open || (!is_flow && found.is_empty()) {
             return Ok(false);
         }
         let (seed, round) = (self.seed().named("confirmation"), self.learnt as u64);
         let starts = witness::starts(target, &self.ascents.modes, LONG_CHAINS, seed, round)?;
-        let before = target.evaluations().total();
-        let Some((long, points)) = long_chains(q, target, &starts, seed.child(round), self.left())? else {
+        let (before, most) = (target.evaluations().total(), if self.is_late { 0 } else { self.left() });
+        let Some((long, points)) = long_chains(q, target, &starts, seed.child(round), most)? else {
             if is_flow && found.is_empty() {
                 found.push(Objection::Unconfirmed);
             }

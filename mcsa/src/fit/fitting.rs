@@ -59,6 +59,8 @@ pub struct Fitting {
     #[serde(default)]
     pub(super) learnt: usize,
     #[serde(default)]
+    pub(super) is_late: bool,
+    #[serde(default)]
     pub(super) kept: Option<Kept>,
 }
 
@@ -98,6 +100,7 @@ impl Fitting {
             again: 0,
             mends: 0,
             learnt: 0,
+            is_late: false,
             kept: None,
         })
     }

@@ -5,7 +5,8 @@
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
 //!           low-rank Gaussian, if one is near; a flow where mixtures do not follow
 //! draws     from the frozen q, weighted for p
-//! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density
+//! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density;
+//!           long chains, from which a flow learns where these object
 //! ```
 
 mod ascents;

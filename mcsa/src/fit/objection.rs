@@ -125,7 +125,7 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         exponent: f64,
     },
-    /// The long chains that confirm a flow did not fit into the budget of evaluations.
+    /// The long chains that confirm a flow did not fit into the limit of evaluations, or of time.
     Unconfirmed,
     /// The budget of evaluations ended before the climb settled.
     Budget,
@@ -227,7 +227,7 @@ impl fmt::Display for Objection {
                 )
             }
             Self::Unconfirmed => f.write_str(
-                "the budget had not enough evaluations left for the long chains without which no flow is trusted",
+                "evaluations (or time) did not suffice for the long chains without which no flow is trusted",
             ),
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),

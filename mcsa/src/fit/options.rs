@@ -27,7 +27,8 @@ pub struct Options {
     /// Largest number of evaluations of the target by starts and climbs; starts before the climb take at most half of it. A piece of work
     /// that has begun is completed, and one start and one round of a climb are made in any case. The last verdict and the draws come on top:
     /// `draws` evaluations, some 10,000 of witness chains, 6,000 per dimension without a gradient, and up to 4,000 of stretched copies
-    /// of q. A limit that ends a stage is an objection.
+    /// of q. Long chains, which judge a flow and from which it learns, take 200,000 gradients or more, and begin only if so many are left.
+    /// A limit that ends a stage is an objection.
     pub evaluations: u64,
     /// Largest time in seconds before the verdict, from the call on, looked at between pieces of work. A limit that ends a stage is
     /// an objection, and such a result depends on the machine.

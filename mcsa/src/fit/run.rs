@@ -21,7 +21,8 @@ impl Fitting {
     ) -> Result<(), Error> {
         let mut pace = Pace::begin(self)?;
         while self.stage != Stage::Done {
-            if pace.is_over(self) {
+            self.is_late = pace.is_over(self);
+            if self.is_late {
                 self.cut(target, Objection::Time)?;
             }
             self.advance(target)?;
