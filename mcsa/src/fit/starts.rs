@@ -1,6 +1,6 @@
 //! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
 
-use mcsa_core::{Error, LogDensity};
+use mcsa_core::{Counted, Error, Gradient, LogDensity};
 
 use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
@@ -35,7 +35,7 @@ impl Fitting {
         if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
             return self.cut(target, Objection::Budget);
         }
-        let Some(gradient) = target.gradient().filter(|_| !self.starts.distrusted) else {
+        let Some(gradient) = self.trusted_gradient(target) else {
             self.temper(target)?;
             return self.begin_climb(target);
         };
@@ -123,7 +123,7 @@ impl Fitting {
             return Ok(false);
         }
         if self.has_more_starts() && self.left() > 0 {
-            match target.gradient().filter(|_| !self.starts.distrusted) {
+            match self.trusted_gradient(target) {
                 Some(gradient) => self.ascents.advance(gradient, self.seed())?,
                 None => self.start_by_density(target)?,
             }
@@ -150,9 +150,14 @@ impl Fitting {
         Ok(())
     }
 
+    /// The gradient, if there is one and it was not found to be wrong.
+    fn trusted_gradient<'t, 'a>(&self, target: &'t Target<'a>) -> Option<&'t Counted<&'a dyn Gradient>> {
+        target.gradient().filter(|_| !self.starts.distrusted)
+    }
+
     /// True if the target has a gradient that was not found to be wrong.
     pub(super) fn has_gradient(&self, target: &Target<'_>) -> bool {
-        target.gradient().is_some() && !self.starts.distrusted
+        self.trusted_gradient(target).is_some()
     }
 
     /// Ends the ascents, with an objection if not all were made. If modes with a share of the evidence were found since the first climb

@@ -67,7 +67,7 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
         while rung == 0
             && within(&draws) < WITHIN * (dim + 1)
             && more * dim < MOST
-            && 20 * more as u64 <= evaluations
+            && AFFORDED * more as u64 <= evaluations
         {
             more *= 10;
             draws = Draws::of(target, &family, &params, seed.named("first").stream(0, more as u64), more)?;

@@ -70,6 +70,17 @@ fn a_flow_is_resumed() {
     assert_eq!(parts, whole);
 }
 
+/// A flow that learnt from long chains is judged in a later piece of work than it learnt in.
+#[test]
+fn a_flow_that_learnt_is_resumed() {
+    let (model, options) =
+        (Banana::new(2.0, 0.9).unwrap(), Options { draws: 1_000, evaluations: 600_000, ..options() });
+    let whole = without_a_break(&Target::with_gradient(&model), &options);
+    assert!(whole.shape == Shape::Flow && whole.verdict.is_yes(), "{whole}");
+    let (parts, _) = in_pieces(&file("learnt"), &|| Target::with_gradient(&model), &options);
+    assert_eq!(parts, whole);
+}
+
 /// A call with a file that is interrupted by its observer goes on where it was, and a complete file is only read.
 #[test]
 fn a_call_goes_on_from_its_file() {
