@@ -8,6 +8,7 @@ use mcsa_optim::deterministic::Gaussian;
 
 use super::climb::Climb;
 use super::differences::Differences;
+use super::drawn::Before;
 use super::flow::{flow_start, learnt};
 use super::low_rank::DENSE;
 use super::moments::covariance;
@@ -72,8 +73,35 @@ impl Fitting {
         if is_done || is_mixing(found) || self.learnt == MOST || cost > self.left() {
             return Ok(false);
         }
+        if !found.is_empty() {
+            self.before.get_or_insert_with(|| Before {
+                climbs: self.climbs.len(),
+                drawn: self.drawn.clone(),
+                chains: chains.clone(),
+                log_evidence: draws.log_evidence(),
+                objections: found.clone(),
+            });
+        }
         self.learn(target, &points)?;
         Ok(true)
+    }
+
+    /// The fit before a flow learnt, if a witness objects to both and the flow has the smaller evidence: mass that q lacks is missing from it.
+    pub(super) fn better(
+        &mut self,
+        target: &Target<'_>,
+        draws: Draws,
+        chains: Chains,
+    ) -> Result<(Draws, Chains), Error> {
+        let is_worse = |before: &Before| before.log_evidence > draws.log_evidence();
+        match self.before.take().filter(|before| !self.objections.is_empty() && is_worse(before)) {
+            None => Ok((draws, chains)),
+            Some(before) => {
+                self.climbs.truncate(before.climbs);
+                (self.drawn, self.objections) = (before.drawn, before.objections);
+                Ok((self.draws(target)?, before.chains))
+            }
+        }
     }
 
     /// A flow that learns from the points of long chains, in place of q.
@@ -138,10 +166,11 @@ fn follow<P: Gradient>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::Ascents;
+    use crate::fit::{Ascents, Options};
     use mcsa_core::AffineMap;
     use mcsa_families::FullRank;
     use mcsa_models::{Banana, Gaussian};
+    use std::ops::ControlFlow;
 
     /// Objections of long chains on the standard normal to a q with this standard deviation in the first coordinate, whose draws are
     /// weighted for itself, as where mass beyond them has no draw; `None` if `most` evaluations do not suffice.
@@ -191,5 +220,36 @@ mod tests {
         let target = Target::with_gradient(&bent);
         assert_eq!(objections(1.0, &target, 200_000), None);
         assert!(target.evaluations().total() > 200_000);
+    }
+
+    /// A flow with an objection, after a fit with another one whose log evidence was `log_evidence`, for a normal of log evidence
+    /// `log 2 pi`: how many climbs are left, and the objections.
+    fn after_learning(log_evidence: f64, objections: Vec<Objection>) -> (usize, Vec<Objection>) {
+        let model = Gaussian::standard(2);
+        let target = Target::with_gradient(&model);
+        let mut fitting =
+            Fitting::new(&Options { draws: 500, starts: 5, ..Options::seeded(3) }).expect("options");
+        fitting.run(&target, &mut |_| ControlFlow::Continue(())).expect("a fit");
+        let fitted = fitting.finish(&target).expect("an end");
+        let (climbs, chains) = (fitting.climbs.len(), fitted.chains.clone());
+        let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
+        let drawn = fitting.drawn.clone();
+        fitting.before = Some(Before { climbs, drawn, chains, log_evidence, objections: vec![missed] });
+        fitting.climbs.push(fitting.climbs[0].clone());
+        fitting.objections = objections;
+        let (draws, _) = fitting.better(&target, fitted.draws.clone(), fitted.chains).expect("draws");
+        assert_eq!(draws.points, fitted.draws.points);
+        (fitting.climbs.len() - climbs, fitting.objections)
+    }
+
+    #[test]
+    fn of_two_fits_with_objections_that_with_the_larger_evidence_stays() {
+        let (lower, higher) = (f64::NEG_INFINITY, f64::INFINITY);
+        assert!(
+            matches!(after_learning(higher, vec![Objection::Unconfirmed]), (0, found) if found[0].is_to_q())
+        );
+        // Counterexamples: a flow with the larger evidence, and one without objections.
+        assert_eq!(after_learning(lower, vec![Objection::Unconfirmed]), (1, vec![Objection::Unconfirmed]));
+        assert_eq!(after_learning(higher, Vec::new()), (1, Vec::new()));
     }
 }

@@ -1,8 +1,10 @@
 //! Weighted draws of a fit, in memory or to be made again.
 
+use mcsa_core::bits;
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
+use super::Objection;
 use super::witness::Chains;
 
 /// Weighted draws of the last proposal that was drawn from, and which it was: draws are not saved, but made again with the same bits.
@@ -33,4 +35,15 @@ pub(super) struct Kept {
     pub(super) evidence: [f64; 2],
     /// Effective sample size.
     pub(super) sample_size: f64,
+}
+
+/// Fit before a flow learnt from long chains, to which a witness may have objected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Before {
+    pub(super) climbs: usize,
+    pub(super) drawn: Drawn,
+    pub(super) chains: Chains,
+    #[serde(with = "bits::scalar")]
+    pub(super) log_evidence: f64,
+    pub(super) objections: Vec<Objection>,
 }

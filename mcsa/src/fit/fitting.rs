@@ -9,7 +9,7 @@ use faer::Mat;
 use super::ascents::{Ascents, Starts};
 use super::bend::mixture_start;
 use super::climb::Climb;
-use super::drawn::{Drawn, Kept};
+use super::drawn::{Before, Drawn, Kept};
 use super::fitted::Fitted;
 use super::landmarks::Landmarks;
 use super::low_rank::DENSE;
@@ -59,6 +59,8 @@ pub struct Fitting {
     #[serde(default)]
     pub(super) learnt: usize,
     #[serde(default)]
+    pub(super) before: Option<Before>,
+    #[serde(default)]
     pub(super) is_late: bool,
     #[serde(default)]
     pub(super) kept: Option<Kept>,
@@ -100,6 +102,7 @@ impl Fitting {
             again: 0,
             mends: 0,
             learnt: 0,
+            before: None,
             is_late: false,
             kept: None,
         })
@@ -202,6 +205,7 @@ impl Fitting {
     pub(super) fn forget_climbs(&mut self) {
         self.climbs.clear();
         (self.drawn, self.again, self.kept) = (Drawn::default(), 0, None);
+        (self.learnt, self.before) = (0, None);
     }
 
     fn current_mut(&mut self) -> Result<&mut Climb, Error> {
@@ -293,6 +297,7 @@ impl Fitting {
             return Ok(());
         }
         self.objections.extend(found);
+        let (draws, chains) = self.better(target, draws, chains)?;
         self.conclude(draws, chains);
         Ok(())
     }

@@ -57,6 +57,9 @@ impl fmt::Display for Fitting {
                 }
             }
             Stage::Verdict if self.has_more_starts() => write!(f, "verdict: {}", ascents())?,
+            Stage::Verdict if self.learnt > 0 => {
+                f.write_str("verdict: long chains, and a flow that learnt from them")?;
+            }
             Stage::Verdict => f.write_str("verdict: chains of another kernel")?,
             Stage::Done => f.write_str("done")?,
         }
