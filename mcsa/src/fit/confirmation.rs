@@ -13,11 +13,9 @@ use super::flow::{flow_start, learnt};
 use super::low_rank::DENSE;
 use super::moments::covariance;
 use super::verdict::{Evidence, FEWEST};
-use super::witness::{self, Chains, Frozen};
+use super::witness::{self, Chains, Frozen, LONG_CHAINS};
 use super::{Fitting, Objection, Shape, Target};
 
-/// Number of long chains.
-pub(crate) const LONG_CHAINS: usize = 32;
 /// Steps of the warm-up.
 const WARM_UP: u64 = 100;
 /// Steps after it.

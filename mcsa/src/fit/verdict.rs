@@ -7,8 +7,7 @@ use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::confirmation::LONG_CHAINS;
-use super::witness::{CHAINS, functions};
+use super::witness::{CHAINS, LONG_CHAINS, functions};
 use super::{Ascents, Chains, MEASURED, MEASURED_BY_DENSITY, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
