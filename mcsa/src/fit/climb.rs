@@ -165,11 +165,11 @@ impl Climb {
 
     /// Makes one more round.
     pub(crate) fn advance(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
-        let seed = seed.named("climb").child(self.number);
         let dim = target.dim();
         if dim > DENSE && self.rounds.is_empty() {
-            return self.look_at(target, seed);
+            return self.look(target, seed);
         }
+        let seed = seed.named("climb").child(self.number);
         let (steps, chains) = (self.next_steps(dim), pmcsa(self.chains(dim)));
         let family = self.shape.build(dim)?;
         let (ran, step) = match self.shape.matched(dim)? {
@@ -190,15 +190,10 @@ impl Climb {
         Ok(())
     }
 
-    pub(crate) fn look(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
-        let seed = seed.named("climb").child(self.number);
-        self.look_at(target, seed)
-    }
-
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
     /// start and of a t that is nearly Gaussian.
-    fn look_at(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
-        let (dim, seed) = (target.dim(), seed.named("look").child(0));
+    pub(crate) fn look(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+        let (dim, seed) = (target.dim(), seed.named("climb").child(self.number).named("look").child(0));
         let family = self.shape.build(dim)?;
         let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK)?);
         if self.shape == Shape::StudentT {

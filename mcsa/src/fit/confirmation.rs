@@ -31,11 +31,11 @@ const LEAPFROGS: u64 = 20;
 const MOST: usize = 2;
 
 impl Fitting {
-    /// Runs long chains where q is a flow, or where a witness objects to a mixture, and adds their objections to those `found`; true if a
-    /// flow that learnt from their points is judged next. Without, `chains` are these.
+    /// Long chains for a flow, or for a mixture to which a witness objects: they take the place of `chains`, and their objections join those
+    /// `found`. True if a flow that learnt from their points is judged next.
     ///
-    /// Where mixtures do not follow a posterior, its ends are often narrow and bent: q and its weighted draws stop short of them, short
-    /// chains do not come there, and stretched copies of q miss them. So no flow is trusted without long chains.
+    /// A posterior that mixtures do not follow often has narrow and bent ends: q and its weighted draws stop short of them, short chains do
+    /// not come there, and stretched copies of q miss them. So no flow is trusted without long chains.
     pub(super) fn learns(
         &mut self,
         target: &Target<'_>,
@@ -80,8 +80,8 @@ impl Fitting {
                 objections: found.clone(),
             });
         }
-        self.learn(target, &points)?;
-        Ok(true)
+        // Learning is an attempt, without which the fit goes on.
+        Ok(self.learn(target, &points).is_ok())
     }
 
     /// The fit before a flow learnt, if a witness objects to both and the flow has the smaller evidence: mass that q lacks is missing from it.
@@ -104,8 +104,7 @@ impl Fitting {
 
     /// A flow that learns from the points of long chains, in place of q.
     fn learn(&mut self, target: &Target<'_>, points: &Mat<f64>) -> Result<(), Error> {
-        self.learnt += 1;
-        let mut stream = self.seed().named("learn").stream(0, self.learnt as u64);
+        let mut stream = self.seed().named("learn").stream(0, self.learnt as u64 + 1);
         let last = self.current()?;
         let start = match last.shape {
             Shape::Flow => last.params().to_vec(),
@@ -119,6 +118,7 @@ impl Fitting {
         let mut climb = Climb::new(last.number + 1, Shape::Flow, params);
         climb.look(target.density(), self.seed())?;
         self.climbs.push(climb);
+        self.learnt += 1;
         Ok(())
     }
 }
@@ -189,16 +189,16 @@ mod tests {
         })
     }
 
-    /// A variance of 0.72 instead of 1, with a gradient and by differences: in units of q it is 1.38.
+    /// A variance of 0.81 instead of 1, with a gradient and by differences: in units of q it is 1.23, which short chains would let pass.
     #[test]
     fn long_chains_object_to_a_narrow_answer() {
         let model = Gaussian::standard(2);
         for target in [Target::with_gradient(&model), Target::density_only(&model)] {
-            let found = objections(0.85, &target, u64::MAX).expect("chains");
+            let found = objections(0.9, &target, u64::MAX).expect("chains");
             let [Objection::Moments { difference, of_variance: true, .. }] = found[..] else {
                 panic!("{found:?}")
             };
-            assert!((difference + 0.38).abs() < 0.1, "{difference}");
+            assert!((difference + 0.23).abs() < 0.1, "{difference}");
             // Counterexample: the right answer.
             assert_eq!(objections(1.0, &target, u64::MAX), Some(Vec::new()));
         }

@@ -40,15 +40,17 @@ pub(crate) fn learnt(params: &[f64], points: &Mat<f64>, stream: &mut Stream) -> 
     let (dim, (size, steps)) = (points.nrows(), LEARN);
     let (family, rule, mut params) = (flow(dim)?, White::new(dim)?, params.to_vec());
     let mut state = rule.init(params.len());
-    let (mut batch, mut direction) = (Mat::zeros(dim, size), vec![0.0; params.len()]);
+    let (mut batch, weights) = (Mat::zeros(dim, size), vec![1.0 / size as f64; size]);
+    let mut direction = vec![0.0; params.len()];
     let mut work = vec![0.0; family.work_len(size)];
     for _ in 0..steps {
         for j in 0..size {
-            let chosen = (stream.uniform() * points.ncols() as f64) as usize;
+            let chosen =
+                stream.index(points.ncols()).ok_or_else(|| Error::invalid("no points to learn from"))?;
             batch.col_mut(j).copy_from(points.col(chosen));
         }
         direction.fill(0.0);
-        family.add_scores(&params, batch.as_ref(), &vec![1.0 / size as f64; size], &mut direction, &mut work);
+        family.add_scores(&params, batch.as_ref(), &weights, &mut direction, &mut work);
         rule.ascend(&mut state, &mut params, &direction);
     }
     Ok(params)
