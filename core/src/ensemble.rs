@@ -70,8 +70,8 @@ impl Ensemble {
         let stranger = self.log_p.iter().zip(&log_p).position(|pair| !is_known(pair));
         stranger.map_or(Ok(()), |j| {
             Err(Error::invalid(format!(
-                "chain {j} remembers log density {:e} where this target has {:e}: it belongs to another target or to other data; \
-                 start a new fit, from its params if you like",
+                "the cached log density of chain {j} is {:e}, the target gives {:e}: the state is of another target or of other data; \
+                 start a new fit (its parameters can be the start)",
                 self.log_p[j], log_p[j]
             )))
         })
@@ -129,7 +129,7 @@ mod tests {
         let chains = Ensemble::new(&Slope(2.0), points).unwrap();
         assert!(chains.verify(&Slope(2.0)).is_ok() && chains.verify(&Slope(2.0 + 1e-10)).is_ok());
         let error = chains.verify(&Slope(2.0 + 1e-8)).unwrap_err().to_string();
-        assert!(error.starts_with("chain 1 remembers log density 2.19"), "{error}");
+        assert!(error.starts_with("the cached log density of chain 1 is 2.19"), "{error}");
         assert!(error.contains("other data"), "{error}");
         // At 0 the density is +inf instead of -inf.
         let error = chains.verify(&Slope(-2.0)).unwrap_err().to_string();

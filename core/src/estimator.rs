@@ -106,7 +106,7 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// If the family refuses the params.
     #[expect(
         clippy::too_many_arguments,
-        reason = "config, target, family, lambda, state, chance, result, memory: none is part of another"
+        reason = "config, target, family, lambda, state, random streams, output, workspace: none is part of another"
     )]
     fn ascent_direction(
         &self,

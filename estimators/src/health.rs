@@ -346,7 +346,7 @@ impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "step {}, {}: k-hat {:.2} +- {:.2} from the {} largest of {} weights, {:+.2} against a quarter of them (limit {:.2}): {}; {:.0} draws count",
+            "step {}, {}: k-hat {:.2} +- {:.2} from the {} largest of {} weights, {:+.2} more than from a quarter of them (limit {:.2}): {}; effective sample size {:.0}",
             self.step,
             self.judged,
             self.shape,
@@ -360,7 +360,7 @@ impl fmt::Display for Health {
         )?;
         writeln!(
             f,
-            "log w* at least {:.2}, so half a bias may last {:.3e} transitions or more; log Z about {:.3}, from below {:.3}, from above, by the chains, {:.3}",
+            "largest log weight at least {:.2}: the bias of IMH halves in {:.3e} transitions or more; log Z about {:.3}, from below {:.3}, from above, by the chains, {:.3}",
             self.log_weight_bound,
             self.half_life,
             self.log_evidence,
@@ -378,7 +378,7 @@ impl fmt::Display for Health {
             self.signal, self.noise, self.non_finite
         )?;
         if self.untold > 0.0 {
-            write!(f, "; {} metrics were told and not taken up: see Watch::untold", self.untold)?;
+            write!(f, "; {} metrics were dropped (table full, or conflicting reductions)", self.untold)?;
         }
         self.step_sizes.map_or(Ok(()), |sizes| write!(f, "; {sizes}"))
     }

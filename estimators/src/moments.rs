@@ -44,7 +44,7 @@ use crate::ScoreClimb;
 pub struct Moments<K, G = ()> {
     /// Kernel, chains and points of a step.
     pub climb: ScoreClimb<K, G>,
-    /// Number of independent draws of p that the start is worth, positive: 2 d to 10 d for a Laplace approximation.
+    /// Prior sample size of the start in independent draws of p, positive: 2 d to 10 d for a Laplace approximation.
     pub start_draws: f64,
     /// Share of the accepted draws that the running mean remembers, in `(0, 1]`; one is the plain mean of all steps.
     pub memory: f64,

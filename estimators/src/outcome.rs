@@ -143,7 +143,7 @@ impl Obstacle {
     const fn in_words(self) -> &'static str {
         match self {
             Self::Drift => "lambda still drifts",
-            Self::Memory => "lambda remembers for longer than a block of steps",
+            Self::Memory => "the autocorrelation time of lambda exceeds a block of steps",
             Self::Stuck => "a chain is stuck",
             Self::Rate => "the rate is too large for this accuracy",
             Self::Noise => "more steps are needed",
@@ -169,7 +169,7 @@ impl fmt::Display for Accuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "accuracy {:.2e} of {:.2e} asked, over the last {} steps (parameter {}: +-{:.2e}, bend {:.2e}, R-hat {:.3}, limit {:.3})",
+            "accuracy {:.2e} (required {:.2e}), over the last {} steps (parameter {}: +-{:.2e}, bias allowance {:.2e}, R-hat {:.3}, limit {:.3})",
             self.reached(),
             self.asked,
             self.window,
@@ -189,7 +189,7 @@ impl fmt::Display for Outcome {
             Self::Converged(accuracy) => write!(f, "converged at step {}: {accuracy}", accuracy.step),
             Self::BudgetSpent { accuracy: None } => f.write_str("all steps made"),
             Self::BudgetSpent { accuracy: Some(accuracy) } if accuracy.obstacle.is_none() => {
-                write!(f, "all steps made; between two looks: {accuracy}")
+                write!(f, "step limit reached before the next convergence check: {accuracy}")
             }
             Self::BudgetSpent { accuracy: Some(accuracy) } => {
                 write!(f, "all steps made, not converged: {accuracy}")

@@ -98,7 +98,9 @@ pub(crate) fn check_mirror<F: Family + ?Sized>(
         return Err(Error::parameter(what, count as f64, "even, for mirrored pairs"));
     }
     if !family.reflect(params, &mut vec![0.0; family.dim()]) {
-        return Err(Error::invalid("mirrored pairs need a symmetric family; this one knows no centre"));
+        return Err(Error::invalid(
+            "mirrored pairs need a symmetric family; this family has no known centre of symmetry",
+        ));
     }
     Ok(())
 }

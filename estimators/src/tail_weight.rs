@@ -43,7 +43,7 @@ impl fmt::Display for TailWeight {
         f.write_str(match self {
             Self::Light => "light enough",
             Self::Heavy => "too heavy, q misses mass of p",
-            Self::NotKnown => "not known whether light enough",
+            Self::NotKnown => "inconclusive",
         })
     }
 }

@@ -13,7 +13,7 @@ const ROOM: usize = 24;
 /// mean: 1/n sum x_i     sum: sum x_i     maximum: max x_i     log-mean: log(1/n sum exp(x_i))
 /// ```
 /// A tally of tallies equals the tally of all their parts: each value is weighted by the number of parts behind it. A step
-/// must not allocate, so a tally holds at most 24 metrics. The number of further values that found no room is recorded as
+/// must not allocate, so a tally holds at most 24 metrics. The number of values beyond that capacity is recorded as
 /// [`Metric::UNTOLD`].
 ///
 /// ```

@@ -111,19 +111,19 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True if no witness objects to the draws; False if none was asked."""
+        """True if all checks passed; False if none was run."""
         return self._fitted.verdict is not None and self._fitted.verdict[0]
 
     @property
     def verdict(self) -> str:
         """Verdict in words: yes, with the rate at which it was wrong on planted failures, or no, with reasons."""
         if self._fitted.verdict is None:
-            return "no: no witness was asked, because the fit was made from chosen parts; mcsa.fit without a method asks them"
+            return "no: no check was run, because the fit was made from chosen parts; mcsa.fit without a method runs them"
         return self._fitted.verdict[1]
 
     @property
     def objections(self) -> list[str]:
-        """Objections of the witnesses; none if the verdict is yes, or if no witness was asked."""
+        """Objections of the checks; none if the verdict is yes, or if no check was run."""
         return [] if self._fitted.verdict is None else list(self._fitted.verdict[2])
 
     @property
@@ -255,8 +255,8 @@ class Result:
         log, error = self.log_evidence
         return (
             f"{self.summary()}\nlog evidence {log:.3f} +- {error:.3f}\n"
-            f"{len(self.draws)} draws of {self.family} are worth {self.sample_size:.0f}, k-hat {self.k_hat:.2f}\n"
-            f"May the draws be used? {self.verdict}"
+            f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}, k-hat {self.k_hat:.2f}\n"
+            f"Reliable: {self.verdict}"
         )
 
 

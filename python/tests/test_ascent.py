@@ -59,7 +59,7 @@ def test_a_fit_with_a_method_is_an_ascent():
     parts = {"method": "jsa", "family": {"kind": "low-rank", "rank": 2}, "steps": 300, "seed": 5}
     by_fit, by_ascend = (f(mcsa.models.eight_schools(), **parts) for f in (mcsa.fit, mcsa.ascend))
     assert np.array_equal(by_fit.draws, by_ascend.draws)
-    assert not by_fit.ok and "no witness was asked" in by_fit.verdict and by_fit.objections == []
+    assert not by_fit.ok and "no check was run" in by_fit.verdict and by_fit.objections == []
     assert by_fit.family and by_fit.evaluations["density"] >= 3_000
     assert len(by_fit.summary()) == 10 and "k-hat" in repr(by_fit)
 

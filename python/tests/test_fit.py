@@ -27,7 +27,7 @@ def test_moments_of_a_gaussian():
     assert abs(result.summary()["b"]["mean"] - result.mean[1]) < 1e-12
     assert np.isclose(result.weights.sum(), 1.0)
     assert result.draws.shape == (4000, 2) and result.resampled(10).shape == (10, 2)
-    assert "May the draws be used? yes" in repr(result)
+    assert "Reliable: yes" in repr(result)
 
 
 def test_a_wrong_gradient_is_seen():

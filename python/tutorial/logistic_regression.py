@@ -116,7 +116,7 @@ report = compare(REFERENCE, results)
 log, error = results["NumPy"].log_evidence
 report["log evidence"] = log - LOG_EVIDENCE, error
 print(f"log evidence {log:.3f} +- {error:.3f}, exact {LOG_EVIDENCE:.3f}")
-print(f"a Gaussian by pMCSA: k-hat {gaussian.k_hat:.2f}, 4000 draws are worth {gaussian.sample_size:.0f}")
+print(f"a Gaussian by pMCSA: k-hat {gaussian.k_hat:.2f}, effective sample size {gaussian.sample_size:.0f} of 4000")
 
 # %% [markdown]
 # ## Pictures

@@ -22,7 +22,7 @@ const RANK: usize = 10;
 const FREEDOM: f64 = 8.0;
 /// Number of draws that are weighted at the end, if the task has none.
 const DRAWS: usize = 4_000;
-/// Pseudo-observations per dimension that the start is worth.
+/// Prior sample size of the start, per dimension.
 const START: f64 = 10.0;
 
 impl Rung {

@@ -66,7 +66,7 @@ fn other_data_are_refused() {
         elsewhere.adopt(&mut fit).unwrap_err(),
     ] {
         let error = error.to_string();
-        assert!(error.starts_with("Ascent: ScoreClimb: chain 0 remembers log density -"), "{error}");
+        assert!(error.starts_with("Ascent: ScoreClimb: the cached log density of chain 0 is -"), "{error}");
         assert!(error.ends_with("start a new fit, from its params if you like"), "{error}");
     }
     // The twin: on its own data the fit continues unchanged.

@@ -215,7 +215,7 @@ fn impossible_settings_are_refused() {
     let atoms = Atoms::on_line(2).unwrap();
     let no_centre =
         snis(2).mirrored().init(&Finite::on_line(&[1.0, 1.0]).unwrap(), &atoms, &[0.0; 2], &mut lanes);
-    assert!(told(no_centre).ends_with("this one knows no centre"));
+    assert!(told(no_centre).ends_with("has no known centre of symmetry"));
     let forgetful = Controlled { estimator: pmcsa(2), memory: 1.0 };
     let refused = forgetful.init(&target, &family, &params, &mut lanes[..2]).map(drop);
     assert_eq!(told(refused), "Controlled: memory is 1, expected at least 0 and less than 1");

@@ -212,7 +212,7 @@ fn foreign_states_are_refused() {
     let few = Hmcecs::new(Nuts::new(0.2).unwrap(), expansion(&target), 39, 6).unwrap();
     assert!(few.check(&target, 2, &state).unwrap_err().to_string().contains("rows of all chains"));
     let error = hmcecs(Nuts::new(0.2).unwrap(), &other).verify(&other, &state).unwrap_err().to_string();
-    assert!(error.contains("remembers log density"), "{error}");
+    assert!(error.contains("cached log density"), "{error}");
     let error = kernel.init_at(&target, start(1), vec![DATA; 40]).unwrap_err().to_string();
     assert_eq!(error, "Hmcecs: PerturbedPosterior: row 200: the target has 200 data");
     assert!(Hmcecs::new(Nuts::new(0.2).unwrap(), expansion(&target), 4, 5).is_err());

@@ -52,7 +52,7 @@ const LOOK: usize = 1_000;
 const CHAINS: usize = 10;
 /// Largest number of chains.
 const MOST_CHAINS: usize = 256;
-/// Number of draws per dimension that the start is worth.
+/// Prior sample size of the start, per dimension.
 const START_DRAWS: f64 = 10.0;
 /// Relative gain of the effective share in a round below which climbing ends.
 const SLOW: f64 = 0.15;
@@ -117,7 +117,7 @@ impl Climb {
         Ok(logits.chain(params[components..].iter().copied()).collect())
     }
 
-    /// Number of independent draws that the start is worth: ten per dimension for the component with the least weight, and `d^2 / 10` for a
+    /// Prior sample size of the start: ten per dimension for the component with the least weight, and `d^2 / 10` for a
     /// dense scale matrix in more than 100 dimensions.
     fn start_draws(&self, dim: usize) -> Result<f64, Error> {
         let draws = START_DRAWS * dim as f64;

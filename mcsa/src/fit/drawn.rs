@@ -23,7 +23,7 @@ impl PartialEq for Drawn {
     }
 }
 
-/// Fit to which no witness objects, while a mixture is tried because its weights are uneven.
+/// Fit whose checks passed, while a mixture is tried because its weights are uneven.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     /// Number of climbs, of which it is the last.

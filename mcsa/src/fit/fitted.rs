@@ -45,14 +45,14 @@ impl fmt::Display for Fitted {
         writeln!(f, "log evidence {log:.3} +- {error:.3}, bounds {lower:.3} and {upper:.3}")?;
         writeln!(
             f,
-            "{} draws of {} are worth {:.0}, k-hat {:.2}; {} evaluations",
+            "{} draws of {}: effective sample size {:.0}, k-hat {:.2}; {} evaluations",
             self.draws.len(),
             self.shape,
             self.draws.sample_size,
             self.draws.shape,
             self.evaluations.total()
         )?;
-        write!(f, "May the draws be used? {}", self.verdict)
+        write!(f, "Reliable: {}", self.verdict)
     }
 }
 

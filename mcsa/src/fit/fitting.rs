@@ -74,7 +74,7 @@ const LIGHTER: f64 = 0.1;
 const HEAVY_DRAWS: f64 = 0.7;
 /// Number of further rounds after the final draws.
 const AGAIN: usize = 1;
-/// k-hat of the draws above which q is mended once although no witness objects.
+/// k-hat of the draws above which q is mended once although all checks passed.
 const SOFT: f64 = 0.45;
 /// As [`SOFT`], of the difference of mean log weights.
 const SOFT_OFFSET: f64 = 0.15;
@@ -316,7 +316,7 @@ impl Fitting {
     /// If a stage is left, or the target has another dimension than the state.
     pub fn finish(&self, target: &Target<'_>) -> Result<Fitted, Error> {
         let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
-            return Err(Error::invalid("the fit has not come to its end").within("Fitting"));
+            return Err(Error::invalid("the fit is not finished").within("Fitting"));
         };
         self.check(target)?;
         let draws = match &self.drawn.draws {

@@ -45,7 +45,7 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         threshold: f64,
     },
-    /// An ascent ended at a point that q all but excludes.
+    /// A mode search ended at a point to which q gives almost no density.
     Start {
         /// Log weight at the point, less the log evidence.
         #[serde(with = "bits::decimal")]
@@ -156,7 +156,7 @@ impl fmt::Display for Objection {
         match self {
             Self::Gradient { name, given, by_differences } => write!(
                 f,
-                "the gradient is not that of the log density: for {name} it says {given:.6}, differences say {by_differences:.6}; \
+                "the gradient is not that of the log density: for {name} it gives {given:.6}, differences give {by_differences:.6}; \
                  it was not used"
             ),
             Self::Spread { name, shape, threshold } => write!(
@@ -165,18 +165,18 @@ impl fmt::Display for Objection {
             ),
             Self::Weights { shape, threshold, sample_size, draws } => write!(
                 f,
-                "the weights of the draws are uneven: k-hat {shape:.2} (limit {threshold:.2}), {draws} draws are worth {sample_size:.0}"
+                "the weights of the draws are uneven: k-hat {shape:.2} (limit {threshold:.2}), effective sample size {sample_size:.0} of {draws}"
             ),
             Self::Start { log_weight, reached, made } => write!(
                 f,
-                "{reached} of {made} starts ended at a point that the fit all but excludes: the density there is e^{log_weight:.1} times \
-                 that of the fit"
+                "{reached} of {made} starts found a mode to which the fit gives almost no density: the density there is e^{log_weight:.1} \
+                 times that of the fit"
             ),
             Self::Mixing { r_hat, .. } if !r_hat.is_finite() => f.write_str(
                 "chains of another kernel found no point of weight: their log densities are not finite",
             ),
             Self::Mixing { name, r_hat } => {
-                write!(f, "chains from different starts disagree about {name}: R-hat {}", brief(*r_hat))
+                write!(f, "chains from different starts disagree in {name}: R-hat {}", brief(*r_hat))
             }
             Self::Moments { name, difference, z, of_variance } => {
                 let (what, unit) =
@@ -227,13 +227,11 @@ impl fmt::Display for Objection {
                 )
             }
             Self::Unconfirmed => f.write_str(
-                "evaluations (or time) did not suffice for the long chains without which no flow is trusted",
+                "not verified: the budget was too small for the long No-U-Turn chains that check a flow",
             ),
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),
-            Self::Interrupted => {
-                f.write_str("the fit was interrupted before its verdict: no witness was heard")
-            }
+            Self::Interrupted => f.write_str("the fit was interrupted before its verdict: no check was run"),
         }
     }
 }
@@ -256,7 +254,7 @@ mod tests {
         ));
         assert!(missed(0, 0.4, 0.31).ends_with("their mean log weight is 0.31 above that of the draws"));
         let mixing = |r_hat| Objection::Mixing { name: "tau".into(), r_hat }.to_string();
-        assert!(mixing(1.5).ends_with("about tau: R-hat 1.50"));
+        assert!(mixing(1.5).ends_with("in tau: R-hat 1.50"));
         assert!(!mixing(f64::NEG_INFINITY).contains("inf"));
         let moments = |difference| {
             Objection::Moments { name: "tau".into(), difference, z: 5.0, of_variance: false }.to_string()

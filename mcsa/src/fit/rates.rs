@@ -42,11 +42,11 @@ impl Rates {
             false => ("by the log density alone ", ""),
         };
         let reachable = format!(
-            "in {planted} fits {by}of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors{wrong}, NaN) it \
-             said yes to a wrong answer in {false_yes}, at most {percent:.1} % with 95 % confidence"
+            "in {planted} fits {by}of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors{wrong}, NaN) a \
+             wrong answer got yes in {false_yes}, at most {percent:.1} % with 95 % confidence"
         );
         let hidden = format!(
-            "A mode that no start reaches cannot be seen: with such needles yes was wrong in {hidden_yes} of {hidden}"
+            "A mode that no start reaches cannot be detected: with such modes yes was wrong in {hidden_yes} of {hidden}"
         );
         format!("{reachable}{}. {hidden}", self.age())
     }
@@ -55,7 +55,7 @@ impl Rates {
     pub(crate) fn of_no(self) -> impl fmt::Display {
         let Self { gradient, right, false_no, .. } = self;
         let by = if gradient { "" } else { " by the log density alone" };
-        format!("Of {right} right answers{by} it said no to {false_no}{}", self.age())
+        format!("Of {right} right answers{by} {false_no} got no{}", self.age())
     }
 
     fn age(self) -> &'static str {

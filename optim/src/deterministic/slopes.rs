@@ -36,8 +36,7 @@ pub(crate) fn check_signs<P: Gradient + ?Sized>(
             && against.len() > 1
         {
             return Err(Error::invalid(format!(
-                "the gradient points downhill: its coordinate {k} is {slope:e}, and differences of the log density say {found:e}; \
-                 check its sign"
+                "the gradient has the wrong sign: its coordinate {k} is {slope:e}, and differences of the log density give {found:e}"
             )));
         }
     }

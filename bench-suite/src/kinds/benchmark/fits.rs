@@ -15,7 +15,7 @@ use crate::catalog::{BuiltFamily, FamilyConfig, Moment};
 const RANK: usize = 10;
 /// Degrees of freedom of a Student t at the start, and their lower bound: with it the covariance is finite.
 const FREEDOM: (f64, f64) = (8.0, 2.0);
-/// Pseudo-observations per dimension that the start is worth.
+/// Prior sample size of the start, per dimension.
 const START: f64 = 10.0;
 /// Number of chains: that of the dimensions, within these bounds.
 const CHAINS: (usize, usize) = (10, 256);

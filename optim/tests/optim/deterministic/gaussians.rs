@@ -168,7 +168,7 @@ fn a_gradient_of_the_wrong_sign_is_an_error() {
         for wrong in [0..4, 2..3, 0..2] {
             let error = run(wrong.clone(), start).unwrap_err().to_string();
             let first =
-                format!("Pathfinder: the gradient points downhill: its coordinate {} is", wrong.start);
+                format!("Pathfinder: the gradient has the wrong sign: its coordinate {} is", wrong.start);
             assert!(error.starts_with(&first) && error.ends_with("check its sign"), "{start}: {error}");
         }
         // Negative control: the right gradient.
