@@ -202,7 +202,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rates = if self.has_gradient { MEASURED } else { MEASURED_BY_DENSITY };
         if self.is_yes() {
-            return write!(f, "yes: all checks passed; {}", rates.of_yes());
+            return write!(f, "yes, all checks passed; {}", rates.of_yes());
         }
         f.write_str("no")?;
         self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))?;
