@@ -38,7 +38,7 @@
 //! ```
 //!
 //! The modules are the crates of the workspace, under the names in the table. Each can be used alone; this crate adds the
-//! fit in one call ([`mod@fit`]), its result for ArviZ ([`arviz`]), the [`prelude`], and [`faer`] for matrices.
+//! fit in one call ([`mod@fit`]), the [`prelude`], and [`faer`] for matrices.
 //!
 //! | module | package | contents |
 //! |---|---|---|
@@ -55,7 +55,6 @@
 //! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
 //! `cargo run --release -p mcsa --example own_posterior`.
 
-pub mod arviz;
 mod book;
 pub mod fit;
 pub mod prelude;

@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mcsa::arviz::Archive;
 use mcsa::fit::{Fitting, Options, Stage, Target};
 use mcsa_core::{Error, Seed};
 use mcsa_data::Catalogue;
 
 use super::Exit;
 use super::auto_report::{draws, report, stages};
-use crate::catalog::{self, Likelihood, Posterior};
+use crate::catalog::{self, Posterior};
 use crate::interrupt::{Interrupt, command_line};
 use crate::store::{check_folder, write_whole};
 
@@ -20,7 +19,7 @@ use crate::store::{check_folder, write_whole};
 #[derive(Debug, Clone, Args)]
 pub(super) struct Auto {
     /// Fit the posterior without a choice of method, and judge the result: starts, climb, weighted draws, verdict. Prints a table;
-    /// `--out FILE` has all of it as JSON, `--out NAME.zarr` draws, data and log likelihood for ArviZ. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
+    /// `--out FILE` has all of it as JSON. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
     /// `options.starts=50`, `options.share=0.3`).
     #[arg(long = "auto", conflicts_with = "method")]
     pub(super) is_asked: bool,
@@ -36,11 +35,6 @@ pub(super) struct Auto {
     /// Use the density alone.
     #[arg(long, requires = "is_asked")]
     no_gradient: bool,
-}
-
-/// True for a folder of arrays in the format Zarr, by its name.
-fn is_archive(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "zarr")
 }
 
 impl Auto {
@@ -94,13 +88,7 @@ impl Auto {
         if let Some(path) = &self.draws {
             write_whole(path, draws(posterior, &fitted.draws).as_bytes())?;
         }
-        if let Some(path) = file.filter(|path| is_archive(path)) {
-            let mut archive = Archive::of_fit(&fitted, &posterior)?;
-            if let Some(Likelihood { target, observed }) = &problem.likelihood {
-                archive = archive.with_likelihood(&**target).with_observed("y", observed);
-            }
-            archive.write(path)?;
-        } else if let Some(path) = file {
+        if let Some(path) = file {
             let text = report(model, &fitting, &fitted, self.draws.as_deref(), !self.no_gradient)?;
             write_whole(path, text.as_bytes())?;
         }

@@ -82,6 +82,11 @@ impl FitModel {
             }
             return Ok(());
         }
+        if let Some(path) = self.out.as_deref().filter(|path| path.extension().is_some_and(|it| it == "zarr"))
+        {
+            let way = "a result is a file of JSON; in Python, `result.to_arviz().to_zarr(path)` writes a Zarr archive";
+            return Err(Exit::Usage(Error::invalid(format!("--out {}: {way}", path.display()))));
+        }
         if self.auto.is_asked {
             let (model, options) = self.posterior().map_err(Exit::Usage)?;
             let catalogue = Catalogue::found(self.data.clone());

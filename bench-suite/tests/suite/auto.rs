@@ -115,6 +115,8 @@ fn arguments_that_do_not_fit_have_code_2() {
         (&["--auto", "--set", "options.start=3"], "unknown field `start`"),
         (&["--auto", "--set", "options.draws=many"], "options.draws"),
         (&["--auto", "--set", "model.dim=1000000000000"], "at most"),
+        (&["--auto", "--out", "x.zarr"], "`result.to_arviz().to_zarr(path)`"),
+        (&["--out", "x.zarr"], "`result.to_arviz().to_zarr(path)`"),
     ] {
         let output = run(&[&gaussian[..], arguments].concat());
         let errors = String::from_utf8(output.stderr).expect("words");

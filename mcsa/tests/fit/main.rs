@@ -1,7 +1,5 @@
 //! Tests of the fit in one call.
 
-mod archive;
-mod arviz;
 mod hostile;
 mod limits;
 mod many_dimensions;
