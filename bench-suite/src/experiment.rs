@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 pub use crate::task::Preset;
-use crate::task::{Benchmarks, Fits, Judgements, Rungs, Scatters, Section, Task, Variances};
+use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
 
 /// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
 /// `[scatter]`, `[judgements]`, `[rungs]` or `[benchmarks]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
@@ -155,6 +155,15 @@ impl Experiment {
         Ok(tasks.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
+    /// Labels of settings.
+    ///
+    /// # Errors
+    /// If a setting is unknown or invalid.
+    pub fn labels(&self) -> Result<Labels, Error> {
+        let presets: Vec<&Preset> = self.presets.values().collect();
+        self.sections().first().map_or_else(|| Ok(Labels::default()), |section| section.labels(&presets))
+    }
+
     fn check(&self) -> Result<(), Error> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         if let Some(name) = std::iter::once(&self.id)
@@ -181,11 +190,13 @@ impl Experiment {
         }
         match sections[..] {
             [section] => section.check()?,
+
             _ => {
                 let reason = "exactly one of [fits], [variances], [scatter], [judgements], [rungs], [benchmarks] and [exhibit] is needed";
                 return Err(Error::invalid(reason));
             }
         }
+        self.labels()?.check()?;
         self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
     }
 

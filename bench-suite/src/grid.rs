@@ -1,15 +1,17 @@
 //! Grids of settings: expansion of lists in a file to all combinations of their values.
 
 use mcsa_core::Error;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 
 /// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The keys
-/// `on` and `with` are not settings: they list the labels of the targets and the kinds of methods that the entry applies to.
+/// `on`, `with` and `label` are not settings: they list the labels of the targets and the kinds of methods that the entry applies
+/// to, and name the entry for claims, figures and tables.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Entry {
     on: Option<Vec<String>>,
     with: Option<Vec<String>>,
+    label: Option<String>,
     #[serde(flatten)]
     settings: toml::Table,
 }
@@ -21,6 +23,22 @@ pub struct Placed<T> {
     pub value: T,
     on: Option<Vec<String>>,
     with: Option<Vec<String>>,
+    label: Option<String>,
+}
+
+/// Reads a setting outside a grid, `{ kind = "standard", label = "near" }`.
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Placed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut settings = toml::Table::deserialize(deserializer)?;
+        let label = match settings.remove("label") {
+            Some(toml::Value::String(label)) => Some(label),
+            Some(other) => return Err(D::Error::custom(format!("label = {other}: a word is needed"))),
+            None => None,
+        };
+        let value = T::deserialize(toml::Value::Table(settings));
+        let value = value.map_err(|error| D::Error::custom(error.message()))?;
+        Ok(Self { value, on: None, with: None, label })
+    }
 }
 
 fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
@@ -28,6 +46,11 @@ fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
 }
 
 impl<T> Placed<T> {
+    /// The entry with another value.
+    pub fn map<U>(self, value: impl FnOnce(T) -> U) -> Placed<U> {
+        Placed { value: value(self.value), on: self.on, with: self.with, label: self.label }
+    }
+
     /// Returns true if the value applies to the target with this label.
     pub fn is_on(&self, label: &str) -> bool {
         is_among(&self.on, label)
@@ -36,6 +59,11 @@ impl<T> Placed<T> {
     /// Returns true if the value applies to methods of this kind.
     pub fn is_with(&self, kind: &str) -> bool {
         is_among(&self.with, kind)
+    }
+
+    /// The name of the entry for claims, figures and tables.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The labels of `on`; empty if there are none.
@@ -115,7 +143,12 @@ pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<V
                     .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
             };
             let value = T::deserialize(toml::Value::Table(table)).map_err(place)?;
-            values.push(Placed { value, on: entry.on.clone(), with: entry.with.clone() });
+            values.push(Placed {
+                value,
+                on: entry.on.clone(),
+                with: entry.with.clone(),
+                label: entry.label.clone(),
+            });
         }
     }
     match values.is_empty() {

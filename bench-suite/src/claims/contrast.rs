@@ -132,8 +132,9 @@ impl Contrast {
 
     /// Values of each side in the order of replicates; or a finding that says what is missing.
     fn columns(&self, results: &Results) -> Result<Columns, Finding> {
+        let labels = results.experiment.labels().unwrap_or_default();
         let all: Vec<(Settings, Series<'_>)> =
-            results.series().into_iter().map(|series| (Settings::of(series.task), series)).collect();
+            results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect();
         let mut values = Vec::new();
         for side in &self.sides {
             let words = side.selector.words(None);

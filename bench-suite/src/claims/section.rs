@@ -105,10 +105,10 @@ pub fn claims(
 ) -> Result<Vec<Claim>, Error> {
     let place = |error: toml::de::Error| Error::invalid(error.to_string()).within(file);
     let section: Section = toml::from_str(text).map_err(place)?;
-    let mut planned = Vec::new();
+    let (mut planned, labels) = (Vec::new(), experiment.labels()?);
     for preset in experiment.presets.values().filter(|_| !section.claims.is_empty()) {
         let tasks = experiment.tasks(preset)?.into_iter();
-        planned.push(tasks.map(|task| (Settings::of(&task), task)).collect());
+        planned.push(tasks.map(|task| (Settings::of(&task, &labels), task)).collect());
     }
     let claim = |(number, row): (usize, Spanned<Row>)| {
         let line = 1 + text[..row.span().start].matches('\n').count();

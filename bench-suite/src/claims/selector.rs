@@ -1,6 +1,6 @@
 //! Selection of the jobs that a claim is about, by their settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcsa_core::Error;
 use serde_json::Value as Json;
@@ -9,9 +9,10 @@ use toml::Value;
 use crate::experiment::Experiment;
 use crate::kinds::Task;
 use crate::look;
+use crate::task::Labels;
 
 /// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
-/// stands for its `kind` or `name`, or for the label of a target; `budget` is the N of a method.
+/// stands for its `label`, `kind` or `name`, or for that of the data of a target; `budget` is the N of a method.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Selector(pub(super) toml::Table);
 
@@ -20,20 +21,25 @@ pub(super) struct Settings {
     label: String,
     budget: usize,
     all: Json,
+    /// Labels of settings, by their keys.
+    labels: BTreeMap<String, String>,
 }
 
 impl Settings {
-    pub(super) fn of(task: &Task) -> Self {
+    pub(super) fn of(task: &Task, labels: &Labels) -> Self {
         // A task is an enum: one key, the kind of job, with its settings.
         let tagged = serde_json::to_value(task).unwrap_or_default();
         let all = tagged.as_object().and_then(|all| all.values().next().cloned()).unwrap_or_default();
-        Self { label: task.target().label().to_owned(), budget: task.method().budget(), all }
+        let label = |(key, value): (&String, &Json)| Some((key.clone(), labels.of(key, value)?.to_owned()));
+        let labels = all.as_object().into_iter().flatten().filter_map(label).collect();
+        Self { label: task.target().label().to_owned(), budget: task.method().budget(), all, labels }
     }
 
     fn has(&self, key: &str, wanted: &Value) -> bool {
         match (key, wanted) {
             ("budget", wanted) => number(wanted) == Some(self.budget as f64),
             ("target", Value::String(label)) if *label == self.label => true,
+            (key, Value::String(label)) if self.labels.get(key) == Some(label) => true,
             _ => self.all.get(key).is_some_and(|found| is_part(found, wanted)),
         }
     }
@@ -44,6 +50,7 @@ impl Settings {
         match key {
             "budget" => Some(self.budget.to_string()),
             "target" => Some(self.label.clone()),
+            key if self.labels.contains_key(key) => self.labels.get(key).cloned(),
             _ => self.all.get(key).map(|found| word(found).unwrap_or_else(|| found.to_string())),
         }
     }

@@ -70,10 +70,14 @@ struct Scene<'c> {
 impl<'c> Scene<'c> {
     fn of(experiment: &'c Experiment, contrast: &'c Contrast) -> Self {
         let found = |preset: &PresetName| {
+            let labels = experiment.labels().unwrap();
             let all = experiment.tasks(experiment.presets.get(preset)?).unwrap();
             let is_long = |task: &&Task| task.length() >= contrast.steps;
             let task = |side: &Side| {
-                all.iter().filter(is_long).find(|task| side.selector.selects(&Settings::of(task))).cloned()
+                all.iter()
+                    .filter(is_long)
+                    .find(|task| side.selector.selects(&Settings::of(task, &labels)))
+                    .cloned()
             };
             contrast.sides.iter().map(task).collect::<Option<Vec<Task>>>()
         };

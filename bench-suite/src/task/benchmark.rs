@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::{Preset, Section, Task};
+use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Case, Entrant, Method, Target};
-use crate::grid::{Entry, check_on, expand};
+use crate::grid::{Entry, Placed, check_on, expand};
 
 /// The section `[benchmarks]`: every case by every method, within each budget.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -61,6 +61,14 @@ impl Section for Benchmarks {
             }
         }
         check_on("benchmarks.case", &labels, &expand::<Entrant>("benchmarks.method", &self.methods)?)
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        let mut labels = Labels::of_cases(expand("benchmarks.case", &self.cases)?);
+        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?;
+        let method = |placed: Placed<Entrant>| placed.map(|entrant| Method::Inference { entrant });
+        labels.add("method", &methods.into_iter().map(method).collect::<Vec<_>>());
+        Ok(labels)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {

@@ -7,7 +7,7 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::schedule::PLAIN;
-use super::{Chains, Preset, Schedule, Section, Task, Trace};
+use super::{Chains, Labels, Preset, Schedule, Section, Task, Trace};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::grid::{Entry, Placed, check_on, check_with, expand};
 
@@ -16,13 +16,13 @@ use crate::grid::{Entry, Placed, check_on, check_with, expand};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fits {
     /// Initial parameters.
-    pub start: Start,
+    pub start: Placed<Start>,
     /// Initial parameters for some kinds of methods, in place of `start`.
     #[serde(default)]
-    pub start_of: BTreeMap<String, Start>,
+    pub start_of: BTreeMap<String, Placed<Start>>,
     /// Further initial parameters; each gives its own fits.
     #[serde(default)]
-    pub also_from: Vec<Start>,
+    pub also_from: Vec<Placed<Start>>,
     /// Recorded steps.
     pub trace: Trace,
     /// Metrics of a row.
@@ -162,7 +162,7 @@ impl Fits {
 
     /// Initial parameters of fits by a method.
     pub fn start_of(&self, method: &Method) -> Start {
-        self.start_of.get(method.kind()).copied().unwrap_or(self.start)
+        self.start_of.get(method.kind()).unwrap_or(&self.start).value
     }
 }
 
@@ -179,9 +179,21 @@ impl Section for Fits {
         }
     }
 
+    fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error> {
+        let (axes, mut labels) = (self.axes()?, Labels::default());
+        labels.add("target", &axes.targets);
+        labels.add("family", &axes.families);
+        labels.add("method", &axes.methods);
+        labels.add("optimizer", &axes.optimizers);
+        labels
+            .add("start", std::iter::once(&self.start).chain(self.start_of.values()).chain(&self.also_from));
+        labels.add("start", presets.iter().flat_map(|preset| &preset.also_from));
+        Ok(labels)
+    }
+
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let Axes { targets, families, methods, optimizers } = self.axes()?;
-        let others = self.also_from.iter().chain(&preset.also_from).copied();
+        let others = self.also_from.iter().chain(&preset.also_from).map(|start| start.value);
         let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
         let schedules = self.schedules.iter().cloned().map(Some);
         let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();

@@ -3,7 +3,7 @@
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::{Preset, Section, Task};
+use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Case, Method, Target};
 use crate::grid::{Entry, expand};
 
@@ -55,6 +55,10 @@ impl Section for Judgements {
             return Err(Error::invalid("judgements: good and evaluations are at least 1"));
         }
         expand::<Case>("judgements.case", &self.cases).map(drop)
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        Ok(Labels::of_cases(expand("judgements.case", &self.cases)?))
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {

@@ -6,6 +6,7 @@ mod evidence;
 mod fit;
 mod job;
 mod judgement;
+mod labels;
 mod preset;
 mod rung;
 mod scatter;
@@ -18,6 +19,7 @@ pub use chains::Chains;
 pub use fit::{Fit, Fits, Metrics};
 pub use job::Job;
 pub use judgement::{Judgement, Judgements};
+pub use labels::Labels;
 pub use preset::Preset;
 pub use rung::{Climber, Goal, Rung, Rungs};
 pub use scatter::{Scatter, Scatters, Setting};
@@ -54,6 +56,9 @@ pub enum Task {
 pub(crate) trait Section {
     /// Refuses unknown and invalid settings.
     fn check(&self) -> Result<(), Error>;
+
+    /// Labels of its settings and of those of presets.
+    fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error>;
 
     /// Tasks at a preset, each to be replicated.
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error>;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::Task;
 use crate::catalog::{FamilyConfig, Method, Start};
+use crate::grid::Placed;
 
 /// Most replicates that a file may ask for: each is a job in memory before the first one runs.
 const MOST: u64 = 10_000;
@@ -41,7 +42,7 @@ pub struct Preset {
     pub fewer: BTreeMap<String, u64>,
     /// Further initial parameters; each gives its own fits.
     #[serde(default)]
-    pub also_from: Vec<Start>,
+    pub also_from: Vec<Placed<Start>>,
     /// Use only every n-th optimiser of the file, beginning with the first.
     pub stride: Option<usize>,
     /// Number of auxiliary sets of chains beside each fit, from which the variance of its direction is measured; 0 if absent.

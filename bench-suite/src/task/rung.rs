@@ -3,7 +3,7 @@
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::{Preset, Section, Task};
+use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Case, Method, Target};
 use crate::grid::{Entry, expand};
 
@@ -98,6 +98,10 @@ impl Section for Rungs {
             )));
         }
         expand::<Case>("rungs.case", &self.cases).map(drop)
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        Ok(Labels::of_cases(expand("rungs.case", &self.cases)?))
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {

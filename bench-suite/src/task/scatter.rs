@@ -3,7 +3,7 @@
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::{Preset, Section, Task};
+use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Method, Target};
 use crate::grid::{Entry, expand};
 
@@ -67,6 +67,12 @@ impl Section for Scatters {
             return Err(Error::invalid("scatter: dim, freedom and length are at least 1, chains at least 2"));
         }
         expand::<Method>("scatter.method", &self.methods).map(drop)
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        let mut labels = Labels::default();
+        labels.add("method", &expand::<Method>("scatter.method", &self.methods)?);
+        Ok(labels)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {

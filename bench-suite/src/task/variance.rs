@@ -3,7 +3,7 @@
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::{Preset, Section, Task};
+use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Method, Target};
 use crate::grid::{Entry, expand};
 
@@ -46,6 +46,12 @@ pub struct Variance {
 impl Section for Variances {
     fn check(&self) -> Result<(), Error> {
         expand::<Method>("variances.method", &self.methods).map(drop)
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        let mut labels = Labels::default();
+        labels.add("method", &expand::<Method>("variances.method", &self.methods)?);
+        Ok(labels)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
