@@ -18,7 +18,7 @@
 //! | [`TwistedChain`], paths of a model | `2 T` | `T` | the posterior, if the model is linear and Gaussian |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
 //!
-//! Flows with couplings, splines, autoregressive, planar, radial and block neural layers are one type, [`Flow`]. On a Gaussian or a
+//! Flows with couplings, splines, autoregressive and block neural layers are one type, [`Flow`]. On a Gaussian or a
 //! t with fixed degrees of freedom they are [`Pushforward`](mcsa_core::Pushforward)s and can be fitted to the exclusive divergence
 //! KL(q || p), as can any reparameterised family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa_core::Family)
 //! provides it, a type that is only a `Pushforward` does not, and using one there does not compile.

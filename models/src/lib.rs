@@ -4,7 +4,7 @@
 //! their log-Jacobians are part of the model ([`Transform`], [`Constrained`]).
 //!
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
-//!   [`Banana`], [`Funnel`], [`ManyWell`], [`Mixture`], [`Atoms`].
+//!   [`Banana`], [`Funnel`], [`ManyWell`], [`Mixture`].
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`HorseshoeLogistic`], [`GaussianProcessClassification`].
@@ -27,7 +27,6 @@
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
 //! dual numbers.
 
-mod atoms;
 mod banana;
 mod binary;
 pub mod conformance;
@@ -60,7 +59,6 @@ mod unknown_noise;
 mod volatility;
 mod weighted_rows;
 
-pub use atoms::Atoms;
 pub use banana::Banana;
 pub use binary::{
     BinaryRegression, HierarchicalLogistic, HorseshoeLogistic, Link, Logistic, LogisticRegression, Probit,

@@ -8,7 +8,6 @@
 //! * Gradient ascent without a learning rate: [`Dog`].
 //! * Learning rate schedules: [`Schedule`].
 //! * Wrappers of any optimiser: [`Clipped`] clips directions, [`Averaged`] averages the path.
-//! * Adapter to argmin: [`Stochastic`] runs any optimiser as a solver of argmin.
 //! * Deterministic optimisation: modes, Gaussian starting points and ground truth, in [`deterministic`].
 //!
 //! # Directions that are not finite
@@ -30,7 +29,6 @@ mod nesterov;
 mod rms_prop;
 mod schedule;
 mod sgd;
-mod stochastic;
 
 pub use ada_grad::{AdaGrad, AdaGradState};
 pub use adam::{Adam, AdamState};
@@ -42,4 +40,3 @@ pub use nesterov::{Nesterov, NesterovState};
 pub use rms_prop::{RmsProp, RmsPropState};
 pub use schedule::{IntoSchedule, Schedule};
 pub use sgd::{Sgd, SgdState};
-pub use stochastic::Stochastic;

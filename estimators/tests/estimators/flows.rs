@@ -63,9 +63,6 @@ fn the_exclusive_divergence_bends_what_is_known_by_its_draws() {
     let iaf = Flow::inverse_autoregressive(2, Gauss, 2, &[16]).unwrap();
     let found = exclusive(&iaf, &fit(&iaf, elbo(), begin(&iaf), STEPS));
     assert!(found < 0.1, "iaf: {found}");
-    let planar = Flow::planar(2, Gauss, 8).unwrap();
-    let found = exclusive(&planar, &fit(&planar, elbo(), begin(&planar), STEPS));
-    assert!(found < 0.1, "planar: {found}");
 }
 
 #[test]
@@ -77,12 +74,6 @@ fn score_climbing_proposes_from_flows_with_a_density() {
     let maf = Flow::masked_autoregressive(2, Gauss, 2, &[16]).unwrap();
     let found = inclusive(&maf, &fit(&maf, pmcsa(16), begin(&maf), STEPS));
     assert!(found < 0.1, "maf: {found}");
-    let planar = Flow::planar(2, Gauss, 8).unwrap();
-    let found = inclusive(&planar, &fit(&planar, pmcsa(16), begin(&planar), STEPS));
-    assert!(found < 0.25, "planar: {found}");
-    let radial = Flow::radial(2, Gauss, 8).unwrap();
-    let found = inclusive(&radial, &fit(&radial, pmcsa(16), begin(&radial), STEPS));
-    assert!(found < 0.35, "radial: {found}");
 }
 
 /// The twin: a fit to another target is far from this one, so the assertions above can fail.

@@ -10,8 +10,6 @@ use super::block_neural::{BlockLayer, BlockNeural};
 use super::coupling::{Coupling, CouplingLayer};
 use super::linear::Linear;
 use super::permutation::{Order, Permutation};
-use super::planar::Planar;
-use super::radial::Radial;
 
 /// Layer of a flow: a bijection whose Jacobian determinant is cheap.
 ///
@@ -22,8 +20,6 @@ use super::radial::Radial;
 /// | `Permutation` | the coordinates in another order | none |
 /// | `Linear` | `b + L U x` | `d + d^2`: `[b; L; U]` |
 /// | `ActNorm` | `b + s x` | `2 d`: `[b; rho]`, `s = ln(1 + e^rho)` |
-/// | `Planar` | `x + u' tanh(w . x + b)` | `2 d + 1`: `[w; u; b]` |
-/// | `Radial` | `x + beta' (x - z0) / (alpha + \|x - z0\|)` | `d + 2`: `[z0; a; b]` |
 /// | `BlockNeural` | a network that is monotone in each coordinate; no inverse | those of its network |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -39,35 +35,6 @@ pub enum Layer {
     Linear,
     /// Location and scale of each coordinate (Kingma & Dhariwal 2018), packed as in [`MeanField`](crate::MeanField).
     ActNorm,
-    /// Planar layer: it stretches or compresses space along one direction, near one plane.
-    ///
-    /// ```text
-    /// y = x + u' tanh(a),   a = w . x + b,   u' = u + (c - w . u) w / |w|^2,   c = -1 + softplus(w . u)
-    /// log |det dy/dx| = log(1 + c sech^2 a) = log(tanh^2 a + softplus(w . u) sech^2 a),   params [w; u; b]
-    /// ```
-    /// (Rezende & Mohamed 2015, eq. 10 and appendix A.1.) Since `w . u' = c > -1`, the map is a bijection at every lambda, and the
-    /// second form of the log-determinant has no cancellation.
-    ///
-    /// The inverse solves one scalar equation, `a + c tanh a = w . y + b`, monotone in `a`, by Newton's method. It starts on the
-    /// side on which every step moves towards the root, and ends when rounding stops it (some 5 steps, at most 100). If `c` is near
-    /// -1 the map is nearly flat at its plane and the equation is ill-posed there: it loses as many digits as `sech^2 a` comes near
-    /// `-1/c`.
-    ///
-    /// Refused are `|w|^2 < 1e-200` and a `w . u` whose softplus is not a normal number.
-    Planar,
-    /// Radial layer: it contracts space towards a centre or expands it.
-    ///
-    /// ```text
-    /// y = x + beta' h (x - z0),   h = 1 / (alpha + r),   r = |x - z0|,   alpha = softplus(a),   beta' = -alpha + softplus(b)
-    /// log |det dy/dx| = (d - 1) log(1 + beta' h) + log(1 + beta' h + beta' h' r),               params [z0; a; b]
-    /// ```
-    /// (Rezende & Mohamed 2015, eq. 14 and appendix A.2.) Since `beta' > -alpha`, the map is a bijection at every lambda. With
-    /// `e = softplus(b)` the two factors are `(r + e) / (alpha + r)` and `(r^2 + 2 alpha r + alpha e) / (alpha + r)^2`, without
-    /// cancellation.
-    ///
-    /// The inverse has a closed form: the distance `s = |y - z0|` satisfies `s (alpha + r) = r (r + e)`, a quadratic in `r` with one
-    /// nonnegative root. At `r = 0` the log-determinant has a kink; its slope there is taken as 0.
-    Radial,
     /// Block neural autoregressive network. Its inverse has no formula: only a [`Bnaf`](super::Bnaf) can have this layer.
     BlockNeural(BlockNeural),
 }
@@ -87,8 +54,6 @@ pub(super) enum Part {
     Permutation(Order),
     Linear(Linear),
     ActNorm(ActNorm),
-    Planar(Planar),
-    Radial(Radial),
     BlockNeural(BlockLayer),
 }
 
@@ -100,8 +65,6 @@ impl Part {
             Layer::Permutation(permutation) => Self::Permutation(Order { sources: permutation.sources(dim) }),
             Layer::Linear => Self::Linear(Linear { dim }),
             Layer::ActNorm => Self::ActNorm(ActNorm { dim }),
-            Layer::Planar => Self::Planar(Planar { dim }),
-            Layer::Radial => Self::Radial(Radial { dim }),
             Layer::BlockNeural(config) => Self::BlockNeural(BlockLayer::new(config, dim)?),
         })
     }
@@ -113,8 +76,6 @@ impl Part {
             Self::Permutation(order) => order,
             Self::Linear(linear) => linear,
             Self::ActNorm(norm) => norm,
-            Self::Planar(planar) => planar,
-            Self::Radial(radial) => radial,
             Self::BlockNeural(block) => block,
         }
     }

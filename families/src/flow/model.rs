@@ -25,7 +25,6 @@ use super::{
 /// | [`real_nvp`](Flow::real_nvp), [`neural_spline`](Flow::neural_spline) | one pass | one pass |
 /// | [`masked_autoregressive`](Flow::masked_autoregressive) | `d` short steps, in all one pass | one pass |
 /// | [`inverse_autoregressive`](Flow::inverse_autoregressive) | one pass | `d` short steps, in all one pass |
-/// | [`planar`](Flow::planar), [`radial`](Flow::radial) | one pass | one pass; planar: a scalar equation per layer |
 /// | [`block_neural`](Flow::block_neural), a [`Bnaf`] | one pass | none |
 ///
 /// Lambda is `[parameters of layer 1; ..; parameters of layer K; parameter of the base, if it is learned]`, see [`Layer`] and
@@ -200,24 +199,6 @@ impl<B: Base> Flow<B> {
         let config = Autoregressive { hidden: hidden.to_vec(), inverse, ..Autoregressive::default() };
         let layer = |k| Layer::Autoregressive(Autoregressive { reversed: k % 2 == 1, ..config.clone() });
         Self::new(dim, base, (0..layers).map(layer).chain([Layer::ActNorm]).collect())
-    }
-
-    /// Planar flow (Rezende & Mohamed 2015), a teaching example for low dimensions: `layers` planar layers, then location and
-    /// scale.
-    ///
-    /// # Errors
-    /// If `dim` is 0.
-    pub fn planar(dim: usize, base: B, layers: usize) -> Result<Self, Error> {
-        Self::new(dim, base, [vec![Layer::Planar; layers], vec![Layer::ActNorm]].concat())
-    }
-
-    /// Radial flow (Rezende & Mohamed 2015), a teaching example for low dimensions: `layers` radial layers, then location and
-    /// scale.
-    ///
-    /// # Errors
-    /// If `dim` is 0.
-    pub fn radial(dim: usize, base: B, layers: usize) -> Result<Self, Error> {
-        Self::new(dim, base, [vec![Layer::Radial; layers], vec![Layer::ActNorm]].concat())
     }
 }
 

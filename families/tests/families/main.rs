@@ -27,7 +27,6 @@ mod moments_low_rank;
 mod moments_mixture;
 mod moments_t;
 mod multivariate_t;
-mod planar_radial;
 mod properties;
 mod push_twins;
 mod random_lambda;
