@@ -5,7 +5,7 @@ use mcsa_plot::{Color, Dash, Marker, Style};
 
 /// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
 /// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 19] = [
+const LOOKS: [(&str, &str, Color, Dash, Marker); 18] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -18,7 +18,6 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 19] = [
     ("stl", "ELBO (path)", Color(0x40, 0x40, 0x40), Dash::Short, Marker::Circle),
     ("rws", "RWS", Color(0x88, 0x22, 0x55), Dash::Dotdash, Marker::Square),
     ("pmcsa-cv", "pMCSA, controlled", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Wedge),
-    ("pmcsa-delayed", "pMCSA, delayed acceptance", Color(0x66, 0x99, 0x00), Dash::Long, Marker::Diamond),
     ("ep", "EP", Color(0x77, 0x77, 0x77), Dash::Short, Marker::Square),
     ("smc", "SMC", Color(0x44, 0xAA, 0x99), Dash::Long, Marker::Square),
     ("nuts-cs", "NUTS-CS", Color(0xDD, 0xCC, 0x77), Dash::Dotdash, Marker::Triangle),

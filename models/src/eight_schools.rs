@@ -22,7 +22,7 @@ const SCALE: f64 = 5.0;
 /// Points whose scales are exponentiated together.
 const GROUP: usize = 16;
 
-/// Parametrisation of the latent effects of a model: of schools in [`EightSchools`], of cells in [`CoxProcess`](crate::CoxProcess).
+/// Parametrisation of the latent effects of a model: of the schools in [`EightSchools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Centring {
     /// Coordinates are the effects `theta_j`: for schools, a funnel where the data are weak.

@@ -4,14 +4,13 @@
 //! their log-Jacobians are part of the model ([`Transform`], [`Constrained`]).
 //!
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
-//!   [`Banana`], [`Funnel`], [`ManyWell`], [`Mixture`].
+//!   [`Banana`], [`Funnel`], [`Mixture`].
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
-//!   [`HorseshoeLogistic`], [`GaussianProcessClassification`].
+//!   [`GaussianProcessClassification`].
 //! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
 //!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
-//! * Point patterns: [`CoxProcess`].
 //! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
@@ -31,7 +30,6 @@ mod banana;
 mod binary;
 pub mod conformance;
 mod constrained;
-mod cox_process;
 mod design;
 mod eight_schools;
 mod factor_analysis;
@@ -40,7 +38,6 @@ mod gaussian;
 mod gaussian_process;
 mod held_out;
 mod linear;
-mod many_well;
 mod mixture;
 mod network;
 mod prior;
@@ -61,11 +58,10 @@ mod weighted_rows;
 
 pub use banana::Banana;
 pub use binary::{
-    BinaryRegression, HierarchicalLogistic, HorseshoeLogistic, Link, Logistic, LogisticRegression, Probit,
-    ProbitRegression, ScalePrior, log_odds_from_draws, log_odds_from_moments,
+    BinaryRegression, HierarchicalLogistic, Link, Logistic, LogisticRegression, Probit, ProbitRegression,
+    ScalePrior, log_odds_from_draws, log_odds_from_moments,
 };
 pub use constrained::Constrained;
-pub use cox_process::CoxProcess;
 pub use eight_schools::{Centring, EightSchools};
 pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use funnel::Funnel;
@@ -75,7 +71,6 @@ pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
 pub use linear::LinearRegression;
-pub use many_well::ManyWell;
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;

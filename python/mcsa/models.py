@@ -24,7 +24,6 @@ __all__ = [
     "banana",
     "by_name",
     "correlated_gaussian",
-    "cox_process",
     "diagonal_gaussian",
     "eight_schools",
     "funnel",
@@ -32,11 +31,9 @@ __all__ = [
     "gaussian",
     "gp_classification",
     "hierarchical_logistic",
-    "horseshoe_logistic",
     "linear_regression",
     "local_regression",
     "logistic_regression",
-    "many_well",
     "mixture",
     "modes",
     "moons",
@@ -153,11 +150,6 @@ def funnel(dim: int, *, scale: float = 3.0) -> Model:
     return Model.funnel(dim, scale)
 
 
-def many_well(dim: int) -> Model:
-    """Product of double wells: ``2^(dim / 2)`` modes."""
-    return Model.many_well(dim)
-
-
 def moons(*, per_moon: int = 8, noise: float = 0.15) -> Model:
     """Two interleaving half circles, each a mixture of round Gaussians."""
     return Model.moons(per_moon, noise)
@@ -211,11 +203,6 @@ def hierarchical_logistic(x: ArrayLike, y: ArrayLike, *, inverse_gamma: bool = F
     """Logistic regression of labels 0 and 1 in which every weight has a scale of its own."""
     rows = _rows(x, y)
     return _with_data(Model.hierarchical_logistic(*rows, inverse_gamma), rows[1])
-
-
-def horseshoe_logistic(x: ArrayLike, y: ArrayLike, *, intercept_scale: float = 10.0) -> Model:
-    """Logistic regression of labels 0 and 1 with a horseshoe prior."""
-    return Model.horseshoe_logistic(*_rows(x, y), intercept_scale)
 
 
 def linear_regression(x: ArrayLike, y: ArrayLike, *, noise_scale: float, prior_scale: float = 1.0) -> Model:
@@ -280,14 +267,6 @@ def sparse_process(
     return _with_data(Model.sparse_process(*rows, _matrix("inducing", inducing), np.ascontiguousarray(lengths), noise), rows[1])
 
 
-def cox_process(counts: ArrayLike, *, centred: bool = False) -> Model:
-    """Log-Gaussian Cox process on a square grid: ``counts`` is a square matrix of points per cell."""
-    cells = _matrix("counts", counts)
-    if cells.shape[0] != cells.shape[1]:
-        raise ValueError(f"counts has shape {cells.shape}; expected a square")
-    return Model.cox_process(len(cells), cells.reshape(-1), centred)
-
-
 def stock_volatility(series: ArrayLike) -> Model:
     """Stochastic volatility of a series of returns."""
     y = _vector("series", series)
@@ -311,7 +290,6 @@ MODELS: dict[str, Callable[..., Model]] = {
     "skew-normal": skew_normal,
     "banana": banana,
     "funnel": funnel,
-    "many-well": many_well,
     "moons": moons,
     "modes": modes,
     "mixture": mixture,
@@ -320,7 +298,6 @@ MODELS: dict[str, Callable[..., Model]] = {
     "stock-volatility": stock_volatility,
     "fx-volatility": fx_volatility,
     "hierarchical-logistic": hierarchical_logistic,
-    "horseshoe-logistic": horseshoe_logistic,
     "logistic": logistic_regression,
     "probit": probit_regression,
     "linear": linear_regression,
@@ -331,7 +308,6 @@ MODELS: dict[str, Callable[..., Model]] = {
     "gp-classification": gp_classification,
     "neural-regression": neural_regression,
     "robust-gp": robust_gp,
-    "cox-process": cox_process,
 }
 
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use mcsa::core::{Error, Gradient, Seed, Separable};
 use mcsa::faer::Mat;
 use mcsa::models::{
-    Banana, Centring, CoxProcess, EightSchools, Funnel, FxVolatility, Gaussian,
-    GaussianProcessClassification, HierarchicalLogistic, HorseshoeLogistic, LinearRegression,
-    LocalRobustRegression, LogisticRegression, ManyWell, Mixture, NeuralRegression, NoisePrior,
+    Banana, Centring, EightSchools, Funnel, FxVolatility, Gaussian,
+    GaussianProcessClassification, HierarchicalLogistic, LinearRegression,
+    LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, NoisePrior,
     ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student,
     StudentNoise, StudentRegression, Theta, UnknownNoiseRegression, WeightPrior,
 };
@@ -100,11 +100,6 @@ impl Model {
     }
 
     #[staticmethod]
-    fn many_well(dim: usize) -> PyResult<Self> {
-        of("many well", ManyWell::new(dim))
-    }
-
-    #[staticmethod]
     fn moons(per_moon: usize, noise: f64) -> PyResult<Self> {
         of("moons", Mixture::moons(per_moon, noise))
     }
@@ -161,12 +156,6 @@ impl Model {
         let prior = if inverse_gamma { ScalePrior::InverseGamma } else { ScalePrior::HalfNormal };
         let built = HierarchicalLogistic::new(matrix(&x).as_ref(), &vector(&y), prior);
         by_rows("hierarchical logistic regression", built)
-    }
-
-    #[staticmethod]
-    fn horseshoe_logistic(x: Matrix<'_>, y: Vector<'_>, intercept_scale: f64) -> PyResult<Self> {
-        let built = HorseshoeLogistic::new(matrix(&x).as_ref(), &vector(&y), intercept_scale);
-        of("horseshoe logistic regression", built)
     }
 
     #[staticmethod]
@@ -240,11 +229,6 @@ impl Model {
         let (x, inducing) = (matrix(&x), matrix(&inducing));
         let built = SparseProcess::new(x.as_ref(), &vector(&y), inducing.as_ref(), &vector(&lengths), noise);
         by_rows("sparse Gaussian process", built)
-    }
-
-    #[staticmethod]
-    fn cox_process(grid: usize, counts: Vector<'_>, centred: bool) -> PyResult<Self> {
-        of("Cox process", CoxProcess::new(grid, &vector(&counts), centring(centred)))
     }
 
     #[staticmethod]

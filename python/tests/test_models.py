@@ -18,7 +18,6 @@ DATA = {
     "skew-normal": ((), {}),
     "banana": ((), {"width": 1.0, "bend": 0.2}),
     "funnel": ((3,), {"scale": 1.0}),
-    "many-well": ((2,), {}),
     "moons": ((), {}),
     "modes": ((2,), {"distance": 4.0, "share": 0.3}),
     "mixture": (([0.5, 0.5], [[-1.0, 0.0], [1.0, 0.0]], [np.eye(2), np.eye(2)]), {}),
@@ -27,7 +26,6 @@ DATA = {
     "stock-volatility": ((Y,), {}),
     "fx-volatility": ((Y,), {}),
     "hierarchical-logistic": ((X, LABELS), {}),
-    "horseshoe-logistic": ((X, LABELS), {}),
     "logistic": ((X, LABELS), {"prior_scale": 2.0}),
     "probit": ((X, LABELS), {}),
     "linear": ((X, Y), {"noise_scale": 1.0}),
@@ -38,7 +36,6 @@ DATA = {
     "gp-classification": ((X, LABELS), {}),
     "neural-regression": ((X, Y), {"hidden": 2}),
     "robust-gp": ((X, Y), {}),
-    "cox-process": ((np.array([[1, 0], [2, 1]]),), {}),
 }
 
 
@@ -129,7 +126,6 @@ def test_sources_of_data_that_are_no_plain_arrays():
         (lambda m: m.mixture([1.0], [[0.0], [1.0]], [np.eye(1)]), ValueError, "1 covariances for 2 means"),
         (lambda m: m.radon([0, -1], [0.0, 1.0], [1.0, 1.0]), ValueError, "whole numbers from 0 on"),
         (lambda m: m.radon([0.5, 1.0], [0.0, 1.0], [1.0, 1.0]), ValueError, "whole numbers from 0 on"),
-        (lambda m: m.cox_process([[1, 2, 3]]), ValueError, "expected a square"),
         (lambda m: m.student_regression(X, Y, scale=1.0), ValueError, "both, or neither"),
         (lambda m: m.wishart_gaussian(5, freedom=3.0), ValueError, "above the dimension less one"),
         (lambda m: m.diagonal_gaussian(10**9), ValueError, "dim"),

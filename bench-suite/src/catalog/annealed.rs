@@ -1,7 +1,7 @@
 //! Annealed paths by name, and families as pushforwards that are fitted to a logistic regression.
 
 use mcsa_core::{Counted, Error, LogDensity, Pushforward, Seed, Separable, Surrogate};
-use mcsa_families::dais::{Annealed, Mass, Shape, Slope};
+use mcsa_families::dais::{Annealed, Shape, Slope};
 use mcsa_families::{FullRank, Link, MeanField};
 use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
 use serde::{Deserialize, Serialize};
@@ -24,9 +24,6 @@ pub struct AnnealedConfig {
     /// True if kappa is a share of the largest step size; else kappa itself is a parameter, as published.
     #[serde(default)]
     pub scaled: bool,
-    /// Law of the momentum; that of the paper if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mass: Option<Momentum>,
     /// True if the mass starts at the curvature of the log posterior at the mean of the base; else at 1, as published. Only for
     /// targets whose base is fitted first.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -36,16 +33,6 @@ pub struct AnnealedConfig {
     /// Number of points or rows of the surrogate; 0 if it has none.
     #[serde(default)]
     pub points: usize,
-}
-
-/// Law of the momentum of a path, given its mass M.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Momentum {
-    /// `v ~ N(0, M)`.
-    Paper,
-    /// `v ~ N(0, M^2)`.
-    Numpyro,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -185,11 +172,7 @@ impl AnnealedConfig {
     pub(crate) fn family<S: Surrogate>(&self, surrogate: S) -> Annealed<S> {
         let shape = if self.full_rank { Shape::Lower } else { Shape::Diagonal };
         let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
-        let law = match self.mass {
-            Some(Momentum::Numpyro) => Mass::Deviation,
-            Some(Momentum::Paper) | None => Mass::Variance,
-        };
-        Annealed { longest: self.longest, slope, law, ..Annealed::new(surrogate, shape, self.steps) }
+        Annealed { longest: self.longest, slope, ..Annealed::new(surrogate, shape, self.steps) }
     }
 
     /// The paths along this surrogate, and their parameters at the start of a fit.
@@ -256,7 +239,7 @@ impl AnnealedConfig {
     ///
     /// # Errors
     /// If the ansatz has no points.
-    pub(super) fn weighted(&self, rows: &LogisticRows, seed: Seed) -> Result<LogisticSurrogate, Error> {
+    fn weighted(&self, rows: &LogisticRows, seed: Seed) -> Result<LogisticSurrogate, Error> {
         let LogisticRows { train, prior_scale, .. } = rows;
         let make = match self.surrogate {
             Ansatz::Posterior | Ansatz::Minibatch | Ansatz::Nn => {

@@ -196,16 +196,6 @@ impl FamilyConfig {
         }
     }
 
-    /// Rows whose likelihood a draw evaluates on its way, each step once, for `rows` of data; 0 if the family has no paths.
-    pub(crate) fn path_rows(&self, rows: usize) -> usize {
-        match self {
-            Self::Annealed(annealed) => {
-                annealed.steps * if annealed.points > 0 { annealed.points } else { rows }
-            }
-            _ => 0,
-        }
-    }
-
     /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
     /// the points of a surrogate, and hidden weights.
     ///

@@ -97,16 +97,6 @@ pub enum Method {
         /// Number of chains.
         chains: usize,
     },
-    /// As `Pmcsa`, with proposals that a coreset of the rows screens before they meet all rows. Only for metrics `race`.
-    PmcsaDelayed {
-        /// Number of chains.
-        chains: usize,
-        /// Number of draws of the coreset.
-        points: usize,
-        /// Steps of `Pmcsa` before the coreset screens proposals; new chains begin at the family that they end with.
-        #[serde(default)]
-        warm: u64,
-    },
     /// One chain of Hamiltonian Monte Carlo, with unit mass.
     Hmc {
         /// Step size of the leapfrog integrator.
@@ -165,7 +155,7 @@ pub trait WithEstimator<'a> {
 
 impl Method {
     /// Every name with its settings and a description.
-    pub const ALL: [(&'static str, &'static str, &'static str); 19] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 18] = [
         ("pmcsa", "chains = 10", "parallel chains of independent Metropolis-Hastings (pMCSA)"),
         ("jsa", "transitions = 10", "one chain, several transitions (JSA)"),
         ("msc", "fresh = 10", "one chain of conditional importance sampling (MSC)"),
@@ -185,14 +175,13 @@ impl Method {
         ("ep", "sweeps = 2", "expectation propagation, of probit regression (MSC)"),
         ("smc", "particles = 10", "a path from a filter without a retained one, along paths (MSC)"),
         ("pmcsa-cv", "chains = 10", "pmcsa with control variates"),
-        ("pmcsa-delayed", "chains = 10, points = 64", "pmcsa with delayed acceptance by a coreset"),
         ("hmc", "step_size = 0.1, leapfrog = 16, transitions = 1", "one chain of Hamiltonian Monte Carlo"),
         ("nuts-cs", "points = 64, chains = 4", "chains of NUTS on a coreset of the rows (SL-DAIS)"),
         ("hmcecs", "rows = 64, blocks = 8, chains = 4", "chains of NUTS on some rows at a time (SL-DAIS)"),
     ];
 
-    /// Names of the methods for metrics of filters, of the bound or of a race alone, and of those that are no fits.
-    pub const ELSEWHERE: [&'static str; 5] = ["smc", "minibatched", "pmcsa-delayed", "nuts-cs", "hmcecs"];
+    /// Names of the methods for metrics of filters, of the bound alone, and of those that are no fits.
+    pub const ELSEWHERE: [&'static str; 4] = ["smc", "minibatched", "nuts-cs", "hmcecs"];
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
@@ -212,7 +201,6 @@ impl Method {
             Self::Ep { .. } => "ep",
             Self::Smc { .. } => "smc",
             Self::PmcsaCv { .. } => "pmcsa-cv",
-            Self::PmcsaDelayed { .. } => "pmcsa-delayed",
             Self::Hmc { .. } => "hmc",
             Self::NutsCs { .. } => "nuts-cs",
             Self::Hmcecs { .. } => "hmcecs",
@@ -223,7 +211,7 @@ impl Method {
     /// Budget `N` of the papers: draws, chains, transitions, fresh candidates, particles or rows per step, or number of sweeps.
     pub fn budget(&self) -> usize {
         match *self {
-            Self::Pmcsa { chains } | Self::PmcsaCv { chains } | Self::PmcsaDelayed { chains, .. } => chains,
+            Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
             Self::Jsa { transitions } => transitions,
             Self::Msc { fresh } | Self::MscRb { fresh } | Self::MscPrior { fresh } => fresh,
             Self::Ep { sweeps } => sweeps,
@@ -286,9 +274,6 @@ impl Method {
             }
             Self::Minibatched { .. } => {
                 Err(Error::invalid("minibatches need rows of data: they are for metrics of the bound"))
-            }
-            Self::PmcsaDelayed { .. } => {
-                Err(Error::invalid("a coreset needs rows of data: it is for metrics of a race"))
             }
             Self::Inference { .. } => {
                 Err(Error::invalid("the method is for runs within budgets, in the section [benchmarks]"))

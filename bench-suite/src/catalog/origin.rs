@@ -29,9 +29,7 @@ impl Target {
     pub fn label(&self) -> &str {
         match self {
             Self::FxVolatility { series, .. } => series,
-            Self::SyntheticLogistic { name, .. }
-            | Self::SyntheticLinear { name, .. }
-            | Self::SubsetLogistic { name: Some(name), .. } => name,
+            Self::SyntheticLogistic { name, .. } | Self::SubsetLogistic { name: Some(name), .. } => name,
             Self::SparseProcess(SparseConfig { name: Some(name), .. })
             | Self::LocalRegression(LocalConfig { name: Some(name), .. }) => name,
             Self::Case { case } => case.kind(),

@@ -59,7 +59,6 @@ mod tests {
         let (catalogue, seed) = (Catalogue::found(None), Seed::new(3));
         let rows =
             "rows = 30, held_out = 5, dim = 3, rate = 0.3, correlation = 0.2, prior_scale = 1.0, seed = 1";
-        let linear = "rows = 20, dim = 2, correlation = 0.2, noise = 0.5, prior_scale = 1.0, seed = 1";
         for text in [
             "\"eight-schools\"",
             "\"radon\"",
@@ -68,7 +67,6 @@ mod tests {
             "\"logistic\", data = \"pima\", standardised = true, prior_scale = 1.0",
             &format!("\"synthetic-logistic\", name = \"synthetic\", {rows}"),
             "\"subset-logistic\", data = \"covtype\", rows = 50, held_out = 5, prior_scale = 1.0, seed = 1",
-            &format!("\"synthetic-linear\", name = \"synthetic\", {linear}"),
             "\"probit\", data = \"ionosphere\"",
             "\"probit\", data = \"ionosphere\", complete = true",
             "\"neural-regression\", data = \"yacht\", hidden = 5",

@@ -22,7 +22,6 @@ impl Target {
             Self::SyntheticLogistic { rows, held_out, dim, .. } => {
                 fits_in_memory("rows", rows.saturating_add(held_out), dim)
             }
-            Self::SyntheticLinear { rows, dim, .. } => fits_in_memory("rows", rows, dim),
             Self::SubsetLogistic { rows, held_out, .. } => {
                 fits_in_memory("rows", rows.saturating_add(held_out), WIDEST)
             }

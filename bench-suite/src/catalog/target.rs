@@ -15,7 +15,6 @@ use super::evaluator::{Divergence, LogEvidence, Moments};
 use super::made_up::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
 use super::rows::{halves, scaled};
-use super::synthetic_linear::LinearRows;
 use super::volatility::index_levels;
 use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Posterior, Problem, SparseConfig};
 use mcsa_data::{Catalogue, Dataset, Standardised};
@@ -130,24 +129,6 @@ pub enum Target {
         rate: f64,
         /// Correlation of each pair of features.
         correlation: f64,
-        /// Standard deviation of the prior.
-        prior_scale: f64,
-        /// Seed of the rows.
-        seed: u64,
-    },
-    /// Linear regression with known noise on synthetic rows with correlated features, drawn once: its evidence has a closed form.
-    /// The first coordinate is the intercept.
-    SyntheticLinear {
-        /// Label of the target, which begins with `synthetic`.
-        name: String,
-        /// Number of rows.
-        rows: usize,
-        /// The dimension, with the intercept.
-        dim: usize,
-        /// Correlation of each pair of features.
-        correlation: f64,
-        /// Standard deviation of the noise.
-        noise: f64,
         /// Standard deviation of the prior.
         prior_scale: f64,
         /// Seed of the rows.
@@ -269,11 +250,6 @@ impl Target {
             Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. } => {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
                 Ok(labelled::<Logistic>(model, train, test, 0))
-            }
-            Self::SyntheticLinear { .. } => {
-                let LinearRows { model, y, .. } = self.linear_rows()?;
-                let model = Arc::new(model);
-                Ok(Problem::new(model.clone(), Moments).of_data(model, y))
             }
             Self::SparseProcess(_) | Self::LocalRegression(_) => {
                 Err(Error::invalid(format!("target {} is for metrics of the bound", self.kind())))

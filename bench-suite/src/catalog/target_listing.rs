@@ -4,7 +4,7 @@ use super::Target;
 
 impl Target {
     /// Every name with its settings and a description, but for targets of metrics of the bound alone.
-    pub const ALL: [(&'static str, &'static str, &'static str); 23] = [
+    pub const ALL: [(&'static str, &'static str, &'static str); 22] = [
         ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
         ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
         ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
@@ -33,11 +33,6 @@ impl Target {
             "name = \"synthetic\", rows = 500, held_out = 500, dim = 5, rate = 0.1, correlation = 0.5, prior_scale = 1.0, \
              seed = 1",
             "synthetic labels, one of them rare (SL-DAIS)",
-        ),
-        (
-            "synthetic-linear",
-            "name = \"synthetic\", rows = 40, dim = 3, correlation = 0.5, noise = 1.0, prior_scale = 1.0, seed = 1",
-            "synthetic responses, with a closed form",
         ),
         (
             "subset-logistic",
@@ -70,9 +65,8 @@ impl Target {
             Self::NeuralRegression { .. } => 17,
             Self::RobustGp { .. } => 18,
             Self::SyntheticLogistic { .. } => 19,
-            Self::SyntheticLinear { .. } => 20,
-            Self::SubsetLogistic { .. } => 21,
-            Self::Case { .. } => 22,
+            Self::SubsetLogistic { .. } => 20,
+            Self::Case { .. } => 21,
             Self::SparseProcess(_) => return "sparse-process",
             Self::LocalRegression(_) => return "local-regression",
         };

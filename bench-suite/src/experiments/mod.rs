@@ -3,7 +3,6 @@
 //! An experiment that only needs the standard figures and comparisons has no room: its file is enough.
 
 mod ancestor_weight;
-mod annealed_paths;
 mod bias_bound;
 mod classification;
 mod conditional_variance;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::{
-    ancestor_weight, annealed_paths, bias_bound, classification, conditional_variance, convergence, cost,
-    directions, exchange_rates, gradient_variance, imbalance, ladder, local_latents, marginal_likelihood,
-    papers, probit, ranks, regression, robustness, scoreboard, shapes, skew_normal, sparse_processes,
-    step_cost, step_size, subset_average, surrogates, taxonomy, variance_divergence, verdict,
+    ancestor_weight, bias_bound, classification, conditional_variance, convergence, cost, directions,
+    exchange_rates, gradient_variance, imbalance, ladder, local_latents, marginal_likelihood, papers, probit,
+    ranks, regression, robustness, scoreboard, shapes, skew_normal, sparse_processes, step_cost, step_size,
+    subset_average, surrogates, taxonomy, variance_divergence, verdict,
 };
 use crate::figures;
 use crate::registry::Entry;
@@ -29,7 +29,7 @@ macro_rules! entry {
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/experiments/` and an entry here; for
 /// figures, tables or checks of its own, a room beside this file.
-pub static REGISTRY: [Entry; 46] = [
+pub static REGISTRY: [Entry; 42] = [
     entry!("gaussian"),
     entry!("k000-tab2-logistic", classification::logistic, tables::none, classification::CHECKS),
     entry!("k003-fig2-logistic", classification::logistic_speed, tables::none, classification::CHECKS),
@@ -77,10 +77,6 @@ pub static REGISTRY: [Entry; 46] = [
         sparse_processes::CHECKS
     ),
     entry!("sldais-tab5-local", local_latents::figures, local_latents::tables, local_latents::CHECKS),
-    entry!("sldais-gaps", annealed_paths::gaps, tables::none, []),
-    entry!("sldais-against-chains", annealed_paths::race, tables::none, []),
-    entry!("sldais-two-sided", annealed_paths::sides, tables::none, []),
-    entry!("sldais-step-sizes", annealed_paths::step_sizes, annealed_paths::step_size_table, []),
     entry!("flow-families", shapes::figures, shapes::tables, shapes::CHECKS),
     entry!("flow-directions", directions::figures, shapes::tables, directions::CHECKS),
     entry!("fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),

@@ -62,12 +62,6 @@ impl Fit {
                 _ => self.run_bound(draws, job, running),
             };
         }
-        if let Metrics::Gap { draws } = self.metrics {
-            return self.run_gap(draws, job, running);
-        }
-        if let Metrics::Race { draws } = self.metrics {
-            return self.run_race(draws, job, running);
-        }
         let checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);

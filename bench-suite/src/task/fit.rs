@@ -68,18 +68,6 @@ pub enum Metrics {
         /// Number S of draws.
         draws: usize,
     },
-    /// Gaps of annealed paths below and above a log evidence that is known, by quadrature or in closed form, with the parts of the
-    /// lower gap (SL-DAIS, Prop. 3).
-    Gap {
-        /// Number of draws of each bound.
-        draws: usize,
-    },
-    /// Moments, predictions, bound and k-hat of draws of a family fitted to a logistic regression, against numbers of evaluations of
-    /// the likelihood of one datum. The steps of such a fit are passes over the training rows, spent as the method likes.
-    Race {
-        /// Number of draws of the family.
-        draws: usize,
-    },
     /// One row at the end of a fit of a family of paths: log evidence by particle filters at its last theta.
     ///
     /// ```text
@@ -256,15 +244,11 @@ impl Fit {
         if let Metrics::Filters { particles, filters } = self.metrics {
             return self.check_path(particles, filters);
         }
-        if self.metrics.is_of_evidence() {
-            return self.check_evidence();
+        if let Metrics::Bound { draws } = self.metrics {
+            return self.check_bound(draws);
         }
-        if matches!(self.method, Method::Minibatched { .. } | Method::PmcsaDelayed { .. })
-            || self.family.is_pushforward()
-        {
-            return refuse(format!(
-                "method {method} and family {family} need metrics of the bound, the gap or a race"
-            ));
+        if matches!(self.method, Method::Minibatched { .. }) || self.family.is_pushforward() {
+            return refuse(format!("method {method} and family {family} need metrics of the bound"));
         }
         if self.is_staged() && !self.method.fits_any_family() {
             return refuse(format!(

@@ -169,16 +169,6 @@ pub(crate) fn jobs() -> Vec<(&'static str, Vec<Job>)> {
             _ => None,
         })
         .collect();
-    let gaps: Vec<Job> = planned(&entry("sldais-gaps").experiment().unwrap())
-        .into_iter()
-        .filter_map(|mut job| match &mut job.task {
-            Task::Fit(fit) => {
-                (fit.steps, fit.trace.points, fit.metrics) = (40, 5, Metrics::Gap { draws: 50 });
-                Some(job)
-            }
-            _ => None,
-        })
-        .collect();
     let shapes = planned(&Experiment::parse("shapes.toml", SHAPES).unwrap());
     let chains = planned(&Experiment::parse("chains.toml", CHAINS).unwrap());
     vec![
@@ -187,7 +177,6 @@ pub(crate) fn jobs() -> Vec<(&'static str, Vec<Job>)> {
         ("scatters", scatters),
         ("paths", paths),
         ("bounds", bounds),
-        ("gaps", gaps),
         ("shapes", shapes),
         ("chains", chains),
         ("benchmarks", planned(&Experiment::parse("benchmarks.toml", &benchmarks()).unwrap())),

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use mcsa_bench_suite::catalog::{Method, Target};
 use mcsa_bench_suite::kinds::{Due, Ending, Place, Running};
 use mcsa_bench_suite::store::{Outcome, Store};
-use mcsa_bench_suite::task::{Job, Metrics, Task};
+use mcsa_bench_suite::task::{Job, Task};
 use mcsa_data::Catalogue;
 
 use self::jobs::{entry, jobs, planned};
@@ -83,46 +82,6 @@ fn every_kind_goes_on_from_its_checkpoints() {
             let other = Job { seed: job.seed.child(0), ..job.clone() };
             assert!(!same(&expected, &whole(&other, "parts")), "{kind}, {name}");
         }
-    }
-}
-
-/// A race that is interrupted after every third step has the rows of one that is not, for every method, warm starts included; another
-/// seed has others.
-#[test]
-fn a_race_goes_on_from_its_checkpoints() {
-    let catalogue = Catalogue::new(None);
-    let mut jobs = planned(&entry("sldais-against-chains").experiment().unwrap());
-    for job in &mut jobs {
-        if let Task::Fit(fit) = &mut job.task {
-            (fit.steps, fit.trace.points, fit.metrics) = (200, 4, Metrics::Race { draws: 50 });
-            if let Target::SyntheticLogistic { rows, .. } = &mut fit.target {
-                *rows = 200;
-            }
-            if let Method::PmcsaDelayed { warm, .. } = &mut fit.method {
-                *warm = (*warm).min(4);
-            }
-        }
-        let (parts, expected) = (folder("race"), whole(job, "race"));
-        let (store, mut runs) = (Store::new(&parts), 0);
-        loop {
-            let calls = AtomicU64::new(0);
-            let progress = |_| calls.fetch_add(1, Relaxed) == 0;
-            let checkpoint = Due::Steps(3);
-            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
-            runs += 1;
-            if job.run(&running).unwrap() == Ending::Stored {
-                break;
-            }
-        }
-        let name = job.task.title();
-        assert!(runs > 3 && expected.rows.len() > 3, "{name}: {runs} runs");
-        let found = result(&parts, job);
-        assert!(same(&expected, &found), "{name}");
-        let last = &expected.rows[expected.rows.len() - 1];
-        let passes = last.values["row_evaluations"] / 200.0;
-        assert!((200.0..=212.0).contains(&passes), "{name}: {passes} passes");
-        let other = Job { seed: job.seed.child(0), ..job.clone() };
-        assert!(!same(&expected, &whole(&other, "race")), "{name}");
     }
 }
 

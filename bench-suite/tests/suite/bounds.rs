@@ -156,19 +156,6 @@ fn settings_that_do_not_fit_together_are_named() {
             .contains("pmcsa")
     );
     assert!(refused("kind = 'standard'", "kind = 'jittered'").contains("begins at start"));
-    let race = good.replacen(bound, "metrics = { race = { draws = 100 } }", 1);
-    assert!(planned(&race).is_ok());
-    let chains = |text: &str| {
-        text.replacen("kind = 'minibatched'\nsamples = 1\nbatch = 5", "kind = 'pmcsa'\nchains = 4", 1)
-    };
-    assert!(planned(&chains(&race)).unwrap_err().to_string().contains("needs a density"));
-    let other =
-        race.replacen("kind = 'minibatched'\nsamples = 1\nbatch = 5", "kind = 'elbo'\nsamples = 1", 1);
-    assert!(planned(&other).unwrap_err().to_string().contains("a race"));
-    let gap = "metrics = { gap = { draws = 100 } }";
-    assert!(planned(&good.replacen(bound, gap, 1)).is_ok());
-    let flat = text("kind = 'mean-field'").replacen(bound, gap, 1);
-    assert!(planned(&flat).unwrap_err().to_string().contains("no parts of the gap"));
     let with = good.replacen("[[fits.family]]\n", "[[fits.family]]\nwith = ['pmcsa']\n", 1);
     assert!(planned(&with).unwrap_err().to_string().contains("with = \"pmcsa\""));
 }

@@ -1,7 +1,6 @@
 //! Regression models for binary labels, with logistic or probit link.
 
 mod hierarchical;
-mod horseshoe;
 mod likelihood;
 mod link;
 mod prediction;
@@ -9,7 +8,6 @@ mod regression;
 mod scale_prior;
 
 pub use hierarchical::HierarchicalLogistic;
-pub use horseshoe::HorseshoeLogistic;
 pub(crate) use likelihood::Likelihood;
 pub use link::{Link, Logistic, Probit};
 pub use prediction::{log_odds_from_draws, log_odds_from_moments};

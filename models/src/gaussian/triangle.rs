@@ -57,82 +57,6 @@ impl Triangle {
         }
     }
 
-    /// `y <- L y`, for each right-hand side.
-    pub(crate) fn colour_each(&self, ys: &mut [f64]) {
-        pulp::Arch::new().dispatch(|| self.product(ys));
-    }
-
-    /// `y <- L^T y`, for each right-hand side.
-    pub(crate) fn colour_back(&self, ys: &mut [f64]) {
-        pulp::Arch::new().dispatch(|| self.product_back(ys));
-    }
-
-    #[inline(always)]
-    fn product(&self, ys: &mut [f64]) {
-        let dim = self.dim();
-        if dim == 0 {
-            return;
-        }
-        // Descending: the entries read are those that no earlier step has written.
-        let whole = dim - dim % BLOCK;
-        for k in (whole..dim).rev() {
-            let column = &self.columns.col_as_slice(k)[k..];
-            for y in ys.chunks_exact_mut(dim) {
-                let head = y[k];
-                y[k] = head * column[0];
-                y[k + 1..].iter_mut().zip(&column[1..]).for_each(|(y, a)| *y += head * a);
-            }
-        }
-        for k in (0..whole).step_by(BLOCK).rev() {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|m| &self.columns.col_as_slice(k + m)[k..]);
-            for y in ys.chunks_exact_mut(dim) {
-                let (head, tail) = y[k..].split_at_mut(BLOCK);
-                let [h0, h1, h2, h3] = [head[0], head[1], head[2], head[3]];
-                let below = a[BLOCK..].iter().zip(&b[BLOCK..]).zip(&c[BLOCK..]).zip(&d[BLOCK..]);
-                for (y, (((a, b), c), d)) in tail.iter_mut().zip(below) {
-                    *y = *y + h0 * a + h1 * b + h2 * c + h3 * d;
-                }
-                head[0] = h0 * a[0];
-                head[1] = h0 * a[1] + h1 * b[1];
-                head[2] = h0 * a[2] + h1 * b[2] + h2 * c[2];
-                head[3] = h0 * a[3] + h1 * b[3] + h2 * c[3] + h3 * d[3];
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn product_back(&self, ys: &mut [f64]) {
-        let dim = self.dim();
-        if dim == 0 {
-            return;
-        }
-        // Ascending, by rows of L, which are columns of its transpose.
-        let rest = dim % BLOCK;
-        for k in 0..rest {
-            let row = self.rows.col_as_slice(k);
-            for y in ys.chunks_exact_mut(dim) {
-                let head = y[k];
-                y[..k].iter_mut().zip(row).for_each(|(y, a)| *y += head * a);
-                y[k] = head * row[k];
-            }
-        }
-        for k in (rest..dim).step_by(BLOCK) {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|m| &self.rows.col_as_slice(k + m)[..=k + m]);
-            for y in ys.chunks_exact_mut(dim) {
-                let (above, tail) = y.split_at_mut(k);
-                let [h0, h1, h2, h3] = [tail[0], tail[1], tail[2], tail[3]];
-                let rows = a[..k].iter().zip(&b[..k]).zip(&c[..k]).zip(&d[..k]);
-                for (y, (((a, b), c), d)) in above.iter_mut().zip(rows) {
-                    *y = *y + h0 * a + h1 * b + h2 * c + h3 * d;
-                }
-                tail[0] = h0 * a[k] + h1 * b[k] + h2 * c[k] + h3 * d[k];
-                tail[1] = h1 * b[k + 1] + h2 * c[k + 1] + h3 * d[k + 1];
-                tail[2] = h2 * c[k + 2] + h3 * d[k + 2];
-                tail[3] = h3 * d[k + 3];
-            }
-        }
-    }
-
     #[inline(always)]
     fn forward(&self, ys: &mut [f64]) {
         let dim = self.dim();
@@ -219,18 +143,6 @@ mod tests {
             triangle.whiten(&mut ys);
             let size = x.iter().zip(&ys[dim..]).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
             assert!(size < 1e-9, "{dim}: {size}");
-
-            // Products of several columns, and with the transpose, against their definitions.
-            let mut ys = [x.clone(), x.clone()].concat();
-            triangle.colour_each(&mut ys);
-            let mut back = [x.clone(), x.clone()].concat();
-            triangle.colour_back(&mut back);
-            for k in 0..dim {
-                let product: f64 = (0..=k).map(|i| factor[(k, i)] * x[i]).sum();
-                let transposed: f64 = (k..dim).map(|i| factor[(i, k)] * x[i]).sum();
-                assert!((ys[k] - product).abs() < 1e-12 && ys[k] == ys[dim + k], "{dim}");
-                assert!((back[k] - transposed).abs() < 1e-12 && back[k] == back[dim + k], "{dim}");
-            }
 
             // (L^T)^-1 against its definition: L^T y = x.
             let mut y = x.clone();

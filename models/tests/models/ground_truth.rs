@@ -4,7 +4,7 @@ use faer::{Mat, mat};
 use mcsa_core::numeric::scalar::erfc;
 use mcsa_core::{ExactDraws, Seed};
 use mcsa_models::conformance::{Case, Map};
-use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, ManyWell, Mixture, SkewNormal, Student, suite};
+use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, Mixture, SkewNormal, Student, suite};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
@@ -123,23 +123,6 @@ fn mixtures() -> Vec<Case<Mixture>> {
 }
 
 suite!(mixture, mixtures(), meter, gradient curvature draws truth);
-
-/// The first coordinate of each pair by the trapezoidal rule, from -6 on.
-fn well_uniforms(target: &ManyWell, z: &[f64], u: &mut [f64]) {
-    let h = 1.0 / 64.0;
-    for (u, z) in u.chunks_exact_mut(2).zip(z.chunks_exact(2)) {
-        let nodes = ((z[0] + 6.0) / h) as i32;
-        let term = |k: i32| target.well_density(z[0] - h * f64::from(k));
-        u[0] = (h * ((1..=nodes).map(term).sum::<f64>() + 0.5 * term(0))).clamp(0.0, 1.0);
-        u[1] = normal_cdf(z[1]);
-    }
-}
-
-fn many_wells() -> [Case<ManyWell>; 2] {
-    [2, 8].map(|dim| Case::new(ManyWell::new(dim).expect("even")).with_uniforms(well_uniforms))
-}
-
-suite!(many_well, many_wells(), meter, gradient curvature draws truth);
 
 fn students() -> Vec<Case<Student>> {
     let case = |location: Vec<f64>, scale: Vec<f64>, freedom: f64| {

@@ -1,6 +1,5 @@
 //! Tests of the models: conformance, formulas and oracles, and twins that must fail.
 
-mod cox_process;
 mod dual;
 mod dual_regressions;
 mod factor_analysis;

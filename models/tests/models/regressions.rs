@@ -4,9 +4,9 @@ use faer::Mat;
 use mcsa_core::Seed;
 use mcsa_models::conformance::Case;
 use mcsa_models::{
-    GaussianProcessClassification, HierarchicalLogistic, HorseshoeLogistic, LinearRegression,
-    LocalRobustRegression, LogisticRegression, NeuralRegression, ProbitRegression, RobustGaussianProcess,
-    ScalePrior, StudentNoise, StudentRegression, suite,
+    GaussianProcessClassification, HierarchicalLogistic, LinearRegression, LocalRobustRegression,
+    LogisticRegression, NeuralRegression, ProbitRegression, RobustGaussianProcess, ScalePrior, StudentNoise,
+    StudentRegression, suite,
 };
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
@@ -61,15 +61,6 @@ fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
 }
 
 suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable subsampled constrained);
-
-fn horseshoe() -> Vec<Case<HorseshoeLogistic>> {
-    SIZES
-        .map(|(n, d)| HorseshoeLogistic::new(features(n, d).as_ref(), &labels(n), 2.5).expect("good data"))
-        .map(|target| Case::new(target).with_spread(0.5))
-        .into()
-}
-
-suite!(horseshoe_logistic, horseshoe(), meter, gradient curvature constrained);
 
 fn linear() -> Vec<Case<LinearRegression>> {
     SIZES

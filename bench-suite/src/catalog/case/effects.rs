@@ -1,4 +1,4 @@
-//! Effects in units of their scales, or weights in the place of their units: coordinates in which chains move better.
+//! Effects in units of their scales: coordinates in which chains move better.
 
 use std::ops::Range;
 
@@ -11,25 +11,20 @@ use crate::catalog::Posterior;
 /// Coordinates of a target that are effects around a location, with a scale whose logarithm is the sum of coordinates:
 ///
 /// ```text
-/// z_k = z_location + e^(sign sum_s z_s) eta_k,   k in place, s in scales
+/// z_k = z_location + e^(sum_s z_s) eta_k,   k in place, s in scales
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Effects {
     place: Range<usize>,
     scales: Vec<usize>,
-    /// 1 where the target has effects and chains move their units; -1 where the target has units and chains move the effects.
-    sign: f64,
     /// Coordinate of the location; 0 without one.
     location: Option<usize>,
 }
 
-/// Features of pima on whose weights chains move, because the data know them better than the prior does.
-const PIMA_WEIGHTS: [usize; 5] = [0, 1, 2, 5, 6];
-
 impl Effects {
     /// Location and logarithm of the scale at a point.
     fn at(&self, z: &[f64]) -> (f64, f64) {
-        let log_scale = self.sign * self.scales.iter().map(|&s| z[s]).sum::<f64>();
+        let log_scale = self.scales.iter().map(|&s| z[s]).sum::<f64>();
         (self.location.map_or(0.0, |k| z[k]), log_scale)
     }
 }
@@ -40,23 +35,13 @@ impl Case {
         let counties = dim.saturating_sub(5) / 2;
         match self {
             Self::RadonCounties => vec![
-                Effects { place: 5..5 + counties, scales: vec![0], sign: 1.0, location: Some(3) },
-                Effects { place: 5 + counties..dim, scales: vec![1], sign: 1.0, location: Some(4) },
+                Effects { place: 5..5 + counties, scales: vec![0], location: Some(3) },
+                Effects { place: 5 + counties..dim, scales: vec![1], location: Some(4) },
             ],
             Self::HierarchicalRows { .. } => vec![
-                Effects { place: 2..dim - 1, scales: vec![0], sign: 1.0, location: None },
-                Effects { place: dim - 1..dim, scales: vec![1], sign: 1.0, location: None },
+                Effects { place: 2..dim - 1, scales: vec![0], location: None },
+                Effects { place: dim - 1..dim, scales: vec![1], location: None },
             ],
-            Self::HorseshoeRows { data } if data == "pima" => {
-                let features = dim / 2 - 1;
-                let weight = |k| Effects {
-                    place: 1 + features + k..2 + features + k,
-                    scales: vec![0, 1 + k],
-                    sign: -1.0,
-                    location: None,
-                };
-                PIMA_WEIGHTS.map(weight).into()
-            }
             _ => Vec::new(),
         }
     }
@@ -118,7 +103,7 @@ impl Gradient for Unscaled<'_> {
                 gradient[k] *= scale;
                 of_scale += gradient[k] * z[k];
             }
-            effects.scales.iter().for_each(|&s| gradient[s] += effects.sign * of_scale);
+            effects.scales.iter().for_each(|&s| gradient[s] += of_scale);
             if let Some(location) = effects.location {
                 gradient[location] += of_location;
             }
@@ -138,7 +123,7 @@ mod tests {
     #[test]
     fn the_gradient_is_a_difference() {
         let hierarchical = Case::HierarchicalRows { data: "heart_cleveland".into() };
-        for case in [Case::RadonCounties, hierarchical, Case::HorseshoeRows { data: "pima".into() }] {
+        for case in [Case::RadonCounties, hierarchical] {
             let built = case.posterior(&Catalogue::new(None)).unwrap();
             let (posterior, dim) = (&*built.posterior, built.posterior.dim());
             let target = Unscaled { posterior, effects: case.effects(dim) };
@@ -159,7 +144,7 @@ mod tests {
                 let error = (gradient[k] - difference).abs() / (1.0 + difference.abs());
                 assert!(error < 1e-5, "{}, {k}: {} {difference}", case.title(), gradient[k]);
                 let of_scale = target.effects.iter().filter(|effects| effects.scales.contains(&k));
-                let terms: f64 = of_scale.map(|effects| effects.sign * effects.place.len() as f64).sum();
+                let terms: f64 = of_scale.map(|effects| effects.place.len() as f64).sum();
                 assert!(terms == 0.0 || (gradient[k] - terms - difference).abs() > 0.5);
             }
         }

@@ -18,8 +18,7 @@ pub(crate) const HEAD: &str = "\
 # Long runs of the No-U-Turn sampler, made by `cargo run --release -p mcsa-bench-suite -- references`. sample_size is the
 # smallest effective number of draws for the mean, the variance and the quantiles at 5 % and 95 %. Quantiles at 5 %, 10 %, .., 95 %
 # are given by their distances from the mean in units of the sd / 10000, and their errors in the same units. Chains move the effects
-# of hierarchical models in units of their scales, and as they are where that run is too short; and those weights under a horseshoe that
-# the data know well, as they are.
+# of hierarchical models in units of their scales, and as they are where that run is too short.
 case,coordinate,mean,mean_error,sd,sd_error,r_hat,sample_size,quantiles,quantile_errors";
 
 /// Moments and quantiles of a coordinate from a long run of the No-U-Turn sampler, with their standard errors.

@@ -138,11 +138,6 @@ impl Margin {
         mixed(0.0, 9.0, 4_000, log_half, |t| (location + scale * slope * t, sd))
     }
 
-    /// Law with a smooth density on `[from, to]`, as a mixture of normal laws of width `(to - from) / 4000`.
-    pub(super) fn of_density(from: f64, to: f64, density: impl Fn(f64) -> f64) -> Self {
-        mixed(from, to, 4_000, |t| density(t).ln(), |t| (t, (to - from) / 4_000.0))
-    }
-
     fn quantiles(&self) -> [f64; LEVELS] {
         match self {
             Self::Stored(quantiles) => *quantiles,
@@ -173,7 +168,7 @@ fn quantile(nodes: &[[f64; 3]], level: f64) -> f64 {
 mod tests {
     use super::*;
     use mcsa_core::{ExactDraws, Seed};
-    use mcsa_models::{Banana, Funnel, ManyWell, SkewNormal, Student};
+    use mcsa_models::{Banana, Funnel, SkewNormal, Student};
 
     /// Shares of 40,000 exact draws below each quantile, within 6 standard errors; with the quantiles moved by a twentieth of the
     /// spread they are off.
@@ -217,9 +212,6 @@ mod tests {
         }
         let skewed = SkewNormal::new(0.5, 2.0, 5.0).unwrap();
         follows(&skewed, &Margins::each(vec![Margin::skew_normal(0.5, 2.0, 5.0)]));
-        let well = ManyWell::new(4).unwrap();
-        let first = Margin::of_density(-4.0, 4.0, |x| well.well_density(x));
-        follows(&well, &Margins::repeated(vec![first, Margin::standard()], 2));
         let mixture = Mixture::scattered(7, 10.0, 1.3, &mut Seed::new(2).stream(0, 0)).unwrap();
         follows(&mixture, &Margins::mixture(&mixture));
     }

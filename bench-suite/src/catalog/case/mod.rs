@@ -2,14 +2,12 @@
 
 mod built;
 mod effects;
-mod evidence;
 mod exported;
 mod faulty;
 mod line;
 mod long_run;
 mod margin;
 mod name;
-mod points;
 mod posteriordb;
 mod rows;
 mod truth;
@@ -20,21 +18,19 @@ use std::sync::Arc;
 use mcsa_core::{Error, Seed, Stream};
 use mcsa_data::Catalogue;
 use mcsa_models::{
-    CoxProcess, EightSchools, Funnel, Gaussian, HierarchicalLogistic, HorseshoeLogistic, LinearRegression,
-    LogisticRegression, ManyWell, Mixture, ProbitRegression, Radon, ScalePrior, SkewNormal, Student,
+    EightSchools, Funnel, Gaussian, HierarchicalLogistic, LinearRegression, LogisticRegression, Mixture,
+    ProbitRegression, Radon, ScalePrior, SkewNormal, Student,
 };
 use serde::{Deserialize, Serialize};
 
 pub use built::Built;
-pub(crate) use evidence::{EVIDENCE_HEAD, line as evidence_line, stored_line as stored_evidence};
 pub use faulty::Fault;
 use faulty::{Bananas, NanCorner, Separated, WrongGradient};
 use line::{FirstCoordinate, Line};
 pub(crate) use long_run::{HEAD, LongRun};
 use margin::Margin;
 pub use margin::Margins;
-use points::cox_process;
-use rows::{scaled, standardised, synthetic_rows};
+use rows::{standardised, synthetic_rows};
 pub use truth::Truth;
 
 use super::Posterior;
@@ -187,27 +183,6 @@ pub enum Case {
     RadonCounties,
     /// Forty Gaussians in the plane (Midgley et al. 2023), with means of our own seed.
     FortyGaussians,
-    /// Many Well.
-    ManyWell {
-        /// The dimension, even.
-        dim: usize,
-    },
-    /// Log-Gaussian Cox process: 126 SYNTHETIC points, or those of a file.
-    CoxProcess {
-        /// Number of cells on a side.
-        grid: usize,
-        /// Coordinates are log intensities, not white numbers.
-        #[serde(default)]
-        centred: bool,
-        /// File of points of the unit square, two numbers in a line.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        points: Option<String>,
-    },
-    /// Logistic regression with a horseshoe prior on all rows, standardised.
-    HorseshoeRows {
-        /// The data set.
-        data: String,
-    },
     /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
     Posteriordb {
         /// `posteriordb/NAME`.
@@ -219,8 +194,6 @@ pub enum Case {
 const FIXED: Seed = Seed::new(1703);
 /// Noise of the linear regression.
 const NOISE: f64 = 0.5;
-/// Prior standard deviation of the intercept beside a horseshoe.
-const INTERCEPT: f64 = 2.5;
 
 fn gaussian(target: Gaussian) -> Built {
     let sds: Vec<f64> = (0..target.mean().len()).map(|i| target.variance(i).sqrt()).collect();
@@ -244,28 +217,7 @@ impl Case {
         }
         match LongRun::of(&self.title()) {
             Ok((truth, margins)) => Ok(Built { truth, margins: Some(margins), ..built }),
-            Err(_) if self.is_hard() => Ok(built),
             Err(error) => Err(error),
-        }
-    }
-
-    /// True for cases that are built without moments if no long run is stored: large grids, and posteriors in which chains move so
-    /// slowly that 800,000 draws are too few.
-    fn is_hard(&self) -> bool {
-        matches!(self, Self::CoxProcess { .. } | Self::HorseshoeRows { .. })
-    }
-
-    /// Log-Gaussian Cox process of the case, if it is one.
-    ///
-    /// # Errors
-    /// If there is no cell, or the points cannot be read.
-    pub(crate) fn cox_process(&self) -> Result<Option<CoxProcess>, Error> {
-        match self {
-            Self::CoxProcess { grid, centred, points } => {
-                let mut stream = FIXED.named(self.kind()).stream(0, 0);
-                cox_process(*grid, *centred, points.as_deref(), &mut stream).map(Some)
-            }
-            _ => Ok(None),
         }
     }
 
@@ -379,19 +331,6 @@ impl Case {
                 let target = forty_gaussians(&mut stream)?;
                 let margins = Margins::mixture(&target);
                 Built::exact(target, margins)
-            }
-            Self::ManyWell { dim } => {
-                let target = ManyWell::new(*dim)?;
-                let first = Margin::of_density(-4.0, 4.0, |x| target.well_density(x));
-                Built::exact(target, Margins::repeated(vec![first, Margin::standard()], dim / 2))
-            }
-            Self::CoxProcess { grid, centred, points } => {
-                let target = cox_process(*grid, *centred, points.as_deref(), &mut stream)?;
-                Built { log_z: evidence::stored(&self.title()), ..unknown(Arc::new(target)) }
-            }
-            Self::HorseshoeRows { data } => {
-                let rows = scaled(catalogue.load(data)?);
-                unknown(Arc::new(HorseshoeLogistic::new(rows.x.as_ref(), &rows.y, INTERCEPT)?))
             }
         })
     }

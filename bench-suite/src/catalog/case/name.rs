@@ -31,9 +31,6 @@ impl Case {
             Self::SyntheticRows { .. } => "synthetic-rows",
             Self::RadonCounties => "radon-counties",
             Self::FortyGaussians => "forty-gaussians",
-            Self::ManyWell { .. } => "many-well",
-            Self::CoxProcess { .. } => "cox-process",
-            Self::HorseshoeRows { .. } => "horseshoe-rows",
             Self::Posteriordb { .. } => "posteriordb",
         }
     }
@@ -81,13 +78,6 @@ impl Case {
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
             Self::FortyGaussians => "40 Gaussians".to_owned(),
-            Self::ManyWell { dim } => format!("many well: d {dim}"),
-            Self::CoxProcess { grid, centred, points } => {
-                let on = if points.is_some() { "" } else { " on SYNTHETIC points" };
-                let centred = if *centred { ", centred" } else { "" };
-                format!("Cox process{on}: {grid} x {grid}{centred}")
-            }
-            Self::HorseshoeRows { data } => format!("horseshoe logistic: {data}"),
             Self::Posteriordb { data } => data.clone(),
         }
     }
@@ -107,8 +97,6 @@ impl Case {
             | Self::LinearRows { .. }
             | Self::SyntheticRows { .. }
             | Self::RadonCounties
-            | Self::CoxProcess { .. }
-            | Self::HorseshoeRows { .. }
             | Self::Posteriordb { .. } => false,
             _ => true,
         }
@@ -132,10 +120,8 @@ impl Case {
             | Self::Wishart { dim }
             | Self::Factors { dim, .. }
             | Self::EqualCorrelation { dim, .. }
-            | Self::ManyWell { dim }
             | Self::SyntheticRows { dim } => Some(*dim),
             Self::Bananas { pairs, .. } => Some(2 * pairs),
-            Self::CoxProcess { grid, .. } => Some(grid * grid),
             Self::FortyGaussians => Some(2),
             Self::Skewed
             | Self::Schools
@@ -143,7 +129,6 @@ impl Case {
             | Self::LogisticRows { .. }
             | Self::ProbitRows { .. }
             | Self::LinearRows { .. }
-            | Self::HorseshoeRows { .. }
             | Self::RadonCounties
             | Self::Posteriordb { .. } => None,
         }
@@ -155,7 +140,6 @@ impl Case {
             Self::HierarchicalRows { data }
             | Self::LogisticRows { data }
             | Self::ProbitRows { data }
-            | Self::HorseshoeRows { data }
             | Self::LinearRows { data }
             | Self::Posteriordb { data } => Some(data),
             Self::RadonCounties => Some("radon_mn"),

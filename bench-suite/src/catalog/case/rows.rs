@@ -6,11 +6,6 @@ use mcsa_data::Dataset;
 
 /// The rows with every input standardised, and a column of ones.
 pub(super) fn standardised(rows: Dataset) -> Dataset {
-    scaled(rows).with_ones_last()
-}
-
-/// The rows with every input standardised.
-pub(super) fn scaled(rows: Dataset) -> Dataset {
     let count = rows.rows() as f64;
     let mut x = rows.x.clone();
     for k in 0..x.ncols() {
@@ -20,7 +15,7 @@ pub(super) fn scaled(rows: Dataset) -> Dataset {
         let scale = if square > 0.0 { square.sqrt() } else { 1.0 };
         column.iter_mut().for_each(|x| *x = (*x - mean) / scale);
     }
-    Dataset { x, ..rows }
+    Dataset { x, ..rows }.with_ones_last()
 }
 
 /// `10 d` rows: inputs with a correlation of 0.8 of neighbours, scaled so that log odds have a standard deviation of about 2.
