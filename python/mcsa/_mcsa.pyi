@@ -4,7 +4,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Climbing", "Density", "Fitted", "Fitting", "Model", "__version__", "write_zarr"]
+__all__ = ["Climbing", "Density", "Fitted", "Fitting", "Model", "__version__"]
 __version__: str
 
 _Floats = NDArray[np.float64]
@@ -176,6 +176,3 @@ class Fitted:
     @property
     def handover(self) -> tuple[_Floats, list[float], _Floats] | None: ...
     def copies(self, count: int, seed: int) -> list[int]: ...
-
-def write_zarr(path: str, groups: list[tuple[str, str, list[tuple[str, list[int], list[str], Any]]]]) -> None:
-    """Writes a Zarr archive."""

@@ -1,14 +1,10 @@
-"""Results as data of ArviZ, and as Zarr archives."""
+"""Results as data of ArviZ."""
 
 from __future__ import annotations
 
-import json
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
-from ._mcsa import write_zarr
 
 if TYPE_CHECKING:
     from .result import Result
@@ -59,13 +55,19 @@ def groups(result: Result, resample: bool) -> Groups:
         "resampled": int(resample),
     }
     dims = {name: list(sides) for name, sides in labels.dims.items()}
-    for group, variables in found.items():
-        for name, values in variables.items():
-            sides = values.ndim - (group in _DRAWN)
-            named = dims.setdefault(name, [f"{name}_dim_{k}" for k in range(sides)])
-            if len(named) != sides:
-                raise ValueError(f"dims names {len(named)} sides of {name}, which has {sides}")
     coords = {name: list(values) for name, values in labels.coords.items()}
+    for group, variables in found.items():
+        sizes = {"chain": 1, "draw": count} if group in _DRAWN else {}
+        for name, values in variables.items():
+            shape = values.shape[group in _DRAWN :]
+            named = dims.setdefault(name, [f"{name}_dim_{k}" for k in range(len(shape))])
+            if len(named) != len(shape):
+                raise ValueError(f"dims names {len(named)} sides of {name}, which has {len(shape)}")
+            for side, size in zip(named, shape, strict=True):
+                if sizes.setdefault(side, size) != size:
+                    raise ValueError(f"the side {side} has {sizes[side]} and {size} entries")
+                if side in coords and len(coords[side]) != size:
+                    raise ValueError(f"coords has {len(coords[side])} labels of {side}, which has {size} entries")
     return Groups(found, attributes, dims, coords)
 
 
@@ -84,50 +86,6 @@ def to_arviz(result: Result, *, resample: bool = True) -> Any:
         )
     attrs = {"posterior_attrs": attributes, "sample_stats_attrs": attributes}
     return arviz.from_dict(**data, **attrs, dims=dims, coords=coords)
-
-
-def to_zarr(result: Result, path: str | os.PathLike[str], *, resample: bool = True) -> None:
-    """The groups as a Zarr archive, version 3 of the format, written without any package of Python."""
-    found, attributes, dims, coords = groups(result, resample)
-    archive = []
-    for group, variables in found.items():
-        leading = ["chain", "draw"] if group in _DRAWN else []
-        sizes: dict[str, int] = {}
-        arrays = []
-        for name, values in variables.items():
-            values = np.asarray(values)[np.newaxis] if leading else np.asarray(values)
-            sides = leading + dims[name]
-            for side, size in zip(sides, values.shape, strict=True):
-                if sizes.setdefault(side, size) != size:
-                    raise ValueError(f"the side {side} has {sizes[side]} and {size} entries")
-            numbers = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
-            arrays.append((name, list(values.shape), sides, numbers))
-        labels = [_labels(side, size, coords) for side, size in sizes.items()]
-        own = attributes if group in ("posterior", "sample_stats") else {"inference_library": "mcsa"}
-        archive.append((group, json.dumps(_finite(own)), labels + arrays))
-    write_zarr(os.fspath(path), archive)
-
-
-def _labels(side: str, size: int, coords: dict[str, list[Any]]) -> tuple[str, list[int], list[str], Any]:
-    """Labels along a side, as an array of the archive."""
-    values: Any = np.asarray(coords.get(side, np.arange(size)))
-    if values.shape != (size,):
-        raise ValueError(f"coords has {len(values)} labels of {side}, which has {size} entries")
-    if values.dtype.kind in "iu":
-        values = values.astype(np.int64)
-    elif values.dtype.kind == "f":
-        values = values.astype(np.float64)
-    else:
-        values = [str(value) for value in values]
-    return side, [size], [side], values
-
-
-def _finite(attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes as JSON, which knows neither NaN nor infinities."""
-    return {
-        name: str(value) if isinstance(value, float) and not np.isfinite(value) else value
-        for name, value in attributes.items()
-    }
 
 
 def _grouped(parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -217,15 +217,6 @@ class Result:
 
         return to_arviz(self, resample=resample)
 
-    def to_zarr(self, path: str | os.PathLike[str], *, resample: bool = True) -> None:
-        """The result as a Zarr archive, which ArviZ 1.x opens with ``from_zarr``; needs neither ArviZ nor zarr.
-
-        The groups are those of :meth:`to_arviz`. A folder that holds an archive is replaced; any other folder is an error.
-        """
-        from .arviz import to_zarr
-
-        to_zarr(self, path, resample=resample)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the result to a file of NumPy (``.npz``), which :func:`mcsa.load` and ``numpy.load`` read."""
         fitted = self._fitted

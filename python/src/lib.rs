@@ -9,4 +9,3 @@ mod model;
 mod module;
 mod source;
 mod sparse;
-mod zarr;

@@ -7,7 +7,6 @@ use crate::callback::Density;
 use crate::fitted::Fitted;
 use crate::fitting::Fitting;
 use crate::model::Model;
-use crate::zarr::write_zarr;
 
 /// Native part of the package `mcsa`: the Rust library's fits of a posterior.
 #[pymodule]
@@ -17,6 +16,5 @@ fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Model>()?;
     module.add_class::<Fitting>()?;
     module.add_class::<Fitted>()?;
-    module.add_class::<Climbing>()?;
-    module.add_function(wrap_pyfunction!(write_zarr, module)?)
+    module.add_class::<Climbing>()
 }

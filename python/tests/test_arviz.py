@@ -1,6 +1,5 @@
-"""Results in ArviZ and as Zarr archives."""
+"""Results in ArviZ."""
 
-import json
 import warnings
 
 import mcsa
@@ -52,46 +51,32 @@ def variable(fitted):
     return next(iter(mcsa.arviz.groups(fitted, resample=True).groups["posterior"]))
 
 
-def numbers(path):
-    shape = json.loads((path / "zarr.json").read_text())["shape"]
-    return np.fromfile(next(file for file in (path / "c").rglob("*") if file.is_file()), dtype="<f8").reshape(shape)
+def test_groups_need_no_package(result):
+    groups, attributes, dims, coords = mcsa.arviz.groups(result, resample=False)
+    assert np.array_equal(groups["posterior"]["weights"], result.draws[:, :2])
+    assert np.array_equal(groups["posterior"]["noise"], np.exp(result.draws[:, 2]))
+    assert np.array_equal(groups["sample_stats"]["log_q"], result.log_q)
+    assert groups["log_likelihood"]["y"].shape == (4000, 40) and groups["observed_data"]["y"].shape == (40,)
+    assert dims["weights"] == ["feature"] and coords["feature"] == ["age", "größe"]
+    assert attributes["verdict"] == ("yes" if result.ok else "no")
 
 
-def test_an_archive_needs_no_package(result, tmp_path):
-    result.to_zarr(tmp_path / "fit.zarr", resample=False)
-    place = tmp_path / "fit.zarr"
-    assert np.array_equal(numbers(place / "posterior/weights")[0], result.draws[:, :2])
-    assert np.array_equal(numbers(place / "posterior/noise")[0], np.exp(result.draws[:, 2]))
-    assert np.array_equal(numbers(place / "sample_stats/log_q")[0], result.log_q)
-    assert numbers(place / "log_likelihood/y").shape == (1, 4000, 40)
-    metadata = json.loads((place / "posterior/weights/zarr.json").read_text())
-    assert metadata["dimension_names"] == ["chain", "draw", "feature"]
-    whole = json.loads((place / "zarr.json").read_text())["consolidated_metadata"]["metadata"]
-    assert whole["sample_stats"]["attributes"]["verdict"] == whole["posterior"]["attributes"]["verdict"]
-    # It may be replaced, anything else may not.
-    result.to_zarr(place)
-    (tmp_path / "other").mkdir()
-    with pytest.raises(ValueError, match="no Zarr archive"):
-        result.to_zarr(tmp_path / "other")
-
-
-def test_sides_are_checked(schools, tmp_path):
-    def with_labels(**labels):
-        return mcsa.fit(mcsa.models.eight_schools(), seed=1, **labels)
+def test_sides_are_checked():
+    def groups_with(**labels):
+        return mcsa.arviz.groups(mcsa.fit(mcsa.models.eight_schools(), seed=1, **labels), resample=True)
 
     with pytest.raises(ValueError, match="dims names 2 sides of mu"):
-        with_labels(dims={"mu": ["a", "b"]}).to_zarr(tmp_path / "a")
+        groups_with(dims={"mu": ["a", "b"]})
     with pytest.raises(ValueError, match="labels of school"):
-        with_labels(dims={"y": ["school"]}, coords={"school": "ABC"}).to_zarr(tmp_path / "a")
+        groups_with(dims={"y": ["school"]}, coords={"school": "ABC"})
     with pytest.raises(ValueError, match="the side draw has"):
-        with_labels(dims={"y": ["draw"]}).to_zarr(tmp_path / "a")
+        groups_with(dims={"y": ["draw"]})
     with pytest.raises(TypeError, match="callable"):
-        with_labels(log_likelihood=np.zeros(3))
+        groups_with(log_likelihood=np.zeros(3))
     with pytest.raises(ValueError, match="log_likelihood gave y the shape"):
-        with_labels(log_likelihood=lambda z: np.zeros((3, 2))).to_zarr(tmp_path / "a")
+        groups_with(log_likelihood=lambda z: np.zeros((3, 2)))
     with pytest.raises(TypeError, match="transform gave ndarray; expected a dict"):
-        with_labels(transform=lambda z: z).summary()
-    assert not (tmp_path / "a").exists()
+        mcsa.fit(mcsa.models.eight_schools(), seed=1, transform=lambda z: z).summary()
 
 
 def version():
@@ -99,36 +84,27 @@ def version():
     return arviz, int(arviz.__version__.split(".")[0])
 
 
-def test_arviz_1_reads_archives_and_trees_without_a_warning(result, regression, tmp_path):
-    """summary, loo and loo_approximate_posterior on files written by Rust and on trees."""
+def test_arviz_1_reads_results_without_a_warning(result, regression):
+    """summary, loo and loo_approximate_posterior on trees."""
     az, major = version()
     if major < 1:
         pytest.skip("ArviZ 1.x is not installed")
-    pytest.importorskip("zarr", reason="zarr is not installed")
     import arviz_stats
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for fitted, name in ((result, "noise"), (regression, variable(regression))):
-            path = tmp_path / f"{name}.zarr"
-            fitted.to_zarr(path)
-            trees = az.from_zarr(path), fitted.to_arviz()
-            fitted.to_zarr(path.with_suffix(".weighted"), resample=False)
-            weighted = az.from_zarr(path.with_suffix(".weighted")), fitted.to_arviz(resample=False)
-            found = []
-            for tree, draws in zip(trees, weighted, strict=True):
-                table = az.summary(tree, var_names=[name], round_to="none")
-                first = name if name == "noise" else fitted.summary().names[0]
-                assert abs(float(table["mean"].iloc[0]) - fitted.summary()[first]["mean"]) < 0.1 * fitted.summary()[first]["sd"]
-                loo = az.loo(tree)
-                stats = draws["sample_stats"]
-                approximate = arviz_stats.loo_approximate_posterior(draws, log_p=stats["log_p"], log_q=stats["log_q"])
-                assert abs(loo.elpd - approximate.elpd) < 0.5
-                assert tree["posterior"].attrs["verdict"] == ("yes" if fitted.ok else "no")
-                assert set(tree.children) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
-                found.append((table["mean"].iloc[0], loo.elpd, approximate.elpd))
-            assert found[0] == found[1]
-    tree = az.from_zarr(tmp_path / "noise.zarr")
+            tree, draws = fitted.to_arviz(), fitted.to_arviz(resample=False)
+            table = az.summary(tree, var_names=[name], round_to="none")
+            first = name if name == "noise" else fitted.summary().names[0]
+            assert abs(float(table["mean"].iloc[0]) - fitted.summary()[first]["mean"]) < 0.1 * fitted.summary()[first]["sd"]
+            loo = az.loo(tree)
+            stats = draws["sample_stats"]
+            approximate = arviz_stats.loo_approximate_posterior(draws, log_p=stats["log_p"], log_q=stats["log_q"])
+            assert abs(loo.elpd - approximate.elpd) < 0.5
+            assert tree["posterior"].attrs["verdict"] == ("yes" if fitted.ok else "no")
+            assert set(tree.children) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
+    tree = result.to_arviz()
     assert list(tree["posterior"]["feature"].values) == ["age", "größe"]
     assert tree["posterior"]["weights"].dims == ("chain", "draw", "feature")
     assert list(tree["observed_data"]["row"].values) == list(range(1, 41))
@@ -148,6 +124,21 @@ def test_arviz_0_reads_results_without_a_warning(result, regression):
             assert np.isfinite(az.loo(data).elpd_loo)
             assert data.posterior.attrs["verdict"] == ("yes" if fitted.ok else "no")
             assert data.observed_data["y"].ndim == 1
+
+
+def test_arviz_writes_results_to_files(result, tmp_path):
+    """The attributes are plain enough for every format."""
+    az, _ = version()
+    pytest.importorskip("h5netcdf", reason="h5netcdf is not installed")
+    data = result.to_arviz()
+    data.to_netcdf(tmp_path / "fit.nc")
+    read = az.from_netcdf(tmp_path / "fit.nc")
+    posterior = read["posterior"] if "posterior" in read else read.posterior
+    assert np.array_equal(posterior["noise"], data["posterior"]["noise"])
+    assert posterior.attrs["verdict_words"] == result.verdict
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    data.to_zarr(tmp_path / "fit.zarr")
+    assert (tmp_path / "fit.zarr").is_dir()
 
 
 def test_draws_of_q_keep_their_weights(schools):

@@ -195,8 +195,7 @@ if plt is not None:
 # %% [markdown]
 # ## ArviZ
 #
-# The result has the groups that ArviZ asks for, also as a Zarr archive that was written without it. `loo` warns: each school is an
-# influential observation of this model.
+# The result has the groups that ArviZ uses. `loo` warns: each school is an influential observation of this model.
 
 # %%
 try:
@@ -205,7 +204,6 @@ try:
     data = results["NumPy"].to_arviz()
     print(az.summary(data, var_names=["mu", "tau"], kind="stats"))
     print(az.loo(data))
-    results["NumPy"].to_zarr(OUT / "eight_schools.zarr")
     if plt is not None:
         picture(lambda: az.plot_forest(data, var_names=["theta"], combined=True), OUT / "eight_schools_forest.png")
 except ImportError as error:

@@ -162,7 +162,6 @@ try:
     data = results["library"].to_arviz()
     print(az.summary(data, kind="stats"))
     print(az.loo(data))
-    results["library"].to_zarr(OUT / "logistic_regression.zarr")
     if plt is not None:
         plot = az.plot_dist if az.__version__ >= "1" else az.plot_posterior
         picture(lambda: plot(data), OUT / "logistic_regression_arviz.png")
