@@ -95,7 +95,7 @@ pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts};
 pub use ensemble::Ensemble;
-pub use error::{Error, all_finite, fits_in_memory, same_length};
+pub use error::{Error, all_finite, fits_in_memory, same_length, square_fits_in_memory};
 pub use estimator::Estimator;
 pub use factor_matched::{FactorMatched, FewColumns};
 pub use family::{Family, Reparameterised};

@@ -1,5 +1,9 @@
 //! Named parameters of points, for reports.
 
+use std::collections::BTreeSet;
+
+use crate::Error;
+
 /// Values of named parameters on their constrained scales, one row per point: what
 /// [`LogDensity::constrain`](crate::LogDensity::constrain) writes.
 ///
@@ -64,6 +68,18 @@ impl Named {
         &self.names
     }
 
+    /// Checks that no two parameters have the same name.
+    ///
+    /// # Errors
+    /// If two have; the message has their name.
+    pub fn check_distinct(&self) -> Result<(), Error> {
+        let mut seen = BTreeSet::new();
+        match self.names.iter().find(|name| !seen.insert(*name)) {
+            Some(name) => Err(Error::invalid(format!("two parameters have the name {name:?}"))),
+            None => Ok(()),
+        }
+    }
+
     /// Values of the present point.
     pub fn row(&self) -> &[f64] {
         &self.values[self.first..]
@@ -96,6 +112,16 @@ mod tests {
         assert_eq!(named.values()[..3], [1.0, 2.0, 3.0]);
         assert!(named.values()[3].is_nan());
         assert_eq!(named.iter().collect::<Vec<_>>(), [("x", 4.0), ("y[0]", 5.0)]);
+    }
+
+    #[test]
+    fn names_must_differ() {
+        let mut named = Named::default();
+        ["a", "b", "a/b"].iter().for_each(|name| named.push(name, 0.0));
+        assert_eq!(named.check_distinct(), Ok(()));
+        named.push("b", 1.0);
+        let error = named.check_distinct().unwrap_err();
+        assert!(error.to_string().contains("two parameters have the name \"b\""), "{error}");
     }
 
     #[test]

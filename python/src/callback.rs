@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcsa::core::{Columns, Error, Gradient, LogDensity, Named};
 use mcsa::faer::{MatMut, MatRef};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -55,7 +55,10 @@ impl Density {
         if !names.is_empty() && names.len() != dim {
             return Err(PyValueError::new_err(format!("{} names for {dim} coordinates", names.len())));
         }
-        mcsa::core::fits_in_memory("dimension", dim, dim).map_err(value_error)?;
+        mcsa::core::square_fits_in_memory("dim", dim).map_err(value_error)?;
+        let mut named = Named::default();
+        names.iter().for_each(|name| named.push(name, 0.0));
+        named.check_distinct().map_err(value_error)?;
         Ok(Self {
             dim,
             log_density,
@@ -67,9 +70,21 @@ impl Density {
     }
 }
 
-/// A result that is no float64 array as one: lists, other kinds of numbers, arrays of JAX.
+/// A result as a float64 array: lists, other kinds of numbers, arrays of JAX. A masked entry has no number.
 fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static IS_MASKED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    // Subclasses, as masked arrays are, take the long way.
+    if value.is_exact_instance_of::<PyUntypedArray>()
+        && (value.cast::<PyArray1<f64>>().is_ok() || value.cast::<PyArray2<f64>>().is_ok())
+    {
+        return Ok(value);
+    }
+    if IS_MASKED.import(value.py(), "numpy.ma", "is_masked")?.call1((&value,))?.is_truthy()? {
+        return Err(PyValueError::new_err(format!(
+            "{what} returned a masked array; expected a number for every entry"
+        )));
+    }
     let asarray = ASARRAY.import(value.py(), "numpy", "asarray")?;
     let array = asarray.call1((value,))?;
     let dtype = array.getattr("dtype")?;
@@ -84,7 +99,7 @@ fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 
 /// The numbers of a one-dimensional array of length `out`.
 fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
-    let value = if value.cast::<PyArray1<f64>>().is_ok() { value } else { as_floats(what, value)? };
+    let value = as_floats(what, value)?;
     let shape: Vec<usize> = value.getattr("shape")?.extract()?;
     if shape != [out.len()] {
         return Err(PyValueError::new_err(format!(
@@ -100,7 +115,7 @@ fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult
 
 /// The numbers of an array `(N, d)`, to the columns of `out`.
 fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()> {
-    let value = if value.cast::<PyArray2<f64>>().is_ok() { value } else { as_floats("gradient", value)? };
+    let value = as_floats("gradient", value)?;
     let shape: Vec<usize> = value.getattr("shape")?.extract()?;
     if shape != [out.ncols(), out.nrows()] {
         return Err(PyValueError::new_err(format!(

@@ -66,7 +66,7 @@ impl Model {
     /// Gaussian with independent coordinates of random mean and variance.
     #[staticmethod]
     fn diagonal_gaussian(dim: usize, seed: u64) -> PyResult<Self> {
-        mcsa::core::fits_in_memory("dim", dim, dim).map_err(value_error)?;
+        mcsa::core::square_fits_in_memory("dim", dim).map_err(value_error)?;
         let mut stream = Seed::new(seed).named("diagonal-gaussian").stream(0, 0);
         of("diagonal gaussian", Gaussian::random_diagonal(dim, &mut stream))
     }
@@ -74,7 +74,7 @@ impl Model {
     /// Gaussian with a random covariance.
     #[staticmethod]
     fn wishart_gaussian(dim: usize, freedom: f64, seed: u64) -> PyResult<Self> {
-        mcsa::core::fits_in_memory("dim", dim, dim).map_err(value_error)?;
+        mcsa::core::square_fits_in_memory("dim", dim).map_err(value_error)?;
         let mut stream = Seed::new(seed).named("wishart-gaussian").stream(0, 0);
         of("wishart gaussian", Gaussian::random_wishart(dim, freedom, &mut stream))
     }

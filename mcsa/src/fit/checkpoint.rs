@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcsa_core::{Error, fits_in_memory};
+use mcsa_core::{Error, square_fits_in_memory};
 use mcsa_estimators::StateFile;
 
 use super::{Fitting, Options, Stage, Target};
@@ -76,7 +76,7 @@ impl Fitting {
         if dim == 0 {
             return Err(Error::invalid("the target has no parameters"));
         }
-        fits_in_memory("dimension", dim, dim)?;
+        square_fits_in_memory("dimension", dim)?;
         let is_square = |side: [usize; 3]| side == [dim; 3];
         let of_modes = self.ascents.modes.iter();
         let mut sides =

@@ -115,10 +115,13 @@ impl Fitting {
     /// Does the next piece of work: an ascent, tempering, a round, or the witnesses.
     ///
     /// # Errors
-    /// If no start was found, a step of the climb cannot be made, the target has another dimension than the state, or its
-    /// [check](Target::checked) fails.
+    /// If no start was found, a step of the climb cannot be made, two parameters of the target have the same name, the target has another
+    /// dimension than the state, or its [check](Target::checked) fails.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.check(target)?;
+        if self.stage == Stage::Start {
+            target.check_names()?;
+        }
         let before = target.evaluations();
         self.landmarks.note(target, &self.ascents.modes, self.seed());
         let done = match self.stage {

@@ -86,11 +86,21 @@ impl<'a> Target<'a> {
         self.density.dim()
     }
 
-    /// Name of the parameter that belongs to coordinate `i`.
-    pub(crate) fn name(&self, i: usize) -> String {
+    /// The parameters at the origin.
+    fn named(&self) -> Named {
         let mut named = Named::default();
         self.density.constrain(&vec![0.0; self.dim()], &mut named);
-        named.names().get(i).cloned().unwrap_or_else(|| format!("z[{i}]"))
+        named
+    }
+
+    /// Checks that the parameters have distinct names, as reports need them.
+    pub(crate) fn check_names(&self) -> Result<(), Error> {
+        self.named().check_distinct()
+    }
+
+    /// Name of the parameter that belongs to coordinate `i`.
+    pub(crate) fn name(&self, i: usize) -> String {
+        self.named().names().get(i).cloned().unwrap_or_else(|| format!("z[{i}]"))
     }
 }
 

@@ -25,6 +25,32 @@ fn value(pieces: &[(u8, f64)], z: &[f64]) -> f64 {
     }
 }
 
+/// A Gaussian whose parameters have these names.
+struct Called([&'static str; 2]);
+
+impl LogDensity for Called {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        -0.5 * z.iter().map(|z| z * z).sum::<f64>()
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        self.0.iter().zip(z).for_each(|(name, value)| out.push(name, *value));
+    }
+}
+
+#[test]
+fn two_parameters_of_one_name_are_an_error() {
+    let options = Options { draws: 100, starts: 4, evaluations: 3_000, ..Options::seeded(1) };
+    let error = mcsa::fit_density(&Called(["a", "a"]), &options).unwrap_err().to_string();
+    assert!(error.contains("two parameters have the name \"a\""), "{error}");
+    let fitted = mcsa::fit_density(&Called(["a", "b"]), &options).unwrap();
+    assert_eq!(fitted.parameters.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 20, ..ProptestConfig::default() })]
 

@@ -1,7 +1,5 @@
 //! Law of named parameters, which appear in output for people.
 
-use std::collections::BTreeSet;
-
 use mcsa_core::{Columns, LogDensity, Named};
 
 use super::{Case, Failure};
@@ -21,11 +19,9 @@ pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> 
     if named.iter().next() != Some(("before", 1.0)) {
         return Err(Failure::new(LAW, "the list handed in", "appended to", "overwritten"));
     }
-    let mut seen = BTreeSet::new();
+    let distinct = named.check_distinct();
+    distinct.map_err(|error| Failure::new(LAW, "the names", "distinct", error.to_string()))?;
     for (name, value) in named.iter() {
-        if !seen.insert(name) {
-            return Err(Failure::new(LAW, name, "one parameter of this name", "two"));
-        }
         if !value.is_finite() {
             return Err(Failure::new(LAW, name, "a finite number", format!("{value}")));
         }
