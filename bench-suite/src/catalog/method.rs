@@ -1,15 +1,16 @@
 //! Gradient estimators and other methods by name.
 
-use mcsa_core::{Counted, Error, Estimator};
+use mcsa_core::{Error, Family, Gradient, Kernel, Pushforward, Reparameterised};
 use mcsa_estimators::{
-    Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
+    Controlled, DynEstimator, Elbo, FlowElbo, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa,
+    rws, single, snis,
 };
-use mcsa_families::GaussianFamily;
+use mcsa_families::Defence;
 use mcsa_kernels::{Hmc, Repeat};
 use serde::{Deserialize, Serialize};
 
+use super::Entrant;
 use super::prior::FromPrior;
-use super::{Entrant, Posterior};
 
 /// A method by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,26 +133,26 @@ pub enum Method {
     },
 }
 
-/// Target of a method: any posterior, with evaluations counted.
-pub type CountedTarget<'a> = Counted<&'a dyn Posterior>;
-
-/// Family of a method: any Gaussian family, with evaluations counted.
-pub type CountedFamily<'a> = Counted<&'a dyn GaussianFamily>;
-
-/// Visitor of an estimator whose concrete type only the catalogue knows.
-pub trait WithEstimator<'a> {
-    /// Result of the visit.
-    type Out;
-
-    /// Runs with the concrete estimator.
-    ///
-    /// # Errors
-    /// Defined by the implementation.
-    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
-        self,
-        estimator: E,
-    ) -> Result<Self::Out, Error>;
+/// Views of one family with one lambda. A method takes the view that it requires.
+#[derive(Clone, Copy)]
+pub struct Views<'a> {
+    /// The family with densities at arbitrary points.
+    pub family: &'a (dyn Family + 'a),
+    /// The family with an entropy in closed form, if it has one.
+    pub closed: Option<&'a (dyn Reparameterised + 'a)>,
+    /// The family as a pushforward of its base distribution.
+    pub pushforward: Option<&'a (dyn Pushforward + 'a)>,
 }
+
+impl<'a> Views<'a> {
+    /// Views of a family that has an entropy in closed form.
+    pub fn closed<F: Reparameterised>(family: &'a F) -> Self {
+        Self { family, closed: Some(family), pushforward: None }
+    }
+}
+
+/// Estimator of a method, for any target and any family.
+pub type AnyEstimator<'a> = DynEstimator<'a, dyn Gradient + 'a, dyn Family + 'a>;
 
 impl Method {
     /// Every name with its settings and a description.
@@ -255,46 +256,82 @@ impl Method {
         }
     }
 
-    /// Builds the estimator and passes it to `visitor`.
+    /// The estimator of the method. With a guard its chains move by guarded proposals.
     ///
     /// # Errors
-    /// If a setting is invalid, or `visitor` fails.
-    pub fn meet<'a, V: WithEstimator<'a>>(&self, visitor: V) -> Result<V::Out, Error> {
-        match *self {
-            Self::Pmcsa { chains } => visitor.with(pmcsa(chains)),
-            Self::Jsa { transitions } => visitor.with(jsa(transitions)),
-            Self::Msc { fresh } => visitor.with(msc(fresh + 1)),
-            Self::MscRb { fresh } => visitor.with(msc_rb(fresh + 1)),
-            Self::MscPrior { fresh } => visitor.with(msc_rb(fresh + 1).guarded(FromPrior)),
-            Self::Ep { .. } => Err(Error::invalid(
-                "expectation propagation has no direction: it is for fits of probit regression",
-            )),
-            Self::Smc { .. } => {
-                Err(Error::invalid("a filter draws paths: it is for fits of the family twisted"))
-            }
-            Self::Minibatched { .. } => {
-                Err(Error::invalid("minibatches need rows of data: they are for metrics of the bound"))
-            }
-            Self::Inference { .. } => {
-                Err(Error::invalid("the method is for runs within budgets, in the section [benchmarks]"))
-            }
-            Self::NutsCs { .. } | Self::Hmcecs { .. } => {
-                Err(Error::invalid("chains have no direction: their draws are measured, without a fit"))
-            }
-            Self::Snis { samples } => visitor.with(snis(samples)),
-            Self::Elbo { samples } => visitor.with(Elbo::closed(samples)),
-            Self::Stl { samples } => visitor.with(Elbo::path(samples)),
+    /// If a setting is invalid, the family lacks a view that the method requires, or the method takes no guard.
+    pub fn build<'a>(
+        &self,
+        Views { family: _, closed, pushforward }: Views<'a>,
+        guard: Option<Defence>,
+    ) -> Result<AnyEstimator<'a>, Error> {
+        if guard.is_some() && !self.fits_any_family() {
+            return Err(Error::invalid(format!("{} does not fit every family", self.kind())));
+        }
+        Ok(match *self {
+            Self::Pmcsa { chains } => guarded(pmcsa(chains), guard),
+            Self::Jsa { transitions } => guarded(jsa(transitions), guard),
+            Self::Msc { fresh } => DynEstimator::new(msc(fresh + 1)),
+            Self::MscRb { fresh } => guarded(msc_rb(fresh + 1), guard),
+            Self::MscPrior { fresh } => DynEstimator::new(msc_rb(fresh + 1).guarded(FromPrior)),
+            Self::Snis { samples } => DynEstimator::new(snis(samples)),
+            Self::Elbo { samples } => match (closed, pushforward) {
+                (Some(family), _) => DynEstimator::on(Elbo::closed(samples), family),
+                (None, Some(family)) => DynEstimator::on(FlowElbo::new(samples), family),
+                (None, None) => {
+                    return Err(Error::invalid("the bound needs a family with gradients of its draws"));
+                }
+            },
+            Self::Stl { samples } => match closed {
+                Some(family) => DynEstimator::on(Elbo::path(samples), family),
+                None => {
+                    return Err(Error::invalid("the method stl is for Gaussian families; others take elbo"));
+                }
+            },
             Self::Rws { samples, step_size, leapfrog } => {
-                visitor.with(rws(samples, Hmc::new(step_size, leapfrog)?))
+                DynEstimator::new(rws(samples, Hmc::new(step_size, leapfrog)?))
             }
-            Self::Chivi { samples } => visitor.with(ScoreWeights::new(samples, Weighting::ChiSquare)),
-            Self::ChiviMax { samples } => visitor.with(ScoreWeights::new(samples, Weighting::ChiSquareByMax)),
-            Self::PmcsaCv { chains } => visitor.with(Controlled::new(pmcsa(chains))),
+            Self::Chivi { samples } => DynEstimator::new(ScoreWeights::new(samples, Weighting::ChiSquare)),
+            Self::ChiviMax { samples } => {
+                DynEstimator::new(ScoreWeights::new(samples, Weighting::ChiSquareByMax))
+            }
+            Self::PmcsaCv { chains } => DynEstimator::new(Controlled::new(pmcsa(chains))),
             Self::Hmc { step_size, leapfrog, transitions } => {
                 let kernel = Repeat { kernel: Hmc::new(step_size, leapfrog)?, times: transitions };
-                visitor.with(single(kernel))
+                DynEstimator::new(single(kernel))
             }
-        }
+            Self::Ep { .. } => {
+                return Err(Error::invalid("ep has no direction: it is for fits of probit regression"));
+            }
+            Self::Smc { .. } => {
+                return Err(Error::invalid("smc draws paths: it is for fits of the family twisted"));
+            }
+            Self::Minibatched { .. } => {
+                return Err(Error::invalid(
+                    "minibatches need rows of data: they are for metrics of the bound",
+                ));
+            }
+            Self::Inference { .. } => {
+                return Err(Error::invalid(
+                    "the method is for runs within budgets, in the section [benchmarks]",
+                ));
+            }
+            Self::NutsCs { .. } | Self::Hmcecs { .. } => {
+                return Err(Error::invalid(
+                    "the method is a sampler, whose draws are measured without a fit",
+                ));
+            }
+        })
+    }
+}
+
+fn guarded<'a, K: Kernel<dyn Gradient + 'a> + 'a>(
+    climb: ScoreClimb<K>,
+    guard: Option<Defence>,
+) -> AnyEstimator<'a> {
+    match guard {
+        None => DynEstimator::new(climb),
+        Some(guard) => DynEstimator::new(climb.guarded(guard)),
     }
 }
 

@@ -3,7 +3,7 @@
 //! | by name | file | to add one |
 //! |---|---|---|
 //! | target | [`target`](Target) | a variant, an arm of `build`, a line of `Target::ALL` |
-//! | method | [`method`](Method) | a variant, an arm of `meet`, a line of `Method::ALL`, a line in `look.rs` |
+//! | method | [`method`](Method) | a variant, an arm of `build`, a line of `Method::ALL`, a line in `look.rs` |
 //! | optimiser | [`OptimizerConfig`] | a variant, an arm of each verb |
 //! | family | [`FamilyConfig`] | a variant, an arm of `build`, a line of `FamilyConfig::ALL` |
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
@@ -44,7 +44,7 @@ pub use evaluator::{Evaluator, Measures};
 pub use family_config::{BuiltFamily, FamilyConfig};
 pub use local_regression::{LocalConfig, SemiConfig};
 pub use made_up::correlated_gaussian;
-pub use method::{CountedFamily, CountedTarget, Method, WithEstimator};
+pub use method::{AnyEstimator, Method, Views};
 pub use optimizer_config::{OptimizerConfig, OptimizerState};
 pub use posterior::Posterior;
 pub use problem::{Likelihood, Problem};

@@ -1,7 +1,7 @@
 //! Execution of a fit: a warm fit if there is one, then the stages in sequence.
 
-use mcsa_core::{Counted, Error, Estimator, Family, LogDensity, Pushforward};
-use mcsa_estimators::{Ascent, FlowElbo, Health, Outcome, jsa, msc_rb, pmcsa};
+use mcsa_core::{Counted, Error, Estimator, Family, Gradient, LogDensity, Reparameterised};
+use mcsa_estimators::{Ascent, Health, pmcsa};
 use mcsa_families::{Defence, GaussianFamily, MeanField, Tail};
 use mcsa_models::Tempered;
 use mcsa_optim::Adam;
@@ -14,7 +14,7 @@ use super::measure::{Measured, Recorder, Records, Warmed};
 use super::propagation::propagate;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, now, totals};
-use crate::catalog::{CountedFamily, CountedTarget, Method, OptimizerConfig, Start, Target, WithEstimator};
+use crate::catalog::{Method, OptimizerConfig, Posterior, Start, Target, Views};
 use crate::store::Ended;
 use crate::task::{Fit, Job, Metrics};
 
@@ -29,20 +29,6 @@ const MOST_DRAWS: u64 = 1_000;
 
 /// Number of chains of a warm fit.
 const WARM_CHAINS: usize = 10;
-
-/// A fit at the end of its steps, or at its early end.
-struct Halt {
-    params: Vec<f64>,
-    outcome: Option<Outcome>,
-    failure: Option<String>,
-    health: Option<Health>,
-}
-
-impl<S> From<Climbed<S>> for Halt {
-    fn from(Climbed { fit, outcome, failure }: Climbed<S>) -> Self {
-        Self { params: fit.params().to_vec(), outcome, failure, health: None }
-    }
-}
 
 impl Fit {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
@@ -92,8 +78,8 @@ impl Fit {
 
         let family = Counted::new(&*shaped.family);
         let pushforward = Counted::new(&*shaped.pushforward);
-        let counted: Option<CountedFamily<'_>> = gaussian.as_deref().map(Counted::new);
-        let plain = || counted.as_ref().map(Counted::counts).unwrap_or_default();
+        let closed = gaussian.as_deref().filter(|_| !self.is_staged()).map(Counted::new);
+        let plain = || closed.as_ref().map(Counted::counts).unwrap_or_default();
         let counts = || totals(target.counts(), &[family.counts(), pushforward.counts(), plain()]);
         let start = match (self.start, &gaussian) {
             (Start::Warm { .. }, _) => match self.warm(&target, &mut run, &counts, job, &mut state)? {
@@ -117,9 +103,6 @@ impl Fit {
         let auxiliary = gaussian.as_deref().filter(|_| self.auxiliary > 0).map(standard).transpose()?;
         let auxiliary = auxiliary.map(|standard| (self.auxiliary, seed, standard));
         let tail = Tail::cauchy(dim).at(&start.mean, &start.deviations)?;
-        let (target, gaussian, family, pushforward) = (&target, counted.as_ref(), &family, &pushforward);
-        let scene = Scene { fit: self, job, target, gaussian, family, pushforward, tail };
-
         let work = |steps| self.work_of(steps, 0);
         let spans = self.stages().spans(self.steps);
         let mut rows = self.trace.steps(self.steps);
@@ -129,15 +112,44 @@ impl Fit {
         if self.is_staged() && run.log.is_empty() {
             run.record(&counts, Seen { params: &params, ..Seen::default() })?;
         }
-        let mut halt = Some(Halt { params, outcome: None, failure: None, health: None });
+        let views = Views {
+            family: &family,
+            closed: closed.as_ref().map(|family| family as &dyn Reparameterised),
+            pushforward: Some(&pushforward),
+        };
+        let (mut params, mut outcome, mut failure, mut health) = (params, None, None, None);
         for (number, &(from, to)) in (1..).zip(&spans).skip_while(|(number, _)| *number < reached) {
-            let Some(Halt { params, failure: None, .. }) = halt else { break };
+            if failure.is_some() {
+                break;
+            }
             let (after, work, rows, counts) = (self.steps - to, &work, &rows, &counts);
             let auxiliary = auxiliary.as_ref();
             let stretch = Stretch { number, from, to, after, work, rows, auxiliary, counts };
-            halt = scene.stage(&mut run, &stretch, params, state.take())?;
+            // Without a schedule a Gaussian family is fitted to the target as it is, without a guard.
+            let (tempered, seed);
+            let (target, guard): (&dyn Gradient, _) = if closed.is_some() {
+                seed = job.seed.named("fit");
+                (&target, None)
+            } else {
+                let stage = self.stages().stages[number - 1];
+                seed = job.seed.named("fit").child(number as u64 - 1);
+                tempered = Tempered::new(&target, stage.power)?;
+                (&tempered, Some(Defence::new(stage.defence, tail.clone())?))
+            };
+            let (estimator, optimizer) = (self.method.build(views, guard)?, self.optimizer.clone());
+            let ascent = Ascent { target, family: views.family, estimator, optimizer, seed };
+            let climbed = run.climb(&ascent, &stretch, params, state.take())?;
+            let Some(climbed) = climbed else { return Ok(None) };
+            if closed.is_some() {
+                let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
+                health = match judge(&ascent, &climbed, draws, &mut run, &stretch) {
+                    Ok(None) => return Ok(None),
+                    judged => judged.ok().flatten(),
+                };
+            }
+            params = climbed.fit.params().to_vec();
+            (outcome, failure) = (climbed.outcome, climbed.failure);
         }
-        let Some(Halt { params, outcome, failure, health }) = halt else { return Ok(None) };
         (running.last)(&params);
         let ended = Ended { failure, outcome, health, ..run.spent(&counts).ended() };
         Ok(Some((run.log.records.rows, ended)))
@@ -146,7 +158,7 @@ impl Fit {
     /// The end of the warm fit, after its steps unless they are made. `None` if it was interrupted.
     fn warm(
         &self,
-        target: &CountedTarget<'_>,
+        target: &Counted<&dyn Posterior>,
         run: &mut Trail<'_, Recorder<'_>>,
         counts: &dyn Fn() -> Tally,
         job: &Job,
@@ -195,89 +207,6 @@ impl Place {
     }
 }
 
-/// Fixed parts of a running fit.
-struct Scene<'r, 'a> {
-    fit: &'r Fit,
-    job: &'r Job,
-    target: &'r CountedTarget<'a>,
-    /// The family, if it is Gaussian.
-    gaussian: Option<&'r CountedFamily<'a>>,
-    family: &'r Counted<&'a dyn Family>,
-    pushforward: &'r Counted<&'a dyn Pushforward>,
-    tail: Tail,
-}
-
-impl<'a> Scene<'_, 'a> {
-    /// Makes the steps of a stage, with new chains unless `state` is from a checkpoint. `None` if it was interrupted.
-    ///
-    /// Without a schedule a Gaussian family can be fitted by any method, to the target as it is.
-    fn stage<'s>(
-        &self,
-        run: &mut Trail<'s, Recorder<'s>>,
-        stretch: &Stretch<'_>,
-        params: Vec<f64>,
-        state: Option<Value>,
-    ) -> Result<Option<Halt>, Error> {
-        let (fit, number) = (self.fit, stretch.number - 1);
-        if let (Some(family), false) = (self.gaussian, fit.is_staged()) {
-            return fit.method.meet(Plain { scene: self, family, run, stretch, params, state });
-        }
-        let stage = fit.stages().stages[number];
-        let target = Tempered::new(self.target, stage.power)?;
-        let guard = Defence::new(stage.defence, self.tail.clone())?;
-        let (optimizer, seed) = (fit.optimizer.clone(), self.job.seed.named("fit").child(number as u64));
-        macro_rules! climb {
-            ($family:expr, $estimator:expr) => {{
-                let ascent =
-                    Ascent { target: &target, family: $family, estimator: $estimator, optimizer, seed };
-                Ok(run.climb(&ascent, stretch, params, state)?.map(Halt::from))
-            }};
-        }
-        match fit.method {
-            Method::Pmcsa { chains } => climb!(self.family, pmcsa(chains).guarded(guard)),
-            Method::Jsa { transitions } => climb!(self.family, jsa(transitions).guarded(guard)),
-            Method::MscRb { fresh } => climb!(self.family, msc_rb(fresh + 1).guarded(guard)),
-            Method::Elbo { samples } => climb!(self.pushforward, FlowElbo::new(samples)),
-            ref other => Err(Error::invalid(format!("{} does not fit every family", other.kind()))),
-        }
-    }
-}
-
-/// A fit of a Gaussian family in a single stage, by any method.
-struct Plain<'r, 's, 'a> {
-    scene: &'r Scene<'r, 'a>,
-    family: &'r CountedFamily<'a>,
-    run: &'r mut Trail<'s, Recorder<'s>>,
-    stretch: &'r Stretch<'r>,
-    params: Vec<f64>,
-    state: Option<Value>,
-}
-
-impl<'a> WithEstimator<'a> for Plain<'_, '_, 'a> {
-    type Out = Option<Halt>;
-
-    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
-        self,
-        estimator: E,
-    ) -> Result<Self::Out, Error> {
-        let Self { scene: &Scene { fit, job, target, .. }, family, run, stretch, params, state } = self;
-        let (optimizer, seed) = (fit.optimizer.clone(), job.seed.named("fit"));
-        let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let Some(climbed) = run.climb(&ascent, stretch, params, state)? else { return Ok(None) };
-        let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
-        let health = match judge(&ascent, &climbed, draws, run, stretch) {
-            Ok(None) => return Ok(None),
-            judged => judged.ok().flatten(),
-        };
-        let health = health.map(|health| match climbed.fit.step() {
-            // Before the first step the chains are draws from q, which give no upper bound.
-            0 => Health { evidence_upper: f64::NAN, ..health },
-            _ => health,
-        });
-        Ok(Some(Halt { health, ..Halt::from(climbed) }))
-    }
-}
-
 /// Health of a fit from some draws, by default as many as k-hat needs, in pieces as short as the stretches of steps. `None` if it was
 /// interrupted.
 fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
@@ -308,5 +237,8 @@ fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
         }
         checkpoints.stretch(MOST_DRAWS).max(1) as usize
     };
-    meter.judge(stretch.counts, || ascent.health_in_pieces(&climbed.fit, draws, done, next))
+    let health = meter.judge(stretch.counts, || ascent.health_in_pieces(&climbed.fit, draws, done, next))?;
+    // Before the first step the chains are draws from q, which give no upper bound.
+    let is_new = climbed.fit.step() == 0;
+    Ok(health.map(|health| if is_new { Health { evidence_upper: f64::NAN, ..health } } else { health }))
 }

@@ -10,7 +10,7 @@ use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs};
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, now};
-use crate::catalog::{Built, CountedTarget, Method, Truth};
+use crate::catalog::{Built, Method, Posterior, Truth};
 use crate::store::Row;
 use crate::task::{Climber, Job, Rung};
 
@@ -60,7 +60,7 @@ impl Rung {
             return Err(Error::invalid("a climb is judged by moments"));
         };
         let begun = now();
-        let target: CountedTarget<'_> = Counted::new(&*built.posterior);
+        let target = Counted::new(&*built.posterior);
         let (family, params) = self.start(built, &target, seed)?;
         let spent = target.counts();
         let counted = self.draws.unwrap_or(0) as u64;
@@ -95,7 +95,7 @@ impl Rung {
     fn start(
         &self,
         built: &Built,
-        target: &CountedTarget<'_>,
+        target: &Counted<&dyn Posterior>,
         seed: Seed,
     ) -> Result<(Box<dyn MomentMatched>, Vec<f64>), Error> {
         let mut stream = seed.named("start").stream(0, 0);

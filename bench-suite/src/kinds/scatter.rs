@@ -1,66 +1,38 @@
 //! Variances and biases of estimators at many random parameters.
 
-use mcsa_core::{Address, Counted, Error, Estimator, Stream};
+use mcsa_core::{Address, Counted, Error, Estimator, Gradient, Stream};
 use mcsa_families::MeanField;
 
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::sums::Sums;
 use super::{Done, Running, totals};
-use crate::catalog::{CountedFamily, CountedTarget, Problem, WithEstimator};
+use crate::catalog::Views;
 use crate::store::Row;
 use crate::task::{Job, Scatter, Setting};
 
 impl Scatter {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
-        let checkpoints = Checkpoints::new(job, running);
+        let mut checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(self.setting.dim);
-        let family: CountedFamily<'_> = Counted::new(&built);
-        let (problem, target, family, built) = (&problem, &target, &family, &built);
-        self.method.meet(Scene { scatter: self, job, checkpoints, problem, target, family, built })
-    }
-}
-
-/// Draws a mean of `q`.
-fn mean_of(setting: &Setting, stream: &mut Stream) -> Vec<f64> {
-    let square: f64 = (0..setting.freedom).map(|_| stream.normal().powi(2)).sum();
-    let scale = setting.spread / (square / setting.freedom as f64).sqrt();
-    (0..setting.dim).map(|_| scale * stream.normal()).collect()
-}
-
-struct Scene<'s, 'a> {
-    scatter: &'s Scatter,
-    job: &'s Job,
-    checkpoints: Checkpoints<'s>,
-    problem: &'s Problem,
-    target: &'s CountedTarget<'a>,
-    family: &'s CountedFamily<'a>,
-    built: &'s MeanField,
-}
-
-impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
-    type Out = Option<Done>;
-
-    fn with<E: Estimator<CountedTarget<'a>, CountedFamily<'a>>>(
-        self,
-        estimator: E,
-    ) -> Result<Option<Done>, Error> {
-        let Self { scatter, job, mut checkpoints, problem, target, family, built } = self;
-        let Scatter { setting, lambdas, .. } = scatter;
+        let family = Counted::new(&built);
+        let (views, plain): (_, &dyn Gradient) = (Views::closed(&family), &target);
+        let estimator = self.method.build(views, None)?;
+        let Self { setting, lambdas, .. } = self;
         // Rows of completed parameters, and the sums over chains at the current one.
         let start = || (Vec::new(), Sums::new(setting.dim), Spent::default());
         let (mut rows, mut sums, before): (Vec<Row>, Sums, _) = checkpoints.last()?.unwrap_or_else(start);
         sums.check(setting.dim).map_err(|error| checkpoints.named(error))?;
         let meter = Meter::after(before);
         let spent = || meter.spent(totals(target.counts(), &[family.counts()]));
-        let work_of_chain = scatter.work_of_chain();
+        let work_of_chain = self.work_of_chain();
         let mut left =
             (lambdas * setting.chains).saturating_sub(rows.len() as u64 * setting.chains + sums.count);
-        checkpoints.tell(scatter.work() - left * work_of_chain);
+        checkpoints.tell(self.work() - left * work_of_chain);
         let mut direction = vec![0.0; 2 * setting.dim];
-        let mut work = vec![0.0; estimator.work_len(target, family)];
+        let mut work = vec![0.0; estimator.work_len(plain, views.family)];
         for lambda in rows.len() as u64 + 1..=*lambdas {
             let mean = mean_of(setting, &mut job.seed.named("lambda").stream(0, lambda));
             let params = built.at(&mean, &vec![setting.scale; setting.dim])?;
@@ -73,11 +45,19 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
                     let centre: Vec<f64> = (0..setting.dim).map(|_| around.normal()).collect();
                     let start = built.at(&centre, &vec![setting.start; setting.dim])?;
                     let mut lanes = seed.streams(estimator.lanes(), 0);
-                    let mut state = estimator.init(target, family, &start, &mut lanes)?;
+                    let mut state = estimator.init(plain, views.family, &start, &mut lanes)?;
                     for step in 1..=setting.length {
                         lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
                         let (lanes, out, work) = (&mut lanes, &mut direction, &mut work);
-                        estimator.ascent_direction(target, family, &params, &mut state, lanes, out, work)?;
+                        estimator.ascent_direction(
+                            plain,
+                            views.family,
+                            &params,
+                            &mut state,
+                            lanes,
+                            out,
+                            work,
+                        )?;
                     }
                     sums.add(&direction[..setting.dim]);
                 }
@@ -89,12 +69,19 @@ impl<'a> WithEstimator<'a> for Scene<'_, 'a> {
             // E_p s = (E_p z - mu) / scale^2.
             let expected: Vec<f64> = mean.iter().map(|m| -m / setting.scale.powi(2)).collect();
             let stream = job.seed.named("measure").stream(0, lambda);
-            let measures = problem.evaluator.measure(built, &params, stream)?;
+            let measures = problem.evaluator.measure(&built, &params, stream)?;
             rows.push(Row::new(lambda, measures.into_iter().chain(spread(&sums, &expected))));
             sums = Sums::new(setting.dim);
         }
         Ok(Some((rows, spent().ended())))
     }
+}
+
+/// Draws a mean of `q`.
+fn mean_of(setting: &Setting, stream: &mut Stream) -> Vec<f64> {
+    let square: f64 = (0..setting.freedom).map(|_| stream.normal().powi(2)).sum();
+    let scale = setting.spread / (square / setting.freedom as f64).sqrt();
+    (0..setting.dim).map(|_| scale * stream.normal()).collect()
 }
 
 /// Variance and bias of directions, by our definition and then as published.

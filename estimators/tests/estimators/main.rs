@@ -6,6 +6,7 @@ mod belonging;
 mod controlled;
 mod diverging;
 mod elbo;
+mod erased;
 mod exact;
 mod flow_elbo;
 mod flows;

@@ -168,7 +168,7 @@ impl Bounded<'_, '_> {
     ) -> Result<Vec<f64>, Error>
     where
         F: Parametric + ?Sized,
-        E: for<'a> Estimator<crate::catalog::CountedTarget<'a>, F>,
+        E: for<'a> Estimator<mcsa_core::Counted<&'a dyn crate::catalog::Posterior>, F>,
         O: Optimizer,
     {
         let ascent =

@@ -8,12 +8,12 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use mcsa_core::{Error, Seed};
+use mcsa_core::{Counted, Error, Seed};
 
 use super::checkpoints::Checkpoints;
 use super::spent::{Meter, Spent};
 use super::{Done, Running, Tally, now};
-use crate::catalog::{CountedTarget, Entrant, Truth};
+use crate::catalog::{Entrant, Posterior, Truth};
 use crate::store::Row;
 use crate::task::{Benchmark, Job};
 use answer::{Answer, Known};
@@ -26,7 +26,7 @@ const DRAWS: usize = 4_000;
 /// A run within one budget.
 #[derive(Clone, Copy)]
 struct Bounded<'r, 'a> {
-    target: &'r CountedTarget<'a>,
+    target: &'r Counted<&'a dyn Posterior>,
     /// Evaluations, with those of the start and of the draws.
     budget: u64,
     /// Half the width of the cube from which starts are drawn; the standard deviation of normal starts is half of it.
@@ -92,7 +92,7 @@ fn row(
     (budget, reach): (u64, f64),
     seed: Seed,
 ) -> Vec<(&'static str, f64)> {
-    let (begun, target) = (now(), CountedTarget::new(&*known.built.posterior));
+    let (begun, target) = (now(), Counted::new(&*known.built.posterior));
     let found = answer(entrant, Bounded { target: &target, budget, reach, seed });
     let (seconds, spent) = (begun.elapsed().as_secs_f64(), target.counts());
     let mut values = vec![

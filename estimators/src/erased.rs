@@ -1,0 +1,373 @@
+//! Estimators whose type is known only at run time, such as one that is chosen by name.
+
+use std::any::Any;
+use std::cell::OnceCell;
+use std::fmt;
+
+use faer::Mat;
+use mcsa_core::{Ensemble, Error, Estimator, Metric, Record, Stream};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, ser::Error as _};
+use serde_json::Value;
+
+/// Estimator of any type, for targets `P` and families `F`. It makes the same steps to the bit, with one virtual call per step.
+///
+/// ```
+/// use mcsa_core::Seed;
+/// use mcsa_estimators::{Ascent, DynEstimator, pmcsa, snis};
+/// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
+/// for name in ["pmcsa", "snis"] {
+///     let estimator = match name {
+///         "pmcsa" => DynEstimator::new(pmcsa(10)),
+///         _ => DynEstimator::new(snis(10)),
+///     };
+///     let optimizer = mcsa_optim::Adam::new(0.01)?;
+///     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
+///     let mut fit = ascent.start(vec![0.0; 4])?;
+///     ascent.run(&mut fit, 100)?;
+/// }
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+pub struct DynEstimator<'e, P: ?Sized, F: ?Sized>(Box<dyn Steps<P, F> + 'e>);
+
+impl<'e, P: ?Sized, F: ?Sized> DynEstimator<'e, P, F> {
+    /// An estimator without its type.
+    pub fn new<E: Estimator<P, F> + 'e>(estimator: E) -> Self {
+        Self(Box::new(Erased { estimator, view: Same }))
+    }
+
+    /// An estimator that sees `family` in place of the family of the ascent. Both are views of one distribution with the same lambda:
+    /// estimators that differ in what they require of a family, such as a density and a pushforward, thus get one type.
+    pub fn on<G: Sync + ?Sized, E: Estimator<P, G> + 'e>(estimator: E, family: &'e G) -> Self {
+        Self(Box::new(Erased { estimator, view: Other(family) }))
+    }
+}
+
+impl<P: ?Sized, F: ?Sized> fmt::Debug for DynEstimator<'_, P, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.config())
+    }
+}
+
+/// Family that an estimator sees.
+trait View<F: ?Sized>: Send + Sync {
+    type Seen: ?Sized;
+
+    fn of<'f>(&'f self, family: &'f F) -> &'f Self::Seen;
+}
+
+struct Same;
+
+impl<F: ?Sized> View<F> for Same {
+    type Seen = F;
+
+    fn of<'f>(&'f self, family: &'f F) -> &'f F {
+        family
+    }
+}
+
+struct Other<'e, G: ?Sized>(&'e G);
+
+impl<F: ?Sized, G: Sync + ?Sized> View<F> for Other<'_, G> {
+    type Seen = G;
+
+    fn of<'f>(&'f self, _: &'f F) -> &'f G {
+        self.0
+    }
+}
+
+struct Erased<E, V> {
+    estimator: E,
+    view: V,
+}
+
+/// Methods of an [`Estimator`] with a state and metrics that have one type for all estimators.
+trait Steps<P: ?Sized, F: ?Sized>: Send + Sync {
+    fn num_params(&self, target: &P, family: &F) -> usize;
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>;
+    fn lanes(&self) -> usize;
+    fn work_len(&self, target: &P, family: &F) -> usize;
+    fn init(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        positions: Option<Mat<f64>>,
+        lanes: &mut [Stream],
+    ) -> Result<DynState, Error>;
+    fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error>;
+    fn verify(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error>;
+    fn config(&self) -> String;
+    fn family_config(&self, family: &F) -> String;
+    fn chains<'s>(&self, state: &'s DynState) -> Option<&'s Ensemble>;
+    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut DynState,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<DynInfo, Error>;
+}
+
+impl<P: ?Sized, F: ?Sized, V: View<F>, E: Estimator<P, V::Seen>> Steps<P, F> for Erased<E, V> {
+    fn num_params(&self, target: &P, family: &F) -> usize {
+        self.estimator.num_params(target, self.view.of(family))
+    }
+
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        self.estimator.check_params(target, self.view.of(family), params)
+    }
+
+    fn lanes(&self) -> usize {
+        self.estimator.lanes()
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        self.estimator.work_len(target, self.view.of(family))
+    }
+
+    fn init(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        positions: Option<Mat<f64>>,
+        lanes: &mut [Stream],
+    ) -> Result<DynState, Error> {
+        let family = self.view.of(family);
+        let state = match positions {
+            None => self.estimator.init(target, family, params, lanes)?,
+            Some(positions) => self.estimator.init_at(target, family, params, positions, lanes)?,
+        };
+        Ok(DynState::new(state))
+    }
+
+    fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
+        self.estimator.check(target, self.view.of(family), state.get()?)
+    }
+
+    fn verify(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
+        self.estimator.verify(target, self.view.of(family), state.get()?)
+    }
+
+    fn config(&self) -> String {
+        self.estimator.config()
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        self.estimator.family_config(self.view.of(family))
+    }
+
+    fn chains<'s>(&self, state: &'s DynState) -> Option<&'s Ensemble> {
+        state.get().ok().and_then(|state| self.estimator.chains(state))
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut DynState,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<DynInfo, Error> {
+        let (family, state) = (self.view.of(family), state.get_mut()?);
+        let info = self.estimator.ascent_direction(target, family, params, state, lanes, direction, work)?;
+        Ok(DynInfo::of(&info))
+    }
+}
+
+impl<P: ?Sized, F: ?Sized> Estimator<P, F> for DynEstimator<'_, P, F> {
+    type State = DynState;
+    type Info = DynInfo;
+
+    fn num_params(&self, target: &P, family: &F) -> usize {
+        self.0.num_params(target, family)
+    }
+
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        self.0.check_params(target, family, params)
+    }
+
+    fn lanes(&self) -> usize {
+        self.0.lanes()
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        self.0.work_len(target, family)
+    }
+
+    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<DynState, Error> {
+        self.0.init(target, family, params, None, lanes)
+    }
+
+    fn init_at(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        positions: Mat<f64>,
+        lanes: &mut [Stream],
+    ) -> Result<DynState, Error> {
+        self.0.init(target, family, params, Some(positions), lanes)
+    }
+
+    fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
+        self.0.check(target, family, state)
+    }
+
+    fn verify(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
+        self.0.verify(target, family, state)
+    }
+
+    fn config(&self) -> String {
+        self.0.config()
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        self.0.family_config(family)
+    }
+
+    fn chains<'s>(&self, state: &'s DynState) -> Option<&'s Ensemble> {
+        self.0.chains(state)
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut DynState,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<DynInfo, Error> {
+        self.0.ascent_direction(target, family, params, state, lanes, direction, work)
+    }
+}
+
+/// State of an estimator of any type.
+///
+/// The state in a file is plain data until an estimator first uses it and thereby gives it a type: in
+/// [`Ascent::run`](crate::Ascent::run), which returns an error if the state is that of another estimator.
+pub struct DynState {
+    live: OnceCell<Box<dyn AnyState>>,
+    /// Contents of a file; `None` for a state that an estimator made.
+    read: Option<Value>,
+}
+
+/// A state that can be stored and has a type.
+trait AnyState: Any + Send {
+    fn value(&self) -> Result<Value, serde_json::Error>;
+}
+
+impl<S: Serialize + Any + Send> AnyState for S {
+    fn value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self)
+    }
+}
+
+impl DynState {
+    fn new<S: Serialize + Send + 'static>(state: S) -> Self {
+        let state: Box<dyn AnyState> = Box::new(state);
+        Self { live: OnceCell::from(state), read: None }
+    }
+
+    /// The state as one of type `S`.
+    fn get<S: Serialize + DeserializeOwned + Send + 'static>(&self) -> Result<&S, Error> {
+        if let (None, Some(read)) = (self.live.get(), &self.read) {
+            let state = S::deserialize(read).map_err(|error| {
+                Error::invalid(format!("the file holds the state of another estimator: {error}"))
+            })?;
+            // The cell is empty, as was seen above.
+            let _ = self.live.set(Box::new(state));
+        }
+        let state = self.live.get().and_then(|state| (&**state as &dyn Any).downcast_ref());
+        state.ok_or_else(|| Error::invalid("the state is that of another estimator"))
+    }
+
+    fn get_mut<S: Serialize + DeserializeOwned + Send + 'static>(&mut self) -> Result<&mut S, Error> {
+        if self.read.is_some() {
+            self.get::<S>()?;
+            self.read = None;
+        }
+        let state = self.live.get_mut().and_then(|state| (&mut **state as &mut dyn Any).downcast_mut());
+        state.ok_or_else(|| Error::invalid("the state is that of another estimator"))
+    }
+
+    fn value(&self) -> Result<Value, serde_json::Error> {
+        match (self.live.get(), &self.read) {
+            (Some(state), _) => state.value(),
+            (None, read) => Ok(read.clone().unwrap_or_default()),
+        }
+    }
+}
+
+/// Two states are equal if a file would hold the same of both.
+impl PartialEq for DynState {
+    fn eq(&self, other: &Self) -> bool {
+        matches!((self.value(), other.value()), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+impl fmt::Debug for DynState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DynState").field(&self.value()).finish()
+    }
+}
+
+impl Serialize for DynState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for DynState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self { live: OnceCell::new(), read: Some(Value::deserialize(deserializer)?) })
+    }
+}
+
+/// Most metrics of a step; the number of further ones is recorded as [`Metric::UNTOLD`].
+const ROOM: usize = 32;
+
+/// Metrics of a step of a [`DynEstimator`].
+#[derive(Debug, Clone, Copy)]
+pub struct DynInfo {
+    metrics: [(Metric, f64); ROOM],
+    len: usize,
+    untold: u32,
+}
+
+impl Default for DynInfo {
+    fn default() -> Self {
+        Self { metrics: [(Metric::UNTOLD, 0.0); ROOM], len: 0, untold: 0 }
+    }
+}
+
+impl DynInfo {
+    fn of(info: &dyn Record) -> Self {
+        let mut all = Self::default();
+        info.record(&mut |metric, value| match all.metrics.get_mut(all.len) {
+            Some(place) => {
+                *place = (metric, value);
+                all.len += 1;
+            }
+            None => all.untold += 1,
+        });
+        all
+    }
+}
+
+impl Record for DynInfo {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        self.metrics[..self.len].iter().for_each(|(metric, value)| sink(*metric, *value));
+        if self.untold > 0 {
+            sink(Metric::UNTOLD, f64::from(self.untold));
+        }
+    }
+}
