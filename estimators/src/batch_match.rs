@@ -24,8 +24,7 @@ use crate::score_match::{ScoreMatch, columns, room_len, stride};
 /// target is a fixed point: there the step does not depend on which points were drawn.
 ///
 /// The direction is the whole step `lambda' - lambda`: use it with an optimiser that adds it unchanged, `Sgd` with rate 1. The Gaussian
-/// is handed to the family by its moments: a full-rank family takes it as it is, one with fewer moments takes those that it has. For a
-/// low-rank family there is [`PatchedBatchMatch`](crate::PatchedBatchMatch), whose cost is linear in the dimension.
+/// is handed to the family by its moments: a full-rank family takes it as it is, one with fewer moments takes those that it has.
 /// A sweep of the solution costs `(d + draws)^2` products of length draws.
 ///
 /// Draws at which the density or a gradient is not finite are left out and counted. A step whose result is not finite, or outside the

@@ -8,8 +8,7 @@
 //!
 //! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
 //! as running moments of a kernel's points.
-//! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q, and [`PatchedBatchMatch`]
-//! for a low-rank covariance.
+//! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q.
 //!
 //! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!
@@ -63,7 +62,6 @@ mod moments;
 mod noise;
 mod observer;
 mod outcome;
-mod patched_batch_match;
 mod path_climb;
 mod progress;
 mod proposals;
@@ -100,7 +98,6 @@ pub use minibatched::{Minibatched, Rows};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use observer::{Observer, View};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
-pub use patched_batch_match::PatchedBatchMatch;
 pub use path_climb::{PathClimb, msc_paths, smc_paths};
 pub use progress::Progress;
 pub use run::Run;

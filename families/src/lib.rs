@@ -65,7 +65,6 @@ mod mixture_moments;
 mod multivariate_t;
 mod normal;
 mod packed;
-mod patch;
 mod per_datum;
 mod softmax;
 mod standard;

@@ -19,7 +19,6 @@ mod minibatched;
 mod moments;
 mod moments_of_families;
 mod moments_state;
-mod patched_batch_match;
 mod paths;
 mod resuming;
 mod running;

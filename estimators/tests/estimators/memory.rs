@@ -6,7 +6,7 @@ use mcsa_core::{
     Seed,
 };
 use mcsa_estimators::{
-    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, PatchedBatchMatch, ScoreWeights,
+    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights,
     Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{
@@ -63,14 +63,6 @@ fn steps_allocate_nothing() {
     on_a_gaussian("batch and match", BatchMatch::new(4));
     on_a_gaussian("moments", Moments::new(pmcsa(4), 6.0));
     on_a_gaussian("moments of candidates", Moments::new(msc_rb(4), 6.0));
-}
-
-#[test]
-fn patched_steps_allocate_nothing() {
-    let (target, family) = (Gaussian::standard(3), LowRank::new(3, 1));
-    let start = family.at(&[0.5; 3], &[1.5; 3], faer::mat![[0.1], [0.2], [0.3]].as_ref()).unwrap();
-    let few = |steps| allocations(&target, &family, PatchedBatchMatch::new(4), start.clone(), steps);
-    assert_eq!(few(5), few(100));
 }
 
 #[test]
@@ -176,9 +168,6 @@ fn a_target_has_all_its_memory() {
         let family = FullRank::new(5);
         let params = vec![0.1; family.num_params()];
         fits(&family, &BatchMatch::new(draws), &params);
-        let family = LowRank::new(5, 1);
-        let params = vec![0.1; family.num_params()];
-        fits(&family, &PatchedBatchMatch::new(draws), &params);
     }
 }
 
