@@ -1,15 +1,21 @@
-//! The optimisation loop.
+//! Optimisation loop: the fixed parts of a fit, its runs, its state, its configurations, and observers.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Optimizer, Seed, Stream, fits_in_memory, numeric};
+use mcsa_core::{
+    Error, Estimator, Family, Optimizer, Record, Seed, Stream, bits, checksum, fits_in_memory, numeric,
+    type_name,
+};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::configs::Configs;
-use crate::fit::Verified;
+use crate::iterates::Iterates;
+use crate::stopping::Judging;
+use crate::stopping::Rule;
 use crate::watch::positions;
-use crate::{Checkpoint, Fit, Outcome, Run, View, Watch};
+use crate::{Checkpoint, Outcome, Progress, Stationary, Stop, Watch};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
@@ -296,5 +302,361 @@ where
             true => Ok(()),
             false => self.estimator.verify(self.target, self.family, &fit.estimator),
         }
+    }
+}
+
+/// Run of a fit: the number of steps, and what happens along the way.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use mcsa_core::Seed;
+/// use mcsa_estimators::{Ascent, Run, Stationary, View, pmcsa};
+/// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
+/// # let optimizer = mcsa_optim::Adam::new(0.01)?;
+/// let ascent = Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
+/// let mut fit = ascent.start(vec![1.0, 1.0, 0.0, 0.0])?;
+/// let mut path = Vec::new();
+/// let mut keep = |view: &View<'_, _, _>| {
+///     path.push(view.fit.params()[0]);
+///     ControlFlow::Continue(())
+/// };
+/// let outcome = ascent.run(&mut fit, Run::of(20_000).until(Stationary::to(0.2)?).observe(&mut keep))?;
+/// assert!(path.len() as u64 == fit.step() && fit.step() < 20_000, "{outcome}");
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+/// A number of steps alone is a run without rule and observers: `ascent.run(&mut fit, 1_000)`.
+pub struct Run<'r, F: ?Sized, S, O> {
+    pub(crate) length: Length,
+    pub(crate) rule: Option<Box<dyn Rule<F, S, O> + 'r>>,
+    pub(crate) observers: Vec<Seat<'r, S, O>>,
+}
+
+/// Length of a run in steps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Length {
+    More(u64),
+    To(u64),
+}
+
+impl Length {
+    /// Number of steps for a fit that has made `step` steps.
+    pub(crate) fn steps(self, step: u64) -> u64 {
+        match self {
+            Self::More(steps) => steps,
+            Self::To(end) => end.saturating_sub(step),
+        }
+    }
+}
+
+/// An observer, lent or owned by the run.
+pub(crate) enum Seat<'r, S, O> {
+    Lent(&'r mut dyn Observer<S, O>),
+    Owned(Box<dyn Observer<S, O> + 'r>),
+}
+
+impl<'r, S, O> Seat<'r, S, O> {
+    pub(crate) fn observer(&mut self) -> &mut (dyn Observer<S, O> + 'r) {
+        match self {
+            Self::Lent(observer) => *observer,
+            Self::Owned(observer) => observer.as_mut(),
+        }
+    }
+}
+
+impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
+    /// A run of `steps` more steps.
+    pub fn of(steps: u64) -> Self {
+        Self { length: Length::More(steps), rule: None, observers: Vec::new() }
+    }
+
+    /// A run until the fit has made `step` steps in all, those of earlier runs included. A run that is interrupted and continued
+    /// from its checkpoint thus ends at the same step.
+    pub fn to(step: u64) -> Self {
+        Self { length: Length::To(step), ..Self::of(0) }
+    }
+
+    /// This run, ended earlier when the rule's accuracy is reached. The averaged iterate is in the
+    /// [`Accuracy`](crate::Accuracy) of the outcome; averages start at the first step made under a rule.
+    #[must_use]
+    pub fn until(self, rule: Stationary) -> Self
+    where
+        F: Family,
+    {
+        Self { rule: Some(Box::new(Judging::new(rule))), ..self }
+    }
+
+    /// This run with an observer of every step.
+    #[must_use]
+    pub fn observe(mut self, observer: &'r mut dyn Observer<S, O>) -> Self {
+        self.observers.push(Seat::Lent(observer));
+        self
+    }
+
+    /// This run with the fit saved to a file every `steps` steps and at the end; see [`Checkpoint`].
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>, steps: u64) -> Self
+    where
+        S: Serialize + DeserializeOwned + 'r,
+        O: Serialize + DeserializeOwned + 'r,
+    {
+        self.observers.push(Seat::Owned(Box::new(Checkpoint::at(path).every(steps))));
+        self
+    }
+
+    /// This run with a progress bar on standard error; see [`Progress`](crate::Progress).
+    #[must_use]
+    pub fn progress(mut self) -> Self {
+        self.observers.push(Seat::Owned(Box::new(Progress::new())));
+        self
+    }
+}
+
+impl<F: ?Sized, S, O> From<u64> for Run<'_, F, S, O> {
+    fn from(steps: u64) -> Self {
+        Self::of(steps)
+    }
+}
+
+/// The complete state of a fit, which is its checkpoint.
+///
+/// A fit belongs to the target, family, estimator, optimiser and seed it was started with: it keeps their configurations,
+/// which are compared in every run. The data of a target are compared through the log density at the chains: the first use
+/// of a fit read from a file evaluates that density once more, if the estimator caches it.
+///
+/// Any serde format can store it. Reading a fit with other state types returns an error that names them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit<S, O> {
+    #[serde(deserialize_with = "read_configs::<S, O, _>")]
+    pub(crate) configs: Configs,
+    pub(crate) seed: Seed,
+    pub(crate) step: u64,
+    #[serde(with = "bits::vector")]
+    pub(crate) params: Vec<f64>,
+    pub(crate) estimator: S,
+    pub(crate) optimizer: O,
+    pub(crate) watch: Watch,
+    pub(crate) iterates: Option<Iterates>,
+    #[serde(with = "bits::scalar")]
+    pub(crate) reach: f64,
+    #[serde(skip)]
+    pub(crate) verified: Verified,
+}
+
+/// True if the cached densities of a fit were compared with the target since it was read from a file. Ignored by `==`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Verified(pub(crate) bool);
+
+impl PartialEq for Verified {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<S, O> Fit<S, O> {
+    /// Number of steps made, including those whose direction was rejected.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The current lambda.
+    pub fn params(&self) -> &[f64] {
+        &self.params
+    }
+
+    /// The estimator's state: the chains.
+    pub fn estimator(&self) -> &S {
+        &self.estimator
+    }
+
+    /// The optimiser's state.
+    pub fn optimizer(&self) -> &O {
+        &self.optimizer
+    }
+
+    /// The running record of the steps.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The average that a stopping rule reported after the last step, and the number of steps it covers.
+    pub(crate) fn stated(&self) -> Option<(u64, &[f64])> {
+        self.iterates.as_ref().and_then(|iterates| iterates.stated(self.step))
+    }
+
+    /// Lambda, and the block means of its path since a stopping rule first observed the fit; the path starts now if none did.
+    pub(crate) fn path(&mut self) -> (&[f64], &mut Iterates) {
+        let count = self.params.len();
+        (&self.params, self.iterates.get_or_insert_with(|| Iterates::new(count)))
+    }
+}
+
+/// Number of characters up to which a configuration is kept in full; a longer one is kept with its length and checksum.
+const LONGEST: usize = 600;
+
+/// The configurations of a fit and the type names of its states.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Configs {
+    target: String,
+    family: String,
+    estimator: String,
+    optimizer: String,
+    states: [String; 2],
+}
+
+/// Deserialises configurations and checks the state types, before the states themselves are read.
+fn read_configs<'de, S, O, D: Deserializer<'de>>(deserializer: D) -> Result<Configs, D::Error> {
+    let read = Configs::deserialize(deserializer)?;
+    let states = [type_name::<S>(), type_name::<O>()];
+    if read.states == states {
+        return Ok(read);
+    }
+    let ([estimator, optimizer], [of_estimator, of_optimizer]) = (&read.states, &states);
+    Err(D::Error::custom(format!(
+        "the fit was made by {} with {}, whose states are {estimator} and {optimizer}; it is read as one with states \
+         {of_estimator} and {of_optimizer}: read it for the estimator and the optimizer that made it",
+        read.estimator, read.optimizer
+    )))
+}
+
+impl Configs {
+    /// Configurations of a fit with states of types `S` and `O`.
+    pub(crate) fn of<P: ?Sized, S, O>(family: String, estimator: String, optimizer: String) -> Self {
+        Self {
+            target: short(type_name::<P>()),
+            family: short(family),
+            estimator: short(estimator),
+            optimizer: short(optimizer),
+            states: [type_name::<S>(), type_name::<O>()],
+        }
+    }
+
+    /// Checks that a fit with these configurations can continue under `new` ones.
+    ///
+    /// # Errors
+    /// If one differs. The message names it, both values and a remedy.
+    pub(crate) fn same(&self, new: &Self) -> Result<(), Error> {
+        let start = "start a new fit instead, from its params if they mean the same";
+        same("target", &self.target, &new.target, start)?;
+        same("family", &self.family, &new.family, start)?;
+        let adopt = "go on with the former, or change it on purpose by Ascent::adopt";
+        same("estimator", &self.estimator, &new.estimator, adopt)?;
+        same("optimizer", &self.optimizer, &new.optimizer, adopt)
+    }
+
+    /// Checks that estimator and optimiser may be replaced by those of `new`.
+    ///
+    /// # Errors
+    /// If target or family differ.
+    pub(crate) fn may_become(&self, new: &Self) -> Result<(), Error> {
+        let new = Self { target: new.target.clone(), family: new.family.clone(), ..self.clone() };
+        self.same(&new)
+    }
+}
+
+fn same(what: &str, old: &str, new: &str, advice: &str) -> Result<(), Error> {
+    if old == new {
+        return Ok(());
+    }
+    let (was, is) = difference(old, new);
+    Err(Error::invalid(format!("the fit was made with another {what}: it had `{was}`, not `{is}`; {advice}")))
+}
+
+/// The differing entries of two configurations, from the first to the last.
+fn difference<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
+    let same = old.char_indices().zip(new.chars()).take_while(|((_, a), b)| a == b);
+    let head = same.last().map_or(0, |((k, a), _)| k + a.len_utf8());
+    let start = old[..head].rfind(['{', ',']).map_or(0, |k| k + 1);
+    let most = old.len().min(new.len()) - head;
+    let pairs = old.char_indices().rev().zip(new.chars().rev());
+    let tail = pairs.take_while(|((k, a), b)| a == b && old.len() - k <= most).last();
+    let tail = tail.map_or(0, |((k, _), _)| old.len() - k);
+    let cut = |text: &'t str| {
+        let from = text.len() - tail;
+        let end = text[from..].find(['}', ',']).map_or(text.len(), |k| from + k);
+        text[start..end].trim()
+    };
+    match (cut(old), cut(new)) {
+        ("", _) | (_, "") => (old, new),
+        entries => entries,
+    }
+}
+
+fn short(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let head: String = text.chars().take(LONGEST / 2).collect();
+    format!("{head} .. ({} letters, checksum {:016x})", text.len(), checksum(text.bytes()))
+}
+
+/// Read-only view of a fit after a step.
+pub struct View<'a, S, O> {
+    /// The fit after the step: its step, counted from 1, its params lambda, its chains.
+    pub fit: &'a Fit<S, O>,
+    /// The ascent direction of the step.
+    pub direction: &'a [f64],
+    /// The estimator's metrics.
+    pub info: &'a dyn Record,
+}
+
+/// Observer of a run of a fit with estimator state `S` and optimiser state `O`. The iterates are bit-identical with or without
+/// observers.
+///
+/// Any closure `FnMut(&View<S, O>) -> ControlFlow<Stop>` is an observer.
+pub trait Observer<S, O> {
+    /// Called before the first step of a run of at most `steps` steps. The default does nothing.
+    ///
+    /// # Errors
+    /// If the observer cannot do its work; the run then ends before its first step.
+    fn begin(&mut self, fit: &Fit<S, O>, steps: u64) -> Result<(), Error> {
+        let _ = (fit, steps);
+        Ok(())
+    }
+
+    /// Called after every step.
+    fn observe(&mut self, view: &View<'_, S, O>) -> ControlFlow<Stop>;
+
+    /// Called when the run has ended. The default does nothing.
+    ///
+    /// # Errors
+    /// If the observer could not do its work. The run returns this error; the fit remains valid.
+    fn finish(&mut self, fit: &Fit<S, O>, outcome: &Outcome) -> Result<(), Error> {
+        let _ = (fit, outcome);
+        Ok(())
+    }
+}
+
+impl<S, O, T: FnMut(&View<'_, S, O>) -> ControlFlow<Stop>> Observer<S, O> for T {
+    fn observe(&mut self, view: &View<'_, S, O>) -> ControlFlow<Stop> {
+        self(view)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_that_differs_is_named() {
+        let adam = |rate: &str| format!("Adam(Settings {{ rate: {rate}, first: 0.9, second: 0.999 }})");
+        assert_eq!(difference(&adam("0.01"), &adam("0.001")), ("rate: 0.01", "rate: 0.001"));
+        assert_eq!(difference(&adam("Constant(0.5)"), &adam("Constant(0.25)")).1, "rate: Constant(0.25)");
+        assert_eq!(difference("Sgd { rate: 1.0 }", "Adam"), ("Sgd { rate: 1.0 }", "Adam"));
+        assert_eq!(difference("A { k: 1 }", "A { k: 11 }"), ("k: 1", "k: 11"));
+        assert_eq!(difference("{a, a, b}", "{a, b}"), ("a, b", "b"));
+        assert_eq!(difference("MeanField", "MeanField { dim: 1 }"), ("MeanField", "MeanField { dim: 1 }"));
+        let error = same("optimizer", &adam("0.1"), &adam("0.2"), "go on").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the fit was made with another optimizer: it had `rate: 0.1`, not `rate: 0.2`; go on"
+        );
+    }
+
+    #[test]
+    fn long_configurations_are_told_apart_by_their_ends() {
+        let long = |end: &str| short(format!("{}{end}", "é".repeat(500)));
+        assert_eq!(long("a"), long("a"));
+        assert!(long("a") != long("b") && long("a").len() < 1_000);
+        assert_eq!(short("Imh".into()), "Imh");
     }
 }

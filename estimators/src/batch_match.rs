@@ -2,14 +2,13 @@
 
 use mcsa_core::{
     Error, Estimator, Gradient, Metric, MomentMatched, Record, Reparameterised, Stream, batch, batch_mut,
-    borrow,
+    borrow, numeric,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dimension::same_dimension;
+use crate::bound::check_draws;
+use crate::chain_score::same_dimension;
 use crate::family_parameters::family_parameters;
-use crate::noise::check_draws;
-use crate::score_match::{ScoreMatch, columns, room_len, stride};
 
 /// Batch and match (Cai, Modi, Pillaud-Vivien, Margossian, Gower, Blei & Saul 2024): the Gaussian whose scores fit the gradients of
 /// log p best at a batch of draws of q, without a learning rate.
@@ -254,4 +253,319 @@ pub(crate) fn gather_finite(dim: usize, log_p: &[f64], points: &mut [f64], score
         }
     }
     finite
+}
+
+/// Batch of draws of q, with the gradients of log p, and the Gaussian q that they are drawn from.
+///
+/// The Gaussian sought minimises, over mean m and covariance S,
+///
+/// ```text
+/// 1/B sum_b |S^-1 (z_b - m) + g_b|_S^2  +  (2 / weight) KL(q || N(m, S))
+/// ```
+/// The first term is the squared distance of the two scores at the draws, in the units of S; the second keeps the step short. In m
+/// both terms are quadratic; with `a = zbar + S gbar` the minimum is
+///
+/// ```text
+/// m = (weight a + m_q) / (1 + weight)
+/// ```
+/// and what is left of S is `tr(V S^-1) + tr(U S) + log det S` up to factors, with the covariances C of the draws and G of the gradients:
+///
+/// ```text
+/// V = S_q + weight C + weight / (1 + weight) (m_q - zbar)(m_q - zbar)^T,   U = weight G + weight / (1 + weight) gbar gbar^T
+/// S U S + S = V
+/// ```
+/// Write `V = R R^T` and `U = W W^T` with a column per term, and rotate the columns of R until those of `W^T R` are orthogonal (Hestenes
+/// 1958). With their squared lengths k the columns of `R diag(x)^(1/2)`, `x (1 + k x) = 1`, are a factor of S: positive definite
+/// whatever the batch, and without a difference taken.
+pub(crate) struct ScoreMatch<'a> {
+    pub(crate) dim: usize,
+    /// The weight of the scores against the divergence from q.
+    pub(crate) weight: f64,
+    /// The mean of q, and a factor of its covariance, column by column.
+    pub(crate) mean: &'a [f64],
+    pub(crate) factor: &'a [f64],
+    /// Draws and gradients, column by column.
+    pub(crate) points: &'a [f64],
+    pub(crate) scores: &'a [f64],
+}
+
+/// Largest number of sweeps over all pairs of columns; some eight suffice.
+const MOST_SWEEPS: usize = 40;
+
+impl ScoreMatch<'_> {
+    /// Number of columns of the factor that is found.
+    pub(crate) fn columns(&self) -> usize {
+        columns(self.dim, self.factor.len() / self.dim.max(1), self.draws())
+    }
+
+    fn draws(&self) -> usize {
+        self.points.len() / self.dim.max(1)
+    }
+
+    /// Writes the mean, and [`columns`](Self::columns) columns of a factor of the covariance, the first `dim` numbers of each
+    /// [`stride`]; false if a number on the way is not finite. `room` has the length [`room_len`].
+    pub(crate) fn solve(&self, mean: &mut [f64], stacked: &mut [f64], room: &mut [f64]) -> bool {
+        let (dim, draws, weight) = (self.dim, self.draws(), self.weight);
+        let (zbar, room) = room.split_at_mut(dim);
+        let (gbar, terms) = room.split_at_mut(dim);
+        average(self.points, zbar);
+        average(self.scores, gbar);
+        let (each, joint) = ((weight / draws as f64).sqrt(), (weight / (1.0 + weight)).sqrt());
+        // Columns of W.
+        for (term, score) in terms.chunks_exact_mut(dim).zip(self.scores.chunks_exact(dim)) {
+            for i in 0..dim {
+                term[i] = each * (score[i] - gbar[i]);
+            }
+        }
+        for (term, gbar) in terms[dim * draws..].iter_mut().zip(&*gbar) {
+            *term = joint * gbar;
+        }
+        // Columns of R, and below each its image under W^T.
+        let stride = stride(dim, draws);
+        let given = self.factor.len() / dim;
+        for (k, column) in stacked[..self.columns() * stride].chunks_exact_mut(stride).enumerate() {
+            let (top, below) = column.split_at_mut(dim);
+            for i in 0..dim {
+                top[i] = if k < given {
+                    self.factor[k * dim + i]
+                } else if k < given + draws {
+                    each * (self.points[(k - given) * dim + i] - zbar[i])
+                } else {
+                    joint * (self.mean[i] - zbar[i])
+                };
+            }
+            for (below, term) in below.iter_mut().zip(terms.chunks_exact(dim)) {
+                *below = numeric::dot(term, top);
+            }
+        }
+        let stacked = &mut stacked[..self.columns() * stride];
+        orthogonalise(stacked, stride, dim);
+        mean.fill(0.0);
+        let mut is_finite = true;
+        for column in stacked.chunks_exact_mut(stride) {
+            let (top, below) = column.split_at_mut(dim);
+            let square = numeric::dot(below, below);
+            is_finite &= square.is_finite();
+            let x = 2.0 / (1.0 + (1.0 + 4.0 * square).sqrt());
+            top.iter_mut().for_each(|entry| *entry *= x.sqrt());
+            numeric::axpy(numeric::dot(top, gbar), top, mean);
+        }
+        for i in 0..dim {
+            mean[i] = (weight * (zbar[i] + mean[i]) + self.mean[i]) / (1.0 + weight);
+        }
+        is_finite && mean.iter().chain(&*stacked).all(|number| number.is_finite())
+    }
+}
+
+/// Number of columns of a factor of V: those of a factor of q with `given` columns, of the draws, and of the mean.
+pub(crate) const fn columns(dim: usize, given: usize, draws: usize) -> usize {
+    if dim == 0 { 0 } else { given + draws + 1 }
+}
+
+/// Length of a column of R with its image under `W^T`.
+pub(crate) const fn stride(dim: usize, draws: usize) -> usize {
+    dim + draws + 1
+}
+
+/// Length of the slice `room` of [`ScoreMatch::solve`].
+pub(crate) const fn room_len(dim: usize, draws: usize) -> usize {
+    dim * (draws + 3)
+}
+
+pub(crate) fn average(columns: &[f64], mean: &mut [f64]) {
+    mean.fill(0.0);
+    let count = columns.len() / mean.len();
+    columns.chunks_exact(mean.len()).for_each(|column| numeric::axpy(1.0 / count as f64, column, mean));
+}
+
+/// One-sided Jacobi rotations of columns, until those parts of them that begin at `from` are orthogonal. Products of parts far below one
+/// do not change the result, whose entries depend on one plus four times the squares.
+pub(crate) fn orthogonalise(stacked: &mut [f64], stride: usize, from: usize) {
+    let count = stacked.len() / stride;
+    for _ in 0..MOST_SWEEPS {
+        let mut is_done = true;
+        for q in 1..count {
+            let (head, tail) = stacked.split_at_mut(q * stride);
+            let right = &mut tail[..stride];
+            for left in head.chunks_exact_mut(stride) {
+                let (a, b) = (&left[from..], &right[from..]);
+                let (aa, bb, ab) = (numeric::dot(a, a), numeric::dot(b, b), numeric::dot(a, b));
+                // Written so that NaN ends the sweeps.
+                if !(ab.abs() > f64::EPSILON * ((1.0 + aa) * (1.0 + bb)).sqrt()) {
+                    continue;
+                }
+                is_done = false;
+                let zeta = (bb - aa) / (2.0 * ab);
+                let tangent = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
+                let cosine = tangent.hypot(1.0).recip();
+                let sine = cosine * tangent;
+                for (l, r) in left.iter_mut().zip(&mut *right) {
+                    (*l, *r) = (cosine * *l - sine * *r, sine * *l + cosine * *r);
+                }
+            }
+        }
+        if is_done {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::Mat;
+    use mcsa_core::Seed;
+
+    use super::*;
+
+    struct Matched {
+        mean: Vec<f64>,
+        covariance: Mat<f64>,
+    }
+
+    fn matrix(columns: &[f64], dim: usize) -> Mat<f64> {
+        Mat::from_fn(dim, columns.len() / dim, |i, j| columns[j * dim + i])
+    }
+
+    fn solve(
+        dim: usize,
+        weight: f64,
+        mean: &[f64],
+        factor: &[f64],
+        points: &[f64],
+        scores: &[f64],
+    ) -> Matched {
+        let problem = ScoreMatch { dim, weight, mean, factor, points, scores };
+        let draws = points.len() / dim;
+        let stride = stride(dim, draws);
+        let (mut matched, mut stacked) = (vec![0.0; dim], vec![0.0; problem.columns() * stride]);
+        assert!(problem.solve(&mut matched, &mut stacked, &mut vec![0.0; room_len(dim, draws)]));
+        let found = Mat::from_fn(dim, problem.columns(), |i, k| stacked[k * stride + i]);
+        Matched { mean: matched, covariance: &found * found.transpose() }
+    }
+
+    /// `U`, `V`, and the means of points and scores, from the definitions.
+    fn terms(
+        weight: f64,
+        mean: &[f64],
+        factor: &Mat<f64>,
+        points: &Mat<f64>,
+        scores: &Mat<f64>,
+    ) -> (Mat<f64>, Mat<f64>, Mat<f64>, Mat<f64>) {
+        let average =
+            |m: &Mat<f64>| Mat::from_fn(m.nrows(), 1, |i, _| m.row(i).iter().sum::<f64>() / m.ncols() as f64);
+        let spread = |m: &Mat<f64>, centre: &Mat<f64>| {
+            let moved = Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, j)] - centre[(i, 0)]);
+            let outer = &moved * moved.transpose();
+            Mat::from_fn(m.nrows(), m.nrows(), |i, j| weight * outer[(i, j)] / m.ncols() as f64)
+        };
+        let (zbar, gbar) = (average(points), average(scores));
+        let joint = weight / (1.0 + weight);
+        let shift = Mat::from_fn(mean.len(), 1, |i, _| mean[i] - zbar[(i, 0)]);
+        let v = factor * factor.transpose() + spread(points, &zbar) + joint * &shift * shift.transpose();
+        let u = spread(scores, &gbar) + joint * &gbar * gbar.transpose();
+        (u, v, zbar, gbar)
+    }
+
+    /// Columns whose product is far below one are left as they are, however small they are themselves.
+    #[test]
+    fn small_columns_are_orthogonal_enough() {
+        let mut columns = [1.0, 0.0, 1e-17, 1e-9];
+        orthogonalise(&mut columns, 2, 0);
+        assert_eq!(columns, [1.0, 0.0, 1e-17, 1e-9]);
+        // The twin: a product that counts.
+        columns[2] = 1e-12;
+        orthogonalise(&mut columns, 2, 0);
+        assert!(columns[2].abs() < 1e-17, "{columns:?}");
+    }
+
+    fn normals(seed: u64, count: usize) -> Vec<f64> {
+        let mut numbers = vec![0.0; count];
+        Seed::new(seed).stream(0, 0).normals_into(&mut numbers);
+        numbers
+    }
+
+    /// `S U S + S = V` and the equation of the mean, with few and many draws, long and short steps, and scores of no Gaussian.
+    #[test]
+    fn the_stationary_equations_hold() {
+        for (dim, draws, weight) in [(1, 1, 3.0), (4, 2, 0.1), (4, 40, 100.0), (7, 3, 30.0), (12, 30, 1e4)] {
+            let (mean, factor) = (normals(1, dim), normals(2, dim * dim));
+            let (points, scores) = (normals(3, dim * draws), normals(4, dim * draws));
+            let found = solve(dim, weight, &mean, &factor, &points, &scores);
+            let (u, v, zbar, gbar) =
+                terms(weight, &mean, &matrix(&factor, dim), &matrix(&points, dim), &matrix(&scores, dim));
+            let s = &found.covariance;
+            let residual = s * &u * s + s - &v;
+            assert!(residual.norm_max() < 1e-12 * v.norm_max(), "{dim} {draws}: {}", residual.norm_max());
+            // The twin: with the sign of U turned the equation does not hold.
+            assert!((s - s * &u * s - &v).norm_max() > 1e-3 * v.norm_max());
+            let pull = s * &gbar;
+            for i in 0..dim {
+                let expected = (weight * (zbar[(i, 0)] + pull[(i, 0)]) + mean[i]) / (1.0 + weight);
+                assert!((found.mean[i] - expected).abs() < 1e-12 * (1.0 + expected.abs()) * (1.0 + weight));
+            }
+        }
+    }
+
+    /// Draws with exact moments (`m +- sqrt(d) L e_k`), a standard Gaussian target, and q = N(0, s I): the update is the root of
+    /// `weight s s'^2 + s' = (1 + weight) s`, and repeated updates converge at its derivative at one, `1 / (1 + 2 weight)`.
+    #[test]
+    fn variances_follow_the_scalar_recursion() {
+        let (dim, weight) = (3, 0.4);
+        let mut s: f64 = 9.0;
+        let mut errors = Vec::new();
+        for _ in 0..25 {
+            let root = (dim as f64 * s).sqrt();
+            let points: Vec<f64> = (0..2 * dim * dim)
+                .map(|e| match (e / dim / 2, e % dim) {
+                    (k, i) if k == i => root * if (e / dim) % 2 == 0 { 1.0 } else { -1.0 },
+                    _ => 0.0,
+                })
+                .collect();
+            let scores: Vec<f64> = points.iter().map(|z| -z).collect();
+            let factor: Vec<f64> =
+                (0..dim * dim).map(|e| if e / dim == e % dim { s.sqrt() } else { 0.0 }).collect();
+            let found = solve(dim, weight, &[0.0; 3], &factor, &points, &scores);
+            let expected = ((1.0 + 4.0 * weight * (1.0 + weight) * s * s).sqrt() - 1.0) / (2.0 * weight * s);
+            for (i, j) in (0..dim).flat_map(|i| (0..dim).map(move |j| (i, j))) {
+                let wanted = if i == j { expected } else { 0.0 };
+                assert!(
+                    (found.covariance[(i, j)] - wanted).abs() < 1e-12,
+                    "{s}: {}",
+                    found.covariance[(i, j)]
+                );
+            }
+            assert!(found.mean.iter().all(|mean| mean.abs() < 1e-14));
+            s = expected;
+            errors.push((s - 1.0).abs());
+        }
+        let rate = errors[20] / errors[19];
+        assert!((rate - 1.0 / (1.0 + 2.0 * weight)).abs() < 1e-3, "{rate}");
+    }
+
+    /// With more draws than dimensions and a weight that tends to infinity, one step gives a Gaussian target exactly.
+    #[test]
+    fn a_long_step_gives_a_gaussian_target() {
+        let dim = 3;
+        let precision = Mat::from_fn(dim, dim, |i, j| if i == j { 2.0 + i as f64 } else { 0.5 });
+        let (points, centre) = (normals(7, dim * 8), [1.0, -2.0, 0.5]);
+        let sign_of = |sign: f64| -> Vec<f64> {
+            (0..points.len())
+                .map(|e| {
+                    let (b, i) = (e / dim, e % dim);
+                    let pull = |j: usize| precision[(i, j)] * (points[b * dim + j] - centre[j]);
+                    -sign * (0..dim).map(pull).sum::<f64>()
+                })
+                .collect()
+        };
+        let identity: Vec<f64> = (0..9).map(|e| f64::from(u8::from(e % 4 == 0))).collect();
+        let found = |sign| solve(dim, 1e10, &[0.0; 3], &identity, &points, &sign_of(sign));
+        let error = |found: &Matched| {
+            let product = &found.covariance * &precision - Mat::<f64>::identity(dim, dim);
+            let mean = found.mean.iter().zip(centre).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            product.norm_max().max(mean)
+        };
+        assert!(error(&found(1.0)) < 1e-6, "{}", error(&found(1.0)));
+        // The twin: gradients of the wrong sign.
+        assert!(error(&found(-1.0)) > 0.5);
+    }
 }

@@ -2,7 +2,7 @@
 
 mod ascent;
 mod batch_match;
-mod belonging;
+mod checkpoints;
 mod controlled;
 mod diverging;
 mod elbo;
@@ -18,10 +18,7 @@ mod memory;
 mod minibatched;
 mod moments;
 mod moments_of_families;
-mod moments_state;
 mod paths;
-mod resuming;
 mod running;
 mod semi_dais;
 mod stopping;
-mod weighted;

@@ -6,8 +6,8 @@ use mcsa_core::{
     Seed,
 };
 use mcsa_estimators::{
-    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights,
-    Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
+    Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan,
+    msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{
     Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, PerDatum,

@@ -1,15 +1,20 @@
-//! Importance-weighted and other weighted score estimators from fresh draws.
+//! Estimators by importance sampling, alone or in turns with chains.
 
+use faer::Mat;
 use mcsa_core::{
-    Error, Estimator, Family, Guard, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
-    fits_in_memory,
+    Ensemble, Error, Estimator, Family, Guard, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
+    fits_in_memory, same_length,
 };
+use mcsa_diagnostics::importance_sample_size;
+use mcsa_kernels::Hmc;
 use serde::{Deserialize, Serialize};
 
-use crate::Controllable;
-use crate::dimension::same_dimension;
+use crate::chain_score::same_dimension;
+use crate::chain_score::{Proposals, check_mirror};
+use crate::draws::{add_log_weights, normalised};
 use crate::family_parameters::family_parameters;
-use crate::proposals::{Proposals, check_mirror};
+use crate::health::TailShape;
+use crate::{Controllable, Draws, Judged, ScoreClimb, single};
 
 /// Weight of a draw's score, as a function of `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -259,6 +264,201 @@ where
         direction.fill(0.0);
         guide.finish(points, log_w, direction);
         Ok(info)
+    }
+}
+
+impl Draws {
+    /// Weighted draws from points of the caller's, one per column, with `log p` and the log density `log q` of the distribution that
+    /// they were drawn from: draws of several paths or fits, for example, with the density of their mixture.
+    ///
+    /// The order of draws from several sources must not show their source, for k-hat is also estimated from the first quarter:
+    /// take one of each in turn.
+    ///
+    /// ```
+    /// use mcsa_core::Seed;
+    /// use mcsa_estimators::Draws;
+    /// use mcsa_optim::deterministic::{MultiPathfinder, Paths};
+    /// let target = mcsa_models::Gaussian::standard(2);
+    /// let finder = MultiPathfinder { paths: 4, ..MultiPathfinder::default() };
+    /// let Paths { points, log_p, log_q, .. } = finder.run(&target, Seed::new(1))?;
+    /// let draws = Draws::weighted(points, log_p, log_q)?;
+    /// assert!(draws.len() == 400 && draws.sample_size > 390.0);
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is not one density of each kind per point.
+    pub fn weighted(points: Mat<f64>, log_p: Vec<f64>, log_q: Vec<f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("weighted");
+        same_length("log_p", points.ncols(), log_p.len()).map_err(refuse)?;
+        same_length("log_q", points.ncols(), log_q.len()).map_err(refuse)?;
+        let mut log_w = Vec::with_capacity(log_p.len());
+        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
+        let (shape, smoothed) = TailShape::smoothed(&log_w);
+        Ok(Self {
+            points,
+            log_p,
+            log_q,
+            log_weights: normalised(smoothed),
+            judged: Judged::Given,
+            shape: shape.shape,
+            shape_error: shape.error,
+            shape_threshold: shape.threshold,
+            sample_size: importance_sample_size(&log_w),
+            non_finite,
+            tail: shape.verdict(),
+        })
+    }
+}
+
+/// Alternating estimator: the direction is that of one estimator in most steps, and that of another in one step per round,
+/// with one lambda and one optimiser.
+///
+/// ```text
+/// often seldom often .. often | often seldom often .. often | ..     `period` of the first to one of the second
+/// ```
+///
+/// Used for the wake steps of [`rws`]: `period` iterations in the papers' count are `period + 1` steps here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interleaved<A, B> {
+    /// The estimator of all steps but one in each round.
+    pub often: A,
+    /// The estimator of the second step of each round.
+    pub seldom: B,
+    /// Number of steps of `often` per round, at least one.
+    pub period: u64,
+}
+
+/// The state of [`Interleaved`]: both estimators' states and the number of steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InterleavedState<A, B> {
+    /// The state of `often`.
+    pub often: A,
+    /// The state of `seldom`.
+    pub seldom: B,
+    step: u64,
+}
+
+/// Metrics of the estimator that made the step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum InterleavedInfo<A, B> {
+    /// A step of `often`.
+    Often(A),
+    /// A step of `seldom`.
+    Seldom(B),
+}
+
+impl<A: Default, B> Default for InterleavedInfo<A, B> {
+    fn default() -> Self {
+        Self::Often(A::default())
+    }
+}
+
+impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
+    /// Metrics of the estimator that made the step.
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        match self {
+            Self::Often(info) => info.record(sink),
+            Self::Seldom(info) => info.record(sink),
+        }
+    }
+}
+
+/// Reweighted wake-sleep as the papers reinterpret it: self-normalised importance sampling in every iteration, and in every
+/// fifth iteration a further step along the score at the state of a Hamiltonian chain (CW).
+pub fn rws(samples: usize, hmc: Hmc) -> Interleaved<ScoreWeights, ScoreClimb<Hmc>> {
+    Interleaved { often: snis(samples), seldom: single(hmc), period: 5 }
+}
+
+impl<P, F, A, B> Estimator<P, F> for Interleaved<A, B>
+where
+    P: ?Sized,
+    F: ?Sized,
+    A: Estimator<P, F>,
+    B: Estimator<P, F>,
+{
+    type State = InterleavedState<A::State, B::State>;
+    type Info = InterleavedInfo<A::Info, B::Info>;
+
+    fn config(&self) -> String {
+        let (often, seldom) = (self.often.config(), self.seldom.config());
+        format!("Interleaved {{ often: {often}, seldom: {seldom}, period: {} }}", self.period)
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        self.often.family_config(family)
+    }
+
+    fn verify(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        self.often.verify(target, family, &state.often)?;
+        self.seldom.verify(target, family, &state.seldom)
+    }
+
+    fn num_params(&self, target: &P, family: &F) -> usize {
+        self.often.num_params(target, family)
+    }
+
+    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+        self.often.check_params(target, family, params)?;
+        self.seldom.check_params(target, family, params)
+    }
+
+    fn lanes(&self) -> usize {
+        self.often.lanes() + self.seldom.lanes()
+    }
+
+    fn work_len(&self, target: &P, family: &F) -> usize {
+        self.often.work_len(target, family).max(self.seldom.work_len(target, family))
+    }
+
+    fn init(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<Self::State, Error> {
+        if self.period == 0 {
+            return Err(Error::parameter("period", 0.0, "at least 1").within("Interleaved"));
+        }
+        let (first, second) = lanes.split_at_mut(self.often.lanes());
+        let often = self.often.init(target, family, params, first)?;
+        let seldom = self.seldom.init(target, family, params, second)?;
+        Ok(InterleavedState { often, seldom, step: 0 })
+    }
+
+    fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        self.often.check(target, family, &state.often)?;
+        self.seldom.check(target, family, &state.seldom)
+    }
+
+    fn chains<'s>(&self, state: &'s Self::State) -> Option<&'s Ensemble> {
+        self.often.chains(&state.often).or_else(|| self.seldom.chains(&state.seldom))
+    }
+
+    fn ascent_direction(
+        &self,
+        target: &P,
+        family: &F,
+        params: &[f64],
+        state: &mut Self::State,
+        lanes: &mut [Stream],
+        direction: &mut [f64],
+        work: &mut [f64],
+    ) -> Result<Self::Info, Error> {
+        let (first, second) = lanes.split_at_mut(self.often.lanes());
+        let turn = state.step % (self.period + 1);
+        state.step += 1;
+        if turn == 1 {
+            let state = &mut state.seldom;
+            let info =
+                self.seldom.ascent_direction(target, family, params, state, second, direction, work)?;
+            return Ok(InterleavedInfo::Seldom(info));
+        }
+        let info =
+            self.often.ascent_direction(target, family, params, &mut state.often, first, direction, work)?;
+        Ok(InterleavedInfo::Often(info))
     }
 }
 
