@@ -8,8 +8,8 @@
 //! The name of a job is a hash of everything that determines its result, data included, so that a job with a result is not
 //! run again and a changed setting makes a new file. A result carries the fingerprint of the code that computed it, in its
 //! file name too. Results of other code are stale: they are computed again on request, shown as stale until then, and never
-//! mixed with fresh ones. The fingerprint covers all code that a number depends on, found by following modules, manifests and
-//! locked versions from [`kinds`] on (`bench-suite/fingerprint`). An unusable file affects its own job only, which is run
+//! mixed with fresh ones. The fingerprint is a hash of the sources of [`kinds`] and of the crates below it, of the locked
+//! versions of their dependencies, and of the settings of the build (`bench-suite/fingerprint.rs`). An unusable file affects its own job only, which is run
 //! again.
 //!
 //! # Adding an experiment
@@ -39,13 +39,11 @@
 mod anchors;
 pub mod archive;
 pub mod as_published;
-mod calibration;
 pub mod catalog;
 pub mod claims;
 pub mod experiment;
 pub(crate) mod experiments;
 pub mod figures;
-pub mod forecast;
 pub mod grid;
 pub mod instance;
 pub mod interrupt;

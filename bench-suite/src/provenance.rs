@@ -1,20 +1,24 @@
 //! Provenance of results: the runs, code and machines that computed them.
 //!
 //! Each process that runs jobs of an experiment writes its own file in the folder `manifest` of the experiment: a line at the
-//! start, a line for each job that begins and for each that ended, and a line at the end. Lines are only appended.
+//! start, a line for each job that ended, and a line at the end. Lines are only appended.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};
+use crate::notice::warn;
 use crate::shard::Shard;
-use crate::store::{CODE, Finished, Journal, Store, is_gone, vector_unit, write_whole, writer};
+use crate::store::{CODE, Store, vector_unit, write_whole, writer};
+use crate::task::Job;
 
 /// A run of an experiment by one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,16 +60,12 @@ pub struct Provenance {
 pub struct Run {
     /// First line of the manifest.
     pub start: Provenance,
-    /// Ids of jobs that began and have not ended.
-    pub begun: BTreeSet<String>,
-    /// Jobs that ended, in order.
-    pub finished: Vec<Finished>,
+    /// Number of jobs that ended with a result.
+    pub jobs: usize,
     /// Error messages of jobs that failed.
     pub errors: Vec<String>,
     /// Seconds from the start to the last line.
     pub seconds: f64,
-    /// True if the run reached its end; otherwise it was interrupted or killed, or is still running.
-    pub is_ended: bool,
 }
 
 /// A line of a manifest.
@@ -73,10 +73,25 @@ pub struct Run {
 #[serde(rename_all = "kebab-case")]
 enum Line {
     Start(Box<Provenance>),
-    Begun(String),
-    Finished(Finished),
-    Error { after: f64, reason: String },
+    Job { id: String, after: f64 },
+    Error { reason: String, after: f64 },
     End { after: f64 },
+}
+
+/// Manifests that this process writes, one for each experiment. A process that is killed loses only the line it is writing.
+#[derive(Debug)]
+pub struct Journal {
+    start: Instant,
+    files: Mutex<HashMap<String, Pages>>,
+}
+
+/// Manifest of one experiment.
+#[derive(Debug)]
+struct Pages {
+    path: PathBuf,
+    file: fs::File,
+    /// True if the last line was not written completely.
+    is_torn: bool,
 }
 
 impl Provenance {
@@ -101,32 +116,79 @@ impl Provenance {
             writer: writer(),
         }
     }
+}
 
-    /// Begins a manifest of an experiment in a journal, and saves a copy of the experiment's file next to the results.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn begin(&self, journal: &Journal, store: &Store, id: &str, text: &str) -> Result<(), Error> {
-        journal.begin(id, &self.path(store, id), &Line::Start(Box::new(self.clone())))?;
-        write_whole(&store.folder(id).join("experiment.toml"), text.as_bytes())
-    }
-
-    fn path(&self, store: &Store, id: &str) -> PathBuf {
-        store.folder(id).join("manifest").join(format!("{}-{}.jsonl", self.time, self.writer))
+impl Default for Journal {
+    #[expect(clippy::disallowed_methods, reason = "a manifest has times; no number depends on them")]
+    fn default() -> Self {
+        Self { start: Instant::now(), files: Mutex::default() }
     }
 }
 
-impl Run {
-    /// Ends the manifest of an experiment and records its errors there. A failure to write them is ignored.
-    pub fn end(journal: &Journal, id: &str, errors: &[Error]) {
-        let after = journal.seconds();
-        let reasons = errors.iter().map(Error::to_string);
-        for reason in reasons.filter(|reason| reason.starts_with(&format!("{id}, "))) {
-            let _ = journal.add(id, &Line::Error { after, reason });
-        }
-        let _ = journal.add(id, &Line::End { after });
+impl Journal {
+    /// Begins the manifest of an experiment, and saves a copy of the experiment's file next to the results.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn begin(&self, start: &Provenance, store: &Store, id: &str, text: &str) -> Result<(), Error> {
+        let path = store.folder(id).join("manifest").join(format!("{}-{}.jsonl", start.time, start.writer));
+        let open = || {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            let mut file = fs::OpenOptions::new().append(true).create_new(true).open(&path)?;
+            file.write_all(line(&Line::Start(Box::new(start.clone())))?.as_bytes())?;
+            file.sync_all()?;
+            Ok(file)
+        };
+        let failed = |error: io::Error| Error::invalid(format!("cannot write {}: {error}", path.display()));
+        let file = open().map_err(failed)?;
+        self.files().insert(id.to_owned(), Pages { path: path.clone(), file, is_torn: false });
+        write_whole(&store.folder(id).join("experiment.toml"), text.as_bytes())
     }
 
+    /// Adds a job that ended with a result.
+    pub fn ended(&self, job: &Job) {
+        self.add(&job.experiment, &Line::Job { id: job.id(), after: self.seconds() });
+    }
+
+    /// Ends the manifest of an experiment with those of the errors that are its own.
+    pub fn end(&self, id: &str, errors: &[Error]) {
+        let after = self.seconds();
+        let reasons = errors.iter().map(Error::to_string);
+        for reason in reasons.filter(|reason| reason.starts_with(&format!("{id}, "))) {
+            self.add(id, &Line::Error { reason, after });
+        }
+        self.add(id, &Line::End { after });
+    }
+
+    /// Appends a line. A file that cannot be written is reported once; no result depends on it.
+    fn add(&self, id: &str, value: &Line) {
+        let mut files = self.files();
+        let Some(pages) = files.get_mut(id) else { return };
+        // A line cut short by a full disk must not merge with the next one.
+        let start = if pages.is_torn { "\n" } else { "" };
+        let written = line(value).and_then(|line| pages.file.write_all(format!("{start}{line}").as_bytes()));
+        if let Err(error) = &written
+            && !pages.is_torn
+        {
+            warn(&format!("cannot add to {}: {error}", pages.path.display()));
+        }
+        pages.is_torn = written.is_err();
+    }
+
+    fn files(&self) -> MutexGuard<'_, HashMap<String, Pages>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+fn line(value: &Line) -> io::Result<String> {
+    Ok(serde_json::to_string(value)? + "\n")
+}
+
+impl Run {
     /// All runs of an experiment, oldest first, and warnings about unreadable manifests.
     pub fn all(store: &Store, id: &str) -> (Vec<Self>, Vec<String>) {
         let (mut runs, mut warnings) = (Vec::new(), Vec::new());
@@ -166,49 +228,21 @@ impl Run {
         (runs, warnings)
     }
 
-    /// Returns true if the process of the run is alive. Of a process of another host nothing is known but its files: it counts as
-    /// alive if it has added to its manifest, or saved a checkpoint of a job that it began, within the last two minutes.
-    pub fn is_alive(&self, store: &Store, id: &str) -> bool {
-        if self.is_ended {
-            return false;
-        }
-        if let Some(is_gone) = is_gone(&self.start.writer) {
-            return !is_gone;
-        }
-        let checkpoints = self.begun.iter().map(|job| store.checkpoint_of(id, job));
-        checkpoints.chain([self.start.path(store, id)]).any(|path| is_fresh(&path))
-    }
-
     fn started(start: Provenance) -> Self {
-        let (begun, finished) = (BTreeSet::new(), Vec::new());
-        Self { start, begun, finished, errors: Vec::new(), seconds: 0.0, is_ended: false }
+        Self { start, jobs: 0, errors: Vec::new(), seconds: 0.0 }
     }
 
     fn add(&mut self, line: Line) {
         match line {
             Line::Start(_) => {}
-            Line::Begun(job) => drop(self.begun.insert(job)),
-            Line::Finished(finished) => {
-                self.begun.remove(&finished.job);
-                self.seconds = self.seconds.max(finished.after);
-                self.finished.push(finished);
-            }
+            Line::Job { after, .. } => (self.jobs, self.seconds) = (self.jobs + 1, self.seconds.max(after)),
             Line::Error { after, reason } => {
                 self.seconds = self.seconds.max(after);
                 self.errors.push(reason);
             }
-            Line::End { after } => (self.seconds, self.is_ended) = (after, true),
+            Line::End { after } => self.seconds = after,
         }
     }
-}
-
-/// Seconds after which a process that writes nothing counts as gone: six times the time between checkpoints.
-const QUIET: u64 = 120;
-
-fn is_fresh(path: &Path) -> bool {
-    let time = fs::metadata(path).and_then(|data| data.modified()).ok();
-    // A time in the future is that of a host whose clock is ahead.
-    time.is_some_and(|time| time.elapsed().map_or(true, |age| age.as_secs() < QUIET))
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcsa_core::Error;
 
-use crate::forecast::{Forecast, span};
 use crate::interrupt::Interrupt;
 use crate::kinds::{Due, Ending, Running};
 use crate::notice::tell;
+use crate::provenance::Journal;
 use crate::store::{Store, check_folder};
-use crate::task::{Job, Task};
+use crate::task::Job;
 use mcsa_data::Catalogue;
 
 /// Seconds between checkpoints of a job: the most that a kill can lose.
@@ -27,8 +27,8 @@ pub struct Runner<'a> {
     pub catalogue: &'a Catalogue,
     /// Number of threads; 0 means one per processor. Results do not depend on it.
     pub threads: usize,
-    /// Estimates of the time that jobs take.
-    pub forecast: &'a Forecast,
+    /// Manifests, to which ended jobs are added.
+    pub journal: &'a Journal,
     /// Request to end the program.
     pub interrupt: &'a Interrupt,
 }
@@ -46,58 +46,72 @@ pub struct Ran {
     pub errors: Vec<Error>,
 }
 
-/// Times of the jobs that ended, for an estimate of the remaining time.
-struct Clock<'f> {
-    forecast: &'f Forecast,
-    /// Seconds and number of ended jobs, by task and length.
-    known: HashMap<(String, u64), (f64, usize)>,
-    /// Number of jobs still to run, by task and length, with one example task.
-    left: HashMap<(String, u64), (usize, Task)>,
-    /// Total seconds of the jobs that ended, and their forecast.
-    all: (f64, f64),
+/// Estimate of the remaining time: seconds per unit of [`Task::work`](crate::task::Task::work), of ended jobs of the same task, or
+/// else of all.
+struct Clock {
+    tasks: HashMap<String, Progress>,
     shown: Instant,
 }
 
-impl<'f> Clock<'f> {
-    fn of(jobs: &[&Job], forecast: &'f Forecast) -> Self {
-        let mut left = HashMap::new();
-        for job in jobs {
-            left.entry(Self::key(job)).or_insert_with(|| (0, job.task.clone())).0 += 1;
-        }
-        Self { forecast, known: HashMap::new(), left, all: (0.0, 0.0), shown: now() }
-    }
+/// Progress of the jobs of a task.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// Work of jobs that have not ended.
+    left: f64,
+    /// Work and seconds of those that have.
+    done: f64,
+    seconds: f64,
+}
 
-    fn key(job: &Job) -> (String, u64) {
-        (format!("{} {}", job.experiment, job.task.title()), job.task.work())
-    }
-
-    /// Forecast of a task, in seconds or, if no task was timed, in units of work.
-    fn foreseen(&self, task: &Task) -> f64 {
-        self.forecast.seconds(task).unwrap_or(task.work() as f64)
-    }
-
-    fn ended(&mut self, job: &Job, seconds: f64) {
-        let known = self.known.entry(Self::key(job)).or_default();
-        (known.0, known.1) = (known.0 + seconds, known.1 + 1);
-        self.all = (self.all.0 + seconds, self.all.1 + self.foreseen(&job.task));
-        if let Some(left) = self.left.get_mut(&Self::key(job)) {
-            left.0 = left.0.saturating_sub(1);
-        }
-    }
-
-    /// Remaining processor seconds: the mean time of ended jobs of the same task, or else the forecast times the observed
-    /// ratio of actual to forecast time.
-    fn rest(&self) -> f64 {
-        let longer = if self.all.1 > 0.0 { self.all.0 / self.all.1 } else { 1.0 };
-        let each = |(key, (count, task)): (&(String, u64), &(usize, Task))| {
-            let known = self.known.get(key).map(|(sum, count)| sum / *count as f64);
-            *count as f64 * known.unwrap_or_else(|| longer * self.foreseen(task))
-        };
-        self.left.iter().map(each).sum()
+impl Progress {
+    fn rate(&self) -> Option<f64> {
+        (self.done > 0.0).then(|| self.seconds / self.done)
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "progress is told in seconds; no result depends on them")]
+impl Clock {
+    fn of(jobs: &[&Job]) -> Self {
+        let mut tasks = HashMap::<String, Progress>::new();
+        jobs.iter().for_each(|job| tasks.entry(key(job)).or_default().left += work(job));
+        Self { tasks, shown: now() }
+    }
+
+    fn ended(&mut self, job: &Job, seconds: f64) {
+        if let Some(task) = self.tasks.get_mut(&key(job)) {
+            task.left = (task.left - work(job)).max(0.0);
+            (task.done, task.seconds) = (task.done + work(job), task.seconds + seconds);
+        }
+    }
+
+    /// Remaining seconds of one processor.
+    fn rest(&self) -> f64 {
+        let all = self.tasks.values().fold(Progress::default(), |all, task| Progress {
+            done: all.done + task.done,
+            seconds: all.seconds + task.seconds,
+            ..all
+        });
+        self.tasks.values().map(|task| task.left * task.rate().or(all.rate()).unwrap_or(0.0)).sum()
+    }
+}
+
+fn key(job: &Job) -> String {
+    format!("{} {}", job.experiment, job.task.title())
+}
+
+fn work(job: &Job) -> f64 {
+    job.task.work().max(1) as f64
+}
+
+/// A duration in words.
+pub fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "progress is shown in seconds; no result depends on them")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -117,7 +131,7 @@ impl Runner<'_> {
         let start = now();
         let bar = bar(jobs.len());
         let (next, errors, clock) =
-            (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Clock::of(jobs, self.forecast)));
+            (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Clock::of(jobs)));
         let goes_on = || self.interrupt.code().is_none();
         let is_lost = AtomicBool::new(false);
         let running = Running {
@@ -132,9 +146,8 @@ impl Runner<'_> {
                 && let Some(job) = jobs.get(next.fetch_add(1, Relaxed))
             {
                 let since = now();
-                self.store.begin(job);
                 match job.run(&running) {
-                    Ok(Ending::Stored) => {}
+                    Ok(Ending::Stored) => self.journal.ended(job),
                     Ok(Ending::Interrupted) => break,
                     Err(error) => {
                         if check_folder(&self.store.folder(&job.experiment)).is_err() {
@@ -183,21 +196,23 @@ mod tests {
     use crate::plan::plan;
     use crate::registry::REGISTRY;
 
-    /// Jobs that take twice the time predicted from their work, then one of known time.
+    /// Jobs of one task take twice as long for each unit of work as the first job of all.
     #[test]
-    fn what_is_left_is_learned_from_what_ended() {
+    fn the_rest_is_estimated_from_jobs_that_ended() {
         let jobs =
             plan(&REGISTRY[0].experiment().unwrap(), PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
         let jobs: Vec<&Job> = jobs.iter().collect();
-        let forecast = Forecast::default();
-        let mut clock = Clock::of(&jobs, &forecast);
-        let work = |jobs: &[&Job]| jobs.iter().map(|job| job.task.work() as f64).sum::<f64>();
-        assert_eq!(clock.rest(), work(&jobs));
-        clock.ended(jobs[0], 2.0 * jobs[0].task.work() as f64);
-        assert!((clock.rest() / (2.0 * work(&jobs[1..])) - 1.0).abs() < 1e-12);
-        for job in &jobs[1..] {
-            clock.ended(job, 1.0);
+        let mut clock = Clock::of(&jobs);
+        assert_eq!(clock.rest(), 0.0, "nothing is known");
+        clock.ended(jobs[0], 3.0 * work(jobs[0]));
+        let all: f64 = jobs[1..].iter().map(|job| work(job)).sum();
+        assert!((clock.rest() / (3.0 * all) - 1.0).abs() < 1e-12);
+        let other = jobs.iter().position(|job| key(job) != key(jobs[0])).unwrap();
+        clock.ended(jobs[other], 1.5 * work(jobs[other]));
+        assert!(clock.rest() < 3.0 * (all - work(jobs[other])));
+        for (k, job) in jobs.iter().enumerate().filter(|(k, _)| *k != 0 && *k != other) {
+            clock.ended(job, k as f64);
         }
-        assert_eq!(clock.rest(), 0.0);
+        assert!(clock.rest().abs() < 1e-6);
     }
 }

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use mcsa_bench_suite::experiment::PresetName;
-use mcsa_bench_suite::forecast::Forecast;
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::plan::plan;
+use mcsa_bench_suite::provenance::Journal;
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::runner::Runner;
 use mcsa_bench_suite::store::Store;
@@ -160,15 +160,10 @@ fn a_run_ends_when_its_results_are_lost() {
     let out = folder("lost");
     fs::write(out.join(ID), "a file in place of a folder").expect("a file");
     let (store, catalogue) = (Store::new(&out), Catalogue::new(None));
-    let (forecast, interrupt) = (Forecast::default(), Interrupt::default());
+    let (journal, interrupt) = (Journal::default(), Interrupt::default());
     let jobs: Vec<_> = jobs.iter().take(3).collect();
-    let runner = Runner {
-        store: &store,
-        catalogue: &catalogue,
-        threads: 1,
-        forecast: &forecast,
-        interrupt: &interrupt,
-    };
+    let runner =
+        Runner { store: &store, catalogue: &catalogue, threads: 1, journal: &journal, interrupt: &interrupt };
     let ran = runner.run(&jobs).expect("threads");
     assert_eq!((ran.jobs, ran.errors.len()), (1, 1), "{:?}", ran.errors);
 }

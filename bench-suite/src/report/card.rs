@@ -9,11 +9,11 @@ use super::found::{Found, STALE, pill, words};
 use super::html::{Group, details, escape, grouped, number, table};
 use super::splits;
 use crate::claims::{Claim, Verdict};
-use crate::forecast::span;
 use crate::look;
 use crate::provenance::Run;
 use crate::registry::Entry;
 use crate::results::Results;
+use crate::runner::span;
 use crate::tables::{Sheet, standard};
 use mcsa_core::Error;
 use mcsa_plot::Drawing;
@@ -341,7 +341,7 @@ impl Card {
             }
         }
         let row = |(kind, runs): &(Vec<String>, Vec<&Run>)| {
-            let jobs: usize = runs.iter().map(|run| run.finished.len()).sum();
+            let jobs: usize = runs.iter().map(|run| run.jobs).sum();
             let planned: usize = runs.iter().map(|run| run.start.planned).sum();
             let jobs = if jobs == planned { jobs.to_string() } else { format!("{jobs} of {planned}") };
             let seconds = runs.iter().map(|run| run.seconds).sum();

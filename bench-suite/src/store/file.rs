@@ -48,29 +48,6 @@ fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Writes a file unless it exists, and returns its contents: of several writers one wins, and all get its bytes.
-///
-/// # Errors
-/// If the file can neither be written nor read; the message names it.
-pub(crate) fn write_once(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let write = || {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        make_folder(folder)?;
-        let beside = beside(path);
-        let mut file = fs::File::create_new(&beside)?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_all());
-        // Unlike a rename, a link does not replace a file.
-        let linked = written.and_then(|()| fs::hard_link(&beside, path));
-        let _ = fs::remove_file(&beside);
-        match linked {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            linked => linked?,
-        }
-        fs::read(path)
-    };
-    write().map_err(|error| failed(path, "write", &error))
-}
-
 /// Creates a folder and syncs its name to the disk.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let absent = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
@@ -145,7 +122,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Returns true if the process of a [`writer`] has ended; `None` if it ran on another host, of whose processes nothing is known.
-pub(crate) fn is_gone(writer: &str) -> Option<bool> {
+fn is_gone(writer: &str) -> Option<bool> {
     let [place, process, ..] = writer.split('-').collect::<Vec<_>>()[..] else { return None };
     let processes = Path::new("/proc");
     (place == *PLACE && processes.join("self").exists()).then(|| !processes.join(process).exists())

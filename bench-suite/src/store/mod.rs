@@ -6,7 +6,6 @@
 
 mod file;
 mod format;
-mod journal;
 mod row;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -25,8 +24,7 @@ use crate::task::Job;
 
 use file::failed;
 pub use file::{check_folder, write_whole};
-pub(crate) use file::{is_gone, sweep, write_once, writer};
-pub use journal::{Finished, Journal};
+pub(crate) use file::{sweep, writer};
 pub use row::{Ended, Outcome, Row};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
@@ -37,7 +35,6 @@ pub const CODE: &str = env!("MCSA_CODE");
 pub struct Store {
     folder: PathBuf,
     code: String,
-    journal: Option<Arc<Journal>>,
     /// Folders that have been swept, and files for which a write error has been reported.
     done: Arc<Mutex<HashSet<PathBuf>>>,
     /// Vector units by which jobs were computed before, by job id: those of their checkpoints.
@@ -59,18 +56,7 @@ impl Store {
 
     /// Store of results of code with another fingerprint.
     pub fn of_code(folder: impl Into<PathBuf>, code: &str) -> Self {
-        Self {
-            folder: folder.into(),
-            code: code.to_owned(),
-            journal: None,
-            done: Arc::default(),
-            units: Arc::default(),
-        }
-    }
-
-    /// Adds a journal, to which every stored result appends a line.
-    pub fn with_journal(self, journal: &Arc<Journal>) -> Self {
-        Self { journal: Some(Arc::clone(journal)), ..self }
+        Self { folder: folder.into(), code: code.to_owned(), done: Arc::default(), units: Arc::default() }
     }
 
     /// Folder of an experiment.
@@ -90,12 +76,7 @@ impl Store {
 
     /// File of a job's checkpoint.
     pub fn checkpoint_path(&self, job: &Job) -> PathBuf {
-        self.checkpoint_of(&job.experiment, &job.id())
-    }
-
-    /// File of the checkpoint of the job with an id.
-    pub(crate) fn checkpoint_of(&self, experiment: &str, id: &str) -> PathBuf {
-        self.folder(experiment).join(format!("{id}.{}.checkpoint", self.code))
+        self.path(job, &self.code, "checkpoint")
     }
 
     fn path(&self, job: &Job, code: &str, ending: &str) -> PathBuf {
@@ -131,14 +112,6 @@ impl Store {
         let folder = self.folder(&job.experiment);
         if self.is_first(&folder) {
             sweep(&folder);
-        }
-        if let Some(journal) = &self.journal {
-            let (id, failure) = (job.id(), ended.failure.clone());
-            let finished = Finished { job: id, after: journal.seconds(), failure };
-            if let Err(error) = journal.add_finished(&job.experiment, finished) {
-                let folder = folder.join("manifest");
-                self.tell_once(&folder, &format!("cannot add to {}: {error}", folder.display()));
-            }
         }
         Ok(())
     }
@@ -239,20 +212,6 @@ impl Store {
         let all: BTreeSet<&str> =
             before.split('+').filter(|unit| !unit.is_empty()).chain([vector_unit()]).collect();
         all.into_iter().collect::<Vec<_>>().join("+")
-    }
-
-    fn tell_once(&self, path: &Path, message: &str) {
-        if self.is_first(path) {
-            warn(message);
-        }
-    }
-
-    /// Adds to the journal that a job begins.
-    pub(crate) fn begin(&self, job: &Job) {
-        if let Some(journal) = &self.journal {
-            // Only the status of a run needs this line.
-            let _ = journal.add(&job.experiment, &HashMap::from([("begun", job.id())]));
-        }
     }
 
     fn is_first(&self, path: &Path) -> bool {

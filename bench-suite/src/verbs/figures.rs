@@ -1,28 +1,23 @@
 //! The verb `figures`: runs jobs, draws figures, checks claims, and writes the report.
 
-use std::collections::HashSet;
 use std::io::Write;
-use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use mcsa_core::Error;
 use rayon::prelude::*;
 
-use super::{Exit, Planned, Selection, status, threads};
+use super::{Exit, Planned, Selection, threads};
 use crate::archive::Archive;
-use crate::calibration::Calibration;
-use crate::experiment::{Experiment, PresetName};
-use crate::forecast::{Forecast, span};
+use crate::experiment::Experiment;
 use crate::interrupt::{Interrupt, command_line};
 use crate::notice::{tell, warn};
 use crate::plan::{Job, plan};
-use crate::provenance::{Provenance, Run};
+use crate::provenance::{Journal, Provenance, Run};
 use crate::registry::Entry;
 use crate::report;
-use crate::runner::Runner;
-use crate::shard::{Shard, agreed, longest};
-use crate::store::{Journal, Store, sweep};
+use crate::runner::{Runner, span};
+use crate::shard::Shard;
+use crate::store::{Store, sweep};
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.
 ///
@@ -56,16 +51,13 @@ pub struct Figures {
     #[arg(long, value_name = "N", conflicts_with_all = ["shard", "no_run"])]
     replicates: Option<u64>,
     /// Add the results to the archive of the repository, `bench-suite/results/`, from which `--archive` draws.
-    #[arg(long, conflicts_with_all = ["archive", "shard", "forecast", "status"])]
+    #[arg(long, conflicts_with_all = ["archive", "shard", "status"])]
     keep: bool,
     /// Draw nothing: only run the jobs. `--no-run` draws later.
     #[arg(long, conflicts_with = "no_run")]
     no_draw: bool,
-    /// Only estimate the time of all jobs, within two minutes, and keep the estimate for `--shard`.
-    #[arg(long, conflicts_with_all = ["shard", "force", "no_run"])]
-    forecast: bool,
-    /// Only tell which jobs are done, running, failed and missing.
-    #[arg(long, conflicts_with_all = ["shard", "force", "no_run", "forecast"])]
+    /// Only count the jobs that are done, failed and missing.
+    #[arg(long, conflicts_with_all = ["force", "no_run"])]
     status: bool,
     /// Only list the experiments, with the number of jobs in each preset.
     #[arg(long)]
@@ -74,9 +66,6 @@ pub struct Figures {
 
 /// Number of failures that are shown individually.
 const SHOWN: usize = 20;
-
-/// Time within which short versions of tasks are timed.
-const TIMING: Duration = Duration::from_secs(90);
 
 impl Figures {
     /// Runs the verb.
@@ -91,17 +80,9 @@ impl Figures {
             return self.list(&entries, out);
         }
         if self.status {
-            return status::tell(
-                self.chosen(&entries)?,
-                &self.selection.store(),
-                &self.known(&entries)?,
-                out,
-            );
+            return self.status(&entries, out);
         }
         self.selection.check_out()?;
-        if self.forecast {
-            return self.foresee(&entries, interrupt, out);
-        }
         let draws_alone = self.no_run || self.selection.archive;
         let errors = if draws_alone { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
         // Print failures before anything else can go wrong.
@@ -143,16 +124,8 @@ impl Figures {
     ) -> Result<Vec<Error>, Exit> {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
-        let (mut plans, mut shared) = (self.chosen(entries)?, None);
-        if let Some(shard) = &self.shard {
-            let all: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
-            let agreed = agreed(&self.selection.forecasts(), &all, || self.known(entries))?;
-            let ours: HashSet<String> = shard.of(&all, &agreed).into_iter().map(Job::id).collect();
-            plans.iter_mut().for_each(|(_, _, plan)| plan.jobs.retain(|job| ours.contains(&job.id())));
-            shared = Some(agreed);
-        }
         let mut missing: Vec<(&Entry, Experiment, Vec<Job>)> = Vec::new();
-        for (entry, experiment, plan) in plans {
+        for (entry, experiment, plan) in self.chosen(entries)? {
             let all = plan.jobs.len();
             for (name, reason) in &plan.absent {
                 writeln!(out, "{}: without {name}: {reason}", experiment.id)?;
@@ -167,36 +140,21 @@ impl Figures {
             missing.push((entry, experiment, jobs));
         }
         missing.retain(|(_, _, jobs)| !jobs.is_empty());
-        let mut jobs: Vec<&Job> = missing.iter().flat_map(|(_, _, jobs)| jobs).collect();
+        let jobs: Vec<&Job> = missing.iter().flat_map(|(_, _, jobs)| jobs).collect();
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        let forecast = match shared {
-            Some(agreed) => agreed,
-            None => self.forecast(entries, &jobs, preset == PresetName::Paper, interrupt)?,
-        };
-        if self.shard.is_some() {
-            // Longest first: the threads then end at about one time.
-            jobs = Shard::whole().of(&jobs, &forecast);
-        }
-        match forecast.of(&jobs) {
-            Some(estimate) => tell(&format!("{} jobs: {}", jobs.len(), estimate.told(self.threads()))),
-            None => tell(&format!(
-                "{} jobs, none of which has been timed: how long is told along the way",
-                jobs.len()
-            )),
-        }
-        let journal = Arc::new(Journal::default());
-        let store = store.with_journal(&journal);
+        tell(&format!("{} jobs on {} threads", jobs.len(), self.threads()));
+        let journal = Journal::default();
         for (entry, experiment, jobs) in &missing {
             let start = Provenance::of(experiment, preset, jobs.len(), self.threads());
             let start = Provenance { shard: self.shard, ..start };
-            start.begin(&journal, &store, &experiment.id, &entry.text)?;
+            journal.begin(&start, &store, &experiment.id, &entry.text)?;
         }
-        let (store, catalogue, forecast) = (&store, &catalogue, &forecast);
-        let runner = Runner { store, catalogue, threads: self.jobs, forecast, interrupt };
+        let runner =
+            Runner { store: &store, catalogue: &catalogue, threads: self.jobs, journal: &journal, interrupt };
         let ran = runner.run(&jobs)?;
-        missing.iter().for_each(|(_, experiment, _)| Run::end(&journal, &experiment.id, &ran.errors));
+        missing.iter().for_each(|(_, experiment, _)| journal.end(&experiment.id, &ran.errors));
         writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
         Ok(ran.errors)
     }
@@ -214,17 +172,18 @@ impl Figures {
         Ok(())
     }
 
-    /// Plans with the jobs of `--only` and `--replicates` alone.
+    /// Plans with the jobs of `--only`, `--replicates` and `--shard` alone.
     fn chosen<'e>(&self, entries: &'e [Entry]) -> Result<Vec<Planned<'e>>, Error> {
         let mut plans = self.selection.plans(entries)?;
         plans.iter_mut().for_each(|(_, _, plan)| plan.jobs.retain(|job| self.is_chosen(job)));
         Ok(plans)
     }
 
-    /// Returns true if a job is among those of `--only` and `--replicates`.
+    /// Returns true if a job is among those of `--only`, `--replicates` and `--shard`.
     fn is_chosen(&self, job: &Job) -> bool {
         let words = format!("{}\n{}", job.title(), serde_json::to_string(&job.task).unwrap_or_default());
         self.replicates.is_none_or(|count| job.replicate < count)
+            && self.shard.is_none_or(|shard| shard.has(job))
             && self.only.iter().all(|text| words.contains(text.as_str()))
     }
 
@@ -235,70 +194,31 @@ impl Figures {
         }
     }
 
-    /// Times that are known: from results of any preset, and from short versions that were timed before.
-    fn known(&self, entries: &[Entry]) -> Result<Forecast, Error> {
-        let (store, catalogue) = (self.selection.store(), self.selection.catalogue());
-        let mut kept = Vec::new();
-        for entry in entries {
-            let experiment = entry.experiment()?;
-            for &preset in experiment.presets.keys() {
-                // Two replicates suffice to estimate the time.
-                let jobs = plan(&experiment, preset, &catalogue)?.jobs;
-                kept.extend(jobs.into_iter().filter(|job| job.replicate < 2));
-            }
-        }
-        let mut forecast = Forecast::of_stored(&store, &kept);
-        let (folder, interrupt) = (self.selection.timing(), Interrupt::default());
-        let calibration = Calibration { catalogue, folder, interrupt, limit: Duration::ZERO };
-        calibration.add_to(&mut forecast, &kept.iter().collect::<Vec<_>>());
-        Ok(forecast)
-    }
-
-    /// Times that are known and, if asked for, those of short versions of other tasks.
-    fn forecast(
-        &self,
-        entries: &[Entry],
-        jobs: &[&Job],
-        is_timed: bool,
-        interrupt: &Interrupt,
-    ) -> Result<Forecast, Error> {
-        let mut forecast = self.known(entries)?;
-        if is_timed && jobs.iter().any(|job| !forecast.knows(&job.task)) {
-            let (catalogue, folder) = (self.selection.catalogue(), self.selection.timing());
-            let interrupt = interrupt.clone();
-            Calibration { catalogue, folder, interrupt, limit: TIMING }.add_to(&mut forecast, jobs);
-        }
-        Ok(forecast)
-    }
-
-    /// Estimates the time of all jobs, keeps the estimate for shards, and prints how long shards would take.
-    fn foresee(&self, entries: &[Entry], interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
-        let plans = self.chosen(entries)?;
-        let jobs: Vec<&Job> = plans.iter().flat_map(|(_, _, plan)| &plan.jobs).collect();
-        let ours = || {
-            let forecast = self.forecast(entries, &jobs, true, interrupt)?;
-            // What was timed until then is kept, but is not yet the forecast.
-            interrupt.code().map_or(Ok(forecast), |_| Err(Error::invalid("interrupted")))
+    /// Prints for each experiment how many jobs have a result, how many have none and failed, and how many are left besides.
+    fn status(&self, entries: &[Entry], out: &mut impl Write) -> Result<(), Exit> {
+        let store = self.selection.store();
+        let line = |name: &str, [all, done, failed]: [usize; 3]| {
+            format!(
+                "{name:40} {all:>8} jobs {done:>8} done {failed:>8} failed {:>8} missing",
+                all - done - failed
+            )
         };
-        let forecast = agreed(&self.selection.forecasts(), &jobs, ours);
-        if let Some(code) = interrupt.code() {
-            let said = format!("interrupted; to go on: {}", command_line(&[]));
-            return Err(Exit::Interrupted { code, said });
+        let mut sums = [0; 3];
+        for (_, experiment, plan) in self.chosen(entries)? {
+            let (runs, warnings) = Run::all(&store, &experiment.id);
+            warnings.iter().for_each(|warning| warn(warning));
+            let errors: Vec<&String> = runs.iter().flat_map(|run| &run.errors).collect();
+            let left: Vec<&Job> = plan.jobs.par_iter().filter(|job| !store.holds(job)).collect();
+            let is_failed = |job: &&&Job| {
+                let title = job.title();
+                errors.iter().any(|error| error.starts_with(&title))
+            };
+            let counts =
+                [plan.jobs.len(), plan.jobs.len() - left.len(), left.iter().filter(is_failed).count()];
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            writeln!(out, "{}", line(&experiment.id, counts))?;
         }
-        let forecast = forecast?;
-        let Some(estimate) = forecast.of(&jobs) else {
-            writeln!(out, "{} jobs, none of which has been timed", jobs.len())?;
-            return Ok(());
-        };
-        writeln!(out, "{} jobs: {}", jobs.len(), estimate.told(1))?;
-        writeln!(out, "simulated: these times divided among shards of one thread\n")?;
-        writeln!(out, "{:>7}  {:>13}  {:>8}  {:>10}", "shards", "longest shard", "speed-up", "efficiency")?;
-        for count in [1, 2, 4, 8, 16, 64, 256] {
-            let longest = longest(&jobs, &forecast, count);
-            let gain = estimate.seconds / longest;
-            let share = 100.0 * gain / count as f64;
-            writeln!(out, "{count:>7}  {:>13}  {gain:>8.2}  {share:>9.1}%", span(longest))?;
-        }
+        writeln!(out, "{}", line("all", sums))?;
         Ok(())
     }
 

@@ -12,7 +12,6 @@ mod fit_report;
 mod rates;
 mod references;
 mod selection;
-mod status;
 
 pub use anchors::Anchors;
 pub use claims::Claims;

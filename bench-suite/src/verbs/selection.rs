@@ -81,16 +81,6 @@ impl Selection {
         self.out.join("report")
     }
 
-    /// Folder for times of short versions of tasks.
-    pub fn timing(&self) -> PathBuf {
-        self.out.join("timing")
-    }
-
-    /// Folder for forecasts on which the processes of a sweep agree.
-    pub fn forecasts(&self) -> PathBuf {
-        self.out.join("forecast")
-    }
-
     /// Experiments with their jobs at the preset.
     ///
     /// # Errors

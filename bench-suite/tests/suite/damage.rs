@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::kinds::{Due, Place, Running};
 use mcsa_bench_suite::plan::plan;
-use mcsa_bench_suite::provenance::{Provenance, Run};
+use mcsa_bench_suite::provenance::{Journal, Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::results::Results;
-use mcsa_bench_suite::store::{CODE, Ended, Journal, Row, Store, write_whole};
+use mcsa_bench_suite::store::{CODE, Ended, Row, Store, write_whole};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
@@ -182,9 +181,7 @@ fn what_killed_writers_left_is_swept() {
     // A process that has ended.
     let gone = Command::new(env!("CARGO_BIN_EXE_mcsa-bench")).arg("--version").output().expect("it ran");
     assert!(gone.status.success());
-    let journal = Arc::new(Journal::default());
     let start = Provenance::of(&experiment(), PresetName::Quick, 1, 1);
-    start.begin(&journal, &store, ID, "").expect("a place");
     let (place, rest) = start.writer.split_once('-').expect("a host");
     let own = rest.split('-').next().expect("a process");
     let make = |place: &str, process: &str| {
@@ -211,44 +208,39 @@ fn what_killed_writers_left_is_swept() {
 #[test]
 fn a_manifest_loses_no_more_than_a_line() {
     let (folder, jobs) = (folder("damage-manifest"), jobs());
+    let store = Store::new(&folder);
     let begun = |count: usize| {
-        let journal = Arc::new(Journal::default());
-        let store = Store::new(&folder).with_journal(&journal);
-        let start = Provenance::of(&experiment(), PresetName::Quick, count, 1);
-        (store.clone(), start.begin(&journal, &store, ID, "the file"), journal)
+        let (journal, start) =
+            (Journal::default(), Provenance::of(&experiment(), PresetName::Quick, count, 1));
+        journal.begin(&start, &store, ID, "the file").map(|()| journal)
     };
-    let (store, first, journal) = begun(2);
-    first.expect("a place");
+    let journal = begun(2).expect("a place");
     let own = || {
         let path = folder.join(ID).join("manifest");
         names(&path).into_iter().map(|name| path.join(name)).collect::<Vec<_>>()
     };
     assert_eq!(own().len(), 1);
-    for job in &jobs[..2] {
-        store.save(job, &rows(1), &Ended::default()).expect("a place");
-    }
+    jobs[..2].iter().for_each(|job| journal.ended(job));
     // The state after a kill at this point.
     let (runs, warnings) = Run::all(&store, ID);
-    assert_eq!((runs.len(), runs[0].finished.len(), runs[0].is_ended), (1, 2, false));
-    assert!(warnings.is_empty() && runs[0].finished[1].job == jobs[1].id());
+    assert_eq!((runs.len(), runs[0].jobs, warnings.len()), (1, 2, 0));
     let error = mcsa_core::Error::invalid("no space").within(format!("{ID}, a target, replicate 0"));
-    Run::end(&journal, ID, &[error, mcsa_core::Error::invalid("of another experiment")]);
+    journal.end(ID, &[error, mcsa_core::Error::invalid("of another experiment")]);
     let run = Run::all(&store, ID).0.remove(0);
-    assert!(run.is_ended && run.errors.len() == 1 && run.errors[0].contains("no space"));
+    assert!(run.errors.len() == 1 && run.errors[0].contains("no space"));
     // A bad byte, a line cut short by a kill, and a second process in the same second.
     let path = own().remove(0);
     let mut bytes = fs::read(&path).expect("a file");
     let second = bytes.iter().position(|byte| *byte == b'\n').expect("a line") + 5;
     bytes[second] = 0xff;
-    bytes.extend(b"{\"finished\":{\"job\":");
+    bytes.extend(b"{\"job\":{\"id\":");
     fs::write(&path, &bytes).expect("a file");
     let (runs, warnings) = Run::all(&store, ID);
-    assert_eq!((runs[0].finished.len(), runs[0].is_ended), (1, true));
+    assert_eq!(runs[0].jobs, 1);
     assert!(warnings.len() == 2 && warnings[0].contains("line 2"), "{warnings:?}");
     assert_eq!(fs::read_to_string(folder.join(ID).join("experiment.toml")).expect("frozen"), "the file");
     // A process does not overwrite its own manifest.
-    let (_, second, _) = begun(3);
-    assert!(second.is_err() || own().len() == 2);
+    assert!(begun(3).is_err() || own().len() == 2);
 }
 
 fn program(arguments: &[&str], out: &Path) -> Output {
@@ -292,11 +284,8 @@ fn a_bad_file_costs_its_own_job() {
     assert!(jobs.iter().all(|job| store.holds(job)));
     let results = out.join("results").join(ID);
     assert_eq!(names(&results).iter().filter(|name| name.ends_with(".bad")).count(), 2);
-    // The manifest lists the jobs that were run.
     let run = Run::all(&store, ID).0.remove(0);
-    let finished: BTreeSet<String> = run.finished.into_iter().map(|finished| finished.job).collect();
-    assert_eq!(finished, jobs[..2].iter().map(Job::id).collect());
-    assert!(run.is_ended && run.start.planned == 2);
+    assert_eq!((run.jobs, run.start.planned), (2, 2));
 }
 
 /// If the output folder cannot be written, no job is run.
@@ -342,7 +331,7 @@ fn a_full_disk_leaves_nothing() {
         assert_eq!(names.iter().find(is_empty), None);
     }
     let run = Run::all(&store, "gaussian").0.remove(0);
-    assert!(run.is_ended && run.finished.is_empty() && run.errors.len() == 1, "{run:?}");
+    assert!(run.jobs == 0 && run.errors.len() == 1, "{run:?}");
 }
 
 /// A killed run has recorded every result it stored; two runs that resume at once do the rest without conflict.
@@ -366,14 +355,14 @@ fn killed_runs_are_told_and_gone_on_with() {
     child.kill().expect("a process");
     child.wait().expect("a process");
     let run = Run::all(&store, ID).0.remove(0);
-    assert!(!run.is_ended && run.start.planned == left, "{run:?}");
-    let lost = kept() - run.finished.len();
+    assert!(run.jobs < left && run.start.planned == left, "{run:?}");
+    let lost = kept() - run.jobs;
     assert!(lost <= 1, "{lost} jobs were kept and not told");
     let mut two = [start(), start()];
     assert!(two.iter_mut().all(|child| child.wait().expect("a process").success()));
     assert_eq!(kept(), left);
     let runs = Run::all(&store, ID).0;
-    assert!(runs.len() >= 2 && runs[1..].iter().all(|run| run.is_ended), "a file for each process: {runs:?}");
+    assert!(runs.len() >= 2, "a file for each process: {runs:?}");
     let names = names(&out.join("results").join(ID));
     let is_litter =
         |name: &&String| name.ends_with(".tmp") || name.ends_with(".checkpoint") || name.ends_with(".bad");

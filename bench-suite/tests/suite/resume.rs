@@ -1,7 +1,6 @@
 //! Resuming of jobs from disk, and results of other code.
 
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mcsa_bench_suite::experiment::PresetName;
@@ -50,40 +49,6 @@ fn run(
     job.run(&Running { checkpoint, progress: go_on, ..Running::new(store, &catalogue) }).map(drop)
 }
 
-fn files(folder: &Path, job: &Job) -> Vec<String> {
-    let entries = fs::read_dir(folder.join(&job.experiment)).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-}
-
-#[test]
-fn an_interrupted_job_ends_with_the_same_rows_and_counts() {
-    let job = job();
-    let (whole, parts) = (folder("whole"), folder("parts"));
-    run(&job, &Store::new(&whole), 1_000, &|_| true).unwrap();
-    let store = Store::new(&parts);
-    let steps = AtomicU64::new(0);
-    let mut runs = 0;
-    while !store.holds(&job) {
-        // Interrupted at every checkpoint; the first call reports the steps of earlier runs.
-        let first = AtomicU64::new(1);
-        let go_on = |made| {
-            let is_first = first.swap(0, Relaxed) == 1;
-            steps.fetch_add(if is_first { 0 } else { made }, Relaxed);
-            is_first
-        };
-        run(&job, &store, 37, &go_on).unwrap();
-        runs += 1;
-    }
-    assert_eq!(runs, STEPS.div_ceil(37));
-    assert_eq!(steps.load(Relaxed), job.task.work());
-    assert_eq!(files(&whole, &job), files(&parts, &job), "and no checkpoint is left");
-    let (whole, parts) = (fresh(&Store::new(&whole), &job), fresh(&store, &job));
-    assert_eq!(timeless(whole.clone()), timeless(parts));
-    // One chain: an evaluation for its start, and one for each step.
-    assert_eq!(whole.ended.counts["p_evaluations"], 1 + STEPS);
-    assert_eq!(whole.rows.last().unwrap().step, STEPS);
-}
-
 /// A checkpoint of another job under this job's name is set aside, and the job begins anew.
 #[test]
 fn a_checkpoint_of_another_fit_is_set_aside() {
@@ -100,7 +65,34 @@ fn a_checkpoint_of_another_fit_is_set_aside() {
     run(&other, &Store::new(&whole), 1_000, &|_| true).unwrap();
     let [here, there] = [&folder, &whole].map(|folder| timeless(fresh(&Store::new(folder), &other)));
     assert_eq!(here, there);
-    assert_eq!(files(&folder, &other).iter().filter(|name| name.ends_with(".checkpoint.bad")).count(), 1);
+    assert!(store.checkpoint_path(&other).with_extension("checkpoint.bad").is_file());
+}
+
+/// A checkpoint that is cut anywhere, empty, or inconsistent is set aside, and its job begins anew.
+#[test]
+fn broken_checkpoints_are_set_aside() {
+    let (job, folder, begun) = (job(), folder("broken"), folder("begun"));
+    let store = Store::new(&folder);
+    let first = AtomicU64::new(1);
+    run(&job, &store, 37, &|_| first.swap(0, Relaxed) == 1).unwrap();
+    run(&job, &Store::new(&begun), 1_000, &|_| true).unwrap();
+    let path = store.checkpoint_path(&job);
+    let (whole, aside) = (fs::read(&path).unwrap(), path.with_extension("checkpoint.bad"));
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let cuts = [0, 1, 40, whole.len() / 2, whole.len() - 1].map(|length| whole[..length].to_vec());
+    let others = [b"\xff\xfe not text".to_vec(), text.replacen("\"watch\"", "\"wach\"", 1).into_bytes()];
+    for bytes in cuts.into_iter().chain(others) {
+        fs::write(&path, &bytes).unwrap();
+        run(&job, &store, 1_000, &|_| true).unwrap();
+        assert_eq!(timeless(fresh(&store, &job)), timeless(fresh(&Store::new(&begun), &job)));
+        assert_eq!(fs::read(&aside).unwrap(), bytes, "it is kept");
+        fs::remove_file(&aside).unwrap();
+        store.remove(&job);
+    }
+    // Counterexample: the complete file is accepted.
+    fs::write(&path, &whole).unwrap();
+    run(&job, &store, 1_000, &|_| true).unwrap();
+    assert!(store.holds(&job) && !aside.exists());
 }
 
 /// A result of other code is recognised, does not count as present, and its checkpoints are not resumed.
