@@ -37,7 +37,8 @@ fn is_the_same<E: Estimator<Gaussian, MeanField> + Clone>(name: &str, estimator:
     let mut parts = erased.start(start).unwrap();
     while parts.step() < STEPS {
         parts = read(&parts);
-        erased.run(&mut parts, 7.min(STEPS - parts.step())).unwrap();
+        let steps = 7.min(STEPS - parts.step());
+        erased.run(&mut parts, steps).unwrap();
     }
     assert_eq!(whole.params(), parts.params(), "{name}");
     assert_eq!(whole.watch(), parts.watch(), "{name}");
