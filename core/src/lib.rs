@@ -19,24 +19,7 @@
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
 //! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`].
 //!
-//! # Glossary
-//!
-//! * *Target*: the density p to be approximated, given by its unnormalised logarithm on `R^d` ([`LogDensity`]).
-//! * *Family*: the set of approximating distributions `q_lambda`, one for each parameter vector lambda ([`Family`]).
-//! * *Guide*: the proposal distribution of a kernel, usually `q_lambda` at a fixed lambda ([`Guide`]; [`At`] makes one of a
-//!   family).
-//! * *Chain*: one Markov chain; `N` chains are the columns of an [`Ensemble`].
-//! * *Lane*: the random stream of one chain, a [`Stream`] with an address of seed, lane number and step ([`Seed::stream`]).
-//! * *Cloud*: the points, with weights, that a kernel offers for averaging after a step ([`Cloud`]).
-//! * *Guard*: a wrapper of the guide, such as a defensive mixture, that changes the proposals but not the scores ([`Guard`]).
-//! * *Score*: the gradient `d/dlambda log q_lambda(z)` at a point z ([`Family::add_scores`]).
-//! * *Weight*: the importance weight `p(z) / q_lambda(z)` of a point, or the share of a point in a cloud's average
-//!   ([`Cloud::weights`]).
-//! * *Metric*: a named number that a step reports, such as its acceptance rate ([`Metric`]).
-//! * *Batch*: a `d x N` column-major matrix with one point per column ([`batch()`]).
-//! * *Work*: scratch memory that the caller lends to a method as `work: &mut [f64]` ([`LogDensity::work_len`], [`borrow()`]).
-//! * *Direction*: the estimate of `E_p[score]` along which lambda ascends ([`Estimator::ascent_direction`]).
-//! * *Law*: a mathematical property of a target, a family or a kernel that a test examines ([`law`]).
+//! The words of these documents are explained in the glossary of the book, `docs/book/src/glossary.md`.
 //!
 //! # Conventions
 //!

@@ -42,7 +42,7 @@
 //!
 //! | module | package | contents |
 //! |---|---|---|
-//! | [`core`] | `mcsa-core` | traits of targets, families, kernels, estimators, optimisers; random streams; glossary |
+//! | [`core`] | `mcsa-core` | traits of targets, families, kernels, estimators, optimisers; random streams |
 //! | [`models`] | `mcsa-models` | target densities with gradients |
 //! | [`families`] | `mcsa-families` | variational families and normalising flows |
 //! | [`kernels`] | `mcsa-kernels` | Markov kernels, and whole runs of NUTS or HMC |

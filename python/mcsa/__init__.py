@@ -15,8 +15,9 @@ from ._mcsa import __version__
 from . import models
 from .ascent import Ascent, ascend
 from .bridges import from_jax, from_pymc
+from .files import load
 from .fit import Fit, fit, resume
-from .result import Result, Summary, load
+from .result import Result, Summary
 from .stan import from_stan
 
 __all__ = [

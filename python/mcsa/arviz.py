@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ def groups(result: Result, resample: bool) -> Groups:
     if likelihood:
         found["log_likelihood"] = {name: values[chosen] for name, values in likelihood.items()}
     if labels.observed:
-        found["observed_data"] = {name: np.asarray(values) for name, values in labels.observed.items()}
+        found["observed_data"] = dict(labels.observed)
     log, error = result.log_evidence
     attributes = {
         "inference_library": "mcsa",
@@ -54,13 +55,18 @@ def groups(result: Result, resample: bool) -> Groups:
         "log_evidence_error": error,
         "resampled": int(resample),
     }
-    dims = {name: list(sides) for name, sides in labels.dims.items()}
     coords = {name: list(values) for name, values in labels.coords.items()}
+    renamed = _names([name for variables in found.values() for name in variables], labels.dims)
+    found = {group: {renamed[name]: values for name, values in variables.items()} for group, variables in found.items()}
+    dims = {renamed.get(name, name): list(sides) for name, sides in labels.dims.items()}
+    taken = {*renamed.values(), *(side for sides in dims.values() for side in sides)}
     for group, variables in found.items():
         sizes = {"chain": 1, "draw": count} if group in _DRAWN else {}
         for name, values in variables.items():
             shape = values.shape[group in _DRAWN :]
-            named = dims.setdefault(name, [f"{name}_dim_{k}" for k in range(len(shape))])
+            if name not in dims:
+                dims[name] = [_free(f"{name}_dim_{k}", taken) for k in range(len(shape))]
+            named = dims[name]
             if len(named) != len(shape):
                 raise ValueError(f"dims names {len(named)} sides of {name}, which has {len(shape)}")
             for side, size in zip(named, shape, strict=True):
@@ -76,7 +82,7 @@ def to_arviz(result: Result, *, resample: bool = True) -> Any:
     import arviz
 
     found, attributes, dims, coords = groups(result, resample)
-    data = {
+    data: dict[str, Any] = {
         group: {name: values[np.newaxis] if group in _DRAWN else values for name, values in variables.items()}
         for group, variables in found.items()
     }
@@ -84,20 +90,34 @@ def to_arviz(result: Result, *, resample: bool = True) -> Any:
         return arviz.from_dict(
             data, attrs={"posterior": attributes, "sample_stats": attributes}, dims=dims, coords=coords
         )
-    attrs = {"posterior_attrs": attributes, "sample_stats_attrs": attributes}
+    attrs: dict[str, Any] = {"posterior_attrs": attributes, "sample_stats_attrs": attributes}
     return arviz.from_dict(**data, **attrs, dims=dims, coords=coords)
 
 
 def _grouped(parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Parameters named ``theta[0]``, ``theta[1]``, ... as one variable ``theta``; slashes are no part of a name."""
+    """Parameters named ``theta[0]``, ``theta[1]``, ... as one variable ``theta``, where no other parameter has this name."""
     found: dict[str, Any] = {}
     for name, values in parameters.items():
-        stem, _, index = name.removesuffix("]").partition("[")
-        stem = (stem if index.isdigit() else name).replace("/", "_").replace("\\", "_")
-        if not index.isdigit():
-            found[stem] = values
-        elif isinstance(found.get(stem, []), list) and int(index) == len(found.get(stem, [])):
+        entry = re.fullmatch(r"(.+)\[([0-9]+)\]", name)
+        stem, index = (entry[1], entry[2]) if entry and entry[1] not in parameters else (name, "")
+        if index == str(len(found.get(stem, []))):
             found.setdefault(stem, []).append(values)
         else:
             found[name] = values
     return {name: np.stack(values, axis=1) if isinstance(values, list) else values for name, values in found.items()}
+
+
+def _names(names: list[str], dims: dict[str, list[str]]) -> dict[str, str]:
+    """Names of variables for ArviZ and its files, which are distinct, have no slash, and are not those of sides."""
+    sides = {"chain", "draw", *(side for sides in dims.values() for side in sides)}
+    is_kept = {name: name not in sides and not {"/", "\\"} & set(name) for name in names}
+    taken = {*sides, *(name for name in names if is_kept[name])}
+    return {name: name if kept else _free(re.sub(r"[/\\]", "_", name), taken) for name, kept in is_kept.items()}
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with underscores behind it if it is taken; now it is."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

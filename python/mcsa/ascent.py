@@ -11,7 +11,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from ._mcsa import Climbing, Model
-from .fit import Batch, Description, Line, described
+from .arguments import numbers, whole
+from .fit import Batch, Description, Line, Part, Parts, described
 from .result import Result
 
 __all__ = ["FAMILIES", "KERNELS", "METHODS", "OPTIMIZERS", "Ascent", "ascend"]
@@ -52,8 +53,6 @@ FAMILIES: dict[str, dict[str, float]] = {
 #: Optimisers; all but ``dog`` have a rate.
 OPTIMIZERS: tuple[str, ...] = ("adam", "sgd", "momentum", "nesterov", "rms-prop", "ada-grad", "dog")
 
-Part = str | Mapping[str, Any]
-
 
 class Ascent:
     """A fit of chosen parts that can be run, interrupted, looked at, saved and continued. The arguments are those of :func:`ascend`.
@@ -83,7 +82,7 @@ class Ascent:
         checkpoint: str | os.PathLike[str] | None = None,
         **description: Unpack[Description],
     ) -> None:
-        target, self._labels = described(log_density, dim, gradient, **description)
+        target, self._labels = described(Ascent, log_density, dim, gradient, description)
         sides = log_density.dim if isinstance(log_density, Model) else int(dim or 0)
         rule = _part("optimizer", optimizer, {name: {} for name in OPTIMIZERS})
         if rule["kind"] != "dog":
@@ -93,10 +92,10 @@ class Ascent:
             "kernel": None if kernel is None else _part("kernel", kernel, KERNELS),
             "family": _part("family", family, FAMILIES),
             "optimizer": rule,
-            "seed": seed,
+            "seed": whole("seed", seed),
         }
         start = _vector("mean", mean, sides), _vector("scale", scale, sides)
-        self._draws = draws
+        self._draws = whole("draws", draws, 1)
         self._checkpoint = None if checkpoint is None else os.fspath(checkpoint)
         self._climbing = Climbing(target, json.dumps(plan, default=float), *start, self._checkpoint)
 
@@ -111,8 +110,7 @@ class Ascent:
         Ctrl-C ends it early, with a warning and the result so far; ``run`` again goes on with the same bits. After an exception of a
         callable, ``run`` goes on from at most 1000 steps before it.
         """
-        if steps < 1:
-            raise ValueError(f"steps is {steps}, expected at least 1")
+        steps = whole("steps", steps, 1)
         line = Line() if progress else None
         try:
             is_done = True
@@ -149,7 +147,7 @@ def ascend(
     *,
     steps: int = 10_000,
     progress: bool = False,
-    **parts: Any,
+    **parts: Unpack[Parts],
 ) -> Result:
     """Fits a family to a posterior by chosen parts, by the words of ``mcsa-bench fit``. No witness judges the result: look at ``k_hat``.
 
@@ -188,7 +186,7 @@ def _part(what: str, given: Part, known: Mapping[str, Mapping[str, Any]]) -> dic
 
 
 def _vector(name: str, value: float | Sequence[float], dim: int) -> list[float]:
-    found = np.asarray(value, dtype=float)
+    found = numbers(name, value)
     if found.shape not in ((), (dim,)):
         raise ValueError(f"{name} has shape {found.shape}, expected a number or ({dim},)")
     return [float(number) for number in np.broadcast_to(found, (dim,))]

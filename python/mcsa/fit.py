@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from typing import Any, TypedDict, Unpack, cast
 
 import numpy as np
 
 from ._mcsa import Density, Fitting, Model
+from .arguments import known, unmasked, whole
 from .models import observed_data
 from .result import Labels, Result
 
@@ -20,7 +22,7 @@ Batch = Callable[[np.ndarray], Any]
 
 
 class Description(TypedDict, total=False):
-    """What is known of a target beside its density. :func:`fit` says what each is."""
+    """What is known of a target beside its density. :func:`fit` documents each."""
 
     vectorized: bool
     names: Sequence[str] | None
@@ -29,6 +31,35 @@ class Description(TypedDict, total=False):
     coords: dict[str, Sequence[Any]] | None
     log_likelihood: Callable[[np.ndarray], Any] | None
     observed: dict[str, Any] | None
+
+
+#: Name of a method, family, kernel or optimiser, or a dict with the name as ``kind`` and settings.
+Part = str | Mapping[str, Any]
+
+
+class Parts(Description, total=False):
+    """Options of :func:`mcsa.ascend`, which documents them."""
+
+    method: Part
+    family: Part
+    kernel: Part | None
+    optimizer: Part
+    rate: float | Mapping[str, Any]
+    mean: float | Sequence[float]
+    scale: float | Sequence[float]
+    seed: int
+    draws: int
+    checkpoint: str | os.PathLike[str] | None
+
+
+class Options(Parts, total=False):
+    """Options of :func:`fit`, which documents them."""
+
+    starts: int
+    evaluations: int
+    seconds: float | None
+    share: float
+    steps: int
 
 
 class Fit:
@@ -57,13 +88,13 @@ class Fit:
         checkpoint: str | os.PathLike[str] | None = None,
         **description: Unpack[Description],
     ) -> None:
-        target, self._labels = described(log_density, dim, gradient, **description)
+        target, self._labels = described(Fit, log_density, dim, gradient, description)
         self._fitting = Fitting(
             target,
-            seed=seed,
-            draws=draws,
-            starts=starts,
-            evaluations=evaluations,
+            seed=whole("seed", seed),
+            draws=whole("draws", draws, 1),
+            starts=whole("starts", starts, 1),
+            evaluations=whole("evaluations", evaluations, 1),
             seconds=seconds,
             share=share,
             checkpoint=None if checkpoint is None else os.fspath(checkpoint),
@@ -104,7 +135,7 @@ class Fit:
     ) -> Fit:
         """The fit that :meth:`save` wrote, with the options in the file. Another target is an error."""
         self = cls.__new__(cls)
-        target, self._labels = described(log_density, dim, gradient, **description)
+        target, self._labels = described(cls.load, log_density, dim, gradient, description)
         self._fitting = Fitting.load(target, os.fspath(path))
         return self
 
@@ -122,7 +153,7 @@ def fit(
     gradient: Batch | None = None,
     *,
     progress: bool = False,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Result:
     """Fits a posterior from starts to weighted draws and a verdict. With a ``method`` it is :func:`mcsa.ascend`, a fit of chosen parts.
 
@@ -161,8 +192,8 @@ def fit(
     if "method" in options:
         from .ascent import ascend
 
-        return ascend(log_density, dim, gradient, progress=progress, **options)
-    return Fit(log_density, dim, gradient, **options).run(progress=progress)
+        return ascend(log_density, dim, gradient, progress=progress, **cast(Any, options))
+    return Fit(log_density, dim, gradient, **cast(Any, options)).run(progress=progress)
 
 
 def resume(
@@ -186,39 +217,33 @@ def resume(
 
 
 def described(
-    log_density: Batch | Model,
-    dim: int | None,
-    gradient: Batch | None,
-    *,
-    vectorized: bool = True,
-    names: Sequence[str] | None = None,
-    transform: Callable[[np.ndarray], dict[str, Any]] | None = None,
-    dims: dict[str, list[str]] | None = None,
-    coords: dict[str, Sequence[Any]] | None = None,
-    log_likelihood: Callable[[np.ndarray], Any] | None = None,
-    observed: dict[str, Any] | None = None,
+    maker: Callable[..., Any], log_density: Batch | Model, dim: int | None, gradient: Batch | None, given: Description
 ) -> tuple[Density | Model, Labels]:
-    """Target of a fit, and its labels. A model of the library brings its log likelihood and data."""
-    for name, given in (("transform", transform), ("log_likelihood", log_likelihood)):
-        if given is not None and not callable(given):
+    """Target of a fit, and its labels. A model of the library brings its log likelihood and data. ``maker`` has the other options."""
+    own = [name for name, parameter in signature(maker).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    known(given, ["progress", *own, *Description.__annotations__])
+    names, transform, log_likelihood = given.get("names"), given.get("transform"), given.get("log_likelihood")
+    for name, function in (("transform", transform), ("log_likelihood", log_likelihood)):
+        if function is not None and not callable(function):
             raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")
+    observed = {name: unmasked(f"observed: {name}", values) for name, values in (given.get("observed") or {}).items()}
     target: Density | Model
     if isinstance(log_density, Model):
         if dim is not None or gradient is not None or names is not None:
             raise TypeError("a model brings its own dimension, gradient and names")
         if log_likelihood is None and log_density.num_data is not None:
             log_likelihood = log_density.log_likelihood
-        if observed is None:
+        if given.get("observed") is None:
             observed = observed_data(log_density)
         target = log_density
     else:
         if dim is None:
             raise TypeError("dim, the number of parameters, is missing")
-        if not vectorized and callable(log_density):
+        if not given.get("vectorized", True) and callable(log_density):
             log_density = _each(log_density)
             gradient = None if gradient is None else _each(gradient)
-        target = Density(log_density, dim, gradient, None if names is None else list(names))
-    return target, Labels(transform, dims or {}, coords or {}, log_likelihood, observed or {})
+        target = Density(log_density, whole("dim", dim, 1), gradient, None if names is None else list(names))
+    return target, Labels(transform, given.get("dims") or {}, given.get("coords") or {}, log_likelihood, observed)
 
 
 def _each(function: Batch) -> Batch:

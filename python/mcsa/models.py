@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._mcsa import Model
+from .arguments import numbers, unmasked, whole
 
 __all__ = [
     "MODELS",
@@ -66,28 +67,21 @@ def _with_data(model: Model, y: np.ndarray) -> Model:
 
 
 def _vector(name: str, values: ArrayLike) -> np.ndarray:
-    found = _numbers(name, values)
+    found = numbers(name, values)
     if found.ndim != 1:
         raise ValueError(f"{name} has {found.ndim} dimensions; expected a vector")
     return found
 
 
 def _matrix(name: str, values: ArrayLike) -> np.ndarray:
-    found = _numbers(name, values)
+    found = numbers(name, values)
     if found.ndim != 2:
         raise ValueError(f"{name} has {found.ndim} dimensions; expected a matrix")
     return found
 
 
-def _numbers(name: str, values: ArrayLike) -> np.ndarray:
-    found = np.asarray(values)
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"{name} has dtype {found.dtype}; expected real numbers")
-    return np.ascontiguousarray(found, dtype=np.float64)
-
-
 def _rows(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    found = _numbers("x", x), _numbers("y", y)
+    found = numbers("x", x), numbers("y", y)
     if found[0].ndim != 2 or found[1].ndim != 1:
         sides = f"x has {found[0].ndim} dimensions and y {found[1].ndim}"
         raise ValueError(f"{sides}; expected a matrix (rows, features) and a vector (rows,)")
@@ -105,11 +99,13 @@ def _both(scale: float | None, freedom: float | None) -> tuple[float, float] | N
 
 def standard_gaussian(dim: int) -> Model:
     """Gaussian with mean 0 and covariance 1."""
+    dim = whole("dim", dim, 1)
     return gaussian(np.zeros(dim), np.eye(dim))
 
 
 def correlated_gaussian(dim: int, *, correlation: float) -> Model:
     """Gaussian with means ``1, -1, 1, ..``, standard deviations from 0.5 to 2, and equally correlated pairs."""
+    dim = whole("dim", dim, 1)
     sd = np.linspace(0.5, 2.0, dim) if dim > 1 else np.array([0.5])
     matrix = np.full((dim, dim), correlation) + (1.0 - correlation) * np.eye(dim)
     return gaussian((-1.0) ** np.arange(dim), matrix * np.outer(sd, sd))
@@ -122,12 +118,12 @@ def gaussian(mean: ArrayLike, covariance: ArrayLike) -> Model:
 
 def diagonal_gaussian(dim: int = 100, *, seed: int = 2022) -> Model:
     """Gaussian with independent coordinates of random mean and variance. The default seed gives the target of the experiments."""
-    return Model.diagonal_gaussian(dim, seed)
+    return Model.diagonal_gaussian(whole("dim", dim), whole("seed", seed))
 
 
 def wishart_gaussian(dim: int = 100, *, freedom: float = 600.0, seed: int = 2022) -> Model:
     """Gaussian with random mean and Wishart covariance. The default seed gives the target of the experiments."""
-    return Model.wishart_gaussian(dim, freedom, seed)
+    return Model.wishart_gaussian(whole("dim", dim), freedom, whole("seed", seed))
 
 
 def student(location: ArrayLike, scale: ArrayLike, *, freedom: float) -> Model:
@@ -147,17 +143,17 @@ def banana(*, width: float, bend: float) -> Model:
 
 def funnel(dim: int, *, scale: float = 3.0) -> Model:
     """Neal's funnel: the first coordinate is the log variance of the others, with standard deviation ``scale``."""
-    return Model.funnel(dim, scale)
+    return Model.funnel(whole("dim", dim), scale)
 
 
 def moons(*, per_moon: int = 8, noise: float = 0.15) -> Model:
     """Two interleaving half circles, each a mixture of round Gaussians."""
-    return Model.moons(per_moon, noise)
+    return Model.moons(whole("per_moon", per_moon), noise)
 
 
 def modes(dim: int, *, distance: float, share: float) -> Model:
     """Mixture of two standard normals at a distance; the second has the weight ``share``."""
-    return Model.modes(dim, distance, share)
+    return Model.modes(whole("dim", dim), distance, share)
 
 
 def mixture(weights: ArrayLike, means: ArrayLike, covariances: Sequence[ArrayLike]) -> Model:
@@ -179,7 +175,7 @@ def eight_schools(
 
 def radon(county: ArrayLike, floor: ArrayLike, log_radon: ArrayLike) -> Model:
     """Radon levels of homes by county (Gelman and Hill 2007): county from 0 on, floor, log of the level."""
-    index = np.asarray(county)
+    index = unmasked("county", county)
     if index.dtype.kind not in "iu" or index.ndim != 1 or (index.size and index.min() < 0):
         raise ValueError("county must be a vector of whole numbers from 0 on")
     counties = int(index.max()) + 1 if index.size else 0
@@ -234,7 +230,7 @@ def local_regression(x: ArrayLike, y: ArrayLike, *, freedom: float = 4.0, prior_
 def neural_regression(x: ArrayLike, y: ArrayLike, *, hidden: int) -> Model:
     """Neural network regression with one hidden layer."""
     rows = _rows(x, y)
-    return _with_data(Model.neural_regression(*rows, hidden), rows[1])
+    return _with_data(Model.neural_regression(*rows, whole("hidden", hidden)), rows[1])
 
 
 def gp_classification(x: ArrayLike, y: ArrayLike) -> Model:
@@ -262,7 +258,7 @@ def sparse_process(
     with amplitude 1 and these lengths, one or one per feature.
     """
     rows = _rows(x, y)
-    lengths = np.broadcast_to(_numbers("length", length), (rows[0].shape[1],)) if np.ndim(length) == 0 else _vector("length", length)
+    lengths = np.broadcast_to(numbers("length", length), (rows[0].shape[1],)) if np.ndim(length) == 0 else _vector("length", length)
     noise = _both(scale, freedom)
     return _with_data(Model.sparse_process(*rows, _matrix("inducing", inducing), np.ascontiguousarray(lengths), noise), rows[1])
 

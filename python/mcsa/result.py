@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ._mcsa import Fitted
+from .arguments import numbers, whole
 
-__all__ = ["Result", "Summary", "load"]
+__all__ = ["Result", "Summary"]
 
 _PROBABILITIES = (0.05, 0.5, 0.95)
 
@@ -175,7 +175,7 @@ class Result:
         if not isinstance(found, dict):
             raise TypeError(f"{what} gave {type(found).__name__}; expected a dict of arrays by name")
         count = len(self.draws)
-        named = {name: np.asarray(values, dtype=float) for name, values in found.items()}
+        named = {name: numbers(f"{what}: {name}", values) for name, values in found.items()}
         for name, values in named.items():
             if values.ndim == 0 or len(values) != count:
                 raise ValueError(f"{what} gave {name} the shape {values.shape}; its first side must be {count}")
@@ -183,7 +183,8 @@ class Result:
 
     def resampled(self, count: int | None = None, *, seed: int = 1) -> np.ndarray:
         """Points with equal weights, one per row, by systematic resampling of the draws."""
-        return self.draws[self._fitted.copies(len(self.draws) if count is None else count, seed)]
+        count = len(self.draws) if count is None else whole("count", count)
+        return self.draws[self._fitted.copies(count, whole("seed", seed))]
 
     def handover(self) -> dict[str, np.ndarray]:
         """For a sampler: starting points, one per row, and mean and covariance of the weighted draws."""
@@ -198,8 +199,8 @@ class Result:
             names = list(self._fitted.names)
             if self._fitted.numbers is None:
                 return _summary(names, self._fitted.values, self.weights)
-            numbers = np.array(self._fitted.numbers)
-            return Summary(names, numbers[:, 0], numbers[:, 1], numbers[:, 2], numbers[:, 3:])
+            table = np.array(self._fitted.numbers)
+            return Summary(names, table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
         names, columns = [], []
         for name, values in self.parameters().items():
             for index in np.ndindex(values.shape[1:]):
@@ -218,29 +219,14 @@ class Result:
         return to_arviz(self, resample=resample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the result to a file of NumPy (``.npz``), which :func:`mcsa.load` and ``numpy.load`` read."""
-        fitted = self._fitted
-        starts, mean, covariance = fitted.handover or (np.empty((0, 0)), [], np.empty((0, 0)))
-        text = {
-            "format": _FORMAT,
-            "names": fitted.names,
-            "verdict": fitted.verdict,
-            "evaluations": fitted.evaluations,
-            "family": fitted.family,
-            "dims": {name: list(sides) for name, sides in self._labels.dims.items()},
-            "coords": {name: [_plain(value) for value in values] for name, values in self._labels.coords.items()},
-            "has_numbers": fitted.numbers is not None,
-            "has_handover": fitted.handover is not None,
-        }
-        arrays = {name: getattr(fitted, name) for name in ("draws", "values", "log_p", "log_q")}
-        arrays |= {"params": np.array(fitted.params), "log_evidence": np.array(fitted.log_evidence)}
-        arrays |= {"numbers": np.array(fitted.numbers or []), "starts": starts, "mean": np.array(mean), "covariance": covariance}
-        if self._labels.transform is not None:
-            arrays |= {f"parameter:{name}": values for name, values in self.parameters().items()}
-        arrays |= {f"log_likelihood:{name}": values for name, values in self.log_likelihood().items()}
-        arrays |= {f"observed:{name}": np.asarray(values) for name, values in self._labels.observed.items()}
-        with open(path, "wb") as file:
-            np.savez_compressed(file, text=np.array(json.dumps(text)), **arrays)
+        """Saves the result to a file of NumPy (``.npz``), which :func:`mcsa.load` and ``numpy.load`` read.
+
+        A file is replaced as a whole, so that an error leaves the former one; of a link the file that it names. Into a device or a pipe the
+        bytes are written.
+        """
+        from .files import save
+
+        save(self, path)
 
     def __repr__(self) -> str:
         log, error = self.log_evidence
@@ -249,65 +235,6 @@ class Result:
             f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}, k-hat {self.k_hat:.2f}\n"
             f"Reliable: {self.verdict}"
         )
-
-
-#: First words of a file; the number is the version of the format.
-_FORMAT = "mcsa result 1"
-
-
-def _plain(value: Any) -> Any:
-    """A label as JSON."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float) else str(value)
-
-
-def load(path: str | os.PathLike[str]) -> Result:
-    """The result in a file that :meth:`Result.save` wrote, without its target; every number has the same bits.
-
-    >>> import mcsa, os, tempfile
-    >>> result = mcsa.fit(mcsa.models.eight_schools(), seed=1)
-    >>> path = os.path.join(tempfile.mkdtemp(), "schools.npz")
-    >>> result.save(path)
-    >>> bool((mcsa.load(path).draws == result.draws).all())
-    True
-    """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        text = json.loads(str(arrays["text"]))
-        if text["format"] != _FORMAT:
-            raise ValueError(f"its format is {text['format']}")
-        verdict = None if text["verdict"] is None else tuple(text["verdict"])
-        fitted = Fitted.restored(
-            tuple(arrays[name] for name in ("draws", "values", "log_p", "log_q")),
-            text["names"],
-            arrays["numbers"].tolist() if text["has_numbers"] else None,
-            tuple(arrays["log_evidence"].tolist()),
-            verdict,
-            tuple(text["evaluations"]),
-            text["family"],
-            arrays["params"].tolist(),
-            (arrays["starts"], arrays["mean"].tolist(), arrays["covariance"]) if text["has_handover"] else None,
-        )
-    except OSError:
-        raise
-    except Exception as error:
-        raise ValueError(f"{os.fspath(path)} is no result of mcsa, or is damaged: {error}") from error
-
-    def of(kind: str) -> dict[str, np.ndarray]:
-        return {name.removeprefix(kind): values for name, values in arrays.items() if name.startswith(kind)}
-
-    parameters, likelihood = of("parameter:"), of("log_likelihood:")
-    return Result(
-        fitted,
-        Labels(
-            (lambda _: parameters) if parameters else None,
-            text["dims"],
-            text["coords"],
-            (lambda _: likelihood) if likelihood else None,
-            of("observed:"),
-        ),
-    )
 
 
 def _summary(names: list[str], values: np.ndarray, weights: np.ndarray) -> Summary:

@@ -48,9 +48,6 @@ impl Density {
                 "gradient must be callable: an array (N, d) gives gradients (N, d), or a pair of N log densities and these",
             ));
         }
-        if dim == 0 {
-            return Err(PyValueError::new_err("dim must be at least 1"));
-        }
         let names = names.unwrap_or_default();
         if !names.is_empty() && names.len() != dim {
             return Err(PyValueError::new_err(format!("{} names for {dim} coordinates", names.len())));

@@ -107,13 +107,18 @@ impl Fitted {
             named.next_point();
             target.constrain(weighted.points.as_ref().column(j), &mut named);
         }
-        let names = named.names().to_vec();
+        Self::of_values(py, weighted, named.values(), named.names().to_vec())
+    }
+
+    /// Weighted draws with the parameters of each.
+    fn of_values(py: Python<'_>, weighted: Draws, values: &[f64], names: Vec<String>) -> PyResult<Self> {
+        let count = weighted.len();
         let ratios = weighted.log_ratios();
         let lower = ratios.iter().sum::<f64>() / count as f64;
         let error = (1.0 / weighted.sample_size - 1.0 / count as f64).max(0.0).sqrt();
         Ok(Self {
             draws: rows(py, weighted.points.as_ref())?.unbind(),
-            values: named.values().to_pyarray(py).reshape([count, names.len()])?.unbind(),
+            values: values.to_pyarray(py).reshape([count, names.len()])?.unbind(),
             log_p: PyArray1::from_slice(py, &weighted.log_p).unbind(),
             log_q: PyArray1::from_slice(py, &weighted.log_q).unbind(),
             log_weights: PyArray1::from_slice(py, &weighted.log_weights).unbind(),
@@ -157,16 +162,8 @@ impl Fitted {
         let points = Mat::from_fn(points.ncols(), points.nrows(), |i, j| points[[j, i]]);
         let weighted = Draws::weighted(points, log_p.as_array().to_vec(), log_q.as_array().to_vec());
         let weighted = weighted.map_err(value_error)?;
-        let values = values.as_array();
-        let sides = [values.nrows(), values.ncols()];
-        let values: Vec<f64> = values.iter().copied().collect();
+        let values: Vec<f64> = values.as_array().iter().copied().collect();
         Ok(Self {
-            draws: rows(py, weighted.points.as_ref())?.unbind(),
-            values: values.into_pyarray(py).reshape(sides)?.unbind(),
-            log_p: PyArray1::from_slice(py, &weighted.log_p).unbind(),
-            log_q: PyArray1::from_slice(py, &weighted.log_q).unbind(),
-            log_weights: PyArray1::from_slice(py, &weighted.log_weights).unbind(),
-            names,
             numbers,
             log_evidence,
             verdict,
@@ -174,7 +171,7 @@ impl Fitted {
             family,
             params,
             handover,
-            weighted,
+            ..Self::of_values(py, weighted, &values, names)?
         })
     }
 

@@ -4,13 +4,13 @@ import doctest
 
 import mcsa
 import mcsa.ascent
+import mcsa.files
 import mcsa.fit
 import mcsa.models
-import mcsa.result
 import pytest
 
 
-@pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.models", "mcsa.fit", "mcsa.result"])
+@pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.models", "mcsa.fit", "mcsa.files"])
 def test_examples_run(name):
     import sys
 

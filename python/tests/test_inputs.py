@@ -95,32 +95,80 @@ def test_gradients_that_are_not_finite():
 
 
 @pytest.mark.parametrize(
-    ("options", "error"),
+    ("options", "error", "words"),
     [
-        ({"seed": -1}, OverflowError),
-        ({"seed": 1.5}, TypeError),
-        ({"seed": "one"}, TypeError),
-        ({"draws": 10.5}, TypeError),
-        ({"draws": 10**15}, ValueError),
-        ({"share": 2.0}, ValueError),
-        ({"share": float("nan")}, ValueError),
-        ({"seconds": -1.0}, ValueError),
-        ({"names": [1, 2]}, TypeError),
-        ({"names": "ab c"}, (TypeError, ValueError)),
-        ({"checkpoint": "."}, ValueError),
-        ({"walkers": 3}, TypeError),
-        ({"transform": 3}, TypeError),
+        ({"seed": -1}, ValueError, "seed is -1, expected at least 0"),
+        ({"seed": 2**64}, ValueError, r"seed is 18446744073709551616, expected less than 2\*\*64"),
+        ({"seed": 1.5}, TypeError, "seed is a float, expected a whole number"),
+        ({"seed": "one"}, TypeError, "seed"),
+        ({"draws": 10.5}, TypeError, "draws"),
+        ({"draws": 10**15}, ValueError, "draws"),
+        ({"draws": -1}, ValueError, "draws is -1"),
+        ({"starts": 0}, ValueError, "starts is 0"),
+        ({"evaluations": 0}, ValueError, "evaluations is 0, expected at least 1"),
+        ({"share": 2.0}, ValueError, "share"),
+        ({"share": float("nan")}, ValueError, "share"),
+        ({"seconds": -1.0}, ValueError, "seconds"),
+        ({"names": [1, 2]}, TypeError, "names"),
+        ({"names": "ab c"}, (TypeError, ValueError), "names"),
+        ({"checkpoint": "."}, ValueError, r"cannot use \.|cannot write \."),
+        ({"sedd": 3}, TypeError, r"no option 'sedd' \(did you mean 'seed'\?\); the options are progress, seed, draws"),
+        ({"walkers": 3}, TypeError, "no option 'walkers'; the options are .*transform"),
+        ({"transform": 3}, TypeError, "transform"),
+        ({"observed": {"y": np.ma.array([1.0, 2.0], mask=[True, False])}}, ValueError, "observed: y has masked entries"),
     ],
 )
-def test_wrong_options(options, error, tmp_path, monkeypatch):
+def test_wrong_options(options, error, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(error):
+    with pytest.raises(error, match=words):
         mcsa.fit(gaussian, 2, **options)
+
+
+def test_wrong_options_of_other_calls():
+    with pytest.raises(TypeError, match="no option 'sedd'.*method, family, kernel"):
+        mcsa.ascend(gaussian, 2, sedd=3)
+    with pytest.raises(ValueError, match="seed is -1"):
+        mcsa.ascend(gaussian, 2, seed=-1)
+    with pytest.raises(TypeError, match="no option 'seed'; the options are progress, vectorized"):
+        mcsa.resume("none", gaussian, 2, seed=3)
+    with pytest.raises(TypeError, match="no option 'dim2'"):
+        mcsa.Fit(gaussian, 2, dim2=3)
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["x[0]", "x[0]"]])
+def test_two_parameters_of_one_name(names):
+    for maker in (mcsa.fit, mcsa.ascend):
+        with pytest.raises(ValueError, match=r"two parameters have the name"):
+            maker(gaussian, 2, names=names)
+
+
+def test_masked_arrays():
+    """A masked entry has no number, and is not taken for the one behind the mask."""
+
+    def masked(found):
+        return np.ma.array(found, mask=np.arange(found.size).reshape(found.shape) == 0)
+
+    with pytest.raises(ValueError, match="log_density returned a masked array"):
+        mcsa.fit(lambda z: masked(gaussian(z)), 2)
+    with pytest.raises(ValueError, match="gradient returned a masked array"):
+        mcsa.fit(gaussian, 2, lambda z: masked(slope(z)))
+    result = mcsa.fit(gaussian, 2, seed=1, draws=200, transform=lambda z: {"a": masked(z[:, 0])})
+    with pytest.raises(ValueError, match="transform: a has masked entries"):
+        result.summary()
+    # Without a masked entry it is an array like any other.
+    plain = mcsa.fit(lambda z: np.ma.array(gaussian(z)), 2, seed=1, draws=200)
+    assert np.array_equal(plain.draws, result.draws)
 
 
 @pytest.mark.parametrize("dim", [2.0, "2", None, np.array([2, 3])])
 def test_wrong_dimensions(dim):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="dim"):
+        mcsa.fit(gaussian, dim)
+
+
+@pytest.mark.parametrize(("dim", "words"), [(-1, "dim is -1"), (0, "dim is 0"), (10**9, "at most 11585"), (2**64, "less than")])
+def test_dimensions_out_of_range(dim, words):
+    with pytest.raises(ValueError, match=words):
         mcsa.fit(gaussian, dim)
 
 
@@ -216,8 +264,10 @@ def test_a_fit_in_use():
 
 def test_results_refuse_wrong_arguments():
     result = mcsa.fit(gaussian, 2, seed=1, draws=200)
-    with pytest.raises((OverflowError, TypeError)):
+    with pytest.raises(ValueError, match="count is -1"):
         result.resampled(-1)
+    with pytest.raises(ValueError, match="seed is -1"):
+        result.resampled(5, seed=-1)
     with pytest.raises(ValueError):
         result.resampled(10**18)
     with pytest.raises(ValueError, match="not in list"):

@@ -42,6 +42,9 @@ def test_calls_of_a_user(cache, tmp_path):
         "early = mcsa.Ascent(mcsa.models.banana(width=1.0, bend=0.1), method='jsa').run(10)",
     ]
     wrong = [
+        "mcsa.fit(mcsa.models.eight_schools(), sedd=3)",
+        "mcsa.fit(mcsa.models.eight_schools(), draws='many')",
+        "mcsa.ascend(mcsa.models.eight_schools(), walkers=3)",
         "mcsa.Fit(mcsa.models.eight_schools(), walkers=3)",
         "mcsa.Fit(mcsa.models.eight_schools(), vectorized='yes')",
         "result.draws.shape.size",

@@ -1,0 +1,48 @@
+"""Checks of arguments; an error names the argument."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["known", "numbers", "unmasked", "whole"]
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number from ``least`` to the largest of 64 bits."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}, expected a whole number") from None
+    if not least <= found < 2**64:
+        raise ValueError(f"{name} is {found}, expected {f'at least {least}' if found < least else 'less than 2**64'}")
+    return found
+
+
+def unmasked(name: str, values: Any) -> np.ndarray:
+    """An array, of which every entry has a value."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries; expected a value for every entry")
+    return np.asarray(values)
+
+
+def numbers(name: str, values: Any) -> np.ndarray:
+    """An array of real numbers, as float64 in C order."""
+    found = unmasked(name, values)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {found.dtype}; expected real numbers")
+    return np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+
+
+def known(given: Iterable[str], names: Iterable[str]) -> None:
+    """An unknown option is an error, which has the names of all."""
+    names = list(names)
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1, cutoff=0.7)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise TypeError(f"there is no option {name!r}{hint}; the options are {', '.join(names)}")
