@@ -17,7 +17,7 @@
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
-//! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`].
+//! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`], and whole files ([`file`](mod@file)).
 //!
 //! The words of these documents are explained in the glossary of the book, `docs/book/src/glossary.md`.
 //!
@@ -28,7 +28,7 @@
 //! * `-inf` is a log density outside the support. NaN is a fault of a model: kernels reject and count it.
 //! * The caller lends memory: `work_len(columns)` is the length that a method needs of its argument `work: &mut [f64]`.
 //!
-//! Deliberately absent: algorithms, input and output, clocks, printing, global state, feature flags.
+//! Deliberately absent: algorithms, formats of files, clocks, printing, global state, feature flags.
 
 mod address;
 pub mod bits;
@@ -42,6 +42,7 @@ mod ensemble;
 mod error;
 mod estimator;
 mod family;
+pub mod file;
 mod from_fn;
 mod guide;
 mod kernel;
