@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::{Experiment, PresetName};
 use crate::notice::warn;
 use crate::shard::Shard;
-use crate::store::{CODE, Store, vector_unit, write_whole, writer};
+use crate::store::{CODE, LONGEST, Store, vector_unit, write_whole, writer};
 use crate::task::Job;
 
 /// A run of an experiment by one process.
@@ -196,7 +196,7 @@ impl Run {
         for path in
             entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
         {
-            let lines = match fs::read(&path) {
+            let lines = match mcsa_core::file::read(&path, LONGEST) {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     warnings.push(format!("cannot read {}: {error}", path.display()));

@@ -1,10 +1,10 @@
 //! Text files of the user, read with a size limit.
 
 use std::fs::File;
-use std::io::{Read, stdin};
+use std::io::stdin;
 use std::path::Path;
 
-use mcsa_core::Error;
+use mcsa_core::{Error, file::read_all};
 
 /// Largest size in bytes of a text; the limit stops reading of endless devices.
 const LONGEST: u64 = 1 << 24;
@@ -14,17 +14,12 @@ const LONGEST: u64 = 1 << 24;
 /// # Errors
 /// If the file cannot be read, is longer than 16 MiB or is not UTF-8; the message names the file and the first invalid byte.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
-    let mut bytes = Vec::new();
-    let read = if path.as_os_str() == "-" {
-        stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+    let read = match path.as_os_str() == "-" {
+        true => read_all(stdin().lock(), LONGEST),
+        false => File::open(path).and_then(|file| read_all(file, LONGEST)),
     };
     let place = || path.display().to_string();
-    read.map_err(|error| Error::invalid(format!("cannot be read: {error}")).within(place()))?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(Error::invalid(format!("longer than {LONGEST} bytes")).within(place()));
-    }
+    let bytes = read.map_err(|error| Error::invalid(format!("cannot be read: {error}")).within(place()))?;
     String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to() + 1;
         Error::invalid(format!("not text in UTF-8: byte {byte} is the first that is not")).within(place())
@@ -52,6 +47,6 @@ mod tests {
     #[test]
     fn a_device_without_end_is_refused() {
         let error = read(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert_eq!(error, "/dev/zero: longer than 16777216 bytes");
+        assert_eq!(error, "/dev/zero: cannot be read: longer than 16777216 bytes");
     }
 }

@@ -109,24 +109,6 @@ pub fn write_with(path: &Path, contents: impl Fn(&mut dyn Write) -> io::Result<(
     }
 }
 
-/// Writes a file unless it exists; returns true if it was written. Of several writers one writes it.
-///
-/// # Errors
-/// If the file cannot be written.
-pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let folder = folder(path);
-    make_folder(folder)?;
-    let (beside, mut file) = temporary(path)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    // Unlike a rename, a link does not replace a file.
-    let linked = written.and_then(|()| fs::hard_link(&beside, path));
-    let _ = fs::remove_file(&beside);
-    match linked {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        linked => linked.and_then(|()| sync_folder(folder)).map(|()| true),
-    }
-}
-
 /// Replaces a regular file by a temporary one that `fill` fills.
 fn replace(path: &Path, fill: impl Fn(File) -> io::Result<File>) -> io::Result<()> {
     let folder = folder(path);
@@ -260,10 +242,23 @@ pub fn are_one(a: &Path, b: &Path) -> bool {
 /// # Errors
 /// If it is no regular file, is longer, or cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_headed(path, b"", most)
+}
+
+/// Contents of a regular file of at most `most` bytes that begins with `head`. Other files are not read further.
+///
+/// # Errors
+/// As [`read`]; of the kind `InvalidData` if the file has another beginning.
+pub fn read_headed(path: &Path, head: &[u8], most: u64) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(refused("it is no regular file"));
     }
-    read_all(File::open(path)?, most)
+    let file = File::open(path)?;
+    let found = read_all((&file).take(head.len() as u64), most)?;
+    match found == head {
+        true => read_all(head.chain(file), most),
+        false => Err(io::Error::new(ErrorKind::InvalidData, "it has another beginning")),
+    }
 }
 
 /// All bytes of a source, at most `most`.
@@ -311,15 +306,13 @@ mod tests {
         let long = path.with_file_name("x".repeat(255));
         write(&long, b"long").unwrap();
         assert_eq!(names(path.parent().unwrap()), ["a", &"x".repeat(255)]);
-        assert_eq!((write_new(&path, b"third").unwrap(), fs::read(&path).unwrap()), (false, b"new".to_vec()));
-        assert!(write_new(&folder.join("b"), b"third").unwrap());
         // Of two folders and a path below a file, none can be written.
         for refused in [folder.clone(), folder.join("absent/"), path.join("below"), PathBuf::new()] {
             assert!(check(&refused).is_err() && write(&refused, b"").is_err(), "{}", refused.display());
         }
         assert!(check(&folder.join("x".repeat(256))).is_err());
         assert!(check(&path).is_ok() && check(&folder.join("c/d")).is_ok());
-        assert_eq!(names(&folder), ["b", "below", "c"]);
+        assert_eq!(names(&folder), ["below", "c"]);
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -354,6 +347,8 @@ mod tests {
         fs::write(&path, "abc").unwrap();
         assert_eq!(read(&path, 3).unwrap(), b"abc");
         assert_eq!(read(&path, 2).unwrap_err().to_string(), "longer than 2 bytes");
+        assert_eq!(read_headed(&path, b"ab", 3).unwrap(), b"abc");
+        assert_eq!(read_headed(&path, b"b", 3).unwrap_err().kind(), ErrorKind::InvalidData);
         assert_eq!(read(&folder.join("b"), 2).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(read(&folder, 2).unwrap_err().to_string(), "it is no regular file");
         fs::remove_dir_all(&folder).unwrap();

@@ -1,11 +1,13 @@
 //! Files of serialised states.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
-use mcsa_core::{Error, checksum};
+use mcsa_core::{Error, checksum, file};
 use serde::{Serialize, de::DeserializeOwned};
+
+/// Largest size in bytes: states with matrices of some thousand rows have gigabytes.
+const LONGEST: u64 = 1 << 34;
 
 /// File of a serialised state: a line with its format and a checksum, then the state as JSON.
 ///
@@ -44,7 +46,8 @@ impl StateFile {
         };
         let text = serde_json::to_string(state).map_err(|error| place(&error))?;
         let text = format!("{} {:016x}\n{text}\n", self.format, checksum(text.bytes()));
-        replace(&self.path, text.as_bytes()).map_err(|error| place(&error))
+        let written = file::check_regular(&self.path).and_then(|()| file::write(&self.path, text.as_bytes()));
+        written.map_err(|error| place(&error))
     }
 
     /// The state in the file; `None` if there is no file.
@@ -52,18 +55,19 @@ impl StateFile {
     /// # Errors
     /// If the file is damaged, of another format, or holds another type of state; the message names the file.
     pub fn read<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
-        let text = match fs::read_to_string(&self.path) {
+        let other = || self.refuse(&format!("it is not a file of format `{}`", self.format));
+        let bytes = match file::read_headed(&self.path, self.format.as_bytes(), LONGEST) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.refuse(&error.to_string())),
-            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(other()),
+            read => read.map_err(|error| self.refuse(&error.to_string()))?,
         };
+        let text =
+            String::from_utf8(bytes).map_err(|_| self.refuse("it is damaged: it is not text in UTF-8"))?;
         let whole = text.split_once('\n').and_then(|(head, body)| {
             let sum = head.strip_prefix(self.format)?.trim();
             Some((u64::from_str_radix(sum, 16).ok()?, body.strip_suffix('\n')?))
         });
-        let Some((sum, body)) = whole else {
-            return Err(self.refuse(&format!("it is not a file of format `{}`", self.format)));
-        };
+        let (sum, body) = whole.ok_or_else(other)?;
         if checksum(body.bytes()) != sum {
             return Err(self.refuse("it is damaged: its checksum differs; delete it to start anew"));
         }
@@ -74,20 +78,4 @@ impl StateFile {
     pub fn refuse(&self, reason: &str) -> Error {
         Error::invalid(format!("cannot use {}: {reason}", self.path.display())).within("Checkpoint")
     }
-}
-
-/// Replaces a file as a whole: the new contents are on the disk before the name moves to them.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
-    }
-    let mut file = fs::File::create(&beside)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    drop(file);
-    written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
-        // A partial file may be left if it cannot be removed; it is overwritten next time.
-        let _ = fs::remove_file(&beside);
-    })
 }

@@ -1,7 +1,7 @@
 //! Import of a user's file.
 
-use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::{Catalogue, DataError, Entry, Kind, Radon, Series, Table};
@@ -45,18 +45,10 @@ impl Catalogue {
     }
 }
 
-/// Writes the table row by row to a temporary file and renames it, so that an existing file is always complete.
+/// Writes the table row by row.
 fn write(entry: &Entry, table: &Table, place: &Path) -> std::io::Result<()> {
-    if let Some(folder) = place.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut beside = place.as_os_str().to_owned();
-    beside.push(format!(".{}", std::process::id()));
-    let mut out = BufWriter::new(File::create(&beside)?);
-    writeln!(out, "{}", entry.columns.join(","))?;
-    for row in 0..table.rows() {
-        table.write_row(row, &mut out)?;
-    }
-    out.into_inner()?.sync_all()?;
-    fs::rename(&beside, place)
+    mcsa_core::file::write_with(place, |out| {
+        writeln!(out, "{}", entry.columns.join(","))?;
+        (0..table.rows()).try_for_each(|row| table.write_row(row, out))
+    })
 }

@@ -78,7 +78,11 @@ impl Table {
     }
 
     /// Writes row `row` in our own layout; every number is read back bit for bit.
-    pub(super) fn write_row(&self, row: usize, out: &mut impl std::io::Write) -> std::io::Result<()> {
+    pub(super) fn write_row(
+        &self,
+        row: usize,
+        out: &mut (impl std::io::Write + ?Sized),
+    ) -> std::io::Result<()> {
         for (k, column) in self.columns.iter().enumerate() {
             let comma = if k == 0 { "" } else { "," };
             match column {

@@ -12,7 +12,7 @@ use super::kept::day;
 use super::{Kept, Origin, file};
 use crate::experiment::Experiment;
 use crate::plan::plan;
-use crate::store::{CODE, Store, write_whole};
+use crate::store::{CODE, LONGEST, Store, write_whole};
 use crate::task::Job;
 use mcsa_data::Catalogue;
 
@@ -65,7 +65,7 @@ impl Archive {
     pub fn read(&self, experiment: &str) -> Result<BTreeMap<String, Kept>, Error> {
         let path = self.path(experiment);
         let failed = |reason: String| Error::invalid(format!("cannot use {}: {reason}", path.display()));
-        match fs::read(&path) {
+        match mcsa_core::file::read(&path, LONGEST) {
             Ok(bytes) => file::read(&bytes).map_err(failed),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
             Err(error) => Err(failed(error.to_string())),

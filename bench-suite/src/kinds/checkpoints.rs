@@ -1,15 +1,14 @@
 //! Checkpoints of jobs of any kind.
 
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use mcsa_core::Error;
+use mcsa_core::{Error, file};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{Due, Place, Running, now};
-use crate::store::{CODE, write_whole};
+use crate::store::{CODE, LONGEST, write_whole};
 use crate::task::Job;
 
 /// Writes the checkpoints of one job and asks whether its run is to continue.
@@ -145,14 +144,14 @@ fn write<T: Serialize>(path: &Path, job: &Job, state: &T) -> Result<(), Error> {
 }
 
 fn read<T: DeserializeOwned>(path: &Path, job: &Job) -> Result<Option<T>, Error> {
-    let text = match fs::read_to_string(path) {
+    let bytes = match file::read(path, LONGEST) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|error| Error::invalid(format!("cannot be read: {error}")))?,
     };
     let anew = "delete the file to begin anew";
     let malformed =
         |error: serde_json::Error| Error::invalid(format!("it is no whole checkpoint ({error}); {anew}"));
-    let saved: Saved<Value, Value> = serde_json::from_str(&text).map_err(malformed)?;
+    let saved: Saved<Value, Value> = serde_json::from_slice(&bytes).map_err(malformed)?;
     if saved.code != CODE {
         return Err(Error::invalid(format!("it is a checkpoint of another version of this program; {anew}")));
     }

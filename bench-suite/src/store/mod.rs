@@ -23,8 +23,8 @@ use crate::notice::warn;
 use crate::task::Job;
 
 use file::failed;
+pub(crate) use file::{LONGEST, writer};
 pub use file::{check_folder, write_whole};
-pub(crate) use file::{sweep, writer};
 pub use row::{Ended, Outcome, Row};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
@@ -111,7 +111,7 @@ impl Store {
         let _ = fs::remove_file(self.checkpoint_path(job));
         let folder = self.folder(&job.experiment);
         if self.is_first(&folder) {
-            sweep(&folder);
+            mcsa_core::file::sweep(&folder);
         }
         Ok(())
     }
@@ -250,13 +250,14 @@ pub(crate) fn vector_unit() -> &'static str {
 
 /// Contents of a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    let mut read = fs::read(path);
+    let read_once = || mcsa_core::file::read(path, LONGEST);
+    let mut read = read_once();
     // A network file system says so of a file that another host has just replaced.
     for _ in 0..3 {
         if !read.as_ref().is_err_and(|error| error.kind() == ErrorKind::StaleNetworkFileHandle) {
             break;
         }
-        read = fs::read(path);
+        read = read_once();
     }
     match read {
         Ok(bytes) => Ok(Some(bytes)),

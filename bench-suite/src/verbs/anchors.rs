@@ -11,6 +11,8 @@ use serde::Deserialize;
 use super::Exit;
 use crate::catalog::Case;
 use crate::grid::{Entry, expand};
+use crate::store::{check_folder, write_whole};
+use crate::text;
 
 /// Write the cases that packages in other languages are run on, one file of JSON each: data, test points with their densities, moments and quantiles.
 #[derive(Debug, Clone, Args)]
@@ -44,10 +46,10 @@ impl Anchors {
         let place = |path: &Path, error: &dyn std::fmt::Display| {
             Error::invalid(format!("{}: {error}", path.display()))
         };
-        let text = std::fs::read_to_string(&self.cases).map_err(|error| place(&self.cases, &error))?;
+        let text = text::read(&self.cases)?;
         let cases: Cases = toml::from_str(&text).map_err(|error| place(&self.cases, &error))?;
         let catalogue = Catalogue::found(self.data.clone());
-        std::fs::create_dir_all(&self.out).map_err(|error| place(&self.out, &error))?;
+        check_folder(&self.out)?;
         let all = expand::<Case>("case", &cases.case)?;
         for title in &self.only {
             if all.iter().all(|placed| placed.value.title() != *title) {
@@ -62,7 +64,7 @@ impl Anchors {
             let written = case.exported(&catalogue)?;
             let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
             let text = serde_json::to_string(&written).map_err(|error| place(&file, &error))?;
-            std::fs::write(&file, text).map_err(|error| place(&file, &error))?;
+            write_whole(&file, text.as_bytes())?;
             writeln!(out, "{}: {}", file.display(), case.title())?;
         }
         Ok(())

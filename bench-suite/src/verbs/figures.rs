@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use mcsa_core::Error;
+use mcsa_core::{Error, file::sweep};
 use rayon::prelude::*;
 
 use super::{Exit, Planned, Selection, threads};
@@ -17,7 +17,7 @@ use crate::registry::Entry;
 use crate::report;
 use crate::runner::{Runner, span};
 use crate::shard::Shard;
-use crate::store::{Store, sweep};
+use crate::store::Store;
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.
 ///

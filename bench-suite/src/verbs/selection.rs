@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mcsa_core::Error;
+use mcsa_core::{Error, file::sweep};
 
 use super::Exit;
 use crate::archive::Archive;
@@ -15,7 +15,7 @@ use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};
 use crate::report::Card;
 use crate::results::Results;
-use crate::store::{Store, check_folder, sweep};
+use crate::store::{Store, check_folder};
 use mcsa_data::Catalogue;
 
 /// Plan of an experiment.
