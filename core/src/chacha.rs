@@ -1,7 +1,9 @@
 //! ChaCha8 random number generator of one lane, and vectorised generation of the first blocks of many lanes.
 
+use mcsa_numeric::Backend;
+
 use crate::Address;
-use crate::numeric::{Backend, Kernel, Register};
+use crate::words::{self, WordKernel, Words};
 
 /// Largest number of blocks computed in parallel: the 32-bit numbers in a register of AVX-512.
 const SIDE: usize = 16;
@@ -88,7 +90,7 @@ impl Generator {
         let (key, nonces) = (&self.key, [self.nonce; SIDE]);
         let mut made = [[0; SIDE]; WORDS];
         let rounds = Rounds { key, places: &places, nonces: &nonces, count: 1, out: &mut made };
-        let count = Backend::best().run(rounds);
+        let count = words::run(Backend::best(), rounds);
         self.store(&made, 0, count);
     }
 }
@@ -123,17 +125,17 @@ fn go_together(waiting: &mut [Option<&mut Generator>]) {
         Backend::Avx512 if waiting.len() * AHEAD <= SIDE / 2 => Backend::Avx2,
         best => best,
     };
-    backend.run(Together(waiting));
+    words::run(backend, Together(waiting));
 }
 
 /// First blocks of generators with one key.
 struct Together<'a, 'g>(&'a mut [Option<&'g mut Generator>]);
 
-impl Kernel for Together<'_, '_> {
+impl WordKernel for Together<'_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Register>(self, l: L) {
+    fn run<L: Words>(self, l: L) {
         let [Some(first), ..] = &*self.0 else { return };
         let key = first.key;
         let mut places = [0; SIDE];
@@ -166,18 +168,18 @@ struct Rounds<'a> {
 
 /// Number of registers of 64-bit words that hold as many numbers as one register of 32-bit words: two, or one if a register holds
 /// a single number.
-const fn words_step<L: Register>() -> usize {
+const fn words_step<L: Words>() -> usize {
     L::U32_LANES / L::U64_LANES
 }
 
 #[inline(always)]
-fn load<L: Register>(l: L, row: &Row, r: usize) -> [L::u32s; 2] {
+fn load<L: Words>(l: L, row: &Row, r: usize) -> [L::u32s; 2] {
     let (words, step) = (L::as_simd_u64s(row).0, words_step::<L>());
     l.halves([words[step * r], words[step * r + step - 1]])
 }
 
 #[inline(always)]
-fn store<L: Register>(l: L, halves: [L::u32s; 2], row: &mut Row, r: usize) {
+fn store<L: Words>(l: L, halves: [L::u32s; 2], row: &mut Row, r: usize) {
     let (words, step) = (l.words(halves), words_step::<L>());
     let row = L::as_mut_simd_u64s(row).0;
     row[step * r] = words[0];
@@ -187,7 +189,7 @@ fn store<L: Register>(l: L, halves: [L::u32s; 2], row: &mut Row, r: usize) {
 }
 
 #[inline(always)]
-fn quarter_round<L: Register>(l: L, [a, b, c, d]: [L::u32s; 4]) -> [L::u32s; 4] {
+fn quarter_round<L: Words>(l: L, [a, b, c, d]: [L::u32s; 4]) -> [L::u32s; 4] {
     let a = l.add_u32s(a, b);
     let d = l.turned::<16, 16>(l.xor_u32s(d, a));
     let c = l.add_u32s(c, d);
@@ -199,11 +201,11 @@ fn quarter_round<L: Register>(l: L, [a, b, c, d]: [L::u32s; 4]) -> [L::u32s; 4] 
     [a, b, c, d]
 }
 
-impl Kernel for Rounds<'_> {
+impl WordKernel for Rounds<'_> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<L: Register>(self, l: L) -> usize {
+    fn run<L: Words>(self, l: L) -> usize {
         let Self { key, places, nonces, count, out } = self;
         let registers = count.div_ceil(L::U32_LANES);
         for r in 0..registers {
@@ -285,7 +287,7 @@ mod tests {
             for count in [1, 2, 7, 9, SIDE] {
                 let mut out = [[0; SIDE]; WORDS];
                 let rounds = Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut out };
-                let made = backend.run(rounds);
+                let made = words::run(backend, rounds);
                 assert!((count..=SIDE).contains(&made), "{backend:?} {count} {made}");
                 for i in 0..made {
                     let address = Address { nonce: nonces[i], first_block: places[i], blocks: 1 };

@@ -3,7 +3,7 @@
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, LogDensity, all_finite, bits, columns::Columns, same_length};
+use crate::{Columns, Error, LogDensity, all_finite, bits, same_length};
 
 /// `N` parallel chains: the position of each, and the log density of the target at it.
 ///

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use faer::MatRef;
+
 /// An invalid argument: its name, the value found and the value expected.
 ///
 /// Errors arise where values enter (constructors, [`At::new`](crate::At::new), the first step of a fit,
@@ -139,6 +141,12 @@ pub fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
         None => Ok(()),
         Some(index) => Err(Error::NotFinite { what, index, value: values[index] }),
     }
+}
+
+/// `Ok` if every entry is finite, else [`Error::NotFinite`] at the first that is not, counted down the columns.
+pub fn finite_matrix(what: &'static str, x: MatRef<'_, f64>) -> Result<(), Error> {
+    let entries: Vec<f64> = (0..x.ncols()).flat_map(|k| x.col(k).iter().copied()).collect();
+    all_finite(what, &entries)
 }
 
 /// Largest length of one buffer of a step, in numbers of 8 bytes: 1 GiB.

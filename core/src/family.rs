@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::{Parametric, Stream, columns};
+use crate::{Parametric, Stream};
 
 /// Variational family: the map from lambda to the distribution `q_lambda`, with its density at every point. Dimension, lambda and
 /// lent memory are those of [`Parametric`].
@@ -77,13 +77,13 @@ pub trait Family: Parametric {
     /// Log density of one point, `log q_lambda(z)`.
     fn log_prob(&self, params: &[f64], z: &[f64], work: &mut [f64]) -> f64 {
         let mut log_q = [0.0];
-        self.log_probs(params, columns::one(z), &mut log_q, work);
+        self.log_probs(params, crate::one(z), &mut log_q, work);
         log_q[0]
     }
 
     /// Weighted score of one point, `gradient += weight * d/dlambda log q_lambda(z)`.
     fn add_score(&self, params: &[f64], z: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
-        self.add_scores(params, columns::one(z), &[weight], gradient, work);
+        self.add_scores(params, crate::one(z), &[weight], gradient, work);
     }
 }
 

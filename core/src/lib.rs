@@ -17,7 +17,7 @@
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
-//! * Numerics and storage: [`numeric`], [`quadrature`], [`bits`], [`Ensemble`], and whole files ([`file`](mod@file)).
+//! * Numerics and storage: [`numeric`], [`bits`], [`Ensemble`], and whole files ([`file`](mod@file)).
 //!
 //! The words of these documents are explained in the glossary of the book, `docs/book/src/glossary.md`.
 //!
@@ -35,7 +35,6 @@ pub mod bits;
 mod block_family;
 mod branch;
 mod chacha;
-mod columns;
 mod config;
 mod counted;
 mod ensemble;
@@ -54,12 +53,10 @@ mod moment_matched;
 mod named;
 mod normal;
 mod normal_table;
-pub mod numeric;
 mod optimizer;
 mod parametric;
 mod path_guide;
 mod pushforward;
-pub mod quadrature;
 mod record;
 mod script;
 mod seed;
@@ -70,15 +67,15 @@ mod subset;
 mod surrogate;
 mod target;
 mod whitened;
+mod words;
 
 pub use address::Address;
 pub use block_family::{BlockFamily, BlocksAt};
 pub use branch::{Branch, enumerate};
-pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts};
 pub use ensemble::Ensemble;
-pub use error::{Error, all_finite, fits_in_memory, same_length, square_fits_in_memory};
+pub use error::{Error, all_finite, finite_matrix, fits_in_memory, same_length, square_fits_in_memory};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};
@@ -87,6 +84,8 @@ pub use kernel::{Cloud, Kernel};
 pub use learnable::Learnable;
 pub use learnable_rows::LearnableRows;
 pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
+pub use mcsa_numeric as numeric;
+pub use mcsa_numeric::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use moment_matched::MomentMatched;
 pub use named::Named;
 pub use optimizer::Optimizer;

@@ -4,7 +4,7 @@ use faer::{MatMut, MatRef};
 
 use crate::Named;
 use crate::Stream;
-use crate::columns::{Columns, ColumnsMut};
+use crate::{Columns, ColumnsMut};
 
 /// Target density: an unnormalised log density on `R^d`.
 ///

@@ -4,7 +4,7 @@ use faer::MatRef;
 use mcsa_core::{Columns, MomentMatched, Parametric, borrow, numeric};
 
 use crate::LowRank;
-use crate::woodbury::{backward_rows, cholesky, forward_rows};
+use mcsa_numeric::linear::woodbury::{backward_rows, cholesky, forward_rows};
 
 /// Running mean, and one step of EM for factor analysis (Rubin & Thayer 1982) with the running covariance in the place of that of
 /// the data.

@@ -4,7 +4,7 @@ use faer::MatRef;
 use mcsa_core::Columns;
 use pulp::{Arch, NullaryFnOnce};
 
-use crate::packed::{PANEL, start};
+use mcsa_numeric::linear::packed::{PANEL, start};
 
 /// Factor of `L L^T + X X^T` in the place of L, by one Householder reflection per column (Golub & Van Loan 2013). X has `dim` rows
 /// of [`width`] numbers and is overwritten. A zero on the diagonal is no harm, and the diagonal stays non-negative.
@@ -135,8 +135,8 @@ fn dot_panels(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packed::len;
     use mcsa_core::Seed;
+    use mcsa_numeric::linear::packed::len;
 
     /// A factor and the rows of some points, row i times the i-th scale.
     fn factor(dim: usize, columns: usize, scales: &[f64]) -> (Vec<f64>, Vec<f64>) {

@@ -6,11 +6,12 @@ use mcsa_core::{
     borrow, same_length,
 };
 
-use crate::few::{Place, Whiten};
+use crate::Link;
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
-use crate::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
-use crate::{Link, few, standard};
+use mcsa_numeric::linear::few::{Place, Whiten};
+use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
+use mcsa_numeric::linear::{few, standard};
 
 /// Full-rank Gaussian `N(m, L L^T)`, parametrised by mean and Cholesky factor.
 ///

@@ -4,8 +4,8 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, MomentMatched, Parametric, borrow, numeric, same_length};
 
 use crate::factor_update::{AddSquare, Centre, width};
-use crate::packed;
 use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal};
+use mcsa_numeric::linear::packed;
 
 impl MeanField {
     /// Parameters that minimise KL(target || q): the target's mean and marginal standard deviations.

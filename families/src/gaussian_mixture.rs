@@ -6,7 +6,8 @@ use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, 
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::softmax::Softmax;
-use crate::{Link, MeanField, Start, standard};
+use crate::{Link, MeanField, Start};
+use mcsa_numeric::linear::standard;
 
 /// Mixture of `K` Gaussians with diagonal covariances.
 ///

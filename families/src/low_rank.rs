@@ -5,10 +5,11 @@ use mcsa_core::{
     Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
 };
 
+use crate::Link;
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
-use crate::woodbury::{AddScore, Woodbury};
-use crate::{Link, standard};
+use mcsa_numeric::linear::standard;
+use mcsa_numeric::linear::woodbury::{AddScore, Woodbury};
 
 /// Gaussian with a low-rank plus diagonal covariance (factor analysis; Ong, Nott & Smith 2018).
 ///

@@ -6,10 +6,11 @@ use mcsa_core::{
     Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
 };
 
+use crate::Link;
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
-use crate::standard::AddScores;
-use crate::{Link, standard};
+use mcsa_numeric::linear::standard;
+use mcsa_numeric::linear::standard::AddScores;
 
 /// Mean-field Gaussian (diagonal covariance), the family of all published score climbing experiments.
 ///

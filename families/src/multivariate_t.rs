@@ -6,9 +6,10 @@ use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised,
 use crate::full_rank::{Diagonal, invert};
 use crate::lanes::each_column;
 use crate::members::Members;
-use crate::packed::{self, AddOuters, SolveTransposed};
 use crate::student::Student;
-use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof, standard};
+use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof};
+use mcsa_numeric::linear::packed::{self, AddOuters, SolveTransposed};
+use mcsa_numeric::linear::standard;
 
 /// Multivariate Student t `t_nu(m, L L^T)`, parametrised by the Cholesky factor of the scale matrix; one `nu` for all directions.
 ///

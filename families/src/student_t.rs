@@ -5,7 +5,8 @@ use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised,
 
 use crate::lanes::each_column;
 use crate::student::Student;
-use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof, standard};
+use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof};
+use mcsa_numeric::linear::standard;
 
 /// Student t with independent coordinates and common degrees of freedom `nu`.
 ///

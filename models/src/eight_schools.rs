@@ -3,8 +3,8 @@
 use std::f64::consts::{LN_2, PI};
 
 use faer::MatRef;
+use mcsa_core::numeric::quadrature::{Axis, Integral, Map, log_integral};
 use mcsa_core::numeric::{self, scalar};
-use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
 use mcsa_core::{Columns as _, Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
 use crate::prior::half_cauchy;

@@ -30,7 +30,6 @@ mod banana;
 mod binary;
 pub mod conformance;
 mod constrained;
-mod design;
 mod eight_schools;
 mod factor_analysis;
 mod funnel;

@@ -8,8 +8,9 @@ use mcsa_core::{
 };
 
 use crate::Gaussian;
-use crate::design::{MINIBATCH, Rows, finite_matrix};
 use crate::support::{decided, positive};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{MINIBATCH, Rows};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
 ///

@@ -119,7 +119,7 @@ impl SkewNormal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::quadrature::integrate;
+    use mcsa_core::numeric::quadrature::integrate;
 
     #[test]
     fn moments_are_those_by_quadrature() {

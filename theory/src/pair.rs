@@ -1,6 +1,6 @@
 //! Target and guide in one dimension, both normalised and continuous.
 
-use mcsa_core::quadrature::{Integral, integrate};
+use mcsa_core::numeric::quadrature::{Integral, integrate};
 
 /// Target p and guide q in one dimension, by their log densities, with the quantities of the theory of `w = p / q`.
 ///

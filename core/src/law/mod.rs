@@ -11,7 +11,7 @@
 //! * Results: [`Check`]s of single laws in a [`Report`]; laws that are [`LeftOut`].
 //! * One `#[test]` per law: [`law_tests!`](crate::law_tests).
 //!
-//! Integrals are in [`quadrature`](crate::quadrature).
+//! Integrals are in [`quadrature`](crate::numeric::quadrature).
 //!
 //! ```
 //! use mcsa_core::law::{Failure, LeftOut, Report, near};

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::law::LeftOut;
-use mcsa_core::quadrature::Map;
+use mcsa_core::numeric::quadrature::Map;
 use mcsa_core::{Columns, Error, Family, Parametric, Seed, Stream};
 
 use super::LAWS;

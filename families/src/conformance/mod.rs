@@ -76,7 +76,7 @@ pub use draws::{
 };
 pub use mcsa_core::law::{Failure, Meter, Power, Report};
 pub use mcsa_core::law_tests;
-pub use mcsa_core::quadrature::Map;
+pub use mcsa_core::numeric::quadrature::Map;
 pub use memory::{
     allocates_nothing, push_allocates_nothing, push_work_is_enough, transport_allocates_nothing,
     transport_work_is_enough, work_is_enough,

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::Family;
-use mcsa_core::quadrature::{Axis, refine};
+use mcsa_core::numeric::quadrature::{Axis, refine};
 
 use super::Case;
 

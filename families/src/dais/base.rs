@@ -4,8 +4,8 @@ use faer::Mat;
 use mcsa_core::{Error, numeric, one, same_length};
 
 use crate::normal::LN_SQRT_2PI;
-use crate::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
-use crate::standard;
+use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
+use mcsa_numeric::linear::standard;
 
 /// Form of the scale of a [`Base`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use mcsa_core::{borrow, numeric};
 
 use super::base::{self, Shape};
 use super::chain::{Bars, Chain, Mass, Slope};
-use crate::{Link, packed};
+use crate::Link;
+use mcsa_numeric::linear::packed;
 
 /// Largest `|logit gamma|`: nearer to 1 the derivative of the refresh overflows.
 const LOGIT: f64 = 15.0;

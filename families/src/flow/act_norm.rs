@@ -3,7 +3,8 @@
 use mcsa_core::{Error, Stream, borrow};
 
 use super::bijection::{At, Bijection, Direction, Sweep};
-use crate::{Link, standard};
+use crate::Link;
+use mcsa_numeric::linear::standard;
 
 /// ActNorm layer `y = b + s x`, `s = ln(1 + e^rho)`, coordinate by coordinate (Kingma & Dhariwal 2018, section 3.1).
 ///

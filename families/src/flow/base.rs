@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::student::Student;
-use crate::{Dof, Fixed, Learned, standard};
+use crate::{Dof, Fixed, Learned};
+use mcsa_numeric::linear::standard;
 
 /// Base distribution of a flow: the standard Gaussian [`Gauss`], or the standard multivariate t with [`Fixed`] or
 /// [`Learned`] degrees of freedom. All are isotropic, so that a permutation of coordinates does not change them.

@@ -3,7 +3,7 @@
 use mcsa_core::{Error, numeric};
 use pulp::{Arch, NullaryFnOnce};
 
-use super::staircase::Staircase;
+use mcsa_numeric::linear::staircase::Staircase;
 
 /// Largest absolute value of `W` of the own coordinate and of `ws`.
 const LARGEST_LOG: f64 = 100.0;

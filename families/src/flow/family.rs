@@ -7,7 +7,7 @@ use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Stream};
 use super::bijection::Direction;
 use super::sweep::{BLOCK, Weights};
 use super::{Base, Flow};
-use crate::standard;
+use mcsa_numeric::linear::standard;
 
 /// The log density; `-inf` instead of NaN where `z` has no NaN but is so far away that a number overflowed.
 fn decided(log_q: f64, z: &[f64]) -> f64 {

@@ -5,7 +5,8 @@ use mcsa_core::{Error, Stream, borrow};
 use pulp::Arch;
 
 use super::bijection::{At, Bijection, Direction, Sweep};
-use crate::{FullRank, Link, packed, standard};
+use crate::{FullRank, Link};
+use mcsa_numeric::linear::{packed, standard};
 
 /// Linear layer `y = b + L U x`: `L` lower triangular with `L_kk = ln(1 + e^rho_k)`, `U` upper triangular with ones on its diagonal
 /// (Kingma & Dhariwal 2018, section 3.2).

@@ -5,7 +5,7 @@ use std::ops::Range;
 use mcsa_core::{Error, Stream, numeric};
 use pulp::Arch;
 
-use super::staircase::Staircase;
+use mcsa_numeric::linear::staircase::Staircase;
 
 /// Masked autoencoder (MADE; Germain, Gregor, Murray & Larochelle 2015): two outputs for each coordinate, functions of the
 /// coordinates before it.

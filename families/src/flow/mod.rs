@@ -18,10 +18,8 @@ mod model;
 mod monotone;
 mod network;
 mod permutation;
-mod product;
 mod push;
 mod spline;
-mod staircase;
 mod start;
 mod sweep;
 

@@ -4,7 +4,7 @@ use mcsa_core::{Error, Stream, borrow, numeric};
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use super::product::{add_outers, add_product, transpose_into};
+use mcsa_numeric::linear::product::{add_outers, add_product, transpose_into};
 
 /// Activation function of hidden layers.
 ///

@@ -1,7 +1,7 @@
 //! Running moments of the Student t families: formula, natural gradient, exact inclusive optimum, ascent.
 
 use faer::{Mat, MatRef, mat};
-use mcsa_core::quadrature::integrate;
+use mcsa_core::numeric::quadrature::integrate;
 use mcsa_core::{Columns, Family, MomentMatched, Parametric};
 use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MultivariateT, StudentT};
 

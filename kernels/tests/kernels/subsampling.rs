@@ -1,7 +1,7 @@
 //! Chains on some rows of the data: energy-conserving subsampling, and weighted rows.
 
 use faer::Mat;
-use mcsa_core::quadrature::{Axis, Map, log_integral};
+use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::{Cloud, Columns, Gradient, Kernel, LogDensity, Record, Seed, Stream};
 use mcsa_kernels::{
     Hmc, Hmcecs, HmcecsState, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion, Unguided,

@@ -6,9 +6,9 @@ use mcsa_core::{
 };
 
 use super::{Likelihood, Logistic, ScalePrior};
-use crate::design::GROUP;
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
+use mcsa_numeric::design::GROUP;
 
 /// Hierarchical logistic regression: the weights and the intercept have unknown prior scales. (MCMC-SE)
 ///

@@ -4,8 +4,9 @@ use faer::MatRef;
 use mcsa_core::{Columns, Error, all_finite, borrow, same_length};
 
 use super::Link;
-use crate::design::{GROUP, MINIBATCH, Panels, finite_matrix};
 use crate::support::zeros_and_ones;
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{GROUP, MINIBATCH, Panels};
 
 /// Log likelihood `sum_i log F(s_i x_i' w)`. Rows are stored multiplied by the label's sign `s_i`, so that a product gives margins.
 #[derive(Debug, Clone)]

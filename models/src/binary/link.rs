@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use mcsa_core::numeric;
 
-use crate::design::GROUP;
+use mcsa_numeric::design::GROUP;
 
 /// Link function of a binary regression: a symmetric distribution function `F`; label `y` has probability `F((2 y - 1) f)`.
 ///

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::law::{Direction, LeftOut, directions};
-use mcsa_core::quadrature::Map;
+use mcsa_core::numeric::quadrature::Map;
 use mcsa_core::{Error, LogDensity, Seed, Stream};
 
 use super::LAWS;

@@ -61,7 +61,7 @@ pub use draws::draws_follow_the_law;
 pub use far::far_points_are_decided;
 pub use mcsa_core::law::{Failure, Meter, Power, Report};
 pub use mcsa_core::law_tests;
-pub use mcsa_core::quadrature::Map;
+pub use mcsa_core::numeric::quadrature::Map;
 pub use memory::{
     curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
     row_derivatives_allocate_nothing, terms_allocate_nothing,

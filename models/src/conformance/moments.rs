@@ -3,7 +3,7 @@
 use super::{Case, Failure};
 use crate::GroundTruth;
 use mcsa_core::law::near;
-use mcsa_core::quadrature::{Axis, each_node, log_integral};
+use mcsa_core::numeric::quadrature::{Axis, each_node, log_integral};
 
 fn axes<P: GroundTruth>(case: &Case<P>) -> Vec<Axis> {
     let axis = |(&centre, &width)| Axis::line(case.map, centre, width);

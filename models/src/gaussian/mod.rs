@@ -1,7 +1,6 @@
 //! Gaussian target with known normaliser, moments, entropy and mean-field optimum.
 
 mod random;
-mod triangle;
 
 use std::f64::consts::PI;
 
@@ -15,7 +14,7 @@ use mcsa_core::{
 
 use crate::GroundTruth;
 use crate::support::decided;
-pub(crate) use triangle::Triangle;
+pub(crate) use mcsa_numeric::linear::Triangle;
 
 /// Normalised Gaussian with a given mean and covariance.
 ///

@@ -10,7 +10,8 @@ use faer::{Accum, MatMut, MatRef, Par};
 use mcsa_core::{Error, borrow, numeric};
 
 use super::matern::{Lengths, Shape, correlation, fill};
-use crate::design::{ROWS, finite_matrix};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::ROWS;
 
 /// Gaussian field at `n` inputs: `f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I)`, with `k` the Matern kernel of smoothness 5/2.
 ///

@@ -12,7 +12,7 @@
 use mcsa_core::numeric;
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::design::ROWS;
+use mcsa_numeric::design::ROWS;
 
 type Rows = [f64; ROWS];
 
@@ -274,7 +274,7 @@ pub(super) fn correlation(x: impl Iterator<Item = f64>, y: impl Iterator<Item = 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::on_every_backend;
+    use mcsa_numeric::on_every_backend;
 
     const SHAPE: Shape = Shape { n: 21, stride: 32, d: 3 };
 

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::design::ROWS;
+use mcsa_numeric::design::ROWS;
 
 type Rows = [f64; ROWS];
 
@@ -69,7 +69,7 @@ pub(super) fn rectify_back(weight: f64, a: &mut [f64], error: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::on_every_backend;
+    use mcsa_numeric::on_every_backend;
 
     #[test]
     fn every_backend_rectifies() {

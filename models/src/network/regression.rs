@@ -4,9 +4,10 @@ use faer::MatRef;
 use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, borrow, numeric, same_length};
 
 use super::rectifier::{add_rectified, rectify_back};
-use crate::design::{GROUP, Panels, finite_matrix};
 use crate::support::{decided, log_normal};
 use crate::{Constrained, Transform};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{GROUP, Panels};
 
 /// Bayesian neural network regression: one rectified hidden layer, unknown prior and noise precisions. (pMCSA)
 ///

@@ -1,6 +1,6 @@
 //! Exact evidence of the radon model.
 
-use mcsa_core::quadrature::{Axis, Integral, Map, log_integral};
+use mcsa_core::numeric::quadrature::{Axis, Integral, Map, log_integral};
 
 use crate::support::{HALF_LOG_TAU, decided};
 

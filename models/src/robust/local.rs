@@ -2,8 +2,9 @@ use faer::MatRef;
 use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, numeric, same_length};
 
-use crate::design::{Rows, finite_matrix};
 use crate::support::{HALF_LOG_TAU, decided, positive};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::Rows;
 
 /// Linear regression with Student t errors, written with one local precision per datum. (SL-DAIS, App. A)
 ///

@@ -6,9 +6,10 @@ use mcsa_core::{
 
 use super::StudentErrors;
 use super::errors::{MOST, freedom};
-use crate::design::{MINIBATCH, Rows, finite_matrix};
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{MINIBATCH, Rows};
 
 /// Scale `s` and degrees of freedom `nu` of Student t errors: known numbers, or parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]

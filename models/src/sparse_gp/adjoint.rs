@@ -30,7 +30,7 @@ use super::average::BLOCK;
 use super::kernel::{Kernel, KernelSlopes};
 use super::process::LEAST;
 use super::{SparseGaussianProcess, SparsePosterior};
-use crate::design::RowsRef;
+use mcsa_numeric::design::RowsRef;
 
 /// The function that is differentiated in theta.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 use mcsa_core::borrow;
 
-use crate::design::RowsRef;
+use mcsa_numeric::design::RowsRef;
 
 /// Sizes of the memory of a sparse process at one theta.
 #[derive(Debug, Clone, Copy)]

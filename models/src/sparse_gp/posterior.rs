@@ -4,8 +4,8 @@ use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Named, Separable, Subs
 use super::average::BLOCK;
 use super::process::LEAST;
 use super::{Average, InducingCoordinates, Memory, SparseGaussianProcess};
-use crate::design::RowsRef;
 use crate::support::{HALF_LOG_TAU, decided};
+use mcsa_numeric::design::RowsRef;
 
 /// Posterior of the inducing values of a [`SparseGaussianProcess`] at one theta, given chosen rows of its data:
 ///

@@ -4,9 +4,10 @@ use mcsa_core::{Error, Named, all_finite, checksum, numeric, same_length};
 use super::average::Prepared;
 use super::memory::MemoryMut;
 use super::{Kernel, Layout, Likelihood};
-use crate::design::{Rows, RowsRef, finite_matrix};
 use crate::robust::{MOST, freedom};
 use crate::support::zeros_and_ones;
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{Rows, RowsRef};
 
 /// Coordinates of the inducing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,8 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream};
 
-use crate::design::{GROUP, Panels, ROWS, finite_matrix};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{GROUP, Panels, ROWS};
 
 /// Clusters of the rows of a matrix (k-means): each row belongs to one, and the centre of a cluster is the mean of its rows.
 ///

@@ -2,8 +2,9 @@ use faer::MatRef;
 use mcsa_core::{Error, Surrogate, borrow, checksum, numeric, same_length};
 
 use super::sweep::{Weights, add_points};
-use crate::design::{Panels, View, finite_matrix, pack_into, padded};
 use crate::support::{positive, zeros_and_ones};
+use mcsa_core::finite_matrix;
+use mcsa_numeric::design::{Panels, View, pack_into, padded};
 
 /// Surrogate of a Bayesian logistic regression: prior `N(0, s^2 I)` and a weighted log likelihood of a few points.
 ///

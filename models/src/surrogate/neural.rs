@@ -2,8 +2,8 @@ use mcsa_core::numeric::axpy;
 use mcsa_core::{Error, Stream, Surrogate, borrow};
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::design::RowsRef;
 use crate::support::positive;
+use mcsa_numeric::design::RowsRef;
 
 /// Number of units of each hidden layer (SL-DAIS, Sec. 4).
 const UNITS: usize = 100;

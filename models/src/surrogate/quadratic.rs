@@ -1,8 +1,8 @@
 use faer::MatRef;
 use mcsa_core::{Error, Surrogate, all_finite, checksum, numeric, same_length};
 
-use crate::design::finite_matrix;
 use crate::support::positive;
+use mcsa_core::finite_matrix;
 
 /// Quadratic surrogate: prior `N(m, s^2 I)` and a log likelihood that is a quadratic function.
 ///

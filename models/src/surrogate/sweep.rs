@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::design::ROWS;
+use mcsa_numeric::design::ROWS;
 
 type Rows = [f64; ROWS];
 
@@ -137,7 +137,7 @@ pub(super) fn add_points(slopes: &[f64], curved: &[f64], scale: f64, u: &[f64], 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::on_every_backend;
+    use mcsa_numeric::on_every_backend;
 
     fn numbers(count: usize, step: usize) -> Vec<f64> {
         (0..count).map(|i| (i * step % 11) as f64 / 7.0).collect()

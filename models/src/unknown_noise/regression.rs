@@ -2,9 +2,9 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use super::{NoisePrior, WeightPrior};
-use crate::design::finite_matrix;
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
+use mcsa_core::finite_matrix;
 
 /// Linear regression with noise of unknown scale, as the regressions of `posteriordb`.
 ///

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::law::{ROUNDING, is_slope, slope};
-use mcsa_core::quadrature::{Axis, Map, log_integral};
+use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::{Seed, Separable};
 use mcsa_models::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 

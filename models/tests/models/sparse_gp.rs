@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::law::{Failure, ROUNDING, is_slope, memory_is_enough, slope};
+use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::numeric::scalar::log_sigmoid;
-use mcsa_core::quadrature::{Axis, Map, log_integral};
 use mcsa_core::{Gradient, LearnableRows, LogDensity, Minibatch, Seed, Separable};
 use mcsa_models::conformance::Case;
 use mcsa_models::{

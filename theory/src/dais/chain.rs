@@ -110,7 +110,7 @@ impl LinearDais {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::quadrature::integrate;
+    use mcsa_core::numeric::quadrature::integrate;
 
     fn chain(steps: usize) -> LinearDais {
         let prior = Normal::scalar(0.3, 0.8).unwrap();

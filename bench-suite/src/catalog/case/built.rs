@@ -65,7 +65,7 @@ impl Built {
 mod tests {
     use super::*;
     use crate::catalog::Case;
-    use mcsa_core::quadrature::{Axis, Map, log_integral};
+    use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
     use mcsa_data::Catalogue;
 
     fn built(text: &str) -> Built {

@@ -3,7 +3,7 @@
 use super::linear::{likelihood, prior, settings};
 use crate::claims::{Bound, Claim, Numbers, SL_DAIS, Sides};
 use crate::dais::{LinearDais, Normal, Quadratic};
-use mcsa_core::quadrature::integrate;
+use mcsa_core::numeric::quadrature::integrate;
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![divergence(), aggregate()]

@@ -2,7 +2,7 @@
 
 use super::*;
 use Standing::{Holds, NotCheckable, Tight, Violated};
-use mcsa_core::quadrature::integrate;
+use mcsa_core::numeric::quadrature::integrate;
 use mcsa_theory::{Instance, Number, Rational, Square};
 
 #[test]

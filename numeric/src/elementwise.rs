@@ -1,0 +1,201 @@
+use super::backend::{Backend, Kernel};
+use super::lanes::{Lanes, Register};
+use super::pair::{Pair, apart, together};
+
+/// Elementwise function, generic over SIMD lanes. The result of a lane must not depend on other lanes.
+pub(crate) trait Map {
+    fn apply<L: Lanes>(lanes: L, x: L::F) -> L::F;
+}
+
+#[inline(always)]
+fn two<F: Map, L: Lanes>(lanes: L, [a, b]: [L::F; 2]) -> [L::F; 2] {
+    let (a, b) = F::apply(Pair(lanes), (a, b));
+    [a, b]
+}
+
+#[inline(always)]
+fn four<F: Map, L: Lanes>(lanes: L, x: [L::F; 4]) -> [L::F; 4] {
+    together(F::apply(Pair(Pair(lanes)), apart(x)))
+}
+
+/// Two elementwise functions computed together because they share intermediate results, such as a value and its derivative.
+pub(crate) trait MapTwo {
+    fn apply<L: Lanes>(lanes: L, x: L::F) -> (L::F, L::F);
+}
+
+struct InPlace<'a, F> {
+    x: &'a mut [f64],
+    map: F,
+}
+
+impl<F: Map> Kernel for InPlace<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, lanes: L) {
+        let _ = self.map;
+        let (mut body, tail) = L::as_mut_simd_f64s(self.x);
+        if L::WIDE {
+            let (quads, rest) = body.as_chunks_mut::<4>();
+            for v in quads {
+                *v = four::<F, L>(lanes, *v);
+            }
+            body = rest;
+        }
+        let (pairs, last) = body.as_chunks_mut::<2>();
+        for v in pairs {
+            *v = two::<F, L>(lanes, *v);
+        }
+        for v in last {
+            *v = F::apply(lanes, *v);
+        }
+        if !tail.is_empty() {
+            let v = F::apply(lanes, lanes.partial_load_f64s(tail));
+            lanes.partial_store_f64s(tail, v);
+        }
+    }
+}
+
+struct Into<'a, F> {
+    x: &'a [f64],
+    out: &'a mut [f64],
+    map: F,
+}
+
+impl<F: Map> Kernel for Into<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, lanes: L) {
+        let _ = self.map;
+        let (mut body, tail) = L::as_simd_f64s(self.x);
+        let (mut out, out_tail) = L::as_mut_simd_f64s(self.out);
+        if L::WIDE {
+            let (quads, rest) = body.as_chunks::<4>();
+            let (out_quads, out_rest) = out.as_chunks_mut::<4>();
+            for (o, &v) in out_quads.iter_mut().zip(quads) {
+                *o = four::<F, L>(lanes, v);
+            }
+            (body, out) = (rest, out_rest);
+        }
+        let (pairs, last) = body.as_chunks::<2>();
+        let (out_pairs, out_last) = out.as_chunks_mut::<2>();
+        for (o, &v) in out_pairs.iter_mut().zip(pairs) {
+            *o = two::<F, L>(lanes, v);
+        }
+        for (o, &v) in out_last.iter_mut().zip(last) {
+            *o = F::apply(lanes, v);
+        }
+        if !tail.is_empty() {
+            let v = F::apply(lanes, lanes.partial_load_f64s(tail));
+            lanes.partial_store_f64s(out_tail, v);
+        }
+    }
+}
+
+struct InPlaceTwo<'a, F> {
+    x: &'a mut [f64],
+    second: &'a mut [f64],
+    map: F,
+}
+
+impl<F: MapTwo> Kernel for InPlaceTwo<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, lanes: L) {
+        let _ = self.map;
+        let (mut body, tail) = L::as_mut_simd_f64s(self.x);
+        let (mut second, second_tail) = L::as_mut_simd_f64s(self.second);
+        if L::WIDE {
+            let (quads, rest) = body.as_chunks_mut::<4>();
+            let (second_quads, second_rest) = second.as_chunks_mut::<4>();
+            for (v, w) in quads.iter_mut().zip(second_quads) {
+                let (x, y) = F::apply(Pair(Pair(lanes)), apart(*v));
+                (*v, *w) = (together(x), together(y));
+            }
+            (body, second) = (rest, second_rest);
+        }
+        let (pairs, last) = body.as_chunks_mut::<2>();
+        let (second_pairs, second_last) = second.as_chunks_mut::<2>();
+        for (v, w) in pairs.iter_mut().zip(second_pairs) {
+            let ((a, b), (c, d)) = F::apply(Pair(lanes), (v[0], v[1]));
+            (*v, *w) = ([a, b], [c, d]);
+        }
+        for (v, w) in last.iter_mut().zip(second_last) {
+            (*v, *w) = F::apply(lanes, *v);
+        }
+        if !tail.is_empty() {
+            let (v, w) = F::apply(lanes, lanes.partial_load_f64s(tail));
+            lanes.partial_store_f64s(tail, v);
+            lanes.partial_store_f64s(second_tail, w);
+        }
+    }
+}
+
+struct Single<F> {
+    x: f64,
+    map: F,
+}
+
+impl<F: Map> Kernel for Single<F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, lanes: L) -> f64 {
+        let _ = self.map;
+        let y = F::apply(lanes, lanes.num(self.x));
+        bytemuck::cast_slice::<L::f64s, f64>(core::slice::from_ref(&y))[0]
+    }
+}
+
+#[inline]
+pub(crate) fn in_place<F: Map>(backend: Backend, map: F, x: &mut [f64]) {
+    backend.run(InPlace { x, map });
+}
+
+#[inline]
+pub(crate) fn in_place_two<F: MapTwo>(backend: Backend, map: F, x: &mut [f64], second: &mut [f64]) {
+    assert_eq!(x.len(), second.len(), "the two outputs differ in length");
+    backend.run(InPlaceTwo { x, second, map });
+}
+
+#[inline]
+pub(crate) fn into<F: Map>(backend: Backend, map: F, x: &[f64], out: &mut [f64]) {
+    assert_eq!(x.len(), out.len(), "input and output differ in length");
+    backend.run(Into { x, out, map });
+}
+
+#[inline]
+pub(crate) fn single<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
+    backend.run(Single { x, map })
+}
+
+/// Declares `name(&mut [f64])`, `name_into(&[f64], &mut [f64])` and `Backend::name` from one [`Map`].
+macro_rules! elementwise {
+    ($(#[$doc:meta])* $name:ident, $into:ident, $map:ident) => {
+        $(#[$doc])*
+        #[inline]
+        pub fn $name(x: &mut [f64]) {
+            $crate::elementwise::in_place($crate::Backend::best(), $map, x);
+        }
+
+        #[doc = concat!("[`", stringify!($name), "`] of `x`, written to `out`.")]
+        ///
+        /// # Panics
+        /// If the lengths differ.
+        #[inline]
+        pub fn $into(x: &[f64], out: &mut [f64]) {
+            $crate::elementwise::into($crate::Backend::best(), $map, x, out);
+        }
+
+        impl $crate::Backend {
+            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), ") on these instructions.")]
+            #[inline]
+            pub fn $name(self, x: &mut [f64]) {
+                $crate::elementwise::in_place(self, $map, x);
+            }
+        }
+    };
+}
+pub(crate) use elementwise;

@@ -1,0 +1,352 @@
+use super::backend::{Backend, Kernel};
+use super::lanes::{BLOCK, Register};
+use crate::{Columns, one};
+use bytemuck::Zeroable;
+use faer::MatRef;
+
+/// Sum of the 32 accumulators in a fixed order: the second half is added to the first, repeatedly. Registers are halved as registers, so
+/// that none goes through memory.
+#[inline(always)]
+pub(crate) fn fold<L: Register>(l: L, mut block: L::Block) -> f64 {
+    let rows = block.as_mut();
+    let mut half = BLOCK / L::F64_LANES / 2;
+    while half > 0 {
+        for r in 0..half {
+            rows[r] = l.add(rows[r], rows[r + half]);
+        }
+        half /= 2;
+    }
+    // Halves of a register are added in the same way.
+    l.reduce_sum_f64s(rows[0])
+}
+
+/// The incomplete last block `tail`, padded with `pad`.
+#[inline(always)]
+pub(crate) fn padded(tail: &[f64], pad: f64) -> [f64; BLOCK] {
+    let mut block = [pad; BLOCK];
+    block[..tail.len()].copy_from_slice(tail);
+    block
+}
+
+/// Accumulates `step(acc, values)` over the 32 accumulators, which stay in registers; `values` are elements of each of the slices, which
+/// have one length.
+#[inline(always)]
+fn accumulate<L: Register, const N: usize>(
+    l: L,
+    slices: [&[f64]; N],
+    step: impl Fn(L::f64s, [L::f64s; N]) -> L::f64s,
+) -> L::Block {
+    let mut sum = L::Block::zeroed();
+    let len = slices[0].len();
+    let whole = len - len % BLOCK;
+    // Loops and no `map` of arrays: what is not inlined passes its registers through memory.
+    for from in (0..whole).step_by(BLOCK) {
+        let blocks = slices.map(|x| &x[from..from + BLOCK]);
+        for (r, sum) in sum.as_mut().iter_mut().enumerate() {
+            let mut values = [l.num(0.0); N];
+            for (value, block) in values.iter_mut().zip(blocks) {
+                *value = L::as_simd_f64s(block).0[r];
+            }
+            *sum = step(*sum, values);
+        }
+    }
+    let rest = slices.map(|x| &x[whole..len]);
+    for (r, sum) in sum.as_mut().iter_mut().enumerate() {
+        let (first, end) = (r * L::F64_LANES, (r + 1) * L::F64_LANES);
+        if first >= len - whole {
+            break;
+        }
+        let mut values = [l.num(0.0); N];
+        for (value, rest) in values.iter_mut().zip(rest) {
+            *value = match rest.get(first..end) {
+                Some(register) => L::as_simd_f64s(register).0[0],
+                None => l.partial_load_f64s(&rest[first..]),
+            };
+        }
+        *sum = step(*sum, values);
+    }
+    sum
+}
+
+struct Sum<'a>(&'a [f64]);
+
+impl Kernel for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        fold(l, accumulate(l, [self.0], |a, [v]| l.add(a, v)))
+    }
+}
+
+struct Dot<'a>(&'a [f64], &'a [f64]);
+
+impl Kernel for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        fold(l, accumulate(l, [self.0, self.1], |a, [v, w]| l.fma(v, w, a)))
+    }
+}
+
+struct Axpy<'a>(f64, &'a [f64], &'a mut [f64]);
+
+impl Kernel for Axpy<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        let a = l.num(self.0);
+        let (x_body, x_tail) = L::as_simd_f64s(self.1);
+        let (y_body, y_tail) = L::as_mut_simd_f64s(self.2);
+        for (y, &x) in y_body.iter_mut().zip(x_body) {
+            *y = l.fma(a, x, *y);
+        }
+        if !x_tail.is_empty() {
+            let y = l.fma(a, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
+            l.partial_store_f64s(y_tail, y);
+        }
+    }
+}
+
+/// `sum_i ((z_i - mean_i) scale_i)^2`.
+#[inline(always)]
+fn squares_scaled<L: Register>(l: L, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+    let step = |a, [z, mean, scale]: [L::f64s; 3]| {
+        let t = l.mul(l.sub(z, mean), scale);
+        l.fma(t, t, a)
+    };
+    fold(l, accumulate(l, [z, mean, scale], step))
+}
+
+struct SumsSquaresScaled<'a> {
+    z: MatRef<'a, f64>,
+    mean: &'a [f64],
+    scale: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Kernel for SumsSquaresScaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        for (j, out) in self.out.iter_mut().enumerate() {
+            *out = squares_scaled(l, self.z.column(j), self.mean, self.scale);
+        }
+    }
+}
+
+struct SumsSquares<'a>(MatRef<'a, f64>, &'a mut [f64]);
+
+impl Kernel for SumsSquares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        for (j, out) in self.1.iter_mut().enumerate() {
+            *out = fold(l, accumulate(l, [self.0.column(j)], |a, [v]| l.fma(v, v, a)));
+        }
+    }
+}
+
+struct WeightedSum<'a> {
+    z: MatRef<'a, f64>,
+    weights: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Kernel for WeightedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) {
+        let lanes = L::F64_LANES;
+        let (body, tail) = L::as_mut_simd_f64s(self.out);
+        let whole = body.len() * lanes;
+        for (r, out) in body.iter_mut().enumerate() {
+            let mut sum = l.num(0.0);
+            for (j, &weight) in self.weights.iter().enumerate() {
+                let z = &self.z.column(j)[r * lanes..(r + 1) * lanes];
+                sum = l.fma(l.num(weight), L::as_simd_f64s(z).0[0], sum);
+            }
+            *out = sum;
+        }
+        if !tail.is_empty() {
+            let mut sum = l.num(0.0);
+            for (j, &weight) in self.weights.iter().enumerate() {
+                sum = l.fma(l.num(weight), l.partial_load_f64s(&self.z.column(j)[whole..]), sum);
+            }
+            l.partial_store_f64s(tail, sum);
+        }
+    }
+}
+
+struct AllBelow<'a>(&'a [f64], f64);
+
+impl Kernel for AllBelow<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> bool {
+        // An accumulator becomes 1 at the first number that is not below the bound. A comparison with NaN is false.
+        let (bound, above) = (l.num(self.1), l.num(1.0));
+        let acc = accumulate(l, [self.0], |a, [v]| l.choose(l.less(l.magnitude(v), bound), a, above));
+        fold(l, acc) == 0.0
+    }
+}
+
+/// Sum, `sum_i x_i`.
+///
+/// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and adds these in a fixed
+/// order. The result depends on the numbers and the length, not on the alignment; that of `sum`, which multiplies nothing, does not
+/// depend on the backend either. Error at most `n/32 + 5` roundings. An empty slice gives 0.
+#[inline]
+pub fn sum(x: &[f64]) -> f64 {
+    Backend::best().sum(x)
+}
+
+/// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// ```
+/// assert_eq!(mcsa_numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+#[inline]
+pub fn dot(x: &[f64], y: &[f64]) -> f64 {
+    Backend::best().dot(x, y)
+}
+
+/// Scaled vector addition, `y_i += a x_i`; fused multiply-add on backends that have it.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline]
+pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    Backend::best().axpy(a, x, y);
+}
+
+/// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
+/// reciprocals of the standard deviations.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline]
+pub fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+    Backend::best().sum_squares_scaled(z, mean, scale)
+}
+
+/// [`sum_squares_scaled`] of each column of `z`, written to `out`, bit-identical to single calls.
+///
+/// # Panics
+/// If the shapes differ.
+#[inline]
+pub fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
+    Backend::best().sums_squares_scaled(z, mean, scale, out);
+}
+
+/// [`dot`] of each column of `z` with itself, written to `out`, bit-identical to single calls.
+///
+/// # Panics
+/// If the length of `out` is not the number of columns.
+#[inline]
+pub fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
+    Backend::best().sums_squares(z, out);
+}
+
+/// Weighted sum of columns, `out_i = sum_j weights_j z_ij`, bit-identical to [`axpy`] of each column in order.
+///
+/// # Panics
+/// If the shapes differ.
+#[inline]
+pub fn weighted_sum(z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
+    Backend::best().weighted_sum(z, weights, out);
+}
+
+/// True if `|x_i| < bound` for all i, with a positive bound; false if a number is NaN. With an infinite bound: true if all numbers are
+/// finite.
+///
+/// ```
+/// use mcsa_numeric::all_below;
+/// assert!(all_below(&[1.0, -2.0], 3.0) && !all_below(&[1.0, -3.0], 3.0) && !all_below(&[f64::NAN], 3.0));
+/// ```
+#[inline]
+pub fn all_below(x: &[f64], bound: f64) -> bool {
+    Backend::best().all_below(x, bound)
+}
+
+impl Backend {
+    /// [`weighted_sum`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn weighted_sum(self, z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
+        assert_eq!((z.nrows(), z.ncols()), (out.len(), weights.len()), "a weight per column");
+        self.run(WeightedSum { z, weights, out });
+    }
+
+    /// [`all_below`] with the instruction set of `self`.
+    pub fn all_below(self, x: &[f64], bound: f64) -> bool {
+        self.run(AllBelow(x, bound))
+    }
+
+    /// [`sum`] with the instruction set of `self`.
+    #[inline]
+    pub fn sum(self, x: &[f64]) -> f64 {
+        self.run(Sum(x))
+    }
+
+    /// [`dot`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[inline]
+    pub fn dot(self, x: &[f64], y: &[f64]) -> f64 {
+        assert_eq!(x.len(), y.len(), "factors differ in length");
+        self.run(Dot(x, y))
+    }
+
+    /// [`axpy`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[inline]
+    pub fn axpy(self, a: f64, x: &[f64], y: &mut [f64]) {
+        assert_eq!(x.len(), y.len(), "operands differ in length");
+        self.run(Axpy(a, x, y));
+    }
+
+    /// [`sum_squares_scaled`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[inline]
+    pub fn sum_squares_scaled(self, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+        let mut out = [0.0];
+        self.sums_squares_scaled(one(z), mean, scale, &mut out);
+        out[0]
+    }
+
+    /// [`sums_squares_scaled`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn sums_squares_scaled(self, z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
+        assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
+        assert_eq!(z.nrows(), scale.len(), "point and scale differ in length");
+        assert_eq!(z.ncols(), out.len(), "a sum per column");
+        self.run(SumsSquaresScaled { z, mean, scale, out });
+    }
+
+    /// [`sums_squares`] with the instruction set of `self`.
+    ///
+    /// # Panics
+    /// If the length of `out` is not the number of columns.
+    pub fn sums_squares(self, z: MatRef<'_, f64>, out: &mut [f64]) {
+        assert_eq!(z.ncols(), out.len(), "a sum per column");
+        self.run(SumsSquares(z, out));
+    }
+}

@@ -1,0 +1,395 @@
+//! Tests of the vector functions without references: results do not depend on neighbours or alignment, special values are right,
+//! and reductions agree with compensated sums.
+
+use mcsa_numeric::{self as numeric, Backend, scalar};
+
+type Elementwise =
+    (&'static str, fn(Backend, &mut [f64]), fn(&mut [f64]), fn(&[f64], &mut [f64]), fn(f64) -> f64);
+
+macro_rules! table {
+    ($($name:ident, $into:ident;)*) => {
+        const TABLE: &[Elementwise] = &[
+            $((
+                stringify!($name),
+                |backend, x| backend.$name(x),
+                numeric::$name,
+                numeric::$into,
+                scalar::$name,
+            )),*
+        ];
+    };
+}
+
+table! {
+    exp, exp_into;
+    expm1, expm1_into;
+    ln, ln_into;
+    ln_1p, ln_1p_into;
+    ln_expm1, ln_expm1_into;
+    ln_1p_exp, ln_1p_exp_into;
+    log_sigmoid, log_sigmoid_into;
+    sigmoid, sigmoid_into;
+    tanh, tanh_into;
+    erf, erf_into;
+    erfc, erfc_into;
+    erfcx, erfcx_into;
+    log_ndtr, log_ndtr_into;
+    ndtr_hazard, ndtr_hazard_into;
+}
+
+fn backends() -> impl Iterator<Item = Backend> {
+    Backend::ALL.into_iter().filter(|b| b.is_available())
+}
+
+/// Test arguments: moderate, large, tiny and special numbers.
+fn numbers(count: usize) -> Vec<f64> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..count)
+        .map(|i| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let unit = (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+            match i % 11 {
+                0 => f64::NAN,
+                1 => f64::INFINITY * unit.signum(),
+                2 => 0.0 * unit,
+                3 => unit * 1e-310,
+                4 => unit * 1e300,
+                5 => unit * 1400.0,
+                6 => unit * 1e-12,
+                7 => unit * 70.0,
+                _ => unit * 6.0,
+            }
+        })
+        .collect()
+}
+
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+/// True if every element of every window of `apply` equals its value computed alone.
+fn neighbours_do_not_matter(apply: impl Fn(&mut [f64])) -> bool {
+    let buffer = numbers(80);
+    let alone: Vec<f64> = buffer
+        .iter()
+        .map(|&x| {
+            let mut one = [x];
+            apply(&mut one);
+            one[0]
+        })
+        .collect();
+    (0..=67).all(|length| {
+        (0..8).all(|offset| {
+            let mut x = buffer.clone();
+            apply(&mut x[offset..offset + length]);
+            let inside = offset..offset + length;
+            (0..x.len()).all(|i| same(x[i], if inside.contains(&i) { alone[i] } else { buffer[i] }))
+        })
+    })
+}
+
+#[test]
+fn elements_do_not_depend_on_their_neighbours() {
+    for (name, on, ..) in TABLE {
+        for backend in backends() {
+            assert!(neighbours_do_not_matter(|x| on(backend, x)), "{name} on {backend:?}");
+        }
+    }
+}
+
+#[test]
+fn a_scalar_tail_is_caught() {
+    assert!(!neighbours_do_not_matter(|x| {
+        let body = x.len() / 8 * 8;
+        let (body, tail) = x.split_at_mut(body);
+        numeric::ln_1p_exp(body);
+        tail.iter_mut().for_each(|v| *v = v.max(0.0) + (-v.abs()).exp().ln_1p());
+    }));
+}
+
+#[test]
+fn the_three_forms_agree() {
+    let x = numbers(75);
+    for (name, on, in_place, into, one) in TABLE {
+        let (mut a, mut b, mut c) = (x.clone(), x.clone(), vec![0.0; x.len()]);
+        on(Backend::best(), &mut a);
+        in_place(&mut b);
+        into(&x, &mut c);
+        for i in 0..x.len() {
+            let d = one(x[i]);
+            assert!(same(a[i], b[i]) && same(a[i], c[i]) && same(a[i], d), "{name} of {:e}", x[i]);
+        }
+    }
+}
+
+#[test]
+fn special_values() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let expected: &[(&str, &[(f64, f64)])] = &[
+        ("exp", &[(inf, inf), (-inf, 0.0), (nan, nan), (0.0, 1.0), (-0.0, 1.0)]),
+        ("expm1", &[(inf, inf), (-inf, -1.0), (nan, nan), (0.0, 0.0), (-0.0, -0.0)]),
+        ("ln", &[(inf, inf), (-inf, nan), (nan, nan), (0.0, -inf), (-0.0, -inf), (-1.0, nan), (1.0, 0.0)]),
+        (
+            "ln_1p",
+            &[(inf, inf), (-inf, nan), (nan, nan), (0.0, 0.0), (-0.0, -0.0), (-1.0, -inf), (-2.0, nan)],
+        ),
+        ("ln_expm1", &[(inf, inf), (-inf, nan), (nan, nan), (0.0, -inf), (-0.0, -inf), (-1.0, nan)]),
+        ("ln_1p_exp", &[(inf, inf), (-inf, 0.0), (nan, nan), (1e300, 1e300)]),
+        ("log_sigmoid", &[(inf, -0.0), (-inf, -inf), (nan, nan), (-1e300, -1e300)]),
+        ("sigmoid", &[(inf, 1.0), (-inf, 0.0), (nan, nan), (0.0, 0.5), (-0.0, 0.5)]),
+        ("tanh", &[(inf, 1.0), (-inf, -1.0), (nan, nan), (0.0, 0.0), (-0.0, -0.0)]),
+        ("erf", &[(inf, 1.0), (-inf, -1.0), (nan, nan), (0.0, 0.0), (-0.0, -0.0)]),
+        ("erfc", &[(inf, 0.0), (-inf, 2.0), (nan, nan), (0.0, 1.0)]),
+        ("erfcx", &[(inf, 0.0), (-inf, inf), (nan, nan), (-27.0, inf)]),
+        ("log_ndtr", &[(inf, 0.0), (-inf, -inf), (nan, nan)]),
+        ("ndtr_hazard", &[(inf, 0.0), (-inf, inf), (nan, nan)]),
+    ];
+    for (name, on, ..) in TABLE {
+        let (_, cases) =
+            expected.iter().find(|(n, _)| n == name).expect("every function has its special values");
+        for backend in backends() {
+            for &(x, want) in *cases {
+                let mut y = [x];
+                on(backend, &mut y);
+                assert!(same(y[0], want), "{name}({x}) on {backend:?} is {}", y[0]);
+            }
+        }
+    }
+    for f in [scalar::ln_gamma, scalar::digamma] {
+        assert!(f(nan).is_nan() && f(-1.5).is_nan() && f(inf) == inf);
+    }
+    assert_eq!(scalar::ln_gamma(0.0), inf);
+    assert_eq!(scalar::digamma(0.0), -inf);
+}
+
+#[test]
+fn log_sigmoid_is_minus_the_softplus_of_minus_x() {
+    for backend in backends() {
+        let (mut a, mut b) = (numbers(300), numbers(300));
+        b.iter_mut().for_each(|x| *x = -*x);
+        backend.log_sigmoid(&mut a);
+        backend.ln_1p_exp(&mut b);
+        assert!(a.iter().zip(&b).all(|(&a, &b)| same(a, -b)), "{backend:?}");
+    }
+}
+
+#[test]
+fn values_with_slopes_are_the_two_functions() {
+    for backend in backends() {
+        for n in 0..70 {
+            let x = numbers(n);
+            let (mut value, mut slope) = (x.clone(), vec![0.0; n]);
+            backend.log_sigmoid_with_slope(&mut value, &mut slope);
+            let (mut want, mut want_slope) = (x.clone(), x.iter().map(|v| -v).collect::<Vec<_>>());
+            backend.log_sigmoid(&mut want);
+            backend.sigmoid(&mut want_slope);
+            assert!((0..n).all(|i| same(value[i], want[i]) && same(slope[i], want_slope[i])), "{backend:?}");
+
+            let (mut value, mut hazard) = (x.clone(), vec![0.0; n]);
+            backend.log_ndtr_with_hazard(&mut value, &mut hazard);
+            let (mut want, mut want_hazard) = (x.clone(), x);
+            backend.log_ndtr(&mut want);
+            backend.ndtr_hazard(&mut want_hazard);
+            assert!(
+                (0..n).all(|i| same(value[i], want[i]) && same(hazard[i], want_hazard[i])),
+                "{backend:?}"
+            );
+        }
+    }
+}
+
+/// Near `ln 2` the inverse softplus is `2 d - d^2 + d^3 - ...`, `d = x - ln 2`; the rounding error of `x` is corrected.
+#[test]
+fn inverse_softplus_crosses_zero_within_its_absolute_error() {
+    let ln_2_low = 2.319_046_813_846_3e-17;
+    for i in -200..=200 {
+        let d = f64::from(i) * 1e-7;
+        let x = core::f64::consts::LN_2 + d;
+        let exact = (x - core::f64::consts::LN_2) - ln_2_low;
+        let want = 2.0 * exact - exact * exact + exact * exact * exact;
+        assert!((scalar::ln_expm1(x) - want).abs() < 2e-16, "at ln 2 + {d:e}");
+    }
+}
+
+/// Sum with Neumaier's compensation.
+fn compensated(parts: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0);
+    for x in parts {
+        let t = sum + x;
+        lost += if sum.abs() >= x.abs() { (sum - t) + x } else { (x - t) + sum };
+        sum = t;
+    }
+    sum + lost
+}
+
+fn moderate(count: usize, scale: f64) -> Vec<f64> {
+    numbers(count * 11).into_iter().skip(8).step_by(11).map(|x| x * scale).collect()
+}
+
+#[test]
+fn reductions_agree_with_compensated_sums() {
+    for n in [0, 1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 100, 691, 5000] {
+        let (x, y, s) = (moderate(n, 1.0), moderate(n + 3, 0.3), moderate(n + 5, 2.0));
+        let (y, s) = (&y[3..], &s[5..]);
+        let size: f64 = x.iter().map(|v| v.abs()).sum::<f64>() * 20.0 + 1.0;
+        for backend in backends() {
+            let close = |got: f64, want: f64| {
+                assert!((got - want).abs() <= 1e-15 * size, "{got} {want} {n} {backend:?}")
+            };
+            close(backend.sum(&x), compensated(x.iter().copied()));
+            close(backend.dot(&x, y), compensated(x.iter().zip(y).map(|(a, b)| a * b)));
+            close(
+                backend.sum_squares_scaled(&x, y, s),
+                compensated((0..n).map(|i| ((x[i] - y[i]) * s[i]).powi(2))),
+            );
+            let mut z = y.to_vec();
+            backend.axpy(1.5, &x, &mut z);
+            for i in 0..n {
+                close(z[i], y[i] + 1.5 * x[i]);
+            }
+            assert_eq!(backend.sum(&x).to_bits(), Backend::Portable.sum(&x).to_bits());
+        }
+    }
+}
+
+/// True if a reduction gives the same bits at eight alignments.
+fn alignment_does_not_matter(reduce: impl Fn(&[f64]) -> f64) -> bool {
+    (0..=150).all(|n| {
+        let x = moderate(n, 1.0);
+        let mut values = (0..8).map(|offset| {
+            let mut buffer = vec![f64::NAN; offset];
+            buffer.extend(&x);
+            reduce(&buffer[offset..]).to_bits()
+        });
+        let first = values.next();
+        values.all(|v| Some(v) == first)
+    })
+}
+
+#[test]
+fn reductions_do_not_depend_on_alignment() {
+    for b in backends() {
+        assert!(alignment_does_not_matter(|x| b.sum(x)));
+        assert!(alignment_does_not_matter(|x| b.dot(x, x)));
+        assert!(alignment_does_not_matter(|x| b.sum_squares_scaled(
+            x,
+            &vec![0.1; x.len()],
+            &vec![0.7; x.len()]
+        )));
+        assert!(alignment_does_not_matter(|x| b.sum_log_sigmoid(x)));
+        assert!(alignment_does_not_matter(|x| b.sum_log_ndtr(x)));
+        assert!(alignment_does_not_matter(|x| b.log_sum_exp(x)));
+    }
+}
+
+#[test]
+fn a_sum_that_starts_at_an_aligned_address_is_caught() {
+    assert!(!alignment_does_not_matter(|x| {
+        let (head, body, tail) = bytemuck::pod_align_to::<f64, [f64; 1]>(x);
+        let peel = (x.as_ptr().addr() / 8 % 4).min(body.len());
+        let head: f64 = head.iter().chain(body[..peel].as_flattened()).sum();
+        let body: f64 = body[peel..].as_flattened().iter().chain(tail).sum();
+        head + body
+    }));
+}
+
+#[test]
+fn sum_log_sigmoid_agrees_with_its_terms() {
+    for (n, scale, shift) in [
+        (0, 1.0, 0.0),
+        (1, 1.0, 0.0),
+        (33, 1.0, 0.0),
+        (691, 2.0, 0.0),
+        (5000, 0.01, 0.0),
+        (70_000, 0.001, 0.0),
+        (5000, 1.0, 45.0),
+        (5000, 1.0, 700.0),
+        (5000, 1.0, -800.0),
+        (31, 100.0, 0.0),
+    ] {
+        let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
+        let want = compensated(x.iter().map(|&v| scalar::log_sigmoid(v)));
+        for backend in backends() {
+            let got = backend.sum_log_sigmoid(&x);
+            assert!(
+                (got - want).abs() <= 1.5e-15 * want.abs(),
+                "{got} {want}: {n} {scale} {shift} {backend:?}"
+            );
+        }
+    }
+    for b in backends() {
+        assert_eq!(b.sum_log_sigmoid(&[1.0, f64::NEG_INFINITY, 2.0]), f64::NEG_INFINITY);
+        assert!(b.sum_log_sigmoid(&[1.0, f64::NAN, f64::NEG_INFINITY]).is_nan());
+        assert_eq!(b.sum_log_sigmoid(&[f64::INFINITY; 40]), 0.0);
+    }
+}
+
+#[test]
+fn sum_log_ndtr_agrees_with_its_terms() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    for (n, scale, shift) in [
+        (0, 1.0, 0.0),
+        (1, 1.0, 0.0),
+        (33, 1.0, 0.0),
+        (691, 2.0, 0.0),
+        (691, 1.0, 1.0),
+        (5000, 0.01, 0.0),
+        (70_000, 0.001, 0.0),
+        (5000, 1.0, 9.0),
+        (5000, 1.0, 30.0),
+        (5000, 1.0, -800.0),
+        (5000, 1.0, -1e6),
+        (40, 1.0, -1e60),
+        (31, 100.0, 0.0),
+    ] {
+        let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
+        let want = compensated(x.iter().map(|&v| scalar::log_ndtr(v)));
+        for backend in backends() {
+            let got = backend.sum_log_ndtr(&x);
+            assert!(
+                (got - want).abs() <= 1.5e-15 * want.abs(),
+                "{got} {want}: {n} {scale} {shift} {backend:?}"
+            );
+        }
+    }
+    for b in backends() {
+        assert_eq!(b.sum_log_ndtr(&[1.0, -inf, 2.0]), -inf);
+        assert!(b.sum_log_ndtr(&[1.0, nan, -inf]).is_nan());
+        assert!(b.sum_log_ndtr(&[-2.0, nan]).is_nan());
+        assert_eq!(b.sum_log_ndtr(&[inf; 40]), 0.0);
+        assert_eq!(b.sum_log_ndtr(&[-1e200; 40]), -inf);
+    }
+}
+
+#[test]
+fn log_sum_exp_agrees_with_its_terms() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    for b in backends() {
+        for (n, scale, shift) in [(1, 1.0, 0.0), (2, 3.0, 1000.0), (40, 1.0, -900.0), (691, 20.0, 0.0)] {
+            let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
+            let top = x.iter().copied().fold(-inf, f64::max);
+            let want = top + compensated(x.iter().map(|v| (v - top).exp())).ln();
+            assert!(
+                (b.log_sum_exp(&x) - want).abs() <= 4e-16 * want.abs().max(1.0),
+                "{n} {scale} {shift} {b:?}"
+            );
+        }
+        assert_eq!(b.log_sum_exp(&[]), -inf);
+        assert_eq!(b.log_sum_exp(&[-inf; 33]), -inf);
+        assert_eq!(b.log_sum_exp(&[-inf, 2.5]), 2.5);
+        assert_eq!(b.log_sum_exp(&[-inf, inf, 1.0]), inf);
+        assert_eq!(b.log_sum_exp(&[inf, inf]), inf);
+        assert!(b.log_sum_exp(&[nan]).is_nan());
+        assert!(b.log_sum_exp(&[1.0, nan, inf]).is_nan());
+        assert!(b.log_sum_exp(&[-inf, nan]).is_nan());
+        // A small term is not lost by rounding beside a dominating one.
+        let small = b.log_sum_exp(&[0.0, -60.0]);
+        assert!((small - (-60.0_f64).exp()).abs() < 1e-15 * small);
+    }
+}
+
+#[test]
+#[should_panic(expected = "differ in length")]
+fn mismatched_lengths_panic() {
+    numeric::dot(&[1.0, 2.0], &[1.0]);
+}
