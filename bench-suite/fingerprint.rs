@@ -25,6 +25,9 @@ const ROWS: [&str; 11] = [
 /// Crates that compute no row.
 const ASIDE: [&str; 1] = ["mcsa-plot"];
 
+/// Files that quote results, and examples that are documentation.
+const QUOTES: [&str; 3] = ["mcsa/src/book.rs", "mcsa/src/fit/measured.rs", "mcsa/src/readme.rs"];
+
 /// Names and contents that count, and the paths on which they depend.
 #[derive(Debug, Default)]
 pub(crate) struct Fingerprint {
@@ -109,7 +112,8 @@ impl Fingerprint {
         if path.is_dir() {
             return fs::read_dir(path)?.try_for_each(|entry| self.sources(root, &entry?.path()));
         }
-        if path.extension().is_some_and(|extension| extension == "rs" || extension == "csv") {
+        let is_quote = QUOTES.iter().any(|name| path == root.join(name));
+        if !is_quote && path.extension().is_some_and(|extension| extension == "rs" || extension == "csv") {
             let name = path.strip_prefix(root).unwrap_or(path).display().to_string().replace('\\', "/");
             self.add(&name, &essence(&fs::read_to_string(path)?));
         }

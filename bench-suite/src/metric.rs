@@ -151,6 +151,14 @@ pub enum Vector {
 }
 
 impl Vector {
+    const ALL: [Self; 6] =
+        [Self::Means, Self::LogScales, Self::DrawsX, Self::DrawsY, Self::Weight, Self::WeightDensity];
+
+    /// The vector with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|vector| vector.name() == name)
+    }
+
     /// Name in files.
     pub fn name(self) -> &'static str {
         match self {

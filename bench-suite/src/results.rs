@@ -69,14 +69,7 @@ impl Results {
             match found {
                 Ok(Some(outcome)) => outcomes.push(outcome),
                 Ok(None) if others.of(job).next().is_some() => stale.push(job),
-                Ok(None) => {
-                    missing += 1;
-                    if others.has_unnamed(job) {
-                        let path = store.folder(&job.experiment).join(format!("{}.jsonl", job.id()));
-                        let reason = "it was written by an earlier version, without a checksum";
-                        bad.push(format!("cannot use {}: {reason}", path.display()));
-                    }
-                }
+                Ok(None) => missing += 1,
                 Err(error) => {
                     missing += 1;
                     bad.push(error.to_string());

@@ -1,41 +1,159 @@
 //! File formats of results and checkpoints, with checksums.
 //!
-//! A result has a line with the code and the job, a line for each row, a line on its end, and a last line with the number of
-//! rows and the SHA-256 of all lines before it (equal to that of `head -n -1 FILE | sha256sum`). A checkpoint has a line with
-//! the code, the job's id, the SHA-256 of the rest and the vector unit, and then the rest.
+//! Results are lines of JSON: one line for each result, then one for each metric with the values of all results, whose numbers are
+//! alike and compress well together.
+//!
+//! ```text
+//! {"id":"5f..","code":"0c..","unit":"avx2","ended":{..}}      its origin, its end and, in the store, its job
+//! {"step":[[0,10,20],..]}                                     steps of the rows of each result
+//! {"name":"kl","values":[[1.5,null,0.25],..]}                 a metric; null, or no values, where there is none
+//! {"vector":"means","values":[[[0.5,1.25],null,null],..]}     likewise a vector
+//! ```
+//! In the store a file has one result and a last line with the SHA-256 of all lines before it (equal to that of
+//! `head -n -1 FILE | sha256sum`). A checkpoint has a line with the code, the job's id, the SHA-256 of the rest and the vector
+//! unit, and then the rest.
+
+use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::row::{Ended, Outcome, Row};
+use crate::metric::{Metric, Vector};
+use crate::number::Number;
 use crate::task::Job;
 
-#[derive(Serialize, Deserialize)]
-struct Head {
-    code: String,
-    job: Job,
+/// First line of a result.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) id: String,
+    pub(crate) code: String,
     /// Vector unit; several, joined by `+`, if a checkpoint went from one machine to another.
+    pub(crate) unit: String,
+    /// Day on which an archived result was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    unit: Option<String>,
+    pub(crate) date: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) job: Option<Job>,
+    pub(crate) ended: Ended,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Tail {
-    ended: Ended,
+struct Steps {
+    step: Vec<Vec<u64>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Column<T> {
+    #[serde(alias = "vector")]
+    name: String,
+    values: Vec<Vec<Option<T>>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Seal {
-    rows: usize,
     sha256: String,
 }
 
 /// Reason why a file cannot be used, phrased to follow its name.
-pub(super) type Reason = String;
+pub(crate) type Reason = String;
 
-/// Text of a result.
+/// Lines of some results.
+pub(crate) fn lines(results: &[(Head, Vec<Row>)]) -> Result<String, Reason> {
+    let mut text = String::new();
+    results.iter().try_for_each(|(head, _)| push(&mut text, head))?;
+    let step = results.iter().map(|(_, rows)| rows.iter().map(|row| row.step).collect()).collect();
+    push(&mut text, &Steps { step })?;
+    let rows = || results.iter().flat_map(|(_, rows)| rows);
+    for name in rows().flat_map(|row| row.values.keys().copied()).collect::<BTreeSet<_>>() {
+        let values = column(results, |row| row.values.get(name).copied().map(Number));
+        push(&mut text, &Column { name: name.to_owned(), values })?;
+    }
+    for vector in rows().flat_map(|row| row.vectors.keys().copied()).collect::<BTreeSet<_>>() {
+        let numbers = |values: &Vec<f64>| values.iter().copied().map(Number).collect::<Vec<_>>();
+        let values = column(results, |row| row.vectors.get(&vector).map(numbers));
+        let mut line = String::new();
+        push(&mut line, &Column { name: vector.name().to_owned(), values })?;
+        text += &line.replacen("{\"name\":", "{\"vector\":", 1);
+    }
+    Ok(text)
+}
+
+fn column<T>(results: &[(Head, Vec<Row>)], value: impl Fn(&Row) -> Option<T>) -> Vec<Vec<Option<T>>> {
+    let of = |rows: &[Row]| {
+        let values: Vec<Option<T>> = rows.iter().map(&value).collect();
+        if values.iter().any(Option::is_some) { values } else { Vec::new() }
+    };
+    results.iter().map(|(_, rows)| of(rows)).collect()
+}
+
+/// Results of some lines. Metrics that are no more are left out.
+///
+/// # Errors
+/// If a line is malformed; the reason names it.
+pub(crate) fn read_lines(text: &str) -> Result<Vec<(Head, Vec<Row>)>, Reason> {
+    let mut results: Vec<(Head, Vec<Row>)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let malformed = |error: serde_json::Error| format!("line {}: {error}", number + 1);
+        let uneven = || format!("line {}: the values are not as many as the rows", number + 1);
+        if line.starts_with("{\"id\":") {
+            results.push((serde_json::from_str(line).map_err(malformed)?, Vec::new()));
+        } else if line.starts_with("{\"step\":") {
+            let Steps { step } = serde_json::from_str(line).map_err(malformed)?;
+            if step.len() != results.len() {
+                return Err(uneven());
+            }
+            for ((_, rows), steps) in results.iter_mut().zip(step) {
+                rows.extend(steps.into_iter().map(|step| Row::new(step, [])));
+            }
+        } else if line.starts_with("{\"vector\":") {
+            let Column::<Vec<Number>> { name, values } = serde_json::from_str(line).map_err(malformed)?;
+            let Some(vector) = Vector::named(&name) else { continue };
+            let put = |row: &mut Row, value: Vec<Number>| {
+                row.vectors.insert(vector, value.into_iter().map(|Number(value)| value).collect());
+            };
+            fill(&mut results, values, put).ok_or_else(uneven)?;
+        } else {
+            let Column::<Number> { name, values } = serde_json::from_str(line).map_err(malformed)?;
+            let Some(metric) = Metric::named(&name) else { continue };
+            let put = |row: &mut Row, Number(value)| {
+                row.values.insert(metric.name, value);
+            };
+            fill(&mut results, values, put).ok_or_else(uneven)?;
+        }
+    }
+    Ok(results)
+}
+
+/// Puts values of a column into rows; `None` if they are not as many.
+fn fill<T>(
+    results: &mut [(Head, Vec<Row>)],
+    values: Vec<Vec<Option<T>>>,
+    put: impl Fn(&mut Row, T),
+) -> Option<()> {
+    let is_even = |(values, (_, rows)): (&Vec<Option<T>>, &(Head, Vec<Row>))| {
+        values.is_empty() || values.len() == rows.len()
+    };
+    if values.len() != results.len() || !values.iter().zip(&*results).all(is_even) {
+        return None;
+    }
+    for ((_, rows), values) in results.iter_mut().zip(values) {
+        for (row, value) in rows.iter_mut().zip(values) {
+            value.into_iter().for_each(|value| put(row, value));
+        }
+    }
+    Some(())
+}
+
+fn push<T: Serialize>(text: &mut String, value: &T) -> Result<(), Reason> {
+    text.push_str(&serde_json::to_string(value).map_err(|error| error.to_string())?);
+    text.push('\n');
+    Ok(())
+}
+
+/// Text of a result in the store.
 pub(super) fn result(
     code: &str,
     unit: &str,
@@ -43,19 +161,12 @@ pub(super) fn result(
     rows: &[Row],
     ended: &Ended,
 ) -> Result<String, Reason> {
-    let mut text = String::new();
-    push(&mut text, &Head { code: code.to_owned(), job: job.clone(), unit: Some(unit.to_owned()) })?;
-    rows.iter().try_for_each(|row| push(&mut text, row))?;
-    push(&mut text, &Tail { ended: ended.clone() })?;
+    let [code, unit] = [code, unit].map(String::from);
+    let head = Head { id: job.id(), code, unit, date: None, job: Some(job.clone()), ended: ended.clone() };
+    let mut text = lines(&[(head, rows.to_vec())])?;
     let sha256 = checksum(text.as_bytes());
-    push(&mut text, &Seal { rows: rows.len(), sha256 })?;
+    push(&mut text, &Seal { sha256 })?;
     Ok(text)
-}
-
-fn push<T: Serialize>(text: &mut String, value: &T) -> Result<(), Reason> {
-    text.push_str(&serde_json::to_string(value).map_err(|error| error.to_string())?);
-    text.push('\n');
-    Ok(())
 }
 
 /// Parses the result of a job from code with a given fingerprint.
@@ -66,30 +177,25 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
     let text = text_of(bytes)?;
     let body = text.strip_suffix('\n').ok_or("its last line is cut short")?;
     let (body, seal) = body.rsplit_once('\n').ok_or("it is cut short after its first line")?;
-    let seal: Seal = serde_json::from_str(seal)
+    let Seal { sha256 } = serde_json::from_str(seal)
         .map_err(|_| "its last line is no checksum: it was cut short, or written by an earlier version")?;
-    let sealed = &text[..=body.len()];
-    if checksum(sealed.as_bytes()) != seal.sha256 {
+    let body = &text[..=body.len()];
+    if checksum(body.as_bytes()) != sha256 {
         return Err("its checksum is that of other lines: it was changed after it was written".into());
     }
-    let lines: Vec<&str> = body.lines().collect();
-    let [head, rows @ .., tail] = lines.as_slice() else { return Err("it has too few lines".into()) };
-    let malformed = |line: usize, error: serde_json::Error| format!("line {}: {error}", line + 1);
-    let head: Head = serde_json::from_str(head).map_err(|error| malformed(0, error))?;
+    let mut results = read_lines(body)?.into_iter();
+    let (Some((head, rows)), None) = (results.next(), results.next()) else {
+        return Err("it does not hold one result".into());
+    };
     if head.code != code {
         return Err(format!("it was made by the code {}, and its name says {code}", head.code));
     }
-    if head.job != *job {
-        return Err(format!("it holds another job: {}", head.job.title()));
+    match head.job {
+        Some(found) if found == *job => {
+            Ok(Outcome { job: found, rows, ended: head.ended, unit: Some(head.unit), code: head.code })
+        }
+        found => Err(format!("it holds another job: {}", found.map_or(head.id, |job| job.title()))),
     }
-    if rows.len() != seal.rows {
-        return Err(format!("it has {} rows, and its last line says {}", rows.len(), seal.rows));
-    }
-    let read =
-        |(k, line): (usize, &&str)| serde_json::from_str(line).map_err(|error| malformed(k + 1, error));
-    let rows = rows.iter().enumerate().map(read).collect::<Result<Vec<Row>, _>>()?;
-    let Tail { ended } = serde_json::from_str(tail).map_err(|error| malformed(lines.len() - 1, error))?;
-    Ok(Outcome { job: head.job, rows, ended, unit: head.unit, code: head.code })
 }
 
 /// First words of a checkpoint.
@@ -150,49 +256,63 @@ fn checksum(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::PresetName;
-    use crate::plan::plan;
-    use crate::registry::REGISTRY;
-    use crate::store::{Store, vector_unit};
-    use mcsa_data::Catalogue;
+    use proptest::prelude::*;
 
-    fn job() -> Job {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-cost")).unwrap();
-        plan(&entry.experiment().unwrap(), PresetName::Quick, &Catalogue::new(None)).unwrap().jobs.remove(0)
+    fn results() -> Vec<(Head, Vec<Row>)> {
+        let head = |id: &str| Head {
+            id: id.into(),
+            code: "c".into(),
+            unit: "avx2".into(),
+            date: Some("2026-01-31".into()),
+            job: None,
+            ended: Ended { seconds: 0.25, ..Ended::default() },
+        };
+        let mut last = Row::new(20, [("accuracy", 1.0 / 3.0), ("p_evaluations", 123_456_789.0)]);
+        last.vectors.insert(Vector::Means, vec![0.5, -1.25, 1e-9]);
+        let rows = vec![Row::new(0, [("kl", f64::NEG_INFINITY), ("p_evaluations", 0.0)]), last];
+        vec![(head("aa"), rows), (head("bb"), Vec::new()), (head("cc"), vec![Row::new(7, [])])]
     }
 
-    /// Results without a vector unit, of earlier versions, are read; a changed unit is not.
     #[test]
-    fn the_unit_of_a_result_is_sealed_and_may_be_absent() {
-        let job = job();
-        let text = result("c", "avx2", &job, &[], &Ended::default()).unwrap();
-        assert_eq!(read_result(text.as_bytes(), "c", &job).unwrap().unit.as_deref(), Some("avx2"));
-        let (body, _) = text.trim_end().rsplit_once('\n').unwrap();
-        let mut before = body.replace(",\"unit\":\"avx2\"", "") + "\n";
-        let sha256 = checksum(before.as_bytes());
-        push(&mut before, &Seal { rows: 0, sha256 }).unwrap();
-        assert_eq!(read_result(before.as_bytes(), "c", &job).unwrap().unit, None);
-        let changed = text.replace("\"avx2\"", "\"avx512\"");
-        assert!(read_result(changed.as_bytes(), "c", &job).unwrap_err().contains("checksum"));
+    fn what_is_written_is_read() {
+        let text = lines(&results()).unwrap();
+        let read = read_lines(&text).unwrap();
+        assert!(read.iter().zip(results()).all(|((head, rows), (other, expected))| {
+            head.id == other.id && head.ended == other.ended && *rows == expected
+        }));
+        assert_eq!(lines(&read).unwrap(), text);
+        // A metric that is no more is left out.
+        let other = read_lines(&text.replace("\"accuracy\"", "\"gone\"")).unwrap();
+        assert!(other[0].1[1].values.keys().eq(["p_evaluations"].iter()));
     }
 
-    /// A job that was begun on another vector unit names both.
     #[test]
-    fn a_job_that_moved_names_its_units() {
-        let (job, folder) = (job(), std::env::temp_dir().join(format!("mcsa-units-{}", std::process::id())));
-        let store = Store::new(&folder);
-        store.save_checkpoint(&job, &1).unwrap();
-        let path = store.checkpoint_path(&job);
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replacen(&format!(" {}\n", vector_unit()), " zzz\n", 1)).unwrap();
-        assert_eq!(Store::new(&folder).checkpoint::<u64>(&job).unwrap(), Some(1));
-        assert_eq!(store.checkpoint::<u64>(&job).unwrap(), Some(1));
-        store.save(&job, &[], &Ended::default()).unwrap();
-        let expected = format!("{}+zzz", vector_unit());
-        assert_eq!(store.fresh(&job).unwrap().unwrap().unit, Some(expected));
-        // Counterexample: a job that did not move.
-        Store::new(&folder).save(&job, &[], &Ended::default()).unwrap();
-        assert_eq!(store.fresh(&job).unwrap().unwrap().unit.as_deref(), Some(vector_unit()));
-        let _ = std::fs::remove_dir_all(&folder);
+    fn damage_is_refused_with_its_line() {
+        let text = lines(&results()).unwrap();
+        for (from, to, line) in [
+            ("[0,20]", "[0]", "line 5: the values are not as many"),
+            ("0.25", "x", "line 1"),
+            ("{\"step\":[[0,20],[],[7]]}\n", "", "line 4: the values are not as many"),
+            ("{\"name\"", "{\"neme\"", "line 5: missing field"),
+        ] {
+            let reason = read_lines(&text.replacen(from, to, 1)).unwrap_err();
+            assert!(reason.starts_with(line), "{reason}");
+        }
+    }
+
+    proptest! {
+        /// No bytes make the reader panic: pieces of the text replaced.
+        #[test]
+        fn no_damage_panics(cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, 0..6_usize), 1..4)) {
+            let mut bytes = lines(&results()).unwrap().into_bytes();
+            for (start, length, piece) in cuts {
+                let start = start.index(bytes.len());
+                let piece = ["", "-1", "\n", "18446744073709551615", "[[", "null"][piece];
+                bytes.splice(start..(start + length).min(bytes.len()), piece.bytes());
+            }
+            if let Ok(text) = std::str::from_utf8(&bytes) {
+                let _ = read_lines(text);
+            }
+        }
     }
 }

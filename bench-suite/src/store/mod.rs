@@ -25,6 +25,7 @@ use crate::task::Job;
 use file::failed;
 pub(crate) use file::{LONGEST, writer};
 pub use file::{check_folder, write_whole};
+pub(crate) use format::{Head, Reason, lines, read_lines};
 pub use row::{Ended, Outcome, Row};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
@@ -44,7 +45,7 @@ pub struct Store {
 /// Results of code other than the store's.
 #[derive(Debug, Clone, Default)]
 pub struct Others {
-    /// By job id: fingerprints, each with the time of its file. A result without fingerprint in its name has an empty one.
+    /// By job id: fingerprints, each with the time of its file.
     codes: HashMap<String, Vec<(String, Option<SystemTime>)>>,
 }
 
@@ -141,7 +142,7 @@ impl Store {
         for entry in fs::read_dir(self.folder(experiment)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(stem) = name.strip_suffix(".jsonl") else { continue };
-            let (id, code) = stem.split_once('.').unwrap_or((stem, ""));
+            let Some((id, code)) = stem.split_once('.') else { continue };
             if code != self.code {
                 let time = entry.metadata().and_then(|data| data.modified()).ok();
                 others.codes.entry(id.to_owned()).or_default().push((code.to_owned(), time));
@@ -223,12 +224,7 @@ impl Others {
     /// Fingerprints of code with a result of a job, newest first.
     pub fn of(&self, job: &Job) -> impl Iterator<Item = &str> {
         let codes = self.codes.get(&job.id()).into_iter().flatten();
-        codes.map(|(code, _)| code.as_str()).filter(|code| !code.is_empty())
-    }
-
-    /// Returns true if there is a result without fingerprint in its name, as written by earlier versions.
-    pub fn has_unnamed(&self, job: &Job) -> bool {
-        self.codes.get(&job.id()).is_some_and(|codes| codes.iter().any(|(code, _)| code.is_empty()))
+        codes.map(|(code, _)| code.as_str())
     }
 }
 

@@ -60,17 +60,16 @@ fn no_damaged_result_is_used() {
     foreign.save(&jobs[0], &rows(5), &Ended::default()).expect("a place");
     let stale = fs::read_to_string(foreign.result_path(&jobs[0])).expect("a text");
     let damages = [
-        ("a row deleted", joined(&[&lines[..2], &lines[3..]].concat()), "checksum"),
-        ("a row doubled", joined(&[&lines[..3], &lines[2..]].concat()), "checksum"),
-        ("a row changed", whole.replacen("1.5", "1.25", 1), "checksum"),
-        ("rows swapped", joined(&[&lines[..1], &[lines[2], lines[1]], &lines[3..]].concat()), "checksum"),
-        ("all rows deleted", joined(&[&lines[..1], &lines[6..]].concat()), "checksum"),
+        ("a line deleted", joined(&[&lines[..2], &lines[3..]].concat()), "checksum"),
+        ("a line doubled", joined(&[&lines[..3], &lines[2..]].concat()), "checksum"),
+        ("a number changed", whole.replacen("1.5", "1.25", 1), "checksum"),
+        ("lines swapped", joined(&[&lines[..1], &[lines[2], lines[1]], &lines[3..]].concat()), "checksum"),
         ("an end that failed", whole.replacen("\"failure\":null", "\"failure\":\"x\"", 1), "checksum"),
         ("emptied", String::new(), "empty"),
         ("cut after a line", joined(&lines[..lines.len() - 1]), "cut short"),
         ("cut within a line", whole[..whole.len() - 7].to_owned(), "cut short"),
         ("the head alone", joined(&lines[..1]), "cut short"),
-        ("a last line of another file", joined(&[&lines[..7], &other_lines[7..]].concat()), "checksum"),
+        ("a last line of another file", joined(&[&lines[..3], &other_lines[3..]].concat()), "checksum"),
         ("rows under another head", joined(&[&lines[..1], &other_lines[1..]].concat()), "checksum"),
         ("another job", others.clone(), "another job"),
         ("other code", stale, "0123456789abcdef"),
@@ -132,9 +131,6 @@ fn versions_do_not_mix() {
         let found = store.fresh(&jobs[0]).expect("whole").expect("there");
         assert_eq!(found.rows.len(), count, "nothing was overwritten");
     }
-    // Files of earlier program versions are reported, and their jobs are run again.
-    fs::write(folder.join(ID).join(format!("{}.jsonl", jobs[9].id())), "{}\n").expect("a file");
-    assert!(gathered(&ours).bad[0].contains("earlier version"));
 }
 
 /// A checkpoint that cannot be written gives a warning; no temporary file is left.

@@ -1,0 +1,277 @@
+//! Archive of results: one small compressed file for each experiment, from which the report is drawn without running anything.
+//!
+//! An archived result carries the fingerprint of the code that computed it, its date and its vector unit. Numbers keep six
+//! significant digits and seconds three; whole numbers are exact. Results are found by the name of their job, so that runs of
+//! any presets and any number of sittings add up, and a job is never there twice. A file has the lines of the
+//! [`store`](crate::store), compressed by zlib.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mcsa_core::Error;
+use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::experiment::Experiment;
+use crate::plan::plan;
+use crate::store::{CODE, Ended, Head, LONGEST, Reason, Row, Store, lines, read_lines, write_whole};
+use crate::task::Job;
+use mcsa_data::Catalogue;
+
+/// Origin of a result.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// Fingerprint of the code.
+    pub code: String,
+    /// Day on which the result was written, `2026-01-31`.
+    pub date: String,
+    /// Vector unit; `-` if it is not known.
+    pub unit: String,
+}
+
+impl Origin {
+    /// Returns true if the result was computed by code other than this program's.
+    pub fn is_stale(&self) -> bool {
+        self.code != CODE
+    }
+}
+
+/// An archived result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// Its origin.
+    pub origin: Origin,
+    /// Recorded rows.
+    pub rows: Vec<Row>,
+    /// End of the job.
+    pub ended: Ended,
+}
+
+/// A folder of archived experiments.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    folder: PathBuf,
+}
+
+/// Counts of an addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Added {
+    /// Results that were not archived before.
+    pub new: usize,
+    /// Results that replaced those of other code.
+    pub renewed: usize,
+    /// Results that left the archive because no preset has their jobs any more.
+    pub dropped: usize,
+    /// Results in the archive now.
+    pub all: usize,
+}
+
+impl std::fmt::Display for Added {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { new, renewed, dropped, all } = self;
+        write!(f, "{new} results added to the archive, {renewed} renewed, {dropped} dropped, {all} there")
+    }
+}
+
+impl Archive {
+    /// Archive in a folder, which is created by the first addition.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Archive of the repository, `bench-suite/results`.
+    pub fn of_repository() -> Self {
+        Self::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("results"))
+    }
+
+    /// File of an experiment.
+    pub fn path(&self, experiment: &str) -> PathBuf {
+        self.folder.join(format!("{experiment}.z"))
+    }
+
+    /// Archived results of an experiment by the ids of their jobs; none if there is no file.
+    ///
+    /// # Errors
+    /// If the file cannot be used; the message names it with the reason.
+    pub fn read(&self, experiment: &str) -> Result<BTreeMap<String, Kept>, Error> {
+        let path = self.path(experiment);
+        let failed = |reason: String| Error::invalid(format!("cannot use {}: {reason}", path.display()));
+        match mcsa_core::file::read(&path, LONGEST) {
+            Ok(bytes) => unpacked(&bytes).map_err(failed),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+
+    /// Adds the stored results of jobs of an experiment. A result of this code replaces one of other code; where the store has
+    /// only results of other code, the newest is added unless the job is archived already. Unusable files are left out.
+    ///
+    /// Results of jobs that no preset has any more are dropped, unless data are absent, without which it is not known.
+    ///
+    /// # Errors
+    /// If the experiment cannot be planned, or its file not be read or written.
+    pub fn add(
+        &self,
+        experiment: &Experiment,
+        jobs: &[Job],
+        store: &Store,
+        catalogue: &Catalogue,
+    ) -> Result<Added, Error> {
+        let (mut all, others) = (self.read(&experiment.id)?, store.others(&experiment.id));
+        let found = |job: &Job| {
+            let codes = [CODE].into_iter().chain(others.of(job));
+            codes.filter_map(|code| kept(store, code, job)).next().map(|kept| (job.id(), kept))
+        };
+        let mut added = Added::default();
+        for (id, kept) in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
+            match all.get(&id) {
+                None => added.new += 1,
+                Some(known) if known.origin.code != kept.origin.code && !kept.origin.is_stale() => {
+                    added.renewed += 1;
+                }
+                Some(_) => continue,
+            }
+            all.insert(id, kept);
+        }
+        let (mut planned, mut is_whole) = (BTreeSet::new(), true);
+        for preset in experiment.presets.keys() {
+            let plan = plan(experiment, *preset, catalogue)?;
+            is_whole &= plan.absent.is_empty();
+            planned.extend(plan.jobs.iter().map(Job::id));
+        }
+        if is_whole {
+            let before = all.len();
+            all.retain(|id, _| planned.contains(id));
+            added.dropped = before - all.len();
+        }
+        added.all = all.len();
+        if added.new + added.renewed + added.dropped > 0 {
+            let path = self.path(&experiment.id);
+            let failed = |reason| Error::invalid(format!("cannot write {}: {reason}", path.display()));
+            write_whole(&path, &packed(&all).map_err(failed)?)?;
+        }
+        Ok(added)
+    }
+}
+
+/// Stored result of a job by code with a given fingerprint.
+fn kept(store: &Store, code: &str, job: &Job) -> Option<Kept> {
+    let outcome = store.by_code(code, job).ok()??;
+    let written = fs::metadata(store.path_by(code, job)).and_then(|data| data.modified()).ok()?;
+    let unit = outcome.unit.unwrap_or_else(|| "-".to_owned());
+    let origin = Origin { code: code.to_owned(), date: day(written), unit };
+    Some(Kept { origin, rows: outcome.rows, ended: outcome.ended })
+}
+
+/// Largest size of an uncompressed file, in bytes: a damaged one must not fill the memory.
+const LIMIT: usize = 1 << 30;
+
+/// Bytes of a file.
+fn packed(all: &BTreeMap<String, Kept>) -> Result<Vec<u8>, Reason> {
+    let result = |(id, kept): (&String, &Kept)| {
+        let Origin { code, date, unit } = kept.origin.clone();
+        let mut ended = serde_json::to_value(&kept.ended).map_err(|error| error.to_string())?;
+        shorten(&mut ended);
+        let ended = serde_json::from_value(ended).map_err(|error| error.to_string())?;
+        let head = Head { id: id.clone(), code, unit, date: Some(date), job: None, ended };
+        let mut rows = kept.rows.clone();
+        for row in &mut rows {
+            row.values.iter_mut().for_each(|(name, value)| {
+                *value = rounded(*value, if *name == "seconds" { 3 } else { 6 });
+            });
+            row.vectors.values_mut().flatten().for_each(|value| *value = rounded(*value, 6));
+        }
+        Ok::<_, Reason>((head, rows))
+    };
+    let results = all.iter().map(result).collect::<Result<Vec<_>, _>>()?;
+    Ok(compress_to_vec_zlib(lines(&results)?.as_bytes(), 9))
+}
+
+/// Results in the bytes of a file.
+fn unpacked(bytes: &[u8]) -> Result<BTreeMap<String, Kept>, Reason> {
+    let text = decompress_to_vec_zlib_with_limit(bytes, LIMIT);
+    let text = text.map_err(|error| format!("it cannot be decompressed: {error}"))?;
+    let text = std::str::from_utf8(&text).map_err(|error| error.to_string())?;
+    let kept = |(head, rows): (Head, Vec<Row>)| {
+        let origin = Origin { code: head.code, date: head.date.unwrap_or_default(), unit: head.unit };
+        (head.id, Kept { origin, rows, ended: head.ended })
+    };
+    Ok(read_lines(text)?.into_iter().map(kept).collect())
+}
+
+/// A number at some significant digits; whole numbers are exact.
+fn rounded(value: f64, digits: usize) -> f64 {
+    if !value.is_finite() || (value.fract() == 0.0 && value.abs() < 1e15) {
+        return value;
+    }
+    format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
+}
+
+/// Shortens all numbers of a value.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let short = number.as_f64().map(|number| rounded(number, 6));
+            if let Some(short) = short.and_then(serde_json::Number::from_f64) {
+                *number = short;
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(shorten),
+        Value::Object(all) => all.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// Day of a time in the proleptic Gregorian calendar, UTC (Hinnant, "chrono-compatible low-level date algorithms").
+fn day(time: SystemTime) -> String {
+    let days = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400);
+    // Days since 1 March of the year 0; eras have 400 years.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + 400 * era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{of_month:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        let of = |seconds: u64| day(UNIX_EPOCH + Duration::from_secs(seconds));
+        let found = [0, 86_399, 951_782_400, 951_868_800, 1_735_689_599, 1_767_225_600].map(of);
+        let days = ["1970-01-01", "1970-01-01", "2000-02-29", "2000-03-01", "2024-12-31", "2026-01-01"];
+        assert_eq!(found, days);
+    }
+
+    #[test]
+    fn numbers_keep_six_digits_and_whole_ones_all() {
+        let found = [1.0 / 3.0, -1_234_567.25, 123_456_789.0, 1.25e-9, 0.0].map(|value| rounded(value, 6));
+        assert_eq!(found, [0.333333, -1_234_570.0, 123_456_789.0, 1.25e-9, 0.0]);
+        assert!(rounded(f64::NAN, 6).is_nan());
+    }
+
+    /// Rounded numbers stay as they are when a file is written again; a file cut short is an error.
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let origin = Origin { code: "c".into(), date: "2026-01-31".into(), unit: "-".into() };
+        let rows = vec![Row::new(10, [("kl", 1.0 / 3.0), ("seconds", 0.123456)])];
+        let kept = Kept { origin, rows, ended: Ended { seconds: 2.0 / 3.0, ..Ended::default() } };
+        let bytes = packed(&[("aa".to_owned(), kept)].into()).unwrap();
+        let read = unpacked(&bytes).unwrap();
+        assert_eq!(read["aa"].rows[0], Row::new(10, [("kl", 0.333333), ("seconds", 0.123)]));
+        assert_eq!(read["aa"].ended.seconds, 0.666667);
+        assert_eq!(packed(&read).unwrap(), bytes);
+        assert!(unpacked(&bytes[..bytes.len() - 9]).unwrap_err().contains("decompressed"));
+    }
+}
