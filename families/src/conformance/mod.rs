@@ -18,7 +18,9 @@
 //! | [`density_integrates_to_one`], [`scores_have_mean_zero`] | quadrature, d = 1, 2 | 1e-9 |
 //! | [`density_is_normalised`] | bridge sampling against a reference density, any d but 1, 2 | 5 standard errors: 6e-7; detects 1e-3 if its power says so |
 //! | [`draws_have_their_scale`] | importance identity, any d | 5 standard errors: 6e-7; detects 1 % |
+//! | [`draws_depend_as_the_density`] | identities of shifted densities, d > 1 | 5 standard errors for all together: 6e-7; detects a correlation of 0.06 |
 //! | [`score_is_gradient`] | extrapolated differences | ten times their own error estimate, + 1e-9 |
+//! | [`score_holds_in_the_tails`] | differences, 4 to 1000 interquartile ranges out | 1e-6, + ten times their own error estimate |
 //! | [`draws_know_their_density`] | `log_probs` of draws | 1e-10 |
 //! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per parameter |
 //! | [`reflection_keeps_the_density`] | points and their images | 1e-10 |
@@ -28,7 +30,7 @@
 //!
 //! The further laws of a [`Reparameterised`](mcsa_core::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
 //! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`], [`transport_has_its_scale`],
-//! [`transport_batch_equals_columns`], [`transport_work_is_enough`] and [`transport_allocates_nothing`].
+//! [`transport_depends_as_the_density`], [`transport_batch_equals_columns`], [`transport_work_is_enough`] and [`transport_allocates_nothing`].
 //!
 //! The laws of a [`Pushforward`](mcsa_core::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
 //! [`push_batch_equals_columns`], [`push_work_is_enough`] and [`push_allocates_nothing`]; if it is a family too,
@@ -51,6 +53,7 @@
 
 mod batch;
 mod case;
+mod dependence;
 mod differences;
 mod door;
 mod draws;
@@ -62,10 +65,12 @@ mod pushforward;
 mod reference;
 mod scale;
 mod suite;
+mod tails;
 mod totals;
 
 pub use batch::{batch_equals_columns, transport_batch_equals_columns};
 pub use case::{Case, Knots};
+pub use dependence::{draws_depend_as_the_density, transport_depends_as_the_density};
 pub use differences::{
     entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient, slope_is_gradient,
 };
@@ -90,3 +95,4 @@ pub use scale::{draws_have_their_scale, transport_has_its_scale};
 pub use suite::{
     LAWS, check, check_pushforward, check_reparameterised, report, report_pushforward, report_reparameterised,
 };
+pub use tails::score_holds_in_the_tails;

@@ -11,13 +11,13 @@ use super::*;
 macro_rules! laws {
     (family [$($next:tt)*] $($arguments:tt)*) => {
         $($next)*! { $($arguments)* work_is_enough bad_params_are_refused density_integrates_to_one density_is_normalised
-            scores_have_mean_zero score_is_gradient batch_equals_columns draws_know_their_density draws_follow_the_density
-            draws_have_their_scale reflection_keeps_the_density lanes_draw_their_columns }
+            scores_have_mean_zero score_is_gradient score_holds_in_the_tails batch_equals_columns draws_know_their_density draws_follow_the_density
+            draws_have_their_scale draws_depend_as_the_density reflection_keeps_the_density lanes_draw_their_columns }
     };
     (reparameterised [$($next:tt)*] $($arguments:tt)*) => {
         $($next)*! { $($arguments)* transport_work_is_enough pullback_is_gradient slope_is_gradient
             entropy_gradient_is_gradient entropy_is_mean_surprise transport_follows_the_density transport_has_its_scale
-            transport_batch_equals_columns }
+            transport_depends_as_the_density transport_batch_equals_columns }
     };
     (pushforward [$($next:tt)*] $($arguments:tt)*) => {
         $($next)*! { $($arguments)* push_work_is_enough push_gradient_is_gradient push_follows_the_density
@@ -130,6 +130,6 @@ mod tests {
         assert!(family.holds() && further.holds(), "{family}{further}");
         assert_eq!(family.checks.iter().filter(|check| check.power.is_some()).count(), 1);
         let distinct: std::collections::BTreeSet<_> = LAWS.concat().into_iter().collect();
-        assert_eq!((distinct.len(), family.checks.len() + further.checks.len()), (27, 20));
+        assert_eq!((distinct.len(), family.checks.len() + further.checks.len()), (30, 23));
     }
 }

@@ -20,8 +20,10 @@ pub(crate) trait Alteration<F>: Send + Sync {
     fn draws(&self, _params: &[f64], _z: MatMut<'_, f64>) -> bool {
         false
     }
-    /// Changes a sum of scores.
-    fn scores(&self, _weights: &[f64], _gradient: &mut [f64]) {}
+    /// Changes the noise that is transported.
+    fn noise(&self, _noise: MatMut<'_, f64>) {}
+    /// Changes a sum of scores at `z`.
+    fn scores(&self, _z: MatRef<'_, f64>, _weights: &[f64], _gradient: &mut [f64]) {}
     /// Changes the gradient of `push`.
     fn push_gradients(&self, _params: &[f64], _gradient: &mut [f64]) {}
     /// Changes `log_q` of `push`.
@@ -77,7 +79,7 @@ impl<F: Family, A: Alteration<F>> Family for Altered<F, A> {
         work: &mut [f64],
     ) {
         self.family.add_scores(params, z, weights, gradient, work);
-        self.by.scores(weights, gradient);
+        self.by.scores(z, weights, gradient);
     }
 }
 
@@ -85,8 +87,9 @@ impl<F: Reparameterised, A: Alteration<F>> Reparameterised for Altered<F, A> {
     fn noise_dim(&self) -> usize {
         self.family.noise_dim()
     }
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        self.family.sample_noise_into(lanes, noise);
+    fn sample_noise_into(&self, lanes: &mut [Stream], mut noise: MatMut<'_, f64>) {
+        self.family.sample_noise_into(lanes, noise.as_mut());
+        self.by.noise(noise);
     }
     fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, mut z: MatMut<'_, f64>, work: &mut [f64]) {
         self.family.transport(params, noise, z.as_mut(), work);

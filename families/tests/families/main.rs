@@ -10,6 +10,7 @@ mod closed_forms;
 mod dais;
 mod dais_dual;
 mod defensive;
+mod dependent;
 mod flow_checks;
 mod flow_files;
 mod flow_maps;

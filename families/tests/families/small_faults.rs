@@ -186,7 +186,7 @@ fn laws_left_out_are_reported_with_their_reasons() {
 
 /// Independent double exponentials: `q(z) = prod_i e^(-|z_i - m_i| / b_i) / 2 b_i`, lambda = `[m; ln b]`. The score jumps at the centre.
 #[derive(Debug, Clone, Copy)]
-struct Laplace(usize);
+pub(crate) struct Laplace(pub(crate) usize);
 
 impl Parametric for Laplace {
     fn dim(&self) -> usize {

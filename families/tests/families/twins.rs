@@ -262,7 +262,7 @@ fn without_a_fault_every_law_holds() {
 fn a_shifted_score_has_a_mean() {
     struct Shifted;
     impl Alteration<MeanField> for Shifted {
-        fn scores(&self, weights: &[f64], gradient: &mut [f64]) {
+        fn scores(&self, _: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
             gradient[0] += 1e-8 * weights.iter().sum::<f64>();
         }
     }

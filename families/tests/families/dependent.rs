@@ -1,0 +1,195 @@
+//! Draws with the right margins whose coordinates depend on each other in a wrong way, and scores that are wrong far out.
+
+use faer::{MatMut, MatRef};
+use mcsa_core::law::Power;
+use mcsa_core::{Columns, ColumnsMut, Family, Reparameterised};
+use mcsa_families::conformance::{self as laws, Case, Failure};
+use mcsa_families::{FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT};
+
+use crate::altered::{Alteration, Altered};
+
+/// Dependence that keeps every margin of symmetric coordinates with equal scales, in some of the columns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    None,
+    /// One value for all coordinates.
+    Common,
+    /// One value with alternating signs.
+    Alternating,
+    /// One value for the first two coordinates.
+    Shared,
+    /// One sign for all coordinates.
+    CommonSign,
+    /// One size for all coordinates, signs of their own.
+    CommonSize,
+    /// The last sign is the product of the others: every d - 1 coordinates are independent.
+    SignOfProduct,
+}
+use Kind::*;
+
+#[derive(Debug, Clone, Copy)]
+struct Dependence {
+    kind: Kind,
+    /// Every how many columns is altered.
+    every: usize,
+}
+
+impl Dependence {
+    /// Changes coordinates with this centre and these scales.
+    fn apply(&self, mut z: MatMut<'_, f64>, place: impl Fn(usize) -> (f64, f64)) {
+        for j in (0..z.ncols()).step_by(self.every) {
+            let z = z.column_mut(j);
+            let mut u: Vec<f64> = z.iter().enumerate().map(|(i, z)| (z - place(i).0) / place(i).1).collect();
+            let first = u[0];
+            let (last, others) = u.split_last_mut().expect("a coordinate");
+            match self.kind {
+                SignOfProduct => *last = others.iter().fold(last.abs(), |last, u| last * u.signum()),
+                Shared => u[1] = first,
+                kind => u.iter_mut().enumerate().for_each(|(i, u)| match kind {
+                    Common => *u = first,
+                    Alternating => *u = if i % 2 == 0 { first } else { -first },
+                    CommonSign => *u = u.abs() * first.signum(),
+                    CommonSize => *u = u.signum() * first.abs(),
+                    _ => {}
+                }),
+            }
+            z.iter_mut().zip(&u).enumerate().for_each(|(i, (z, u))| *z = place(i).0 + place(i).1 * u);
+        }
+    }
+}
+
+/// Families with independent coordinates whose lambda begins with their centres, and with equal scales.
+impl<F> Alteration<F> for Dependence {
+    fn draws(&self, params: &[f64], z: MatMut<'_, f64>) -> bool {
+        self.apply(z, |i| (params[i], 1.0));
+        true
+    }
+}
+
+/// Dependent noise of a reparameterised family.
+#[derive(Debug, Clone, Copy)]
+struct OfNoise(Dependence);
+
+impl<F> Alteration<F> for OfNoise {
+    fn noise(&self, noise: MatMut<'_, f64>) {
+        self.0.apply(noise, |_| (0.0, 1.0));
+    }
+}
+
+const KINDS: [(Kind, usize); 8] = [
+    (Common, 1),
+    (Alternating, 1),
+    (Shared, 1),
+    (CommonSign, 1),
+    (CommonSize, 1),
+    (Common, 10),
+    (Alternating, 10),
+    (CommonSign, 10),
+];
+
+fn is_detected<F>(result: Result<Option<Power>, Failure>, what: impl Fn() -> String, _: &F) {
+    let failure = result.expect_err(&what());
+    assert!(failure.law.ends_with("as_the_density"), "{failure}");
+}
+
+fn detects_dependence<F: Family + Clone>(family: F, params: Vec<f64>, kinds: &[(Kind, usize)]) {
+    let case = |kind, every| {
+        Case::new(Altered { family: family.clone(), by: Dependence { kind, every } }, params.clone())
+    };
+    let power = laws::draws_depend_as_the_density(&case(None, 1)).expect("right").expect("two coordinates");
+    assert!(power.size < 0.07, "{power}");
+    for &(kind, every) in kinds {
+        let what = || format!("{kind:?} in one of {every} draws, d = {}", family.dim());
+        is_detected(laws::draws_depend_as_the_density(&case(kind, every)), what, &family);
+    }
+}
+
+/// Every kind of dependence is detected in families with independent coordinates, also where one draw in ten has it.
+#[test]
+fn dependent_draws_are_caught() {
+    for dim in [2, 3, 5, 10] {
+        let centres = |scale: f64| {
+            (0..2 * dim).map(|k| if k < dim { (k as f64).sin() } else { scale }).collect::<Vec<f64>>()
+        };
+        detects_dependence(MeanField::new(dim), centres(0.4), &KINDS);
+        detects_dependence(crate::small_faults::Laplace(dim), centres(-0.2), &KINDS);
+        let student = StudentT::fixed(dim, 3.0).expect("degrees");
+        detects_dependence(student, centres(0.4), &KINDS);
+        if dim > 2 {
+            detects_dependence(MeanField::new(dim), centres(0.4), &[(SignOfProduct, 1)]);
+        }
+    }
+}
+
+/// Families whose coordinates depend on each other: the law holds for right noise, and detects dependent noise.
+#[test]
+fn dependent_noise_is_caught() {
+    fn detects<F: Reparameterised + Clone>(family: F) {
+        let size = 1.0 / (family.dim() as f64).sqrt();
+        let params: Vec<f64> = (0..family.num_params()).map(|k| size * (k as f64 * 1.3).sin()).collect();
+        let case = |kind, every| {
+            let by = OfNoise(Dependence { kind, every });
+            Case::new(Altered { family: family.clone(), by }, params.clone())
+        };
+        let right = laws::transport_depends_as_the_density(&case(None, 1));
+        assert!(right.as_ref().is_ok_and(|power| power.is_some()), "{right:?}");
+        for kind in [Common, Alternating, Shared, CommonSign, CommonSize] {
+            let what = || format!("{kind:?} noise of {} coordinates", family.dim());
+            is_detected(laws::transport_depends_as_the_density(&case(kind, 1)), what, &family);
+        }
+    }
+    [2, 3, 6].into_iter().for_each(|dim| detects(MeanField::new(dim)));
+    [2, 3, 6].into_iter().for_each(|dim| detects(FullRank::new(dim)));
+    detects(LowRank::new(7, 2));
+    detects(StudentT::fixed(4, 3.0).expect("degrees"));
+}
+
+/// A mixture and a multivariate t have uncorrelated coordinates that depend on each other. Draws of the mixture whose components
+/// are chosen for each coordinate alone have its margins.
+#[test]
+fn true_dependence_is_no_failure() {
+    for seed in 1..=8 {
+        let case = Case::new(MultivariateT::fixed(3, 2.5).expect("degrees"), vec![0.2; 9]);
+        let t = laws::draws_depend_as_the_density(&case.with_seed(mcsa_core::Seed::new(seed)));
+        assert!(t.is_ok(), "{t:?}");
+    }
+    let mixture = GaussianMixture::new(2, 2).expect("components");
+    let centres: Vec<f64> = (0..mixture.num_params()).map(|k| 2.5 * (k as f64 * 2.1).sin()).collect();
+    struct Mixed;
+    impl<F> Alteration<F> for Mixed {
+        fn draws(&self, _: &[f64], mut z: MatMut<'_, f64>) -> bool {
+            for j in (1..z.ncols()).step_by(2) {
+                let before = z.as_ref().column(j - 1)[1];
+                z.column_mut(j - 1)[1] = std::mem::replace(&mut z.column_mut(j)[1], before);
+            }
+            true
+        }
+    }
+    assert!(laws::draws_depend_as_the_density(&Case::new(mixture, centres.clone())).is_ok());
+    let mixed = Case::new(Altered { family: mixture, by: Mixed }, centres);
+    is_detected(laws::draws_depend_as_the_density(&mixed), || "mixed components".into(), &());
+}
+
+/// A score that is cut off beyond five scales is right at all usual draws; the law of the tails detects it.
+#[test]
+fn a_score_that_is_wrong_far_out_is_caught() {
+    struct CutOff;
+    impl<F> Alteration<F> for CutOff {
+        fn scores(&self, z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
+            for (j, weight) in weights.iter().enumerate() {
+                let far = z.column(j).iter().filter(|z| z.abs() > 5.0).count();
+                gradient[0] -= 1e-3 * weight * far as f64;
+            }
+        }
+    }
+    for dim in [1, 3, 10] {
+        let right = Case::new(MeanField::new(dim), vec![0.0; 2 * dim]);
+        assert_eq!(laws::score_holds_in_the_tails(&right), Ok(()));
+        let wrong = Case::new(Altered { family: MeanField::new(dim), by: CutOff }, vec![0.0; 2 * dim]);
+        if dim > 2 {
+            assert_eq!(laws::score_is_gradient(&wrong), Ok(()));
+        }
+        let failure = laws::score_holds_in_the_tails(&wrong).expect_err("cut off");
+        assert_eq!(failure.law, "score_holds_in_the_tails");
+    }
+}
